@@ -37,17 +37,17 @@ from cachezoo.models.forest import ForestRows, fit_forest, forest_scorer
 from cachezoo.models.trained import Feature
 from cachezoo.pinned import PINNED
 from cachezoo.serving.requests import batch_of
-from cachezoo.systems.caching import fit as caching
-from cachezoo.systems.caching.infer import teacher_outputs
-from cachezoo.systems.caching.network import CachingLstm
-from cachezoo.systems.caching.sequences import Sequences
-from cachezoo.systems.caching.serve import serve_decisions
-from cachezoo.systems.workload import fit as workload
-from cachezoo.systems.workload.infer import predict
-from cachezoo.systems.workload.network import WorkloadLstm
-from cachezoo.systems.workload.windows import Prepared, cut_windows
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.zoo.caching import fit as caching
+from cachezoo.zoo.caching.infer import teacher_outputs
+from cachezoo.zoo.caching.network import CachingLstm
+from cachezoo.zoo.caching.sequences import Sequences
+from cachezoo.zoo.caching.serve import serve_decisions
+from cachezoo.zoo.workload import fit as workload
+from cachezoo.zoo.workload.infer import predict
+from cachezoo.zoo.workload.network import WorkloadLstm
+from cachezoo.zoo.workload.windows import Prepared, cut_windows
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = "this CPU"

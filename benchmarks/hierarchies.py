@@ -28,18 +28,18 @@ from pydantic import TypeAdapter
 
 from cachezoo.devices.profile import load_models
 from cachezoo.devices.queueing import MOST_LOAD, hdd_load
-from cachezoo.evaluation.tiers.bench import Bench
-from cachezoo.evaluation.tiers.choose import Families, choose, families, served
-from cachezoo.evaluation.tiers.money import Bought, Market
 from cachezoo.jobs import processes, run_all
-from cachezoo.metrics.tiers import HCA, L2ARC, ZOO
+from cachezoo.questions.tiers.bench import Bench
+from cachezoo.questions.tiers.choose import Families, choose, families, served
+from cachezoo.questions.tiers.columns import HCA, L2ARC, ZOO
+from cachezoo.questions.tiers.hierarchy import Hierarchy
+from cachezoo.questions.tiers.money import Bought, Market
+from cachezoo.questions.tiers.prices import load_prices
+from cachezoo.questions.tiers.reduced import volume_trace
+from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.settings.tiers import TiersPolicy
 from cachezoo.sizes import human
-from cachezoo.tiers.hierarchy import Hierarchy
-from cachezoo.tiers.prices import load_prices
-from cachezoo.tiers.reduced import volume_trace
-from cachezoo.tiers.stream import tier_stream
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any

@@ -182,8 +182,7 @@ def large(folder: Path, late_s: int) -> dict[str, float]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        message = f"ingest ended with {process.returncode}"
-        raise RuntimeError(message)
+        raise RuntimeError(f"ingest ended with {process.returncode}")
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "peak_mib": usage.ru_maxrss / 1024, "output_mib": out.stat().st_size / 2**20}
 

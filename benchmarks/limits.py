@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rich.table import Table
 
 from cachezoo import paths
+from cachezoo.arrays import F32
 from cachezoo.config.load import load_params
 from cachezoo.console import out, progress
 from cachezoo.contest.counting import first_access
@@ -25,14 +26,13 @@ from cachezoo.policies.engine import simulate
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.reuse import fit, judge
-from cachezoo.systems.reuse.cache import Plan, classes_of, forest_cache
-from cachezoo.systems.reuse.plan import plan_of
-from cachezoo.systems.reuse.prepared import Prepared, places
-from cachezoo.systems.reuse.settings import Model
 from cachezoo.traces.pages import capacity_pages
+from cachezoo.zoo.reuse import fit, judge
+from cachezoo.zoo.reuse.cache import Plan, classes_of, forest_cache
+from cachezoo.zoo.reuse.plan import plan_of
+from cachezoo.zoo.reuse.prepared import Prepared, places
+from cachezoo.zoo.reuse.settings import Model
 
-F32 = npt.NDArray[np.float32]
 NOISE = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)  # octaves
 
 

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, VERMILION, panels, save, settings
 from cachezoo.traces.store import read_trace
 
 ROOT = Path(__file__).parents[1]
-I64 = npt.NDArray[np.int64]
 COLOURS = {"no cache": GREY, "lru": AMBER, "lru, prefetch": VERMILION, "rejectx": BLUE, "model": GREEN}
 MIB = 1 << 20
 READY_S = 30
@@ -80,8 +79,7 @@ def served(words: list[str], folder: Path) -> Iterator[Path]:
         end = time.monotonic() + READY_S
         while not (ready.exists() and ready.read_text()):
             if process.poll() is not None or time.monotonic() > end:
-                message = "nbdkit did not start; its message stands above"
-                raise SystemExit(message)
+                raise SystemExit("nbdkit did not start; its message stands above")
             time.sleep(0.01)
         yield path
     finally:

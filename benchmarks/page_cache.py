@@ -21,12 +21,12 @@ from cachezoo.features.reuse import input_rows
 from cachezoo.kernels.reuse import own
 from cachezoo.labels.reuse import HORIZON, next_use
 from cachezoo.serving.requests import batch_of
-from cachezoo.systems.reuse.cache import shadow_bits
-from cachezoo.systems.reuse.fit import model_id
-from cachezoo.systems.reuse.model import load_reuse
-from cachezoo.systems.reuse.prepared import Prepared, places
-from cachezoo.systems.reuse.serve import ReuseServing
 from cachezoo.traces.pages import capacity_pages
+from cachezoo.zoo.reuse.cache import shadow_bits
+from cachezoo.zoo.reuse.fit import model_id
+from cachezoo.zoo.reuse.model import load_reuse
+from cachezoo.zoo.reuse.prepared import Prepared, places
+from cachezoo.zoo.reuse.serve import ReuseServing
 
 REPEATS = 3
 WARM_REQUESTS = 2000

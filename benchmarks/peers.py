@@ -79,8 +79,7 @@ def traces(*names: str) -> Iterator[list[Ids]]:
     """
     root = os.environ.get("CACHEZOO_PUBLIC_TRACES")
     if root is None and any(name in PUBLIC for name in names):
-        message = "set CACHEZOO_PUBLIC_TRACES to the folder of the public traces (docs/benchmarks.md)"
-        raise ConfigError(message)
+        raise ConfigError("set CACHEZOO_PUBLIC_TRACES to the folder of the public traces (docs/benchmarks.md)")
     with TemporaryDirectory() as folder:
         own = []
         for name in names:

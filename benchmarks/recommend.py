@@ -21,10 +21,10 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import classics, policy
-from cachezoo.recommend.bench import Bench
-from cachezoo.recommend.candidates import CANDIDATES
-from cachezoo.recommend.device import BUILT_IN
-from cachezoo.recommend.recommendation import Asked, recommend
+from cachezoo.questions.page.recommend.bench import Bench
+from cachezoo.questions.page.recommend.candidates import CANDIDATES
+from cachezoo.questions.page.recommend.device import BUILT_IN
+from cachezoo.questions.page.recommend.recommendation import Asked, recommend
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.yaml_file import read_yaml

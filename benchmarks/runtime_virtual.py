@@ -19,18 +19,18 @@ import numpy as np
 import numpy.typing as npt
 from rich.table import Table
 
+from cachezoo.arrays import I32
 from cachezoo.console import out
 from cachezoo.kernels.virtual.gvpa import share
 from cachezoo.kernels.virtual.queues import QUEUES, Moves, moves
 from cachezoo.kernels.virtual.vrm import Settings, simulate
-from cachezoo.sharing.mix import Application, Mix, mix_pages
+from cachezoo.questions.share.mix import Application, Mix, mix_pages
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"
 PART, LARGE, SMALL, LONG, GOAL_NS = 0.1, 256, 16, 262_144, 200
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # keys all over 64 bits
-I32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)

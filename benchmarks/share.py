@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.questions.share.bench import Bench
+from cachezoo.questions.share.counting import Counting, counting
+from cachezoo.questions.share.mix import Application, mix_pages
+from cachezoo.questions.share.partition import parse
 from cachezoo.seeds import derive_seed
-from cachezoo.sharing.bench import Bench
-from cachezoo.sharing.counting import Counting, counting
-from cachezoo.sharing.mix import Application, mix_pages
-from cachezoo.sharing.partition import parse
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.yaml_file import read_yaml

@@ -28,16 +28,16 @@ import numpy as np
 from recommend import made
 
 from cachezoo.devices.built_in import BUILT_IN
-from cachezoo.sizing.advice import MOST_ACCESSES, advise
-from cachezoo.sizing.asked import Asked, Money
-from cachezoo.sizing.ledger import Ledger, digest
-from cachezoo.sizing.miniature import Miniature
-from cachezoo.sizing.points import all_cost, rungs
-from cachezoo.sizing.search import Found, Search
-from cachezoo.sizing.whole import Whole
-from cachezoo.sizing.work import Runner, Task
-from cachezoo.tiers.prices import BUILT_IN as PRICES
-from cachezoo.tiers.stream import tier_stream
+from cachezoo.questions.tiers.prices import BUILT_IN as PRICES
+from cachezoo.questions.tiers.sizing.advice import MOST_ACCESSES, advise
+from cachezoo.questions.tiers.sizing.asked import Asked, Money
+from cachezoo.questions.tiers.sizing.ledger import Ledger, digest
+from cachezoo.questions.tiers.sizing.miniature import Miniature
+from cachezoo.questions.tiers.sizing.points import all_cost, rungs
+from cachezoo.questions.tiers.sizing.search import Found, Search
+from cachezoo.questions.tiers.sizing.whole import Whole
+from cachezoo.questions.tiers.sizing.work import Runner, Task
+from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.traces.read import read_any
 from cachezoo.yaml_file import read_yaml
 

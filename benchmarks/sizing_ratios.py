@@ -14,10 +14,10 @@ from pathlib import Path
 from sizing import places
 
 from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.questions.tiers.prices import BUILT_IN as PRICES
+from cachezoo.questions.tiers.sizing.advice import Offer, advise
+from cachezoo.questions.tiers.sizing.asked import Asked, Money
 from cachezoo.settings.prices import Prices
-from cachezoo.sizing.advice import Offer, advise
-from cachezoo.sizing.asked import Asked, Money
-from cachezoo.tiers.prices import BUILT_IN as PRICES
 from cachezoo.traces.read import read_any
 
 RATIOS = (2, 5, 20, 80)

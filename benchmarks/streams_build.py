@@ -26,18 +26,11 @@ from cachezoo.features.chunks import chunk_features
 from cachezoo.features.fios import Theta
 from cachezoo.kernels.chunks import lifetimes
 from cachezoo.labels.streams import label_streams
-from cachezoo.systems.streams.cluster import (
-    REAL_SETS,
-    bits_of,
-    cluster_bits,
-    cluster_reals,
-    dictionary_of,
-    reals_of,
-)
-from cachezoo.systems.streams.compact import Evidence, compact, most_ranges
-from cachezoo.systems.streams.dictionary import RANGE_BYTES, base_bytes
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from cachezoo.traces.table import OP_WRITE, Trace, TraceMeta
+from cachezoo.zoo.streams.cluster import REAL_SETS, bits_of, cluster_bits, cluster_reals, dictionary_of, reals_of
+from cachezoo.zoo.streams.compact import Evidence, compact, most_ranges
+from cachezoo.zoo.streams.dictionary import RANGE_BYTES, base_bytes
 
 PAPER_CHUNKS, PAPER_BYTES, PAPER_S = 3_000_000_000, 3e12, 600
 SMALL = 20_000

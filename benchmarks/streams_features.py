@@ -12,12 +12,12 @@ from pathlib import Path
 from cachezoo.features.chunks import chunk_features, shared_of
 from cachezoo.features.fios import chosen, theta_of
 from cachezoo.labels.streams import label_streams
-from cachezoo.systems.streams.cluster import COMBINATIONS, bits_of, cluster_bits, dictionary_of
-from cachezoo.systems.streams.dictionary import base_bytes
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.wear.writes import volume_starts
+from cachezoo.zoo.streams.cluster import COMBINATIONS, bits_of, cluster_bits, dictionary_of
+from cachezoo.zoo.streams.dictionary import base_bytes
 
 UNLIMITED = 1000
 

@@ -18,12 +18,12 @@ from tiers import REPEATS, drawn
 from timing import compiled
 
 from cachezoo.devices.built_in import BUILT_IN
-from cachezoo.tiers.hierarchy import parse_hierarchy
-from cachezoo.tiers.paper import usd_per_io
-from cachezoo.tiers.response import depth_of, respond, response, stretch
-from cachezoo.tiers.run import run_tiers
-from cachezoo.tiers.stream import TierStream, tier_stream
-from cachezoo.tiers.worn import worn
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.paper import usd_per_io
+from cachezoo.questions.tiers.response import depth_of, respond, response, stretch
+from cachezoo.questions.tiers.run import run_tiers
+from cachezoo.questions.tiers.stream import TierStream, tier_stream
+from cachezoo.questions.tiers.worn import worn
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.read import read_any
 

@@ -16,9 +16,9 @@ from peers import PUBLIC, zipf
 from timing import compiled
 
 from cachezoo.coded import Coded
-from cachezoo.tiers.hierarchy import parse_hierarchy
-from cachezoo.tiers.run import counts, questions, run_tiers
-from cachezoo.tiers.stream import TierStream, tier_stream
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.run import counts, questions, run_tiers
+from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 

@@ -21,25 +21,25 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import CachezooError
-from cachezoo.evaluation.flash_cache.asked import FlashAsked, flash_problem_of, geometry_by_reads
-from cachezoo.evaluation.flash_cache.model import decide, open_bundles
-from cachezoo.evaluation.flash_cache.rate import parse_rates
-from cachezoo.evaluation.wear.asked import WearAsked, cycles_of
-from cachezoo.evaluation.wear.cache import CacheWrites, cache_tables, flash_cache_writes, page_cache_writes
-from cachezoo.evaluation.wear.placing import Placed, Placing
-from cachezoo.evaluation.wear.table import writes_of
 from cachezoo.flash.policies import rejectx
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
 from cachezoo.policies.simulate import Simulator, capacity_of
+from cachezoo.questions.flash.asked import FlashAsked, flash_problem_of, geometry_by_reads
+from cachezoo.questions.flash.model import decide, open_bundles
+from cachezoo.questions.flash.rate import parse_rates
+from cachezoo.questions.wear.asked import WearAsked, cycles_of
+from cachezoo.questions.wear.cache import CacheWrites, cache_tables, flash_cache_writes, page_cache_writes
+from cachezoo.questions.wear.placing import Placed, Placing
+from cachezoo.questions.wear.table import writes_of
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import PAGE_BYTES, Size
-from cachezoo.systems.streams.cluster import COMBINATIONS
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.run import wear
 from cachezoo.wear.writes import DriveWrites
+from cachezoo.zoo.streams.cluster import COMBINATIONS
 
 ROLES = ("train", "validation", "test")
 CATEGORIES = ("database", "fileserver", "mail", "web")

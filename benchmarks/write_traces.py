@@ -10,12 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace
-
-I64 = npt.NDArray[np.int64]
 
 CUTS = (0.0, 0.4, 0.7, 1.0)
 PAGE = 8192

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.evaluation.results import printed
 from cachezoo.io import atomic_file
 from cachezoo.metrics.files import MAKE, read
+from cachezoo.questions.results import printed
 from cachezoo.show import markdown
 from cachezoo.show.table import Cell, Column, Table
 from lab.claims.finding import Figure, Finding, shown

@@ -7,7 +7,7 @@ from cachezoo import paths
 from cachezoo.config.compose import write_params
 from cachezoo.errors import ConfigError
 from cachezoo.stage import guarded
-from cachezoo.systems import registry
+from cachezoo.zoo import registry
 
 # Which systems declare sections: the import puts the registry on the stage's list of sources.
 PARTS = (registry,)

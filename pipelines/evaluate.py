@@ -3,16 +3,16 @@
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.evaluation.category import evaluate_category
 from cachezoo.io import write_json
 from cachezoo.kept import Each, categories
+from cachezoo.questions.page.category import evaluate_category
 from cachezoo.stage import stage
-from cachezoo.systems.admission import evaluate as admission
-from cachezoo.systems.admission import record as admission_record
-from cachezoo.systems.caching import evaluate as caching
-from cachezoo.systems.caching import record as caching_record
-from cachezoo.systems.reuse import evaluate as reuse
-from cachezoo.systems.reuse import record as reuse_record
+from cachezoo.zoo.admission import evaluate as admission
+from cachezoo.zoo.admission import record as admission_record
+from cachezoo.zoo.caching import evaluate as caching
+from cachezoo.zoo.caching import record as caching_record
+from cachezoo.zoo.reuse import evaluate as reuse
+from cachezoo.zoo.reuse import record as reuse_record
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

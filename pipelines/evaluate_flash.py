@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.evaluation.flash import evaluate_flash
 from cachezoo.io import write_json
 from cachezoo.kept import Each, categories
+from cachezoo.questions.flash.stage import evaluate_flash
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cachezoo import paths
 from cachezoo.io import write_json
 from cachezoo.stage import stage
-from cachezoo.systems.reuse.evaluate import evaluate_reuse
+from cachezoo.zoo.reuse.evaluate import evaluate_reuse
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

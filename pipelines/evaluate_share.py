@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from cachezoo.evaluation.sharing.stage import evaluate_share
 from cachezoo.io import write_json
-from cachezoo.metrics.share import share_metrics
+from cachezoo.questions.share.columns import share_metrics
+from cachezoo.questions.share.stage import evaluate_share
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from cachezoo.evaluation.tiers.stage import Settings, evaluate_tiers
 from cachezoo.io import write_json
 from cachezoo.kept import Each, page_categories
-from cachezoo.metrics.tiers import tiers_metrics
+from cachezoo.questions.tiers.columns import tiers_metrics
+from cachezoo.questions.tiers.stage import Settings, evaluate_tiers
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:

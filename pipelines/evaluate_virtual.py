@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from cachezoo.io import write_json
 from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.systems.virtual.evaluate import Settings, evaluate_virtual
-from cachezoo.systems.virtual.metrics import metrics_of
+from cachezoo.zoo.virtual.evaluate import Settings, evaluate_virtual
+from cachezoo.zoo.virtual.metrics import metrics_of
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

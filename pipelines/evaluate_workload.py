@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cachezoo import paths
 from cachezoo.io import write_json
 from cachezoo.stage import stage
-from cachezoo.systems.workload.evaluate import evaluate_workload
+from cachezoo.zoo.workload.evaluate import evaluate_workload
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING
 from cachezoo.bundles.export import export_model
 from cachezoo.kept import Each, Names, categories, page_categories, stream_categories
 from cachezoo.stage import stage
-from cachezoo.systems.admission import bundle as admission_bundle
-from cachezoo.systems.admission import model as admission_model
-from cachezoo.systems.admission.variants import VARIANTS
-from cachezoo.systems.caching import bundle as caching_bundle
-from cachezoo.systems.caching import infer as caching_infer
-from cachezoo.systems.prefetch import bundle as prefetch_bundle
-from cachezoo.systems.prefetch import model as prefetch_model
-from cachezoo.systems.registry import SYSTEMS
-from cachezoo.systems.reuse import bundle as reuse_bundle
-from cachezoo.systems.reuse import metrics as reuse_metrics
-from cachezoo.systems.reuse import model as reuse_model
-from cachezoo.systems.streams import bundle as streams_bundle
-from cachezoo.systems.streams import metrics as streams_metrics
-from cachezoo.systems.virtual import bundle as virtual_bundle
-from cachezoo.systems.virtual import metrics as virtual_metrics
-from cachezoo.systems.workload import bundle as workload_bundle
-from cachezoo.systems.workload import infer as workload_infer
-from cachezoo.systems.workload import metrics as workload_metrics
+from cachezoo.zoo.admission import bundle as admission_bundle
+from cachezoo.zoo.admission import model as admission_model
+from cachezoo.zoo.admission.variants import VARIANTS
+from cachezoo.zoo.caching import bundle as caching_bundle
+from cachezoo.zoo.caching import infer as caching_infer
+from cachezoo.zoo.prefetch import bundle as prefetch_bundle
+from cachezoo.zoo.prefetch import model as prefetch_model
+from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.reuse import bundle as reuse_bundle
+from cachezoo.zoo.reuse import metrics as reuse_metrics
+from cachezoo.zoo.reuse import model as reuse_model
+from cachezoo.zoo.streams import bundle as streams_bundle
+from cachezoo.zoo.streams import metrics as streams_metrics
+from cachezoo.zoo.virtual import bundle as virtual_bundle
+from cachezoo.zoo.virtual import metrics as virtual_metrics
+from cachezoo.zoo.workload import bundle as workload_bundle
+from cachezoo.zoo.workload import infer as workload_infer
+from cachezoo.zoo.workload import metrics as workload_metrics
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, categories
 from cachezoo.stage import stage
-from cachezoo.systems.admission.fit import Settings, fit_admission
+from cachezoo.zoo.admission.fit import Settings, fit_admission
 
 EACH = Each(
     categories,

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.systems.caching.fit import Settings, fit_caching
+from cachezoo.zoo.caching.fit import Settings, fit_caching
 
 EACH = Each(
     page_categories,

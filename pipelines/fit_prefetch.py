@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, categories
 from cachezoo.stage import stage
-from cachezoo.systems.prefetch.fit import Settings, fit_prefetch
+from cachezoo.zoo.prefetch.fit import Settings, fit_prefetch
 
 EACH = Each(
     categories,

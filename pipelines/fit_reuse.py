@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, whole
 from cachezoo.stage import stage
-from cachezoo.systems.reuse.fit import Settings, fit_reuse
+from cachezoo.zoo.reuse.fit import Settings, fit_reuse
 
 EACH = Each(
     whole,

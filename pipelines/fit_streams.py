@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, stream_categories
 from cachezoo.stage import stage
-from cachezoo.systems.streams.fit import Settings, fit_streams
+from cachezoo.zoo.streams.fit import Settings, fit_streams
 
 EACH = Each(
     stream_categories,

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.systems.virtual.fit import Settings, fit_virtual
+from cachezoo.zoo.virtual.fit import Settings, fit_virtual
 
 EACH = Each(
     page_categories,

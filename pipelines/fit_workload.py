@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, whole
 from cachezoo.stage import stage
-from cachezoo.systems.workload.fit import Settings, fit_workload
+from cachezoo.zoo.workload.fit import Settings, fit_workload
 
 EACH = Each(
     whole,

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, categories
 from cachezoo.stage import stage
-from cachezoo.systems.admission.judge import Settings, judge_admission
+from cachezoo.zoo.admission.judge import Settings, judge_admission
 
 EACH = Each(
     categories,

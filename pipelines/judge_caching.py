@@ -2,8 +2,8 @@
 
 from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.systems.caching.closed_loop import Settings
-from cachezoo.systems.caching.judge import judge_caching
+from cachezoo.zoo.caching.closed_loop import Settings
+from cachezoo.zoo.caching.judge import judge_caching
 
 EACH = Each(
     page_categories,

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, categories
 from cachezoo.stage import stage
-from cachezoo.systems.prefetch.judge import Settings, judge_prefetch
+from cachezoo.zoo.prefetch.judge import Settings, judge_prefetch
 
 EACH = Each(
     categories,

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, whole
 from cachezoo.stage import stage
-from cachezoo.systems.reuse.judge import Settings, judge_reuse
+from cachezoo.zoo.reuse.judge import Settings, judge_reuse
 
 EACH = Each(
     whole,

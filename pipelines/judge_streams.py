@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, stream_categories
 from cachezoo.stage import stage
-from cachezoo.systems.streams.judge import Settings, judge_streams
+from cachezoo.zoo.streams.judge import Settings, judge_streams
 
 EACH = Each(
     stream_categories,

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.systems.virtual.judge import Settings, judge_virtual
+from cachezoo.zoo.virtual.judge import Settings, judge_virtual
 
 EACH = Each(
     page_categories,

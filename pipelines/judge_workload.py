@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, whole
 from cachezoo.stage import stage
-from cachezoo.systems.workload.judge import Settings, judge_workload
+from cachezoo.zoo.workload.judge import Settings, judge_workload
 
 EACH = Each(
     whole,

@@ -6,7 +6,7 @@ from cachezoo import paths
 from cachezoo.kept import Each, stream_traces
 from cachezoo.params import entry_of, requests_of
 from cachezoo.stage import stage
-from cachezoo.systems.streams.labelling import label_trace
+from cachezoo.zoo.streams.labelling import label_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

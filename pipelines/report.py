@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from cachezoo.report.page import write_report
 from cachezoo.show import formats, section, style, table
 from cachezoo.stage import stage
-from cachezoo.systems import registry
-from cachezoo.systems.reuse import report as reuse
-from cachezoo.systems.streams import report as streams
-from cachezoo.systems.virtual import report as virtual
-from cachezoo.systems.workload import report as workload
+from cachezoo.zoo import registry
+from cachezoo.zoo.reuse import report as reuse
+from cachezoo.zoo.streams import report as streams
+from cachezoo.zoo.virtual import report as virtual
+from cachezoo.zoo.workload import report as workload
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

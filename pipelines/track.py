@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.stage import stage
-from cachezoo.systems import registry
-from cachezoo.systems.reuse import metrics as reuse
-from cachezoo.systems.streams import metrics as streams
-from cachezoo.systems.virtual import metrics as virtual
-from cachezoo.systems.workload import metrics as workload
 from cachezoo.tracking.sync import track
+from cachezoo.zoo import registry
+from cachezoo.zoo.reuse import metrics as reuse
+from cachezoo.zoo.streams import metrics as streams
+from cachezoo.zoo.virtual import metrics as virtual
+from cachezoo.zoo.workload import metrics as workload
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

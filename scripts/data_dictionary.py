@@ -94,12 +94,10 @@ def read_dictionary(path: Path) -> list[Row]:
         reader = csv.reader(file, strict=True)
         header, *lines = reader
     if tuple(header) != COLUMNS:
-        message = f"{path}: the header is {','.join(header)}, not {','.join(COLUMNS)}"
-        raise ValueError(message)
+        raise ValueError(f"{path}: the header is {','.join(header)}, not {','.join(COLUMNS)}")
     for number, line in enumerate(lines, 2):
         if len(line) != len(COLUMNS):
-            message = f"{path}: line {number} has {len(line)} cells, not {len(COLUMNS)}"
-            raise ValueError(message)
+            raise ValueError(f"{path}: line {number} has {len(line)} cells, not {len(COLUMNS)}")
     return [Row(*line) for line in lines]
 
 

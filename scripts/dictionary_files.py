@@ -15,17 +15,17 @@ from cachezoo.labels import benefit, episode_file, streams
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.metrics.share import ShareMetrics, share_metrics
-from cachezoo.metrics.tiers import TiersMetrics, tiers_metrics
 from cachezoo.models.trained import FILE, FIT_FILE, FittedModel, TrainedModel
+from cachezoo.questions.share.columns import ShareMetrics, share_metrics
+from cachezoo.questions.tiers.columns import TiersMetrics, tiers_metrics
 from cachezoo.report import dvc_files, sharing, tiers
 from cachezoo.serving import requests
 from cachezoo.settings.data import WRITES
 from cachezoo.show import plots
-from cachezoo.systems.base import Described, System
-from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces import store
 from cachezoo.tracking import records
+from cachezoo.zoo.base import Described, System
+from cachezoo.zoo.registry import SYSTEMS
 from scripts.dictionary_types import Entry, of_document, of_keys, of_schema, of_table
 
 TYPES = {

@@ -142,8 +142,7 @@ def _field(where: str, name: str, hint: Any, metadata: Sequence[Any], place: _Pl
     means = next((one for one in metadata if isinstance(one, Means)), None)
     each = next((one for one in metadata if isinstance(one, Each)), None)
     if means is None and each is None:
-        message = f"{where} does not say what it means"
-        raise ValueError(message)
+        raise ValueError(f"{where} does not say what it means")
     options = _options(hint)
     if each is not None and not each.of:
         each = replace(each, of=place.each.of, key=place.each.key)
@@ -232,8 +231,7 @@ def _properties(whole: Mapping[str, Any], rules: Mapping[str, Any], each: Each, 
     entries: list[Entry] = []
     for name, own in rules["properties"].items():
         if "description" not in own:
-            message = f"the schema's {at}{name} does not say what it means"
-            raise ValueError(message)
+            raise ValueError(f"the schema's {at}{name} does not say what it means")
         there = always and name in rules.get("required", ())
         presence = "always" if there else "sometimes"
         found = {**_resolved(whole, own), "description": own["description"]}

@@ -22,14 +22,14 @@ import typer.main
 
 from cachezoo import cli
 from cachezoo.errors import CachezooError
-from cachezoo.evaluation import results as found
-from cachezoo.evaluation.sharing import table as share
-from cachezoo.evaluation.summary import lines, summary_table
-from cachezoo.evaluation.tiers import table as tiers
 from cachezoo.io import atomic_file
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.page import PolicyRow
 from cachezoo.policies.registry import classics
+from cachezoo.questions import results as found
+from cachezoo.questions.share import table as share
+from cachezoo.questions.summary import lines, summary_table
+from cachezoo.questions.tiers import table as tiers
 from cachezoo.report.gather import Category
 from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables
@@ -38,15 +38,15 @@ from cachezoo.show.formats import NONE, percent, points, words
 from cachezoo.show.plots import CARRIED, policies_plot
 from cachezoo.show.style import settings
 from cachezoo.show.table import Cell, Column, Table, name_cell
-from cachezoo.systems.reuse import results as reuse
-from cachezoo.systems.reuse.metrics import ReuseMetrics
-from cachezoo.systems.reuse.report import carried_figure
-from cachezoo.systems.streams import results as streams
-from cachezoo.systems.streams.metrics import StreamsMetrics
-from cachezoo.systems.virtual import results as virtual
-from cachezoo.systems.virtual.metrics import VirtualMetrics
-from cachezoo.systems.workload.metrics import WorkloadMetrics
 from cachezoo.traces.formats import FORMATS
+from cachezoo.zoo.reuse import results as reuse
+from cachezoo.zoo.reuse.metrics import ReuseMetrics
+from cachezoo.zoo.reuse.report import carried_figure
+from cachezoo.zoo.streams import results as streams
+from cachezoo.zoo.streams.metrics import StreamsMetrics
+from cachezoo.zoo.virtual import results as virtual
+from cachezoo.zoo.virtual.metrics import VirtualMetrics
+from cachezoo.zoo.workload.metrics import WorkloadMetrics
 from lab.carry_over import document as carried
 from lab.carry_over import plot as carried_plot
 from lab.goals import document as goals
@@ -102,8 +102,7 @@ class Facts:
 def _of(kind: type[M], metrics: Overall | None) -> M:
     if isinstance(metrics, kind):
         return metrics
-    message = f"metrics/: has no {kind.__name__}; run `make repro`"
-    raise CachezooError(message)
+    raise CachezooError(f"metrics/: has no {kind.__name__}; run `make repro`")
 
 
 def _block(*parts: "Table | Printed | str") -> str:

@@ -29,10 +29,10 @@ from cachezoo.features.reuse import LETTERS
 from cachezoo.kernels.reuse.past import WIDTH
 from cachezoo.models.forest import read_forest
 from cachezoo.serving.requests import RequestBatch, batch_of
-from cachezoo.systems.reuse.model import MODEL_FILE
-from cachezoo.systems.reuse.prepared import Prepared, places
-from cachezoo.systems.reuse.serve import ReuseServing
 from cachezoo.traces.pages import PageAccesses, capacity_pages
+from cachezoo.zoo.reuse.model import MODEL_FILE
+from cachezoo.zoo.reuse.prepared import Prepared, places
+from cachezoo.zoo.reuse.serve import ReuseServing
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"
 ID = "reuse.follow"
@@ -105,8 +105,7 @@ def records(batch: RequestBatch) -> npt.NDArray[np.void]:
         bits = [sum(bit for letter, bit in LETTERS.items() if letter in str(name)) for name in batch.flags.names]
         found["flags"] = np.append(np.array(bits, np.int32), 0)[batch.flags.codes]
     if max(found["volume"].max(initial=0), found["user"].max(initial=0)) >= NAMES_MOST:
-        message = f"more than {NAMES_MOST} volumes or processes"
-        raise ValueError(message)
+        raise ValueError(f"more than {NAMES_MOST} volumes or processes")
     return found
 
 

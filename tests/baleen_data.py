@@ -12,16 +12,16 @@ from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.models.forest import forest_scorer
 from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
-from cachezoo.systems.admission import fit, judge
-from cachezoo.systems.admission.model import MODEL_FILE
-from cachezoo.systems.admission.settings import Fit, Judge, Model, Small
-from cachezoo.systems.admission.variants import FULL, Variant
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.store import read_trace, write_trace
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.training.episodes import Prepared
 from cachezoo.training.uses import trace_uses
+from cachezoo.zoo.admission import fit, judge
+from cachezoo.zoo.admission.model import MODEL_FILE
+from cachezoo.zoo.admission.settings import Fit, Judge, Model, Small
+from cachezoo.zoo.admission.variants import FULL, Variant
 from tests.trained_data import MadeForests
 
 LABEL = EpisodeLabel(

@@ -12,9 +12,9 @@ from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, SEAL
 from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.serving.requests import RequestBatch, batch_of, join
-from cachezoo.systems.admission import fit as admission
-from cachezoo.systems.prefetch import fit as prefetch
-from cachezoo.systems.reuse import fit as reuse
+from cachezoo.zoo.admission import fit as admission
+from cachezoo.zoo.prefetch import fit as prefetch
+from cachezoo.zoo.reuse import fit as reuse
 from tests import baleen_data, lstm_data, placement_data, prefetch_data, reuse_data, virtual_data
 from tests.baleen_data import labelled_parts, make_trace
 from tests.lstm_data import CLASSES, make_stream, write_caching

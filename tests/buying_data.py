@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cachezoo.metrics.tiers import Budget, Chosen, Prices, Saved, Served, TiersMetrics, TiersRow, TiersTrace
+from cachezoo.questions.tiers.columns import Budget, Chosen, Prices, Saved, Served, TiersMetrics, TiersRow, TiersTrace
 
 MIB = 1 << 20
 SHARES = (0.05, 0.1)

@@ -20,7 +20,7 @@ from cachezoo.errors import BundleError
 from cachezoo.runtime import abi
 from cachezoo.serving import history, lstm
 from cachezoo.serving.kind import Recomputed
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 from tests.c_library import make_in
 
 FOLDER = Path(__file__).parents[1] / ".tmp/judges"

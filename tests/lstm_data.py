@@ -12,11 +12,11 @@ from cachezoo.models.trained import Feature, TraceUse, TrainedModel
 from cachezoo.models.weights import write_weights
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.page_cache import ManagerPolicy, SequenceFeatures
-from cachezoo.systems.workload import fit, judge
-from cachezoo.systems.workload.settings import Fit, Judge, Model
-from cachezoo.systems.workload.windows import Prepared
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.zoo.workload import fit, judge
+from cachezoo.zoo.workload.settings import Fit, Judge, Model
+from cachezoo.zoo.workload.windows import Prepared
 from tests.trained_data import MadeLstm
 
 FEATURES = SequenceFeatures(memory_accesses=5000, window_accesses=500, region_bytes=1 << 20, region_bits=8, clip=6.0)

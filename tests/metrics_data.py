@@ -25,8 +25,8 @@ from cachezoo.metrics.flash import (
     Windows,
 )
 from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow
-from cachezoo.systems.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
-from cachezoo.systems.workload.metrics import (
+from cachezoo.zoo.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
+from cachezoo.zoo.workload.metrics import (
     Classifier,
     ClassifierRow,
     Mixture,

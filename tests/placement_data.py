@@ -7,10 +7,10 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.models.trained import FILE, TraceUse, TrainedModel
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.streams.dictionary import CHUNK_BYTES, Dictionary
-from cachezoo.systems.streams.dictionary import FILE as SID
-from cachezoo.systems.streams.metrics import Kind, StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
-from cachezoo.systems.streams.stated import ACT, FEATURES, GEOMETRY, calibration_of
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
+from cachezoo.zoo.streams.dictionary import FILE as SID
+from cachezoo.zoo.streams.metrics import Kind, StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
+from cachezoo.zoo.streams.stated import ACT, FEATURES, GEOMETRY, calibration_of
 
 STREAMS, CHUNKS, PAGE = 16, 4096, 4096
 LEARNED_SHARE = 0.8

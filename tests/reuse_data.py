@@ -9,13 +9,13 @@ from cachezoo.coded import Coded
 from cachezoo.models.forest import write_forests, write_judged_forests
 from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.page_cache import ClassicsPolicy
-from cachezoo.systems.reuse import fit, judge
-from cachezoo.systems.reuse.fit import forest_file
-from cachezoo.systems.reuse.model import MODEL_FILE
-from cachezoo.systems.reuse.prepared import Prepared
-from cachezoo.systems.reuse.settings import Fit, Judge, Model
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.zoo.reuse import fit, judge
+from cachezoo.zoo.reuse.fit import forest_file
+from cachezoo.zoo.reuse.model import MODEL_FILE
+from cachezoo.zoo.reuse.prepared import Prepared
+from cachezoo.zoo.reuse.settings import Fit, Judge, Model
 
 CONF = Path(__file__).parents[1] / "conf"
 

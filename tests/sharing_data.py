@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cachezoo.sharing.mix import Application, Mix, mix_pages
+from cachezoo.questions.share.mix import Application, Mix, mix_pages
 from cachezoo.traces.table import Trace, TraceMeta
 from tests.page_data import seeded_trace
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cachezoo.metrics.share import (
+from cachezoo.questions.share.columns import (
     App,
     AppRow,
     Chosen,

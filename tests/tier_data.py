@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
 from cachezoo.kernels.tiers import EVICTED, WRITTEN
-from cachezoo.tiers.stream import tier_stream
+from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.traces.table import Trace, TraceMeta
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from cachezoo.coded import Coded
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.run import TierRun
+from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.settings.device import AnalyticDevice, Hdd, Ssd
-from cachezoo.tiers.hierarchy import parse_hierarchy
-from cachezoo.tiers.run import TierRun
-from cachezoo.tiers.stream import tier_stream
 from cachezoo.traces.table import Trace, TraceMeta
 
 PAGE = 4096

@@ -7,8 +7,8 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.models.trained import FILE, TraceUse, TrainedModel
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.virtual import profile
-from cachezoo.systems.virtual.metrics import (
+from cachezoo.zoo.virtual import profile
+from cachezoo.zoo.virtual.metrics import (
     Kind,
     Seeded,
     Setting,
@@ -18,7 +18,7 @@ from cachezoo.systems.virtual.metrics import (
     VirtualRow,
     VirtualTrace,
 )
-from cachezoo.systems.virtual.stated import FEATURES, GEOMETRY, policy_of
+from cachezoo.zoo.virtual.stated import FEATURES, GEOMETRY, policy_of
 
 PAGE = 4096
 ARCH = {"queue": "lfu", "pages": 16_384, "fragment": 8, "runs": 2, "decay": 0.9, "quantum": 100, "cost": 0.25}

@@ -24,14 +24,14 @@ from cachezoo.params import At
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
-from cachezoo.systems.reuse import fit
-from cachezoo.systems.reuse.cache import forest_cache
-from cachezoo.systems.reuse.floor import allowed
-from cachezoo.systems.reuse.learn import Learned, learn
-from cachezoo.systems.reuse.plan import policy_of
-from cachezoo.systems.reuse.prepared import Prepared, places
-from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
+from cachezoo.zoo.reuse import fit
+from cachezoo.zoo.reuse.cache import forest_cache
+from cachezoo.zoo.reuse.floor import allowed
+from cachezoo.zoo.reuse.learn import Learned, learn
+from cachezoo.zoo.reuse.plan import policy_of
+from cachezoo.zoo.reuse.prepared import Prepared, places
+from cachezoo.zoo.reuse.settings import Judge
 from lab.carry_over.document import WAYS, CarryOver, Fold, Row, Split, ours, summary_of
 
 if TYPE_CHECKING:

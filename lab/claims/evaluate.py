@@ -206,5 +206,4 @@ def _value(text: str, names: Names, at: str) -> Any:  # noqa: ANN401 - whatever 
     try:
         return eval(text.strip(), names)
     except (ArithmeticError, AttributeError, LookupError, NameError, SyntaxError, TypeError, ValueError) as error:
-        message = f"lab/claims: {at}: {text.strip()}: {error}"
-        raise CachezooError(message) from error
+        raise CachezooError(f"lab/claims: {at}: {text.strip()}: {error}") from error

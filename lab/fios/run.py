@@ -22,22 +22,22 @@ from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Corpus, Roles
 from cachezoo.settings.wear import Drive
-from cachezoo.systems.streams.bench import Bench, Candidate, grid, untaught
-from cachezoo.systems.streams.cluster import COMBINATIONS
-from cachezoo.systems.streams.compare import of_legacy
-from cachezoo.systems.streams.fit import why_not
-from cachezoo.systems.streams.judge import least
-from cachezoo.systems.streams.judge import run_all as run_candidates
-from cachezoo.systems.streams.labelling import labels_of
-from cachezoo.systems.streams.learn import COHERENT, HEAT, NEAR, PAIR, PARTS, learn, named
-from cachezoo.systems.streams.settings import Fit, Judge, Model
-from cachezoo.systems.streams.variants import Known
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.names import EQUAL, LEGACY
 from cachezoo.wear.run import Wear
 from cachezoo.wear.writes import drive_writes
+from cachezoo.zoo.streams.bench import Bench, Candidate, grid, untaught
+from cachezoo.zoo.streams.cluster import COMBINATIONS
+from cachezoo.zoo.streams.compare import of_legacy
+from cachezoo.zoo.streams.fit import why_not
+from cachezoo.zoo.streams.judge import least
+from cachezoo.zoo.streams.judge import run_all as run_candidates
+from cachezoo.zoo.streams.labelling import labels_of
+from cachezoo.zoo.streams.learn import COHERENT, HEAT, NEAR, PAIR, PARTS, learn, named
+from cachezoo.zoo.streams.settings import Fit, Judge, Model
+from cachezoo.zoo.streams.variants import Known
 from lab.fios.document import DriveCase, DriveRow, FiosFigure, figure_of
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def overwrites(trace: Trace) -> bool:
 
 
 def families(windows: Sequence[str]) -> dict[str, list[str]]:
-    """The names in `cachezoo.systems.streams.learn` of each combination, by every window."""
+    """The names in `cachezoo.zoo.streams.learn` of each combination, by every window."""
     pairs = [features.replace(COHERENT, PAIR) for features in COMBINATIONS if COHERENT in features]
     found = {one: list(dict.fromkeys(named(one, window) for window in windows)) for one in (*COMBINATIONS, *pairs)}
     return found | {one: [one] for one in REALS}

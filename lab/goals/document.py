@@ -10,8 +10,8 @@ from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
 from cachezoo.show.formats import NONE, number, percent, span
-from cachezoo.systems.reuse.floor import NEAR, allowed
-from cachezoo.systems.reuse.metrics import Where
+from cachezoo.zoo.reuse.floor import NEAR, allowed
+from cachezoo.zoo.reuse.metrics import Where
 
 if TYPE_CHECKING:
     from rich.table import Table

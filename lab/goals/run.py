@@ -31,15 +31,15 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
-from cachezoo.systems.reuse import fit
-from cachezoo.systems.reuse.cache import Seen
-from cachezoo.systems.reuse.evaluate import entries_of, where_of
-from cachezoo.systems.reuse.judge import base_policy, calibration_of
-from cachezoo.systems.reuse.learn import Learned, learn
-from cachezoo.systems.reuse.metrics import Where
-from cachezoo.systems.reuse.plan import plan_of
-from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import PageAccesses, capacity_pages
+from cachezoo.zoo.reuse import fit
+from cachezoo.zoo.reuse.cache import Seen
+from cachezoo.zoo.reuse.evaluate import entries_of, where_of
+from cachezoo.zoo.reuse.judge import base_policy, calibration_of
+from cachezoo.zoo.reuse.learn import Learned, learn
+from cachezoo.zoo.reuse.metrics import Where
+from cachezoo.zoo.reuse.plan import plan_of
+from cachezoo.zoo.reuse.prepared import Prepared, places
 from lab.goals.document import GoalRow, Goals, Protocol, summaries
 
 if TYPE_CHECKING:

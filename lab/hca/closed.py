@@ -10,21 +10,19 @@ the SSD does one thing at a time: time never runs ahead of its work.
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
+from cachezoo.questions.tiers.hierarchy import Hierarchy
+from cachezoo.questions.tiers.reduced import reduce
+from cachezoo.questions.tiers.response import DRAM_US
+from cachezoo.questions.tiers.run import DISK, SSD, WRITTEN, TierRun, run_tiers
+from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.device import AnalyticDevice
-from cachezoo.tiers.hierarchy import Hierarchy
-from cachezoo.tiers.reduced import reduce
-from cachezoo.tiers.response import DRAM_US
-from cachezoo.tiers.run import DISK, SSD, WRITTEN, TierRun, run_tiers
-from cachezoo.tiers.stream import TierStream, tier_stream
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 from lab.hca.paper import PRICE, RUN_HOURS, SNAPSHOT_S
 from lab.hca.traces import SAMPLE, Workload, pages_of
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 HOUR_US = 3600e6
 FIRST_TRY = 1 << 15  # requests of the sample; twice as many where they do not last six hours
 AGREED = 0.002  # a run whose times move less than this, in proportion, is taken

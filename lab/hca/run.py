@@ -15,13 +15,13 @@ from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.devices.profile import load_models
 from cachezoo.jobs import run_all
 from cachezoo.params import At, Picked
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.paper import hcrta, xciops
+from cachezoo.questions.tiers.response import loop_of, respond
+from cachezoo.questions.tiers.run import TierRun, counts, run_tiers
+from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.data import REQUESTS, Roles
 from cachezoo.settings.device import AnalyticDevice
-from cachezoo.tiers.hierarchy import parse_hierarchy
-from cachezoo.tiers.paper import hcrta, xciops
-from cachezoo.tiers.response import loop_of, respond
-from cachezoo.tiers.run import TierRun, counts, run_tiers
-from cachezoo.tiers.stream import TierStream, tier_stream
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_pages, read_trace
 from lab.hca.closed import FEED_BYTES_S, SixHours, six_hours
@@ -70,7 +70,7 @@ class Settings(Picked):
 
 
 def hierarchy_of(system: System) -> str:
-    """As `cachezoo.tiers.hierarchy` reads it; L2ARC's feed is the sample's part."""
+    """As `cachezoo.questions.tiers.hierarchy` reads it; L2ARC's feed is the sample's part."""
     return {
         "ram": "arc",
         "l2arc": f"l2arc(rate={FEED_BYTES_S // SAMPLE})",

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import OP_READ, OP_WRITE, PAGE_BYTES, Trace, TraceMeta
 from lab.hca.paper import OLTP, RECORD_BYTES
 
-I64 = npt.NDArray[np.int64]
 SAMPLE = 100
 GIB = 1 << 30
 SPREAD_BYTES = 200_000_000_000

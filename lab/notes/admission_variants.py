@@ -16,8 +16,8 @@ from functools import cached_property
 
 import lightgbm as lgb
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64
 from cachezoo.config.load import load_params
 from cachezoo.config.schema import Params
 from cachezoo.flash.geometry import label_of
@@ -29,16 +29,14 @@ from cachezoo.models.forest import Forest, Scorer, fit_regression, forest_scorer
 from cachezoo.models.trained import FittedModel
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.admission.fit import CONTEXT, Settings, fit_prepared, training_rows
-from cachezoo.systems.admission.judge import plain_settings
-from cachezoo.systems.admission.serve import history_of, serve_trace
-from cachezoo.systems.admission.settings import Small
-from cachezoo.systems.admission.variants import BLOCK, FULL, SMALL, Variant
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared, read_prepared, read_traces
+from cachezoo.zoo.admission.fit import CONTEXT, Settings, fit_prepared, training_rows
+from cachezoo.zoo.admission.judge import plain_settings
+from cachezoo.zoo.admission.serve import history_of, serve_trace
+from cachezoo.zoo.admission.settings import Small
+from cachezoo.zoo.admission.variants import BLOCK, FULL, SMALL, Variant
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 NAMES, UNKNOWN = ("namespace", "user"), -1
 SMALL_WITH_NAMES = Variant("_small", names=True, small=True)
 SHAPES = ((31, 0.2), (16, 0.3), (31, 0.3))

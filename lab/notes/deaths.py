@@ -17,15 +17,15 @@ import numpy as np
 from cachezoo.config.load import load_params
 from cachezoo.errors import CachezooError
 from cachezoo.models.trained import TrainedModel
-from cachezoo.systems.streams import evaluate, fit, judge
-from cachezoo.systems.streams.bench import Bench
-from cachezoo.systems.streams.deaths import fit_lifetimes
-from cachezoo.systems.streams.labelling import labels_of
-from cachezoo.systems.streams.learn import learn
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.writes import drive_writes
+from cachezoo.zoo.streams import evaluate, fit, judge
+from cachezoo.zoo.streams.bench import Bench
+from cachezoo.zoo.streams.deaths import fit_lifetimes
+from cachezoo.zoo.streams.labelling import labels_of
+from cachezoo.zoo.streams.learn import learn
 
 COLUMNS = ("legacy", "equal", "sepbit", "fios", "chosen", "online", "forest", "least", "most", "oracle")
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.arrays import U8
 from cachezoo.config.load import load_params
 from cachezoo.devices.responses import read_responses
 from cachezoo.devices.service import ServiceTimes
@@ -21,8 +21,6 @@ from cachezoo.labels.tags import BELADY, COST_BELADY, Tags, teacher_names
 from cachezoo.policies.stream import build_stream
 from cachezoo.traces.pages import capacity_pages, percent
 from cachezoo.traces.store import read_pages, read_trace
-
-U8 = npt.NDArray[np.uint8]
 
 
 def _differs(tags: Tags, other: Tags) -> float:

@@ -16,18 +16,17 @@ from rich.table import Table
 from safetensors.numpy import load as read_tensors
 
 from cachezoo import paths
+from cachezoo.arrays import F32, F64
 from cachezoo.bundles import load
 from cachezoo.console import out
 from cachezoo.kernels import manager
 from cachezoo.kernels.manager_limits import manager_limits
 from cachezoo.models.weights import lstm_layers
 from cachezoo.serving.requests import RequestBatch, batch_of
-from cachezoo.systems.caching.infer import torch_infer_all
-from cachezoo.systems.caching.serve import CachingServing
 from cachezoo.traces.store import read_trace
+from cachezoo.zoo.caching.infer import torch_infer_all
+from cachezoo.zoo.caching.serve import CachingServing
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 Weights = dict[str, F32]
 Rounding = Callable[[F32], F32]
 CAPACITY, INT8, INT12 = 0.1, 127, 2047
@@ -176,8 +175,7 @@ class Decisions:
 
 
 def _alone(_rows: F32, _state: Any) -> tuple[F32, Any]:  # noqa: ANN401 - the state of a step that is never made
-    message = "traces are run at once"
-    raise AssertionError(message)
+    raise AssertionError("traces are run at once")
 
 
 def changed() -> Iterator[dict[str, float]]:

@@ -19,14 +19,14 @@ from cachezoo.config.load import load_params
 from cachezoo.errors import DeviceError
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.streams.bench import Bench, Candidate, untaught
-from cachezoo.systems.streams.compact import Evidence, compact, most_ranges
-from cachezoo.systems.streams.cycles import read_cycle
-from cachezoo.systems.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
-from cachezoo.systems.streams.fit import CONTEXT
-from cachezoo.systems.streams.learn import all_names, learn
-from cachezoo.systems.streams.variants import Known
 from cachezoo.wear.names import LEGACY
+from cachezoo.zoo.streams.bench import Bench, Candidate, untaught
+from cachezoo.zoo.streams.compact import Evidence, compact, most_ranges
+from cachezoo.zoo.streams.cycles import read_cycle
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
+from cachezoo.zoo.streams.fit import CONTEXT
+from cachezoo.zoo.streams.learn import all_names, learn
+from cachezoo.zoo.streams.variants import Known
 
 NO_LIMIT = 1e12
 HEADER = (

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from cachezoo.errors import TrainingError
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.workload.baselines import fit_baselines
-from cachezoo.systems.workload.fit import CONTEXT, Settings
-from cachezoo.systems.workload.windows import Prepared, cut_windows, read_prepared
+from cachezoo.zoo.workload.baselines import fit_baselines
+from cachezoo.zoo.workload.fit import CONTEXT, Settings
+from cachezoo.zoo.workload.windows import Prepared, cut_windows, read_prepared
 from lab.rcrnn.grid_fit import halves, named_right, trained_accuracy
 from lab.rcrnn.trained import MODEL, Added, Told
 
@@ -48,8 +48,7 @@ def told(
     own = replace(settings, categories=names)
     mine = [[part for part in role if part.category in names] for role in (parts, validation, tests)]
     if not mine[2]:
-        message = f"no test trace of {' or '.join(names)}; add one: cachezoo trace add"
-        raise TrainingError(message)
+        raise TrainingError(f"no test trace of {' or '.join(names)}; add one: cachezoo trace add")
     train = cut_windows(mine[0], names, window, settings.fit.stride)
     choosing, _ = halves(mine[1], window, own)
     judged = cut_windows(mine[2], names, window, window)

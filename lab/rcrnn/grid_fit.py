@@ -15,9 +15,9 @@ from cachezoo.errors import TrainingError
 from cachezoo.features.window import fit_inputs
 from cachezoo.models.trained import Feature
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.workload.fit import Settings, fit_network
-from cachezoo.systems.workload.infer import predict
-from cachezoo.systems.workload.windows import Prepared, Windows, cut_windows, read_prepared
+from cachezoo.zoo.workload.fit import Settings, fit_network
+from cachezoo.zoo.workload.infer import predict
+from cachezoo.zoo.workload.windows import Prepared, Windows, cut_windows, read_prepared
 from lab.rcrnn.trained import Grid, GridRow
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def halves(validation: list[Prepared], window: int, settings: Settings) -> tuple
         TrainingError: a category has too few of either.
     """
     if not validation:
-        message = f"no validation trace of {settings.categories[0]}; add one: cachezoo trace add"
-        raise TrainingError(message)
+        raise TrainingError(f"no validation trace of {settings.categories[0]}; add one: cachezoo trace add")
     found = cut_windows(validation, settings.categories, window, window).halves()
     least = np.min([half.counts(len(settings.categories)) for half in found], axis=0)
     short = [name for name, count in zip(settings.categories, least, strict=True) if count < settings.fit.least_windows]
@@ -57,8 +56,7 @@ def named_right(judged: Windows, said: npt.NDArray[np.int64]) -> float:
     """
     found = balanced_accuracy(judged.labels, said)
     if found is None:
-        message = "the traces to judge on hold no whole window of requests; give longer ones"
-        raise TrainingError(message)
+        raise TrainingError("the traces to judge on hold no whole window of requests; give longer ones")
     return found
 
 
@@ -80,8 +78,7 @@ def trained_accuracy(train: Windows, choosing: Windows, judged: Windows, setting
     title = f"{settings.model.units} units, windows of {settings.model.window}, {len(settings.categories)} categories"
     weights, _ = fit_network(title, len(settings.categories), inputs[0], inputs[1], settings, seed)
     if not weights:
-        message = f"{title}: no epoch's loss was finite; lower fit.workload.learning_rate"
-        raise TrainingError(message)
+        raise TrainingError(f"{title}: no epoch's loss was finite; lower fit.workload.learning_rate")
     said = predict(weights, inputs[2].rows, settings.fit.threads).argmax(axis=1)
     return named_right(judged, said)
 

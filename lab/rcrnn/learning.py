@@ -67,8 +67,7 @@ def read_curve(folder: Path, model: str, network: int = 0) -> Curve:
     series = read_curves(path)
     train, validation = ([loss for name, _, loss in series if name == own] for own in (TRAIN, VALIDATION))
     if not train:
-        message = f"{path}: holds no {TRAIN}; run `{REPRO}`"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: holds no {TRAIN}; run `{REPRO}`")
     return Curve(model=model, network=network, train=train, validation=validation)
 
 

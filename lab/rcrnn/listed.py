@@ -14,7 +14,7 @@ from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.show.table import Table
-from cachezoo.systems.workload.metrics import read_metrics
+from cachezoo.zoo.workload.metrics import read_metrics
 from lab.claims.finding import Figure
 from lab.rcrnn import caches, caches_plot, grid, learning, sizes, tags, telling, trained
 from lab.rcrnn.files import FOLDER
@@ -81,8 +81,7 @@ def read_categories(settings: Settings) -> list[Category]:
         metrics = read_category(present(paths.metrics(name), REPRO))
         model = read_trained(present(paths.trained(f"caching.{name}.{settings.caching}"), REPRO), "caching")
         if model.model_id not in metrics.models:
-            message = f"{paths.metrics(name)}: has no {model.model_id}; run `{REPRO}`"
-            raise CachezooError(message)
+            raise CachezooError(f"{paths.metrics(name)}: has no {model.model_id}; run `{REPRO}`")
         found.append(Category(metrics, model))
     return found
 

@@ -21,9 +21,9 @@ from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator, count
 from cachezoo.settings.data import Roles
-from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_pages, read_trace
+from cachezoo.zoo.caching.evaluate import evaluate_caching
 from lab.rcrnn.sizes import CacheRun, Kind, Sizes
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def caching_model(category: str, settings: Settings) -> TrainedModel:
     model = read_trained(folder, "caching")
     other = [fraction for fraction in settings.sizes if fraction not in model.calibration["capacities"]]
     if other:
-        message = f"{folder}: was not trained for caches of {100 * other[0]:g} %; run `{REPRO}`"
-        raise TrainingError(message)
+        raise TrainingError(f"{folder}: was not trained for caches of {100 * other[0]:g} %; run `{REPRO}`")
     return model
 
 

@@ -15,7 +15,7 @@ from cachezoo.errors import CachezooError
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import REPRO
 from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
-from cachezoo.systems.workload.metrics import Over, Pooled, WorkloadMetrics
+from cachezoo.zoo.workload.metrics import Over, Pooled, WorkloadMetrics
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 from lab.claims.plot import BAR_COLOURS, bars, headed, page

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, Bool
 from cachezoo.contest.blocks import BLOCKS, block_means
 from cachezoo.contest.lead import ahead, mean_of
 from cachezoo.kernels.outcome import HIT
@@ -15,18 +16,15 @@ from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import Simulator, count
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Roles, TraceEntry
-from cachezoo.systems.caching.serve import CachingServing
-from cachezoo.systems.caching.switching import Requeue, Switched, SwitchingCache
-from cachezoo.systems.reuse.evaluate import page_bundle
-from cachezoo.systems.reuse.serve import ReuseServing
-from cachezoo.systems.workload.serve import WorkloadServing
+from cachezoo.zoo.caching.serve import CachingServing
+from cachezoo.zoo.caching.switching import Requeue, Switched, SwitchingCache
+from cachezoo.zoo.reuse.evaluate import page_bundle
+from cachezoo.zoo.reuse.serve import ReuseServing
+from cachezoo.zoo.workload.serve import WorkloadServing
 from lab.reconfigure.document import Cost, Mode, Row
 from lab.reconfigure.monitor import Unknown, Watched, delays, monitor_plan, watch
 from lab.reconfigure.streams import Changing
 
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-Bool = npt.NDArray[np.bool_]
 PERIOD = 2_000
 AFTER = 5_000
 DIGITS = 4

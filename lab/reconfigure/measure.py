@@ -29,9 +29,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.arrays import I32
 from cachezoo.console import progress
 from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.errors import ConfigError
@@ -40,11 +40,11 @@ from cachezoo.models.weights import read_weights
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.settings.data import Role
-from cachezoo.systems.caching.infer import serving_of
-from cachezoo.systems.caching.switching import REQUEUES, Requeue
-from cachezoo.systems.reuse.model import load_reuse
-from cachezoo.systems.workload.infer import torch_windows, workload_serving
 from cachezoo.traces.store import read_trace
+from cachezoo.zoo.caching.infer import serving_of
+from cachezoo.zoo.caching.switching import REQUEUES, Requeue
+from cachezoo.zoo.reuse.model import load_reuse
+from cachezoo.zoo.workload.infer import torch_windows, workload_serving
 from lab.reconfigure.bench import AFTER, PERIOD, Bench, Models, Settings, Way
 from lab.reconfigure.document import (
     FIXED,
@@ -63,7 +63,6 @@ from lab.reconfigure.streams import Changing, Part, changing
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
-I32 = npt.NDArray[np.int32]
 PAPER_REQUESTS = 50_000
 # Turns that are no multiple of a vote's requests, so that changes fall within votes.
 ALTERNATING_REQUESTS, ALL_REQUESTS = 24_700, 14_700
@@ -115,8 +114,7 @@ def _keys(settings: Settings, role: Role) -> tuple[list[str], list[str]]:
     seen = [[key for key in keys if not settings.traces[key].unseen] for keys in own]
     for category, keys in zip(settings.categories, seen, strict=True):
         if not keys:
-            message = f"{category}: has no {role} trace of a seen program; add one to the matrix"
-            raise ConfigError(message)
+            raise ConfigError(f"{category}: has no {role} trace of a seen program; add one to the matrix")
     if len(seen) < 2:
         message = f"page categories: {', '.join(settings.categories)} is one alone; a workload changes between two"
         raise ConfigError(message)

@@ -1,4 +1,4 @@
-"""Who decides at each request: the workload monitor's word as a plan for `cachezoo.systems.caching.switching`.
+"""Who decides at each request: the workload monitor's word as a plan for `cachezoo.zoo.caching.switching`.
 
 RC-RNN, Sec. 4.2: the monitor classifies 1,000 requests at a time and has the model of the category that is running
 take over. Models are numbered as the monitor's classes.
@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.errors import ConfigError
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.caching.switching import ALL_ENTER, ALL_PASS, spans
-from cachezoo.systems.workload.serve import NONE, UNKNOWN, WorkloadServing
+from cachezoo.zoo.caching.switching import ALL_ENTER, ALL_PASS, spans
+from cachezoo.zoo.workload.serve import NONE, UNKNOWN, WorkloadServing
 from lab.reconfigure.streams import Phase
 
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 Unknown = Literal["keep", "no_model"]
 UNKNOWNS: tuple[Unknown, ...] = get_args(Unknown)
 
@@ -69,8 +67,7 @@ def monitor_plan(in_force: I32, unknown: Unknown) -> I32:
         ConfigError: another word for it.
     """
     if unknown not in UNKNOWNS:
-        message = f"unknown {unknown}: use one of {', '.join(UNKNOWNS)}"
-        raise ConfigError(message)
+        raise ConfigError(f"unknown {unknown}: use one of {', '.join(UNKNOWNS)}")
     said = np.where(in_force == NONE, ALL_ENTER, in_force).astype(np.int32)
     if unknown == "no_model":
         return np.where(in_force == UNKNOWN, ALL_ENTER, said).astype(np.int32)
@@ -94,8 +91,7 @@ def loading_plan(plan: I32, time_us: I64, load_us: int) -> I32:
         ConfigError: less than no time.
     """
     if load_us < 0:
-        message = f"load_us {load_us}: a model takes 0 µs or more to load"
-        raise ConfigError(message)
+        raise ConfigError(f"load_us {load_us}: a model takes 0 µs or more to load")
     out = plan.copy()
     held = ALL_ENTER
     for first, end in spans(plan):

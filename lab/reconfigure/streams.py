@@ -8,17 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32
 from cachezoo.contest.counting import AUTO, Count, first_access
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
 from cachezoo.traces.mixing import Turn, in_turns, sources
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -111,8 +108,7 @@ def changing(name: str, parts: Sequence[Part], requests: int, periods: int, frac
         TraceError: a trace is too short for so many turns.
     """
     if requests < 1 or periods < 1:
-        message = f"{name}: turns of {requests} requests, {periods} periods; give at least 1 of each"
-        raise ConfigError(message)
+        raise ConfigError(f"{name}: turns of {requests} requests, {periods} periods; give at least 1 of each")
     turn = min([requests, *(max(1, len(part.trace) // periods) for part in parts)])
     ids = [part.trace.meta.trace_id for part in parts]
     trace = in_turns([part.trace for part in parts], name, [Turn(own, turn) for own in ids], periods)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.virtual.queues import Moves, moves
 from cachezoo.kernels.virtual.vrm import Served, Settings, simulate
@@ -17,7 +18,6 @@ from lab.virtual.document import Busy, Heat, Kind, Loop, Parameter, Profile, Que
 from lab.virtual.paper import DECAY, LOOPING, MB_PAGES, QUANTUM, QUEUE_MB, RUNS, SIZES_MB
 from lab.virtual.traces import references
 
-I32 = npt.NDArray[np.int32]
 STANDARD = Settings(fragment=MB_PAGES, f=RUNS, alpha=DECAY, q=QUANTUM, cost=0.0)
 SWEEPS: dict[Parameter, tuple[float, ...]] = {
     "f": (1, 2, 4, 8, 16),

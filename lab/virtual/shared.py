@@ -3,19 +3,17 @@
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.kernels.virtual.gvpa import share
 from cachezoo.kernels.virtual.queues import Moves
-from cachezoo.sharing.bench import Bench
-from cachezoo.sharing.mix import Application, Mix, mix_pages
-from cachezoo.sharing.partition import parse
+from cachezoo.questions.share.bench import Bench
+from cachezoo.questions.share.mix import Application, Mix, mix_pages
+from cachezoo.questions.share.partition import parse
 from lab.virtual.alone import STANDARD, Source, moves_file
 from lab.virtual.document import Kind, Mixed
 from lab.virtual.paper import MB_PAGES, QUEUE_MB, SIZES_MB
 
-I64 = npt.NDArray[np.int64]
 STEP, REACH = 1, 1  # the paper's: neighbours of 1 MB
 SPLIT = "ucp"  # a split of LRU parts that reads nothing but misses
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32
 from cachezoo.seeds import derive_seed
 from lab.virtual.paper import APPLICATIONS, MB_PAGES
 
-I32 = npt.NDArray[np.int32]
 BURST = 64  # references of one part before another may have its turn
 HOT_SKEW = 1.0  # exponent of the Zipf distribution of small hot sets
 ORDERS_SKEW = 0.8  # of TPC-C's items and customers, which are drawn less unevenly

@@ -38,10 +38,10 @@ EDITION = 1
 LEFT_OUT = tuple(
     re.compile(f"src/{PACKAGE}/{pattern}")
     for pattern in (
-        r"((config|settings)/.*|systems/\w+/settings\.py|yaml_file\.py)",
+        r"((config|settings)/.*|zoo/\w+/settings\.py|yaml_file\.py)",
         r"(errors|console|meanings|numerals|private|syntax)\.py",
         r"show/(__init__|formats|section|style|table)\.py",
-        r"systems/registry\.py",
+        r"zoo/registry\.py",
     )
 )
 CARRIES = re.compile(rf"src/{PACKAGE}/((io|documents|stage|kept|to_go|jobs|params|paths)|traces/(table|store))\.py")
@@ -105,8 +105,7 @@ class Project:
             try:
                 tree = ast.parse(file.read_text(encoding="utf-8"))
             except (OSError, UnicodeDecodeError, SyntaxError) as error:
-                message = f"{file}: not readable as Python ({error}); fix it, stages run it"
-                raise CachezooError(message) from error
+                raise CachezooError(f"{file}: not readable as Python ({error}); fix it, stages run it") from error
             self.imports[file] = self._imports(tree)
             self.hashes[file] = said(tree)
         return self.imports[file]
@@ -170,11 +169,11 @@ def versions(project: Project, files: list[Path]) -> dict[str, str]:
     try:
         pins = {name.lower(): version for name, version in PIN.findall(lock.read_text(encoding="utf-8"))}
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{lock}: cannot be read ({getattr(error, 'strerror', None) or 'it is no text'}); get it from Git"
-        raise CachezooError(message) from error
+        raise CachezooError(
+            f"{lock}: cannot be read ({getattr(error, 'strerror', None) or 'it is no text'}); get it from Git"
+        ) from error
     if not pins:
-        message = f"{lock}: pins no name==version; get it from Git"
-        raise CachezooError(message)
+        raise CachezooError(f"{lock}: pins no name==version; get it from Git")
     imported = {name for file in files if file.suffix == ".py" for name in project.read(file).libraries}
     names = {DISTRIBUTIONS.get(name, name).lower() for name in imported}
     return {name: pins[name] for name in sorted(names & set(pins))}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-I32 = npt.NDArray[np.int32]
+from cachezoo.arrays import I32
 
 
 @dataclass(frozen=True)

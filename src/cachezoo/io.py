@@ -82,8 +82,7 @@ def names_full_disk(path: Path) -> Iterator[None]:
         if said is None:
             raise
         reason = said if said == FULL[1] else FULL[0]
-        message = f"{path}: cannot be written ({reason}); make room and run it again"
-        raise CachezooError(message) from error
+        raise CachezooError(f"{path}: cannot be written ({reason}); make room and run it again") from error
 
 
 def _unwritable(path: Path, error: OSError) -> CachezooError:
@@ -107,8 +106,7 @@ def _followed(path: Path) -> Path:
         if not name.is_symlink() or name.parent.resolve().is_relative_to(PROC):
             return name
         name = name.parent / name.readlink()
-    message = f"{path}: its symbolic links lead in a circle; name a file"
-    raise CachezooError(message)
+    raise CachezooError(f"{path}: its symbolic links lead in a circle; name a file")
 
 
 def _is_regular(path: Path, name: Path) -> bool:
@@ -122,11 +120,9 @@ def _is_regular(path: Path, name: Path) -> bool:
     except OSError:  # what makes the file says why
         return not name.is_symlink()
     if stat.S_ISDIR(mode):
-        message = f"{path}: is a folder; name a file to write"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: is a folder; name a file to write")
     if stat.S_ISBLK(mode):
-        message = f"{path}: is a block device, whose content would be lost; name a file to write"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: is a block device, whose content would be lost; name a file to write")
     return stat.S_ISREG(mode) and not name.is_symlink()
 
 
@@ -213,8 +209,7 @@ def check_file(path: Path) -> None:
     folder = name.parent
     if not folder.is_dir():
         why = "is no folder" if folder.exists() else "no such folder"
-        message = f"{path}: cannot be written ({folder}: {why}); make it first, or name another"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: cannot be written ({folder}: {why}); make it first, or name another")
     if _is_regular(path, name):
         _temporary_name(path, name).unlink(missing_ok=True)
 
@@ -230,8 +225,7 @@ def atomic_dir(path: Path) -> Iterator[Path]:
     """
     name = _followed(path)
     if name.exists() and not name.is_dir():
-        message = f"{path}: is a file where a folder is to be written; move it away"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: is a file where a folder is to be written; move it away")
     try:
         name.parent.mkdir(parents=True, exist_ok=True)
         _sweep(name)
@@ -303,15 +297,13 @@ def parsed_json(text: str, where: str) -> Any:  # noqa: ANN401 - any JSON value
     """
 
     def refuse(name: str) -> None:
-        message = f"{name} is no number of JSON"
-        raise ValueError(message)
+        raise ValueError(f"{name} is no number of JSON")
 
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         why = DEEP if isinstance(error, RecursionError) else error
-        message = f"{where}: not readable as JSON ({why})"
-        raise CachezooError(message) from error
+        raise CachezooError(f"{where}: not readable as JSON ({why})") from error
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
@@ -323,11 +315,9 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        message = f"{path}: no such file"
-        raise CachezooError(message) from error
+        raise CachezooError(f"{path}: no such file") from error
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: not readable as JSON ({error})"
-        raise CachezooError(message) from error
+        raise CachezooError(f"{path}: not readable as JSON ({error})") from error
     return parsed_json(text, str(path))
 
 
@@ -339,8 +329,7 @@ def read_refusal(path: Path) -> str:
     """
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("reason"), str):
-        message = f"{path}: gives no reason; run the stage that exports the model again"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: gives no reason; run the stage that exports the model again")
     return str(content["reason"])
 
 
@@ -438,11 +427,9 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        message = f"{path}: no such file"
-        raise TraceError(message) from error
+        raise TraceError(f"{path}: no such file") from error
     except (pa.ArrowException, OSError) as error:
-        message = f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})"
-        raise TraceError(message) from error
+        raise TraceError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
     except UnicodeDecodeError as error:
         message = f"{path}: its metadata is no text in UTF-8 ({error.object[:60]!r}); write the file again"
         raise TraceError(message) from error
@@ -467,8 +454,7 @@ def table_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.R
 def _check_rows(path: Path, rows: int, said: int) -> None:
     """Refuse a file whose row groups do not hold the rows that its end says it has."""
     if rows != said:
-        message = f"{path}: holds {rows} rows, and its end says {said}; the file is damaged, write it again"
-        raise TraceError(message)
+        raise TraceError(f"{path}: holds {rows} rows, and its end says {said}; the file is damaged, write it again")
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
@@ -504,15 +490,13 @@ def read_rows(
     """
     table, metadata = read_table(path, columns)
     if requests is not None and len(table) != requests:
-        message = f"{path}: has {len(table)} rows for {requests} requests; run the stage {stage} again"
-        raise TraceError(message)
+        raise TraceError(f"{path}: has {len(table)} rows for {requests} requests; run the stage {stage} again")
     for name in table.column_names:
         if pa.types.is_floating(table.schema.field(name).type):
             bad = ~np.isfinite(table.column(name).to_numpy())
             if bad.any():
                 row = int(bad.argmax())
-                message = f"{path}: row {row + 1}: {name} is no finite number; run the stage {stage} again"
-                raise TraceError(message)
+                raise TraceError(f"{path}: row {row + 1}: {name} is no finite number; run the stage {stage} again")
     return table, metadata
 
 

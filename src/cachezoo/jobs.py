@@ -73,8 +73,7 @@ def side_by_side(count: int) -> int:
     """
     asked = os.environ.get(JOBS, "")
     if asked and (whole(asked) or 0) < 1:
-        message = f"{JOBS}={asked}: is no number of jobs; give 1 or more"
-        raise ConfigError(message)
+        raise ConfigError(f"{JOBS}={asked}: is no number of jobs; give 1 or more")
     return min(count, int(asked) if asked else len(os.sched_getaffinity(0)))
 
 

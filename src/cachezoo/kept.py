@@ -72,8 +72,7 @@ class Each:
         found = [job for job in self.jobs(stage, params) if job.key == key]
         if not found:
             known = ", ".join(names["key"] for names in self.over(params))
-            message = f"{stage}: has no job {key[:60]!r}; it has {known or 'none'}"
-            raise ConfigError(message)
+            raise ConfigError(f"{stage}: has no job {key[:60]!r}; it has {known or 'none'}")
         return found[0]
 
     def _job(self, stage: str, names: Names, values: Sequence[str], params: "Params") -> "Job":

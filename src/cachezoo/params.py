@@ -57,8 +57,7 @@ def value_of(params: "Params", path: str) -> Any:  # noqa: ANN401 - any section 
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         if value is None:
-            message = f"params.yaml: holds no {path}; run `dvc repro compose`"
-            raise ConfigError(message)
+            raise ConfigError(f"params.yaml: holds no {path}; run `dvc repro compose`")
     return value
 
 
@@ -70,8 +69,7 @@ def entry_of(params: "Params", key: str) -> "TraceEntry":
     """
     rows = params.data.traces if key in params.data.traces else {**params.data.traces, **params.data.writes}
     if key not in rows:
-        message = f"params.yaml: holds no trace {key[:60]!r}; it has {', '.join(rows) or 'none'}"
-        raise ConfigError(message)
+        raise ConfigError(f"params.yaml: holds no trace {key[:60]!r}; it has {', '.join(rows) or 'none'}")
     return rows[key]
 
 

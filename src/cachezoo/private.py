@@ -72,8 +72,7 @@ def private_folder(folder: Path) -> Path:
         place, closed = _walk(folder)
         _check_files(folder, place, closed)
     except OSError as error:
-        message = f"{folder}: cannot be used as a cache ({error.strerror or error}); {ELSEWHERE}"
-        raise CacheError(message) from error
+        raise CacheError(f"{folder}: cannot be used as a cache ({error.strerror or error}); {ELSEWHERE}") from error
     return place
 
 
@@ -93,8 +92,7 @@ def _walk(folder: Path) -> tuple[Path, bool]:
         if stat.S_ISLNK(info.st_mode):
             links += 1
             if links > MAX_LINKS:
-                message = f"{folder}: its symbolic links lead in a circle; {ELSEWHERE}"
-                raise CacheError(message)
+                raise CacheError(f"{folder}: its symbolic links lead in a circle; {ELSEWHERE}")
             _check_owner(folder, child, info.st_uid)
             target = child.readlink()
             left += reversed([part for part in target.parts if part != "/"])
@@ -103,8 +101,7 @@ def _walk(folder: Path) -> tuple[Path, bool]:
         here = child
         closed = _check(folder, here, info, last=not left, closed=closed)
     if not os.access(here, os.R_OK | os.W_OK | os.X_OK):
-        message = f"{here}: cannot be written by this user; change its permissions, or {ELSEWHERE}"
-        raise CacheError(message)
+        raise CacheError(f"{here}: cannot be written by this user; change its permissions, or {ELSEWHERE}")
     return here, closed
 
 
@@ -115,8 +112,7 @@ def _check(folder: Path, here: Path, info: os.stat_result, last: bool, closed: b
     looked at. What is added to the last folder would be read.
     """
     if not stat.S_ISDIR(info.st_mode):
-        message = f"{here}: is no folder; move it away, or {ELSEWHERE}"
-        raise CacheError(message)
+        raise CacheError(f"{here}: is no folder; move it away, or {ELSEWHERE}")
     _check_owner(folder, here, info.st_uid)
     held = info.st_mode & stat.S_ISVTX and not last
     if not closed and not held and _open_to_others(info):
@@ -182,5 +178,4 @@ def _user(number: int) -> str:
 
 def _refuse(folder: Path, place: Path, why: str, fix: str) -> NoReturn:
     what = "" if place == folder else f", so that others decide what is run from the cache {folder}"
-    message = f"{place}: {why}{what}; {fix} '{place}', or {ELSEWHERE}"
-    raise CacheError(message)
+    raise CacheError(f"{place}: {why}{what}; {fix} '{place}', or {ELSEWHERE}")

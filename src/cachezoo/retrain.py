@@ -82,8 +82,7 @@ def main(words: Sequence[str]) -> int:
     given = parser.parse_args(words)
     try:
         if given.category is None:
-            message = f"say which traces, and of which category: {retrain_command('a.csv b.csv', 'database')}"
-            raise ConfigError(message)
+            raise ConfigError(f"say which traces, and of which category: {retrain_command('a.csv b.csv', 'database')}")
         lines = retrain(Path(), given.traces, given.category)
     except CachezooError as error:
         complain(f"retrain: {error}")

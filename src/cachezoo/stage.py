@@ -96,8 +96,7 @@ def stage(main: Callable[..., object], each: Each | None = None) -> Callable[[],
 
             if len(words) > (each is not None):
                 takes = "a job's key or nothing" if each is not None else "nothing"
-                message = f"takes {takes}, got {' '.join(words)}; it is started by `dvc repro`"
-                raise ConfigError(message)
+                raise ConfigError(f"takes {takes}, got {' '.join(words)}; it is started by `dvc repro`")
             params: Params = load_params()
             if each is None:
                 _timed(name, partial(main, params))

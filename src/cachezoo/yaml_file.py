@@ -26,11 +26,9 @@ def parsed(text: str, where: str) -> Any:  # noqa: ANN401 - any YAML value
     try:
         return yaml.safe_load(text)
     except RecursionError as error:
-        message = f"{where}: not readable as YAML ({DEEP})"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{where}: not readable as YAML ({DEEP})") from error
     except NOT_YAML as error:
-        message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]})"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]})") from error
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
@@ -42,8 +40,7 @@ def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: not readable as YAML ({' '.join(str(error).split())[:200]})"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{path}: not readable as YAML ({' '.join(str(error).split())[:200]})") from error
     return parsed(text, str(path))
 
 
@@ -65,5 +62,4 @@ def checked(schema: TypeAdapter[M], value: Any, where: str, advice: str) -> M:  
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         named = f"{key}: {first['msg']}" if key else first["msg"]
-        message = f"{where}: {named}; {advice} ({error.error_count()} in all)"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{where}: {named}; {advice} ({error.error_count()} in all)") from error

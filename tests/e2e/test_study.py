@@ -21,8 +21,8 @@ from cachezoo.io import read_json
 from cachezoo.models.trained import read_trained
 from cachezoo.study.run import FILE
 from cachezoo.study.training import FITS, STUDIES
-from cachezoo.systems.base import studied_of
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.base import studied_of
+from cachezoo.zoo.registry import SYSTEMS
 from tests.e2e.workspace import ROOT
 
 pytestmark = pytest.mark.slow(seconds=300)

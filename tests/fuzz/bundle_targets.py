@@ -22,7 +22,7 @@ from cachezoo.models.forest import read_forest_text
 from cachezoo.models.weights import WEIGHTS_FILE, read_weights
 from cachezoo.serving.forest import read_forest
 from cachezoo.serving.safetensors import read_safetensors
-from cachezoo.systems.streams.dictionary import Dictionary
+from cachezoo.zoo.streams.dictionary import Dictionary
 from tests import signed
 from tests.fuzz import document_mutators, mutators
 from tests.fuzz.target import Broken, Target

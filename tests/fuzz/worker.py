@@ -30,7 +30,7 @@ LEAST_S = 1.0
 def import_readers() -> None:
     """Import all that targets reach, also what is imported only when it is asked for."""
     importlib.import_module("tests.fuzz.targets")
-    registry = importlib.import_module("cachezoo.systems.registry")
+    registry = importlib.import_module("cachezoo.zoo.registry")
     for system in registry.SYSTEMS:
         registry.bundling_of(system).kind.load()
 

@@ -8,7 +8,7 @@ import pytest
 
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.protocol import PROTOCOL
-from cachezoo.systems.registry import SYSTEMS, bundling_of
+from cachezoo.zoo.registry import SYSTEMS, bundling_of
 
 STORED = sorted(path.parent for path in Path(__file__).parent.glob(f"protocol{PROTOCOL}/*/manifest.json"))
 

@@ -9,10 +9,10 @@ from cachezoo.features.sequence import Memory, fit_features, raw_columns
 from cachezoo.features.window import WINDOW_FORMULAS, fit_inputs, window_columns
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import TraceEntry
-from cachezoo.systems.caching.serve import CachingServing
-from cachezoo.systems.workload.serve import WorkloadServing
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import TraceMeta
+from cachezoo.zoo.caching.serve import CachingServing
+from cachezoo.zoo.workload.serve import WorkloadServing
 from lab.reconfigure.bench import Models, Settings
 from lab.reconfigure.streams import Changing, Part, changing
 from tests.page_data import seeded_trace, service_times

@@ -1,6 +1,6 @@
 """Drives of FIOS's figure, made up."""
 
-from cachezoo.systems.streams.cluster import COMBINATIONS
+from cachezoo.zoo.streams.cluster import COMBINATIONS
 from lab.fios import document as fios
 
 

@@ -12,9 +12,9 @@ from cachezoo.errors import CachezooError, TrainingError
 from cachezoo.io import dump_json, write_json
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
-from cachezoo.systems.reuse import fit
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.store import write_trace
+from cachezoo.zoo.reuse import fit
 from lab.carry_over import run as stage
 from lab.carry_over.document import ours, read_carry_over
 from lab.carry_over.plot import draw, tables

@@ -6,11 +6,11 @@ import pytest
 from cachezoo.coded import Coded
 from cachezoo.settings.data import CorpusEntry
 from cachezoo.settings.wear import Drive
-from cachezoo.systems.streams.cluster import COMBINATIONS
-from cachezoo.systems.streams.settings import Fit, Judge, Model
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
+from cachezoo.zoo.streams.cluster import COMBINATIONS
+from cachezoo.zoo.streams.settings import Fit, Judge, Model
 from lab.fios import run as fios_run
 
 PAGE = 8192

@@ -12,11 +12,11 @@ from cachezoo.models.trained import read_fitted
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
 from cachezoo.show.formats import NONE
-from cachezoo.systems.reuse import fit, judge
-from cachezoo.systems.reuse.learn import Learned
-from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import write_trace
+from cachezoo.zoo.reuse import fit, judge
+from cachezoo.zoo.reuse.learn import Learned
+from cachezoo.zoo.reuse.plan import plan_of
 from lab.goals.document import GoalRow, Goals, read_goals, summaries, tables
 from lab.goals.run import (
     Settings,

@@ -3,7 +3,7 @@ from statistics import stdev
 import pytest
 
 from cachezoo.errors import TrainingError
-from cachezoo.systems.workload.windows import cut_windows
+from cachezoo.zoo.workload.windows import cut_windows
 from lab.rcrnn import grid_fit
 from lab.rcrnn.grid import draw, grid_figure, table
 from lab.rcrnn.grid_fit import grid_rows, trained_accuracy

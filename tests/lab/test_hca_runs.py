@@ -7,11 +7,11 @@ import pytest
 
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.profile import load_models
-from cachezoo.tiers.hierarchy import parse_hierarchy
-from cachezoo.tiers.reduced import reduce
-from cachezoo.tiers.response import DRAM_US
-from cachezoo.tiers.run import DISK, WRITTEN, run_tiers
-from cachezoo.tiers.stream import tier_stream
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.reduced import reduce
+from cachezoo.questions.tiers.response import DRAM_US
+from cachezoo.questions.tiers.run import DISK, WRITTEN, run_tiers
+from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import OP_WRITE, validate

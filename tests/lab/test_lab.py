@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from cachezoo.closure import CARRIES, LEFT_OUT, Project, closure
-from cachezoo.systems.streams.cluster import COMBINATIONS
-from cachezoo.systems.workload import fit as workload
+from cachezoo.zoo.streams.cluster import COMBINATIONS
+from cachezoo.zoo.workload import fit as workload
 from lab.carry_over.document import FILE, PLOT, read_carry_over, summary_of
 from lab.carry_over.run import Settings
 from lab.fios import document as fios

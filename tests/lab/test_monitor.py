@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
 from cachezoo.serving.requests import batch_of
-from cachezoo.systems.caching.switching import ALL_ENTER, ALL_PASS
-from cachezoo.systems.workload.serve import WorkloadServing
+from cachezoo.zoo.caching.switching import ALL_ENTER, ALL_PASS
+from cachezoo.zoo.workload.serve import WorkloadServing
 from lab.reconfigure.monitor import delays, loading_plan, monitor_plan, watch
 from lab.reconfigure.streams import Phase
 from tests.lab.changing_data import CLASSES, VOTE_WINDOWS, WINDOW, monitor, stream

@@ -12,9 +12,9 @@ from cachezoo.io import write_json, write_table
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
-from cachezoo.systems.caching.switching import REQUEUES
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
+from cachezoo.zoo.caching.switching import REQUEUES
 from lab.reconfigure import bench as bench_module
 from lab.reconfigure import measure as stage
 from lab.reconfigure.bench import Bench, Way

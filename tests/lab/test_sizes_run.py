@@ -12,9 +12,9 @@ from cachezoo.io import table_of, write_table
 from cachezoo.models.trained import read_trained
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
-from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.store import write_trace
+from cachezoo.zoo.caching.evaluate import evaluate_caching
 from lab.rcrnn.sizes_run import Settings, caching_model, trace_runs
 from tests.lstm_data import write_caching
 from tests.rcrnn_data import make_trace

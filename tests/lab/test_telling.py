@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from cachezoo.errors import CachezooError, TrainingError
-from cachezoo.systems.workload.metrics import Pooled
+from cachezoo.zoo.workload.metrics import Pooled
 from lab.rcrnn.added_fit import told
 from lab.rcrnn.telling import draw, table, told_apart
 from lab.rcrnn.trained import MODEL

@@ -27,7 +27,7 @@ from unittest.mock import patch
 
 from cachezoo.bundles.reader import load
 from cachezoo.serving.synthetic import SyntheticSet
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 from tests.mutants.candidates import CANDIDATES
 from tests.mutants.mutants import MUTANTS, Mutant
 from tests.mutants.operators import DECIDING, all_changes
@@ -50,7 +50,7 @@ def drawn(kind: str, name: str, tries: int) -> list[SyntheticSet]:
     """A set of a kind under other draws, named by them."""
     (path,) = STORED.glob(f"{kind}.*")
     bundle, own = load(path), bundling_of(kind).kind.load()
-    manifest, draws = completed(kind, bundle.manifest), import_module(f"cachezoo.systems.{kind}.synthetic").DRAWS
+    manifest, draws = completed(kind, bundle.manifest), import_module(f"cachezoo.zoo.{kind}.synthetic").DRAWS
     found = []
     for number in range(tries):
         with patch.dict(draws, {name: f"{name}_{number}"}):

@@ -20,7 +20,7 @@ from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.writer import _documents, _synthetic
 from cachezoo.serving.requests import to_csv
 from cachezoo.serving.synthetic import SyntheticSet
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
 KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "virtual")

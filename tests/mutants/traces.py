@@ -22,9 +22,9 @@ from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.serving.script import widest_gap
 from cachezoo.serving.synthetic import SyntheticSet, changed
-from cachezoo.systems.registry import bundling_of
-from cachezoo.systems.reuse import synthetic as reuse
 from cachezoo.traces.read import read_any
+from cachezoo.zoo.registry import bundling_of
+from cachezoo.zoo.reuse import synthetic as reuse
 from tests.mutants.sets import KINDS, STORED, completed, write_whole
 
 ROOT = Path(__file__).parents[2]

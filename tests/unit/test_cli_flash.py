@@ -81,7 +81,7 @@ def test_without_a_clock_rates_are_refused_and_nothing_is_said_by_the_second(tmp
 
 
 def test_accept_all_is_within_the_axes(trace, monkeypatch):
-    from cachezoo.evaluation.flash_cache import plot
+    from cachezoo.questions.flash import plot
 
     seen = []
     monkeypatch.setattr(plot, "write", lambda canvas, *_: seen.append(canvas.axes[0]))
@@ -135,7 +135,7 @@ def test_without_a_prefetch_mode_that_others_can_run_only_the_bundle_runs(trace)
 
 def test_drift_is_one_line_of_warning(trace, monkeypatch, capsys):
     from cachezoo.cli import flash
-    from cachezoo.evaluation.flash_cache.model import FlashModel
+    from cachezoo.questions.flash.model import FlashModel
 
     model = FlashModel("admission.web.lgbm", None, {}, {}, ("user", "size", "end", "op"), 30)
     flash.warn_of_drift(model)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from cachezoo.cli.share import DEFAULT_BY
-from cachezoo.sharing.partition import parse_several
-from cachezoo.sharing.registry import PARTITIONERS
+from cachezoo.questions.share.partition import parse_several
+from cachezoo.questions.share.registry import PARTITIONERS
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.store import write_trace
 from tests.command_line import run

@@ -90,7 +90,7 @@ def test_simulate_runs_every_policy_at_every_capacity(trace):
 
 
 def test_compare_runs_what_is_asked_for_and_says_which_classics_the_gaps_are_to(trace, monkeypatch):
-    from cachezoo.evaluation import sweep
+    from cachezoo.questions.page import sweep
 
     asked = ("compare", trace, "--policy", "fifo", "--policy", "lru+next", "--workers", "1")
     ran, run_row = [], sweep.run_row
@@ -351,7 +351,7 @@ def test_bounds(trace):
 
 @pytest.mark.parametrize(
     ("command", "engine"),
-    [("compare", "cachezoo.evaluation.sweep.sweep"), ("simulate", "cachezoo.evaluation.sweep.run_row")],
+    [("compare", "cachezoo.questions.page.sweep.sweep"), ("simulate", "cachezoo.questions.page.sweep.run_row")],
 )
 def test_a_capacity_that_one_policy_cannot_have_is_refused_before_any_runs(trace, monkeypatch, command, engine):
     def begun(*_args, **_more):

@@ -10,15 +10,15 @@ import pytest
 import yaml
 
 from cachezoo.cli.tiers import DEFAULT_BY, parse_by
-from cachezoo.evaluation.flash_cache.model import decide, open_bundles
+from cachezoo.questions.flash.model import decide, open_bundles
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.run import counts, run_tiers
+from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.show.formats import ordinary, percent
-from cachezoo.tiers.hierarchy import parse_hierarchy
-from cachezoo.tiers.run import counts, run_tiers
-from cachezoo.tiers.stream import tier_stream
 from cachezoo.traces.store import read_trace, write_trace
 from tests.command_line import run
 from tests.page_data import seeded_trace
-from tests.unit.tiers.test_cost import SIMPLE
+from tests.unit.questions.tiers.test_cost import SIMPLE
 
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"

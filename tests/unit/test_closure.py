@@ -211,7 +211,7 @@ def test_a_stage_loads_no_file_of_the_project_that_its_list_lacks(house, stage):
     files = {str(file.relative_to(ROOT)) for file in closure(house, ROOT / f"pipelines/{stage}.py")}
     assert "src/cachezoo/stage.py" in loaded
     # The registry brings the records of all systems with it; a stage counts those that its own file names.
-    left_out = (CARRIES, *LEFT_OUT, re.compile(r"src/cachezoo/systems/\w+/(record|__init__)\.py"))
+    left_out = (CARRIES, *LEFT_OUT, re.compile(r"src/cachezoo/zoo/\w+/(record|__init__)\.py"))
     assert {name for name in loaded - files if not any(pattern.fullmatch(name) for pattern in left_out)} == set()
 
 

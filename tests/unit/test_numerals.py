@@ -8,8 +8,8 @@ from cachezoo import cli
 from cachezoo.errors import ConfigError
 from cachezoo.numerals import number, whole
 from cachezoo.policies import spec
-from cachezoo.sharing import partition
-from cachezoo.tiers import hierarchy
+from cachezoo.questions.share import partition
+from cachezoo.questions.tiers import hierarchy
 from tests.command_line import run
 
 OTHER_DIGITS = ("\u0661\u0662", "\uff11", "\u00b2")

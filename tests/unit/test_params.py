@@ -10,7 +10,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.params import At, Picked, categories_of, entry_of, traces_of
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ManagerPolicy
-from cachezoo.systems.caching import fit
+from cachezoo.zoo.caching import fit
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMS = load_params(ROOT / "params.yaml")

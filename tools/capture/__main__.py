@@ -35,8 +35,7 @@ def chosen(given: argparse.Namespace) -> dict[Path, Recipe]:
     """
     if given.output is not None:
         if len(given.recipes) > 1:
-            message = "with -o there is one RECIPE"
-            raise ConfigError(message)
+            raise ConfigError("with -o there is one RECIPE")
         (name,) = given.recipes
         check_file(given.output)
         recipes = {given.output: load_recipe(Path(name) if name.endswith(".yaml") else RECIPES / f"{name}.yaml")}
@@ -44,8 +43,7 @@ def chosen(given: argparse.Namespace) -> dict[Path, Recipe]:
         names = [f"{CORPUS}/{name}" for name in missing(Path())] if given.recipes == [CORPUS] else given.recipes
         odd = [name for name in names if not name.startswith(f"{CORPUS}/")]
         if odd:
-            message = f"{odd[0]}: is not of the corpus; name the trace's file with -o"
-            raise ConfigError(message)
+            raise ConfigError(f"{odd[0]}: is not of the corpus; name the trace's file with -o")
         keys = [name.partition("/")[2] for name in names]
         recipes = {TRACES / f"{key}.parquet": corpus_recipe(key) for key in keys}
     if given.seed is not None:

@@ -104,8 +104,7 @@ def _await_limits(box: Sandbox, players: list[Player], phase: Phase) -> None:
         for player in players:
             if player.process.poll() is not None:
                 box.finish(player.process, player.name, player.log, 1)
-                message = f"{player.name} ended before its phase did; see the recipe's limits"
-                raise CaptureError(message)
+                raise CaptureError(f"{player.name} ended before its phase did; see the recipe's limits")
         time.sleep(POLL_S)
 
 

@@ -31,8 +31,7 @@ def corpus_recipe(name: str, recipes: Path = RECIPES) -> Recipe:
     """
     known = corpus_names(recipes)
     if name not in known:
-        message = f"{recipes / CORPUS}: has no recipe {name!r}; it has {', '.join(known) or 'none'}"
-        raise ConfigError(message)
+        raise ConfigError(f"{recipes / CORPUS}: has no recipe {name!r}; it has {', '.join(known) or 'none'}")
     path = recipes / CORPUS / f"{name}.yaml"
     recipe = load_recipe(path)
     category, key = name.split("/")

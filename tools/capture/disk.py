@@ -30,12 +30,10 @@ def call(command: Sequence[str], timeout_s: float = COMMAND_S) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        message = f"{command[0]} did not end within {timeout_s:.0f} s"
-        raise CaptureError(message) from error
+        raise CaptureError(f"{command[0]} did not end within {timeout_s:.0f} s") from error
     if done.returncode:
         said = last_line(done.stderr or done.stdout)
-        message = f"{' '.join(command[:4])} failed with status {done.returncode}: {said}"
-        raise CaptureError(message)
+        raise CaptureError(f"{' '.join(command[:4])} failed with status {done.returncode}: {said}")
     return done.stdout
 
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.traces.events import JoinedRequests
-from cachezoo.traces.table import I64, UNKNOWN_LATENCY
+from cachezoo.traces.table import UNKNOWN_LATENCY
 
 MAX_ACCESS_BYTES = 1 << 30
 

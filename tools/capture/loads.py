@@ -97,8 +97,7 @@ class MariadbPace(DatabasePace):
     @classmethod
     def _invertible(cls, theta: float) -> float:
         if abs(theta - 1) < MIN_THETA_DISTANCE:
-            message = "theta 1 has no inverse; take 0.99 or 1.01"
-            raise ValueError(message)
+            raise ValueError("theta 1 has no inverse; take 0.99 or 1.01")
         return theta
 
 
@@ -290,8 +289,7 @@ class BlobLoad(Clients):
     def _names(self) -> Self:
         names = [tenant.name for tenant in self.tenants]
         if len(set(names)) < len(names) or all(isinstance(tenant, BatchTenant) for tenant in self.tenants):
-            message = "tenants need names of their own, and one of them a kind that is read all day"
-            raise ValueError(message)
+            raise ValueError("tenants need names of their own, and one of them a kind that is read all day")
         return self
 
 
@@ -343,8 +341,7 @@ class PostmarkLoad(Strict):
     @model_validator(mode="after")
     def _clients_in_a_closed_loop(self) -> Self:
         if (self.clients is None) != (self.paced is not None):
-            message = "clients belong to a closed loop, and paced to a schedule"
-            raise ValueError(message)
+            raise ValueError("clients belong to a closed loop, and paced to a schedule")
         return self
 
 

@@ -56,8 +56,7 @@ class SchedulePlan(Strict):
     @model_validator(mode="after")
     def _whole_segments(self) -> Self:
         if self.day_s % self.segment_s or self.day_s < 3 * self.segment_s:
-            message = f"day_s {self.day_s} is not three or more whole segments of segment_s {self.segment_s}"
-            raise ValueError(message)
+            raise ValueError(f"day_s {self.day_s} is not three or more whole segments of segment_s {self.segment_s}")
         return self
 
 
@@ -126,14 +125,11 @@ class Recipe(Strict):
     def _one_way(self) -> Self:
         given = {name for name in ("schedule", "warmup_s", "phases", "warmup_pages") if getattr(self, name) is not None}
         if given not in ({"schedule", "warmup_s"}, {"phases", "warmup_pages"}):
-            message = "a recipe has either schedule and warmup_s, or phases and warmup_pages"
-            raise ValueError(message)
+            raise ValueError("a recipe has either schedule and warmup_s, or phases and warmup_pages")
         if hasattr(self.load, "paced") and (self.load.paced is None) == (self.schedule is not None):
-            message = "load.paced belongs to a recipe with a schedule, and to no other"
-            raise ValueError(message)
+            raise ValueError("load.paced belongs to a recipe with a schedule, and to no other")
         if self.place_mib >= self.disk_mib:
-            message = f"place_mib {self.place_mib} leaves no room on a disk of disk_mib {self.disk_mib}"
-            raise ValueError(message)
+            raise ValueError(f"place_mib {self.place_mib} leaves no room on a disk of disk_mib {self.disk_mib}")
         return self
 
     def lasting(self, seconds: int) -> "Recipe":

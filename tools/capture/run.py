@@ -73,8 +73,7 @@ def check_rights() -> None:
         CaptureError: it is not root's.
     """
     if os.geteuid() != 0:
-        message = "a capture needs root (loop device, cgroup, tracefs); run it with sudo"
-        raise CaptureError(message)
+        raise CaptureError("a capture needs root (loop device, cgroup, tracefs); run it with sudo")
 
 
 @contextmanager

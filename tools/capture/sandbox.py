@@ -92,8 +92,7 @@ class Sandbox:
     def _check_room(self) -> None:
         kind = self.backing_filesystem
         if kind in MEMORY_FILESYSTEMS:
-            message = f"{self._work_root}: {kind} is memory, not a disk; name a folder on a disk"
-            raise CaptureError(message)
+            raise CaptureError(f"{self._work_root}: {kind} is memory, not a disk; name a folder on a disk")
         free = shutil.disk_usage(self.work).free // MIB
         if free < self._disk_mib * len(self.disks):
             times = f" for each of {len(self.disks)} disks" if len(self.disks) > 1 else ""
@@ -199,14 +198,12 @@ class Sandbox:
             status = process.wait(timeout_s)
         except subprocess.TimeoutExpired as error:
             stop_process(process)
-            message = f"{name} did not end within {timeout_s:.0f} s"
-            raise CaptureError(message) from error
+            raise CaptureError(f"{name} did not end within {timeout_s:.0f} s") from error
         finally:
             if process.poll() is not None and process in self._processes:
                 self._processes.remove(process)
         if status not in accepted and not self.closing.is_set():
-            message = f"{name} failed with status {status}: {last_line(log.read_text(errors='replace'))}"
-            raise CaptureError(message)
+            raise CaptureError(f"{name} failed with status {status}: {last_line(log.read_text(errors='replace'))}")
 
     def stop_all(self) -> None:
         """End every program that was started, the latest first."""

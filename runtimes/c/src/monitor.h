@@ -1,4 +1,4 @@
-/* What the workload classifier knows, and the votes of its windows; as src/cachezoo/systems/workload/known.py and
+/* What the workload classifier knows, and the votes of its windows; as src/cachezoo/zoo/workload/known.py and
  * serve.py compute them, numpy's order of sums included. */
 #ifndef CZ_MONITOR_H
 #define CZ_MONITOR_H

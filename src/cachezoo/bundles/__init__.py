@@ -26,6 +26,5 @@ PLACES = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - what stands there
     """The public names, imported when they are asked for: most stages need but a module of this room."""
     if name not in PLACES:
-        message = f"module {__name__} has no attribute {name}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__} has no attribute {name}")
     return getattr(import_module(PLACES[name]), name)

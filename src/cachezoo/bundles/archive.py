@@ -42,8 +42,7 @@ def read_archive(data: bytes, where: str) -> dict[str, bytes]:
             bounded = sum(entry.file_size for entry in entries) <= len(data)
             files = {entry.filename: archive.read(entry) for entry in entries} if stored and bounded else {}
     except (zipfile.BadZipFile, struct.error, ValueError, RuntimeError, EOFError, OSError, KeyError) as error:
-        message = f"{where}: not a readable zip ({one_line(error)}); copy or export it again"
-        raise BundleError(message) from error
+        raise BundleError(f"{where}: not a readable zip ({one_line(error)}); copy or export it again") from error
     if len(files) != len(entries) or archive_bytes(files) != data:
         message = f"{where}: not the one archive of its files; unpack it and load the folder, or export it again"
         raise BundleError(message)

@@ -6,8 +6,8 @@ from typing import Any
 
 from cachezoo import paths
 from cachezoo.bundles.measured import promotion
-from cachezoo.systems.base import Card
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.base import Card
+from cachezoo.zoo.registry import bundling_of
 
 FLASH_KINDS = ("admission", "prefetch")  # no page caches: their hits in one would mean nothing
 CAPACITIES = {"capacity_pages": "pages of 4 KiB", "capacity_segments": "segments, see geometry in model.json"}

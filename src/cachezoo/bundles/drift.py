@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64
 from cachezoo.bundles.reader import Bundle
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch
@@ -23,8 +23,6 @@ from cachezoo.traces.table import OP_READ, OP_WRITE
 if TYPE_CHECKING:
     from rich.table import Table
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 TENTHS = 10
 MOVED, DRIFTED = 0.1, 0.25
 SERVED, STREAMS = ("admission", "prefetch"), "streams"
@@ -105,12 +103,10 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     stated = bundle.manifest["measured"].get("inputs")
     if bundle.kind not in SERVED or not stated:
         what = f"of this release or later, of kind {', '.join(SERVED)} or {STREAMS}"
-        message = f"{bundle.where}: states no distribution of its inputs; give a bundle {what}"
-        raise BundleError(message)
+        raise BundleError(f"{bundle.where}: states no distribution of its inputs; give a bundle {what}")
     read = batch.op == OP_READ
     if not read.any():
-        message = f"{bundle.where}: the trace has no reads, which the model decides on"
-        raise BundleError(message)
+        raise BundleError(f"{bundle.where}: the trace has no reads, which the model decides on")
     serving = bundle.serving()
     rows = serving.features(batch)
     admitted = float(serving.decide(rows)[read].mean()) if bundle.kind == "admission" else None
@@ -126,8 +122,7 @@ def _placed(bundle: Bundle, batch: RequestBatch) -> Drift:
     """
     write = batch.op == OP_WRITE
     if not write.any():
-        message = f"{bundle.where}: the trace has no writes, which the model places"
-        raise BundleError(message)
+        raise BundleError(f"{bundle.where}: the trace has no writes, which the model places")
     serving, offset, size = bundle.serving(), batch.offset[write], batch.size[write]
     first, last = serving.placements(offset), serving.placements(offset + size - 1)
     chunks, ends = serving.chunks(offset), serving.chunks(offset + size - 1)

@@ -49,8 +49,7 @@ def read_lock(path: Path) -> dict[str, str]:
         raise BundleError(message) from error
     pins = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in PIN.findall(text)}
     if not pins:
-        message = f"{path}: pins no name==version; generate it again"
-        raise BundleError(message)
+        raise BundleError(f"{path}: pins no name==version; generate it again")
     return pins
 
 
@@ -65,8 +64,7 @@ def read_versions(path: Path) -> dict[str, dict[str, str]]:
     content = read_json(path)
     tables = content.values() if isinstance(content, dict) else [None]
     if not all(isinstance(t, dict) and all(isinstance(d, str) for d in t.values()) for t in tables):
-        message = f"{path}: is not {{model id: {{version: sha256}}}}; restore it from Git"
-        raise BundleError(message)
+        raise BundleError(f"{path}: is not {{model id: {{version: sha256}}}}; restore it from Git")
     return dict(content)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from cachezoo import paths
 from cachezoo.errors import ConfigError
-from cachezoo.systems.registry import SYSTEMS
 from cachezoo.yaml_file import read_yaml
+from cachezoo.zoo.registry import SYSTEMS
 
 UNSEEN = "unseen"
 # Of a model of all categories: its median at home is its headline, as a mean over programs that it never saw is none.
@@ -27,8 +27,7 @@ def unseen_traces(root: Path) -> frozenset[str]:
     data = found.get("data") if isinstance(found, dict) else None
     traces = data.get("traces") if isinstance(data, dict) else None
     if not isinstance(traces, dict):
-        message = f"{root / paths.PARAMS}: holds no data.traces; run `dvc repro compose`"
-        raise ConfigError(message)
+        raise ConfigError(f"{root / paths.PARAMS}: holds no data.traces; run `dvc repro compose`")
     return frozenset(key for key, entry in traces.items() if entry.get("unseen"))
 
 

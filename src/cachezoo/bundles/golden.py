@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F32, I32
 from cachezoo.bundles.protocol import GOLDEN, GOLDEN_FILES, SYNTHETIC
 from cachezoo.errors import BundleError
-from cachezoo.serving.kind import F32, I32, OUTPUT_TOLERANCE, Recomputed
+from cachezoo.serving.kind import OUTPUT_TOLERANCE, Recomputed
 from cachezoo.serving.requests import RequestBatch, from_csv, to_csv
 from cachezoo.serving.synthetic import GIVEN
 from cachezoo.traces.table import PAGE_BYTES, bad_rows
@@ -105,8 +106,7 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
     stated = manifest["golden"]
     sets = [(GOLDEN, stated), *((synthetic_folder(one["name"]), one) for one in stated["synthetic"])]
     if len({folder for folder, _ in sets}) < len(sets):
-        message = f"{where}: two synthetic golden sets have one name; export the bundle again"
-        raise BundleError(message)
+        raise BundleError(f"{where}: two synthetic golden sets have one name; export the bundle again")
     found, pages = [], 0
     for folder, one in sets:
         found.append(_read_set(folder, one, len(manifest["features"]), files, where))
@@ -120,8 +120,7 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
 def _read_set(folder: str, stated: Mapping[str, Any], width: int, files: Mapping[str, bytes], where: str) -> Golden:
     names = paths_of(folder)
     if missing := [name for name in names if name not in files]:
-        message = f"{where}: {missing[0]} of a golden set is missing; export the bundle again"
-        raise BundleError(message)
+        raise BundleError(f"{where}: {missing[0]} of a golden set is missing; export the bundle again")
     requests = from_csv(files[names[0]], f"{where}/{names[0]}")
     sides = (("<f4", width), ("<f4", len(stated["outputs"])), ("<i4", len(stated["decisions"])))
     arrays = [
@@ -129,12 +128,10 @@ def _read_set(folder: str, stated: Mapping[str, Any], width: int, files: Mapping
         for name, (dtype, columns) in zip(names[1:], sides, strict=True)
     ]
     if len(requests) != stated["rows"]:
-        message = f"{where}: {names[0]} has {len(requests)} rows, the manifest says {stated['rows']}"
-        raise BundleError(message)
+        raise BundleError(f"{where}: {names[0]} has {len(requests)} rows, the manifest says {stated['rows']}")
     wrong = bad_rows(requests.op, requests.offset, requests.size)
     if wrong:
-        message = f"{where}/{names[0]}: row {wrong[0][0] + 1}: {wrong[0][1]}"
-        raise BundleError(message)
+        raise BundleError(f"{where}/{names[0]}: row {wrong[0][0] + 1}: {wrong[0][1]}")
     return Golden(folder, stated, requests, *arrays)
 
 
@@ -170,8 +167,7 @@ def compare(golden: Golden, recomputed: Recomputed, where: str, sources: Sequenc
 def _equal(name: str, want: npt.NDArray[Any], have: npt.NDArray[Any], limit: float, where: str, source: str) -> None:
     """Raises BundleError: two arrays of rows differ by more than a limit."""
     if want.shape != have.shape:
-        message = f"{where}: the runtime gives {have.shape} where {name} has {want.shape}; export it again"
-        raise BundleError(message)
+        raise BundleError(f"{where}: the runtime gives {have.shape} where {name} has {want.shape}; export it again")
     near = np.abs(want.astype(np.float64) - have.astype(np.float64)) <= limit
     if not near.all():
         row = int(np.argmax(~near.all(axis=1)))

@@ -18,7 +18,7 @@ from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BY
 from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
 from cachezoo.serving.strict_json import read_json
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

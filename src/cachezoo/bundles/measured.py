@@ -12,7 +12,7 @@ from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import Comparison, FlashMetrics
 from cachezoo.models.inputs import read_inputs
 from cachezoo.models.trained import TrainedModel
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 FLASH_MODEL = "baleen"
 M = TypeVar("M")

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32
 from cachezoo.bundles.protocol import one_line
 from cachezoo.bundles.reader import Bundle
 from cachezoo.errors import BundleError
 from cachezoo.io import atomic_file
-from cachezoo.serving.kind import F32, OUTPUT_TOLERANCE
-from cachezoo.systems.registry import bundling_of
+from cachezoo.serving.kind import OUTPUT_TOLERANCE
+from cachezoo.zoo.registry import bundling_of
 
 ROWS = 200  # of a free side, in the comparison
 
@@ -92,7 +92,7 @@ def _difference(bundle: Bundle, model: bytes) -> float:
     return worst
 
 
-def _values(name: str, shape: list[int | str], features: F32) -> npt.NDArray[np.float32]:
+def _values(name: str, shape: list[int | str], features: F32) -> F32:
     """Golden features in an input's shape; a network's state is between -1 and 1."""
     values = np.resize(features, [side if isinstance(side, int) else ROWS for side in shape])
     return values if name == "features" else np.tanh(values)

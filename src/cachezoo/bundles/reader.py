@@ -25,7 +25,7 @@ from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.ranges import check_sizes
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import SyntheticSet, changed
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 
 
 class Bundle:
@@ -124,11 +124,9 @@ class Bundle:
         try:
             return self._kind.open_weights(self.manifest, self._files)
         except BundleError as error:
-            message = f"{self.where}/{error}"
-            raise BundleError(message) from error
+            raise BundleError(f"{self.where}/{error}") from error
         except (ConfigError, ValueError, KeyError, struct.error, RecursionError) as error:
-            message = f"{self.where}: {one_line(error)}; export the bundle again"
-            raise BundleError(message) from error
+            raise BundleError(f"{self.where}: {one_line(error)}; export the bundle again") from error
 
     def serving(self) -> Any:  # noqa: ANN401 - the serving class of the kind
         """The serving object with fresh state: AdmissionServing, CachingServing, StreamsServing … by kind.

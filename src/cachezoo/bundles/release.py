@@ -13,7 +13,7 @@ from cachezoo.bundles.signature import VARIABLE, Key, floor_path, key_of, privat
 from cachezoo.bundles.writer import write_archive
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.io import atomic_file, dump_json, sha256_file
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 SUMS = "SHA256SUMS"
 HEAD = """# The zoo
@@ -49,8 +49,7 @@ def bundles_below(folder: Path) -> list[Path]:
     """
     found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not found:
-        message = f"{folder}: holds no bundle; make repro exports them"
-        raise BundleError(message)
+        raise BundleError(f"{folder}: holds no bundle; make repro exports them")
     return found
 
 
@@ -118,8 +117,7 @@ def sign_release(
         message = f"{out / DOCUMENT}: is release {before.number} with floor {before.floor}; both rise, give larger ones"
         raise ConfigError(message)
     if not 1 <= least <= number:
-        message = f"floor {least}: of release {number} it is 1 to {number}"
-        raise ConfigError(message)
+        raise ConfigError(f"floor {least}: of release {number} it is 1 to {number}")
     own = Release(number, least, bundles)
     data = dump_json(own.document()).encode()
     for name, content in ((SIGNATURE, private.sign(data)), (DOCUMENT, data)):
@@ -137,8 +135,7 @@ def _before(document: Path, key: Key, numbered: bool) -> Release | None:
     except BundleError as error:
         if numbered:
             return None
-        message = f"{error}; or give --number, the number of this release"
-        raise BundleError(message) from error
+        raise BundleError(f"{error}; or give --number, the number of this release") from error
 
 
 def receive(folder: Path, given: Path | None = None) -> Release:
@@ -153,19 +150,16 @@ def receive(folder: Path, given: Path | None = None) -> Release:
     """
     key = key_of(given)
     if key is None:
-        message = f"{folder}: no key to check it with; give --key, or set {VARIABLE}"
-        raise BundleError(message)
+        raise BundleError(f"{folder}: no key to check it with; give --key, or set {VARIABLE}")
     found = read_release(folder / DOCUMENT, key)
     archives = [(archive_name(one["id"], one["version"]), one["archive_sha256"]) for one in found.bundles]
     for name, sha256 in archives:
         path = folder / name
         if not path.is_file() or sha256_file(path) != sha256:
-            message = f"{path}: is not what release {found.number} has under this name; copy it again"
-            raise BundleError(message)
+            raise BundleError(f"{path}: is not what release {found.number} has under this name; copy it again")
     sums = folder / SUMS
     if sums.exists() and sums.read_bytes() != _sums(archives).encode():
-        message = f"{sums}: is not that of release {found.number}; copy it again"
-        raise BundleError(message)
+        raise BundleError(f"{sums}: is not that of release {found.number}; copy it again")
     if found.floor > key.floor:
         with atomic_file(floor_path(key.path)) as temporary:
             temporary.write_text(f"{found.floor}\n", encoding="ascii")

@@ -62,12 +62,10 @@ def parse(data: bytes, where: str) -> Release:
     try:
         found = read_json(data)
     except (ValueError, RecursionError) as error:
-        message = f"{where}: not readable as JSON ({one_line(error)}); {AGAIN}"
-        raise BundleError(message) from error
+        raise BundleError(f"{where}: not readable as JSON ({one_line(error)}); {AGAIN}") from error
     problem = first_problem(found, SCHEMA) or _rule_broken(found)
     if problem is not None:
-        message = f"{where}: {problem}; it is no release that this reader knows, {AGAIN}"
-        raise BundleError(message)
+        raise BundleError(f"{where}: {problem}; it is no release that this reader knows, {AGAIN}")
     return Release(found["number"], found["floor"], tuple(found["bundles"]))
 
 
@@ -102,8 +100,7 @@ def read_release(document: Path, key: Key) -> Release:
     found = parse(data, str(document))
     if found.number < key.floor:
         problem = f"is release {found.number}, and {key.path} accepts {key.floor} or later"
-        message = f"{document}: {problem}; take a newer one"
-        raise BundleError(message)
+        raise BundleError(f"{document}: {problem}; take a newer one")
     return found
 
 
@@ -115,8 +112,7 @@ def _read(path: Path, most: int, key: Key) -> bytes:
         message = f"{path}: cannot be read ({error.strerror}), and {key.path} asks for a signed release; copy it beside"
         raise BundleError(message) from error
     if len(data) > most:
-        message = f"{path}: has more than {most} bytes; {AGAIN}"
-        raise BundleError(message)
+        raise BundleError(f"{path}: has more than {most} bytes; {AGAIN}")
     return data
 
 
@@ -136,8 +132,7 @@ def _check(checked: Checked, key: Key, kept: Path | None) -> int:
     """
     path = Path(checked.where)
     if path.name in ("", ".."):
-        message = f"{path}: give the bundle by its name, which the release beside it has to have"
-        raise BundleError(message)
+        raise BundleError(f"{path}: give the bundle by its name, which the release beside it has to have")
     release = read_release(kept or path.with_name(DOCUMENT), key)
     model, version, where = checked.manifest["id"], checked.manifest["version"], checked.where
     found = next((one for one in release.bundles if one["id"] == model), None)
@@ -151,8 +146,7 @@ def _check(checked: Checked, key: Key, kept: Path | None) -> int:
         problem = f"holds {model} {version}; its name has to be {_names(found, path.is_dir())[0]}"
     else:
         return release.number
-    message = f"{where}: {problem}; {AGAIN}"
-    raise BundleError(message)
+    raise BundleError(f"{where}: {problem}; {AGAIN}")
 
 
 def _names(bundle: Mapping[str, str], folder: bool) -> tuple[str, ...]:

@@ -65,8 +65,7 @@ def read_key(path: Path) -> Key:
     found = PUBLIC.fullmatch(_read(path))
     point = base64.b64decode(found[1]) if found else b""
     if found is None or base64.b64encode(point) != found[1]:
-        message = f"{path}: is no Ed25519 public key as PEM; openssl pkey -in private.pem -pubout writes one"
-        raise BundleError(message)
+        raise BundleError(f"{path}: is no Ed25519 public key as PEM; openssl pkey -in private.pem -pubout writes one")
     return Key(path, point, _floor(floor_path(path)))
 
 
@@ -80,8 +79,7 @@ def _floor(path: Path) -> int:
         return 0
     found = NUMBER.fullmatch(_read(path))
     if found is None or int(found[1]) > MOST_NUMBER:
-        message = f"{path}: is no number of a release; write the least that is accepted, in digits"
-        raise BundleError(message)
+        raise BundleError(f"{path}: is no number of a release; write the least that is accepted, in digits")
     return int(found[1])
 
 
@@ -134,14 +132,12 @@ def private_key(path: Path) -> Any:  # noqa: ANN401 - cryptography's Ed25519Priv
     try:
         found = load_pem_private_key(path.read_bytes(), None)
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); give an Ed25519 private key as PEM"
-        raise BundleError(message) from error
+        raise BundleError(f"{path}: cannot be read ({error.strerror}); give an Ed25519 private key as PEM") from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         message = f"{path}: is no private key as PEM without a password; openssl genpkey -algorithm ed25519 makes one"
         raise BundleError(message) from error
     if not isinstance(found, Ed25519PrivateKey):
-        message = f"{path}: is a private key, but not of Ed25519; openssl genpkey -algorithm ed25519 makes one"
-        raise BundleError(message)
+        raise BundleError(f"{path}: is a private key, but not of Ed25519; openssl genpkey -algorithm ed25519 makes one")
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from cachezoo.bundles.golden import compare
 from cachezoo.bundles.reader import Bundle, load
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 
 
 def verify(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.serving.kind import OUTPUT_TOLERANCE, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 
 GROWTH = 2
 BEGINNINGS = 8
@@ -135,11 +135,9 @@ def _engine(manifest: Mapping[str, Any], files: Mapping[str, bytes], model_id: s
     try:
         return _kind(manifest["kind"]).open_weights(manifest, files)
     except BundleError as error:
-        message = f"{model_id}: is not exported: {error}"
-        raise BundleError(message) from error
+        raise BundleError(f"{model_id}: is not exported: {error}") from error
     except ValueError as error:
-        message = f"{model_id}: is not exported: {error}; train the model again"
-        raise BundleError(message) from error
+        raise BundleError(f"{model_id}: is not exported: {error}; train the model again") from error
 
 
 def _synthetic(manifest: dict[str, Any], engine: Session) -> dict[str, bytes]:
@@ -180,8 +178,7 @@ def _synthetic(manifest: dict[str, Any], engine: Session) -> dict[str, bytes]:
 def _check_shippable(trained: TrainedModel) -> None:
     reason = refusal(trained)
     if reason is not None:
-        message = f"{trained.model_id}: is not exported: {reason}"
-        raise BundleError(message)
+        raise BundleError(f"{trained.model_id}: is not exported: {reason}")
     threshold = trained.calibration.get("threshold")
     uncalibrated = not isinstance(threshold, int | float) or isinstance(threshold, bool) or not np.isfinite(threshold)
     if bundling_of(trained.kind).calibrated and (uncalibrated or not trained.calibration.get("curve")):
@@ -342,12 +339,10 @@ def _text(document: dict[str, Any], name: str, model_id: str) -> bytes:
         text = dump_json(document).encode("utf-8")
         jsonschema.validate(document, schema(name), cls=jsonschema.Draft202012Validator)
     except CachezooError as error:
-        message = f"{model_id}: is not exported: {error}"
-        raise BundleError(message) from error
+        raise BundleError(f"{model_id}: is not exported: {error}") from error
     except jsonschema.ValidationError as error:
         what = f"{error.json_path} {error.message[:120]}"
-        message = f"{model_id}: {what}; train.json or the metrics hold what no {name} may"
-        raise BundleError(message) from error
+        raise BundleError(f"{model_id}: {what}; train.json or the metrics hold what no {name} may") from error
     check_document(document, name, model_id)
     return text
 

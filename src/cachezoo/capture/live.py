@@ -111,8 +111,7 @@ def check_rights(path: Path) -> None:
         CaptureError: it is not root's.
     """
     if os.geteuid() != 0:
-        message = f"{path}: recording its requests needs root (tracefs); run it with sudo"
-        raise CaptureError(message)
+        raise CaptureError(f"{path}: recording its requests needs root (tracefs); run it with sudo")
 
 
 def watched(path: Path, sysfs: Path = SYSFS) -> Watched:
@@ -128,11 +127,9 @@ def watched(path: Path, sysfs: Path = SYSFS) -> Watched:
     try:
         found = path.stat()
     except OSError as error:
-        message = f"{path}: {error.strerror}; name a block device, `lsblk` lists them"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{path}: {error.strerror}; name a block device, `lsblk` lists them") from error
     if not stat.S_ISBLK(found.st_mode):
-        message = f"{path}: is no block device; name one, `lsblk` lists them"
-        raise ConfigError(message)
+        raise ConfigError(f"{path}: is no block device; name one, `lsblk` lists them")
     folder = (sysfs / f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}").resolve()
     partition = (folder / "partition").exists()
     disk = folder.parent if partition else folder
@@ -205,8 +202,7 @@ def _events(spool: Path, device: Watched) -> tuple[Events, str]:
         events, _, odd, row = scan(block, False, row)
         for line in odd:
             if line.lost_events is None:
-                message = f"line {line.row} of the trace is no block event: {line.text[:100]!r}"
-                raise CaptureError(message)
+                raise CaptureError(f"line {line.row} of the trace is no block event: {line.text[:100]!r}")
         log.add(events)
     found = log.close()
     return replace(found, sector=found.sector - device.first), digest.hexdigest()

@@ -38,8 +38,7 @@ def program(name: str, folders: str = SYSTEM) -> str:
     """
     found = find_program(name, folders)
     if found is None:
-        message = f"{name} is not installed; install the Debian package that brings it"
-        raise CaptureError(message)
+        raise CaptureError(f"{name} is not installed; install the Debian package that brings it")
     return found
 
 
@@ -220,8 +219,7 @@ class Recorder:
             CaptureError: they could not be, as on a full disk.
         """
         if self._failure is not None:
-            message = f"{self._spool}: the events could not be copied ({self._failure})"
-            raise CaptureError(message) from self._failure
+            raise CaptureError(f"{self._spool}: the events could not be copied ({self._failure})") from self._failure
 
     def _join(self) -> None:
         self._stop.set()

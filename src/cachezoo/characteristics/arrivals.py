@@ -11,14 +11,12 @@ long-range dependence", Fractals 3(4), 1995, Sec. 2.1.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64
 from cachezoo.characteristics.values import CDF_SHARES, quantiles
 from cachezoo.contest.series import autocorrelation
 from cachezoo.traces.table import OP_READ, Trace
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 WIDTHS_US = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 60_000_000, 300_000_000, 3_600_000_000)
 LEAST_WINDOWS, MOST_WINDOWS = 30, 2_000_000
 HURST_WINDOWS, HURST_LEVELS, HURST_REQUESTS = 1 << 13, 8, 1 << 13

@@ -2,14 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import F64, I64
 from cachezoo.characteristics.values import CDF_SHARES, quantiles
 from cachezoo.traces.table import OP_READ, Trace
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

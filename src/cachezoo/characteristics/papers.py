@@ -6,15 +6,12 @@ writes are put into streams of a multi-stream SSD (`cachezoo.features.fios`), an
 
 from dataclasses import asdict, dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import Bool
 from cachezoo.characteristics.arrivals import counts_of
 from cachezoo.characteristics.summary import Footprint, Summary, Uses
 from cachezoo.features.fios import choose_features, theta
 from cachezoo.traces.table import Trace
 
-Bool = npt.NDArray[np.bool_]
 PEAK_WINDOW_US = 300_000_000
 
 

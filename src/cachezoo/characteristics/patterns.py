@@ -9,18 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, Bool
 from cachezoo.features.window import window_columns
 from cachezoo.serving.requests import RequestBatch, batch_of
-from cachezoo.systems.workload.baselines import COARSE_SIZES, TIMES, shares
 from cachezoo.traces.chunks import continues
 from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.zoo.workload.baselines import COARSE_SIZES, TIMES, shares
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
 WINDOW = 100  # requests; each is seen beside the earlier ones of its window, as the workload classifier does
 WINDOWS_AT_ONCE = 4_000
 KINDS = ("random", "sequential", "strided", "overlapped")

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.kernels.characteristics import distinct_pages
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 REGION_BYTES = (1 << 20, 1 << 16, 1 << 12)  # the first of which enough are touched
 HEAT_ROWS, HEAT_COLUMNS = 96, 160
 

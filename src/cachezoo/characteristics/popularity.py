@@ -9,12 +9,10 @@ distributions in empirical data", SIAM Review 51(4), 2009; the law over ranks: B
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64
 from cachezoo.characteristics.summary import Uses
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 TOP_SHARES = (0.001, 0.01, 0.1, 0.2)
 LEAST_ACCESSES, LEAST_PAGES = 1_000, 10  # below which no law is fitted
 STEEPEST = 5.0

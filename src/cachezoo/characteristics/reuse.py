@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64
 from cachezoo.kernels.characteristics import GAP_BINS, PER_OCTAVE, reuse_times
 from cachezoo.kernels.stack_distance import COLD, stack_distances
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32
 from cachezoo.kernels.characteristics import page_uses
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.glance import Glance
@@ -12,8 +12,6 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
-
-I32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)

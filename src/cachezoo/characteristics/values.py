@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from cachezoo.arrays import F64
+
 CDF_SHARES = np.concatenate([np.linspace(0, 1, 101), [0.995, 0.999, 0.9999]])
 CDF_SHARES.sort()
 
@@ -30,8 +31,7 @@ def json_values(item: Any) -> Any:  # noqa: ANN401 - any characteristic
     if isinstance(item, np.generic):
         return json_values(item.item())
     if isinstance(item, float) and not math.isfinite(item):
-        message = f"{item} is no JSON number"
-        raise ValueError(message)
+        raise ValueError(f"{item} is no JSON number")
     return item
 
 

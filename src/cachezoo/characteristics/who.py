@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo.coded import Coded
 from cachezoo.kernels.characteristics import footprints
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
-I64 = npt.NDArray[np.int64]
 COLUMNS = ("volume", "namespace", "user", "host", "source")
 MOST = 10
 UNKNOWN = "(unknown)"

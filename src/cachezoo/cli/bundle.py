@@ -72,8 +72,7 @@ def bundle_release(
     from cachezoo.io import atomic_file
 
     if key is None and (number, floor) != (None, None):
-        message = "--number and --floor are those of a signed release; give --key"
-        raise ConfigError(message)
+        raise ConfigError("--number and --floor are those of a signed release; give --key")
     root = project()
     found = release(bundles_below(root / paths.BUNDLES), out_dir)
     signed = None if key is None else sign_release(found, out_dir, key, number, floor)

@@ -99,8 +99,7 @@ def _start(base: "AnalyticDevice", kind: Literal["hdd", "ssd"], taken: Taken, ca
     """The model to begin with; of a disk with its capacity, which service times do not show."""
     if kind == "ssd":
         if capacity is not None:
-            message = "--capacity: is of a disk's seeks, and --kind is ssd; leave it out"
-            raise ConfigError(message)
+            raise ConfigError("--capacity: is of a disk's seeks, and --kind is ssd; leave it out")
         return base.ssd
     reach = int((taken.samples.offset + taken.samples.size).max())
     size = capacity or taken.capacity_bytes or reach
@@ -149,8 +148,7 @@ def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
     try:
         return run(taken.samples, start, refit=refit)
     except DeviceError as error:
-        message = f"{taken.name}: {error}"
-        raise DeviceError(message) from error
+        raise DeviceError(f"{taken.name}: {error}") from error
 
 
 @app.command("calibrate")
@@ -192,11 +190,9 @@ def calibrate(
     from cachezoo.devices.profile import load_models
 
     if (trace is None) == (target is None):
-        message = "give either --trace, a file of service times, or --target, a device or file to measure"
-        raise ConfigError(message)
+        raise ConfigError("give either --trace, a file of service times, or --target, a device or file to measure")
     if trace is not None and (writes or force_target):
-        message = "--writes and --force-target are of a --target; leave them out beside --trace"
-        raise ConfigError(message)
+        raise ConfigError("--writes and --force-target are of a --target; leave them out beside --trace")
     models = load_models(base)
     check_outputs(out, png_path(plot), force)
     taken = (

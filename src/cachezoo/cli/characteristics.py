@@ -25,8 +25,7 @@ def _page_path(output: Path | None) -> Path | None:
         from cachezoo.io import check_file
 
         if output.suffix != SUFFIX:
-            message = f"{output}: a trace's page is HTML; give a name that ends in {SUFFIX}"
-            raise ConfigError(message)
+            raise ConfigError(f"{output}: a trace's page is HTML; give a name that ends in {SUFFIX}")
         check_file(output)
     return output
 

@@ -114,16 +114,14 @@ def project() -> Path:
     """The working folder, if a project lies there."""
     folder = Path.cwd()
     if not (folder / "dvc.yaml").is_file() and not (folder / "conf").is_dir():
-        message = f"{folder}: no project here (neither dvc.yaml nor conf/); run this in the project's folder"
-        raise ConfigError(message)
+        raise ConfigError(f"{folder}: no project here (neither dvc.yaml nor conf/); run this in the project's folder")
     return folder
 
 
 def png_path(plot: Path | None) -> Path | None:
     """Where to draw; refused before anything runs where it is neither PNG nor SVG, or cannot be written."""
     if plot is not None and plot.suffix not in PICTURES:
-        message = f"{plot}: plots are PNG or SVG files; give a name that ends in .png or .svg"
-        raise ConfigError(message)
+        raise ConfigError(f"{plot}: plots are PNG or SVG files; give a name that ends in .png or .svg")
     if plot is not None:
         from cachezoo.io import check_file
 

@@ -25,7 +25,8 @@ from cachezoo.errors import ConfigError
 from cachezoo.numerals import number
 
 if TYPE_CHECKING:
-    from cachezoo.curves.curve import I64, Curve
+    from cachezoo.arrays import I64
+    from cachezoo.curves.curve import Curve
     from cachezoo.traces.pages import PageAccesses
 
 app = typer.Typer()
@@ -139,7 +140,7 @@ def bounds(
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import counted_words
-    from cachezoo.evaluation.bounds import bounds_row
+    from cachezoo.questions.page.bounds import bounds_row
 
     capacities = sizes_of(capacity, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)

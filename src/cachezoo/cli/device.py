@@ -144,8 +144,7 @@ def bytes_of(text: str) -> int:
     """
     found = re.fullmatch(r"([0-9]{1,15})\s*(?:([KMGT])(?:iB)?|B)?", text.strip(), re.IGNORECASE)
     if found is None:
-        message = f"--size {text[:40]!r}: write bytes, or such as 512MiB or 20GiB"
-        raise ConfigError(message)
+        raise ConfigError(f"--size {text[:40]!r}: write bytes, or such as 512MiB or 20GiB")
     return int(found[1]) << 10 * " KMGT".index((found[2] or " ").upper())
 
 
@@ -180,8 +179,7 @@ def replay(
     check_mode(device, mode, depth)
     record_path = out.with_suffix(".json")
     if out == record_path:
-        message = f"{out}: the record gets this name; give the times one that ends in .parquet"
-        raise ConfigError(message)
+        raise ConfigError(f"{out}: the record gets this name; give the times one that ends in .parquet")
     for path in (out, record_path):
         refuse_same([trace], path)
         check_file(path)

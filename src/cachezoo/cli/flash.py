@@ -14,10 +14,10 @@ from cachezoo.cli.runs import Counted
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cachezoo.evaluation.flash_cache.asked import FlashAsked
-    from cachezoo.evaluation.flash_cache.model import FlashBundles, FlashModel
-    from cachezoo.evaluation.flash_cache.table import FlashRow, FlashTable
     from cachezoo.kernels.segments import Geometry
+    from cachezoo.questions.flash.asked import FlashAsked
+    from cachezoo.questions.flash.model import FlashBundles, FlashModel
+    from cachezoo.questions.flash.table import FlashRow, FlashTable
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
@@ -75,11 +75,11 @@ def flash(
     """Run Baleen's flash cache before hard disks: how busy the disks are at each write rate of the SSD, by policy."""
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
-    from cachezoo.evaluation.flash_cache.asked import FlashAsked, flash_problem_of, geometry_by_reads
-    from cachezoo.evaluation.flash_cache.model import geometry_of, open_bundles
-    from cachezoo.evaluation.flash_cache.rate import parse_rates
-    from cachezoo.evaluation.flash_cache.table import count_cases, flash_table
     from cachezoo.kernels.flash import DiskHead
+    from cachezoo.questions.flash.asked import FlashAsked, flash_problem_of, geometry_by_reads
+    from cachezoo.questions.flash.model import geometry_of, open_bundles
+    from cachezoo.questions.flash.rate import parse_rates
+    from cachezoo.questions.flash.table import count_cases, flash_table
     from cachezoo.sizes import Size
 
     plot = png_path(plot)
@@ -97,7 +97,7 @@ def flash(
     with progress(f"flash cache on {trace.name}", count_cases(asked, models)) as advance:
         found = flash_table(own, problem, models, asked, SEED, advance)
     if plot is not None:
-        from cachezoo.evaluation.flash_cache.plot import draw_flash
+        from cachezoo.questions.flash.plot import draw_flash
 
         draw_flash(found, trace.name, plot)
     if as_json:
@@ -114,7 +114,7 @@ def _policies(text: str | None, bundles: bool) -> list[str]:
     Raises:
         ConfigError: unknown, or baleen without a bundle.
     """
-    from cachezoo.evaluation.flash_cache.asked import BALEEN, POLICIES
+    from cachezoo.questions.flash.asked import BALEEN, POLICIES
 
     if text is None:
         return [name for name in POLICIES if bundles or name != BALEEN]
@@ -125,8 +125,7 @@ def _policies(text: str | None, bundles: bool) -> list[str]:
             raise ConfigError(message)
     if BALEEN in names and not bundles:
         fix = "name its bundle, --bundle models/bundles/admission.CATEGORY.lgbm"
-        message = f"--policy baleen: that is a trained model; {fix}"
-        raise ConfigError(message)
+        raise ConfigError(f"--policy baleen: that is a trained model; {fix}")
     return names
 
 
@@ -143,8 +142,7 @@ def _modes(text: str | None) -> list[str] | None:
     modes = list(dict.fromkeys(part.strip() for part in text.split(",")))
     for mode in modes:
         if not is_mode(mode):
-            message = f"--prefetch {mode!r}: use {ALL}, such as next(8)"
-            raise ConfigError(message)
+            raise ConfigError(f"--prefetch {mode!r}: use {ALL}, such as next(8)")
     return modes
 
 
@@ -154,8 +152,7 @@ def _refuse_learned(asked: "FlashAsked", ranged: bool) -> None:
 
     learned = [mode for mode in asked.prefetch or () if mode in ML_MODES]
     if learned and not ranged:
-        message = f"--prefetch {learned[0]}: it asks a prefetch model; give --bundle of one too, or next(8)"
-        raise ConfigError(message)
+        raise ConfigError(f"--prefetch {learned[0]}: it asks a prefetch model; give --bundle of one too, or next(8)")
 
 
 def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
@@ -170,19 +167,17 @@ def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
     if segment is None and block is None:
         return None
     if segment is None or block is None:
-        message = "--segment and --block: give both, such as --segment 4KiB --block 256KiB, or neither"
-        raise ConfigError(message)
+        raise ConfigError("--segment and --block: give both, such as --segment 4KiB --block 256KiB, or neither")
     sizes = {"block": Size.parse(block, "block"), "segment": Size.parse(segment, "segment")}
     for name, size in sizes.items():
         if size.unit not in BYTES:
-            message = f"--{name} {size}: give bytes, such as 256KiB"
-            raise ConfigError(message)
+            raise ConfigError(f"--{name} {size}: give bytes, such as 256KiB")
     return Geometry(*(int(size.number * BYTES[size.unit]) for size in sizes.values()))
 
 
 def _decided(bundles: "FlashBundles", trace: "Trace", asked: "FlashAsked") -> "FlashModel":
-    from cachezoo.evaluation.flash_cache.model import decide
     from cachezoo.flash.modes import ML_MODES
+    from cachezoo.questions.flash.model import decide
 
     return decide(bundles, trace, [mode for mode in asked.prefetch or () if mode in ML_MODES])
 
@@ -237,7 +232,7 @@ def _print(name: str, found: "FlashTable", asked: "FlashAsked") -> None:
 
 
 def _cells(row: "FlashRow", lived: bool) -> list[str]:
-    from cachezoo.evaluation.flash_cache.table import MODEL
+    from cachezoo.questions.flash.table import MODEL
     from cachezoo.show.formats import NONE, lifetime, number, percent
     from cachezoo.sizes import human
 
@@ -293,8 +288,8 @@ def _shipped(found: "FlashTable") -> list[str]:
 
     A bundle's modes stand in its rows as shipped; the one that prefetches is what a runtime takes.
     """
-    from cachezoo.evaluation.flash_cache.table import MODEL
     from cachezoo.flash.modes import NONE
+    from cachezoo.questions.flash.table import MODEL
 
     lines = []
     shipped = [row for row in found.rows if row.kind == MODEL and row.asked is None]
@@ -310,7 +305,7 @@ def _shipped(found: "FlashTable") -> list[str]:
 
 
 def _notes(found: "FlashTable", asked: "FlashAsked") -> list[str]:
-    from cachezoo.evaluation.flash_cache.table import ORACLE
+    from cachezoo.questions.flash.table import ORACLE
     from cachezoo.sizes import human
 
     geometry, windows = found.geometry, found.windows

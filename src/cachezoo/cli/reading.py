@@ -49,8 +49,7 @@ def options_of(given: list[str] | None) -> dict[str, str]:
     pairs = [text.partition("=") for text in given or []]
     wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
     if wrong is not None:
-        message = f"option {wrong[:60]!r}: write KEY=VALUE"
-        raise ConfigError(message)
+        raise ConfigError(f"option {wrong[:60]!r}: write KEY=VALUE")
     return {key: value for key, _, value in pairs}
 
 
@@ -67,8 +66,7 @@ def chosen(fmt: str, option: list[str] | None, columns: str | None) -> tuple[str
     from cachezoo.traces.formats.columns import parsed
 
     if fmt not in ("auto", "columns"):
-        message = f"--columns: format {fmt} has columns of its own; leave --format or --columns out"
-        raise ConfigError(message)
+        raise ConfigError(f"--columns: format {fmt} has columns of its own; leave --format or --columns out")
     return "columns", {**parsed(columns), **options}
 
 

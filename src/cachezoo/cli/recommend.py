@@ -16,8 +16,8 @@ from cachezoo.errors import ConfigError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from cachezoo.recommend.recommendation import Recommendation
-    from cachezoo.recommend.rows import Row
+    from cachezoo.questions.page.recommend.recommendation import Recommendation
+    from cachezoo.questions.page.recommend.rows import Row
 
 app = typer.Typer()
 MOST_ROWS = 9
@@ -32,8 +32,7 @@ def endurance(text: str) -> float:
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(TBW|PBW)\s*", text, re.IGNORECASE)
     if match is None:
-        message = f"endurance {text[:24]!r}: give the writes that the SSD's data sheet allows, such as 600TBW"
-        raise ConfigError(message)
+        raise ConfigError(f"endurance {text[:24]!r}: give the writes that the SSD's data sheet allows, such as 600TBW")
     return float(match[1]) * TB[match[2].lower()]
 
 
@@ -45,8 +44,7 @@ def hit_ratio(text: str) -> float:
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(%?)\s*", text)
     if match is None:
-        message = f"target-hit {text[:24]!r}: give a hit ratio such as 0.8 or 80%"
-        raise ConfigError(message)
+        raise ConfigError(f"target-hit {text[:24]!r}: give a hit ratio such as 0.8 or 80%")
     return float(match[1]) / (100 if match[2] else 1)
 
 
@@ -90,21 +88,20 @@ def recommend(
     """
     from cachezoo.console import progress
     from cachezoo.io import atomic_file, check_file
-    from cachezoo.recommend.device import bundles_folder, models_of
-    from cachezoo.recommend.recommendation import Asked
-    from cachezoo.recommend.recommendation import recommend as run
+    from cachezoo.questions.page.recommend.device import bundles_folder, models_of
+    from cachezoo.questions.page.recommend.recommendation import Asked
+    from cachezoo.questions.page.recommend.recommendation import recommend as run
     from cachezoo.sizes import Size
     from cachezoo.traces.read import read_files
 
     if no_models and (models is not None or try_model):
-        message = "--no-models: leave it out beside --models or --try"
-        raise ConfigError(message)
+        raise ConfigError("--no-models: leave it out beside --models or --try")
     size = Size.parse(budget, "budget") if budget is not None else None
     hit = hit_ratio(target_hit) if target_hit is not None else None
     asked = Asked(size, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file())
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
     if try_model:
-        from cachezoo.recommend.likeness import page_cache
+        from cachezoo.questions.page.recommend.likeness import page_cache
 
         page_cache(folder)  # refused before the trace is read
     page = output or (None if as_json else Path(f"{trace.name}.recommend.html"))
@@ -117,7 +114,7 @@ def recommend(
         requests = read_files(files)
         found = run(str(trace), requests, profile, asked, folder, try_model=try_model, advance=advance)
         if page is not None:
-            from cachezoo.recommend.page import page_of
+            from cachezoo.questions.page.recommend.page import page_of
 
             advance(0.95, "page")
             with atomic_file(page) as temporary:
@@ -132,7 +129,7 @@ def _print(found: "Recommendation", page: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
-    from cachezoo.recommend import words
+    from cachezoo.questions.page.recommend import words
 
     def say(text: str, style: str = "") -> None:
         out().print(Text(text, style=style))
@@ -148,7 +145,7 @@ def _print(found: "Recommendation", page: Path | None) -> None:
 
 
 def _worn(row: "Row") -> tuple[str, ...]:
-    from cachezoo.recommend.words import per_gib
+    from cachezoo.questions.page.recommend.words import per_gib
     from cachezoo.show.formats import NONE, lifetime
     from cachezoo.sizes import human
 
@@ -162,7 +159,7 @@ def _table(found: "Recommendation") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from cachezoo.recommend.ladder import shown
+    from cachezoo.questions.page.recommend.ladder import shown
     from cachezoo.show.formats import number
 
     rows, place = found.picked.rows, found.picked.place

@@ -40,8 +40,7 @@ def report(
     root = project()
     page = root / paths.REPORT / PAGE
     if not page.is_file():
-        message = f"{paths.REPORT / PAGE}: not made yet; run `{MAKE}`, or `make repro` for everything"
-        raise CachezooError(message)
+        raise CachezooError(f"{paths.REPORT / PAGE}: not made yet; run `{MAKE}`, or `make repro` for everything")
     current = is_current(root, page)
     if copy is not None:
         from cachezoo.report.copied import write_copy

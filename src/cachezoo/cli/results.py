@@ -9,7 +9,7 @@ import typer
 from cachezoo.cli.common import Json, project
 
 if TYPE_CHECKING:
-    from cachezoo.evaluation.results import Results
+    from cachezoo.questions.results import Results
 
 app = typer.Typer()
 
@@ -30,10 +30,10 @@ def results(
     from cachezoo import paths
     from cachezoo.config.load import load_params
     from cachezoo.console import out
-    from cachezoo.evaluation.exported import of_categories, write_csv
-    from cachezoo.evaluation.results import read_results
     from cachezoo.io import check_file
     from cachezoo.params import categories_of
+    from cachezoo.questions.exported import of_categories, write_csv
+    from cachezoo.questions.results import read_results
     from cachezoo.report.gather import gather
     from cachezoo.report.traces import listed_facts
     from cachezoo.report.verdict import page_choice
@@ -61,8 +61,8 @@ def results(
 def _print_summary(run: "Results", chosen: str | None) -> None:
     """A line for each test trace."""
     from cachezoo.console import out
-    from cachezoo.evaluation.results import next_steps
-    from cachezoo.evaluation.summary import lines, summary_table
+    from cachezoo.questions.results import next_steps
+    from cachezoo.questions.summary import lines, summary_table
 
     out().print(summary_table(lines(run)))
     more = "  .venv/bin/cachezoo results -v    every policy, and why each model"
@@ -72,7 +72,7 @@ def _print_summary(run: "Results", chosen: str | None) -> None:
 def _print_all(run: "Results", chosen: str | None) -> None:
     """Every policy, the tables of systems, what to buy, and the models."""
     from cachezoo.console import out
-    from cachezoo.evaluation import results as found
+    from cachezoo.questions import results as found
 
     width, bundles = out().width, run.bundles()
     tables = [found.results_table(some) for some in found.narrow(run.page_rows(), width)]

@@ -9,7 +9,7 @@ from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import TraceError
 
 if TYPE_CHECKING:
-    from cachezoo.evaluation.sweep import Asked, Bench
+    from cachezoo.questions.page.sweep import Asked, Bench
     from cachezoo.settings.device import AnalyticDevice
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
@@ -64,8 +64,8 @@ def asked_of(
 ) -> "Asked":
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.contest.counting import Count
-    from cachezoo.evaluation.sweep import Asked
     from cachezoo.policies.stream import known_unit, known_writes
+    from cachezoo.questions.page.sweep import Asked
 
     return Asked(Count(count), known_writes(writes), known_unit(unit), _device(device), decision_us, reading)
 
@@ -90,16 +90,15 @@ def present(traces: list[Path]) -> None:
 
     for path in traces:
         if not path.exists():
-            message = f"{path}: no such file"
-            raise TraceError(message)
+            raise TraceError(f"{path}: no such file")
         refuse_pipe(path)
 
 
 def bench_of(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
     """The trace, ready; says where a capacity is above its working set."""
     from cachezoo.console import err
-    from cachezoo.evaluation.sweep import Bench
     from cachezoo.policies.simulate import Simulator, capacity_of
+    from cachezoo.questions.page.sweep import Bench
     from cachezoo.sizes import human_pages
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
@@ -141,6 +140,6 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:
     """Draw the hit ratios of runs where a plot is asked for."""
     if plot is not None:
-        from cachezoo.evaluation.plot import draw_hit_ratios
+        from cachezoo.questions.page.plot import draw_hit_ratios
 
         draw_hit_ratios(rows, title, plot)

@@ -11,7 +11,7 @@ from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_severa
 from cachezoo.cli.tables import print_rows
 
 if TYPE_CHECKING:
-    from cachezoo.sharing.contest import Contest
+    from cachezoo.questions.share.contest import Contest
 
 app = typer.Typer()
 OURS = "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)"  # chosen on mixes of training traces: benchmarks/share.py
@@ -90,10 +90,10 @@ def share(
     from cachezoo.console import err, progress
     from cachezoo.devices.built_in import BUILT_IN
     from cachezoo.devices.profile import load_models
-    from cachezoo.sharing.contest import contest
-    from cachezoo.sharing.mix import mix_traces
-    from cachezoo.sharing.partition import parse_several
-    from cachezoo.sharing.said import title, values
+    from cachezoo.questions.share.contest import contest
+    from cachezoo.questions.share.mix import mix_traces
+    from cachezoo.questions.share.partition import parse_several
+    from cachezoo.questions.share.said import title, values
     from cachezoo.sizes import Size
 
     plot, asked, size = (
@@ -113,7 +113,7 @@ def share(
     for line in found.left_out:
         err().print(f"note: {line}", soft_wrap=True, markup=False)
     if plot is not None:
-        from cachezoo.sharing.plot import draw_contest
+        from cachezoo.questions.share.plot import draw_contest
 
         draw_contest(found, title(found), plot)
     if as_json:
@@ -125,8 +125,8 @@ def share(
 def _print(found: "Contest", device: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.built_in import DEFAULT
-    from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, read, title
-    from cachezoo.sharing.uneven import uneven
+    from cachezoo.questions.share.said import COLUMNS, answer, caption, cells, each, read, title
+    from cachezoo.questions.share.uneven import uneven
 
     print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
     own, reads, said = each(found), read(found), caption(found, Path(device).stem if device else DEFAULT)

@@ -33,7 +33,7 @@ from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
     from cachezoo.console import Advance
-    from cachezoo.evaluation.sweep import Asked, Bench
+    from cachezoo.questions.page.sweep import Asked, Bench
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
@@ -64,7 +64,7 @@ def simulate(
     Without --capacity it is 10% of the trace's distinct pages.
     """
     from cachezoo.console import progress
-    from cachezoo.evaluation.sweep import run_row
+    from cachezoo.questions.page.sweep import run_row
 
     ids, plot = known(policy or ["lru"]), png_path(plot)
     capacities = sizes_of(capacity, "10%")
@@ -122,9 +122,9 @@ def compare(
     classics, or with --policy of those named there.
     """
     from cachezoo.console import progress
-    from cachezoo.evaluation.compare import compare as beside
-    from cachezoo.evaluation.compare import contenders
-    from cachezoo.evaluation.sweep import sweep as sweep_rows
+    from cachezoo.questions.page.compare import compare as beside
+    from cachezoo.questions.page.compare import contenders
+    from cachezoo.questions.page.sweep import sweep as sweep_rows
 
     ids, plot = known(policy or []), png_path(plot)
     capacities = sizes_of(capacity, "10%")
@@ -177,8 +177,8 @@ def _after(before: int, advance: "Advance") -> "Advance":
 
 def _bundle_rows(path: Path, bench: "Bench", capacities: list[str], asked: "Asked") -> list[dict[str, Any]]:
     from cachezoo.contest.counting import first_access
-    from cachezoo.evaluation.bundle import simulate_bundle
     from cachezoo.policies.simulate import capacity_of
+    from cachezoo.questions.page.bundle import simulate_bundle
 
     rows = []
     for text in capacities:
@@ -212,9 +212,9 @@ def sweep(
     Without --capacity these are 1%, 2%, 5%, 10% and 20% of each trace's distinct pages.
     """
     from cachezoo.console import progress
-    from cachezoo.evaluation.sweep import sweep as run
     from cachezoo.io import check_file
     from cachezoo.policies.registry import OPTIMUM, classics
+    from cachezoo.questions.page.sweep import sweep as run
 
     ids = known(policy or [*classics(), OPTIMUM])
     present(traces)

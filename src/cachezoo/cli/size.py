@@ -13,8 +13,8 @@ from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cachezoo.questions.tiers.sizing.advice import Advice, Offer
     from cachezoo.settings.prices import Prices
-    from cachezoo.sizing.advice import Advice, Offer
 
 app = typer.Typer()
 COLUMNS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by SSD", "by disk", "SSD lasts", "a month"]
@@ -66,8 +66,8 @@ def size(
 
     Without an aim the sum is the knee of the front. The first half of the trace chooses; all figures are of the second.
     """
-    from cachezoo.recommend.device import models_of
-    from cachezoo.sizing.advice import advise
+    from cachezoo.questions.page.recommend.device import models_of
+    from cachezoo.questions.tiers.sizing.advice import advise
     from cachezoo.traces.read import read_files
 
     plot = png_path(plot)
@@ -75,8 +75,7 @@ def size(
     own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
     sets = _prices(prices, own)
     if plot is not None and len(sets) > 1:
-        message = "--plot: a picture is of one set of prices; give --prices one name"
-        raise ConfigError(message)
+        raise ConfigError("--plot: a picture is of one set of prices; give --prices one name")
     models = models_of(device)
     if resume is not None:
         _check_resume(resume, trace)
@@ -89,7 +88,7 @@ def size(
         for name, one in sets.items()
     ]
     if plot is not None:
-        from cachezoo.sizing.plot import draw_front
+        from cachezoo.questions.tiers.sizing.plot import draw_front
 
         draw_front(found[0], plot)
     if as_json:
@@ -108,7 +107,7 @@ def _asked(
     """What is asked, checked before a trace is read."""
     from cachezoo.cli.recommend import hit_ratio
     from cachezoo.cli.tiers import parse_by
-    from cachezoo.sizing.asked import Asked, Money, bytes_of
+    from cachezoo.questions.tiers.sizing.asked import Asked, Money, bytes_of
 
     kept: dict[str, Any] = {}
     if by is not None:
@@ -125,13 +124,12 @@ def _asked(
 
 def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, Prices]":
     """The price lists by the names given, None for the one built in, with what options replace in them."""
-    from cachezoo.sizing.asked import price_of
-    from cachezoo.tiers.prices import load_prices
+    from cachezoo.questions.tiers.prices import load_prices
+    from cachezoo.questions.tiers.sizing.asked import price_of
 
     names: list[str | None] = [None] if given is None else [name.strip() for name in given.split(",") if name.strip()]
     if not names:
-        message = f"--prices: it names none in {(given or '')[:24]!r}; leave it out for the list built in"
-        raise ConfigError(message)
+        raise ConfigError(f"--prices: it names none in {(given or '')[:24]!r}; leave it out for the list built in")
     new = {option: price_of(text, option) for option, text in own.items() if text is not None}
     sets = dict[str | None, Any]()
     for name in dict.fromkeys(names):
@@ -160,8 +158,8 @@ def _print(found: "Advice", plot: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
-    from cachezoo.recommend.words import SAVED
-    from cachezoo.sizing import words
+    from cachezoo.questions.page.recommend.words import SAVED
+    from cachezoo.questions.tiers.sizing import words
 
     def say(text: str, style: str = "") -> None:
         out().print(Text(text, style=style))
@@ -192,8 +190,8 @@ def _print(found: "Advice", plot: Path | None) -> None:
 
 
 def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
+    from cachezoo.questions.tiers.sizing import words
     from cachezoo.show.formats import NONE, latency, lifetime, money, percent
-    from cachezoo.sizing import words
 
     tiered, point = offer.judged.tiered, offer.point
     return {

@@ -89,8 +89,7 @@ def study(
     """
     if context.invoked_subcommand is not None:
         if context.params:
-            message = f"study {context.invoked_subcommand}: takes its options after its name"
-            raise ConfigError(message)
+            raise ConfigError(f"study {context.invoked_subcommand}: takes its options after its name")
         return
     if not optimize and (trials is not None or trial_seeds is not None):
         message = f"{SEARCH_ONLY['trials' if trials is not None else 'trial_seeds']}: is of a search; add --optimize"

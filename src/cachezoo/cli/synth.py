@@ -51,8 +51,7 @@ def synth(
     from cachezoo.traces.store import write_trace
 
     if trace is None and model is None:
-        message = "trace synth: give a trace to be like, or --model of one made before"
-        raise ConfigError(message)
+        raise ConfigError("trace synth: give a trace to be like, or --model of one made before")
     given = [path for path in (trace, model) if path is not None]
     check_output(given, output)
     if trace is not None and model is not None:

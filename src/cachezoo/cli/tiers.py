@@ -14,12 +14,12 @@ from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cachezoo.evaluation.flash_cache.model import FlashBundles
+    from cachezoo.arrays import Bool
+    from cachezoo.questions.flash.model import FlashBundles
+    from cachezoo.questions.tiers.hierarchy import Hierarchy
+    from cachezoo.questions.tiers.judged import Contest
+    from cachezoo.questions.tiers.stream import TierStream
     from cachezoo.settings.device import AnalyticDevice, RealDevice
-    from cachezoo.tiers.hierarchy import Hierarchy
-    from cachezoo.tiers.judged import Contest
-    from cachezoo.tiers.part import Bool
-    from cachezoo.tiers.stream import TierStream
 
 app = typer.Typer()
 DEFAULT_BY = "hca,l2arc,lru | lru,arc | rejectx+lru,promotion: lru | rejectx+fifo,inclusive: lru | lru"
@@ -75,10 +75,10 @@ def tiers(
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count, first_access
+    from cachezoo.questions.tiers.judged import contest, steps, terms_of
+    from cachezoo.questions.tiers.prices import load_prices
+    from cachezoo.questions.tiers.stream import tier_stream
     from cachezoo.sizes import Size
-    from cachezoo.tiers.judged import contest, steps, terms_of
-    from cachezoo.tiers.prices import load_prices
-    from cachezoo.tiers.stream import tier_stream
 
     plot = png_path(plot)
     hierarchies, sizes = parse_by(by), (Size.parse(ram, "ram"), Size.parse(ssd, "ssd"))
@@ -94,7 +94,7 @@ def tiers(
     with progress(f"{len(hierarchies)} hierarchies on {trace.name}", steps(hierarchies)) as advance:
         found = contest(ts, hierarchies, ram_pages, ssd_pages, terms, advance, decisions)
     if plot is not None:
-        from cachezoo.tiers.plot import draw_contest
+        from cachezoo.questions.tiers.plot import draw_contest
 
         draw_contest(found, _title(trace, ts, ram_pages, ssd_pages), plot)
     if as_json:
@@ -112,7 +112,7 @@ def parse_by(text: str) -> "list[Hierarchy]":
     Raises:
         ConfigError: one names no hierarchy, or there is none.
     """
-    from cachezoo.tiers.hierarchy import parse_hierarchy
+    from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 
     pieces, depth = [""], 0
     for letter in text:
@@ -138,9 +138,9 @@ def _check_names(text: str) -> None:
     from cachezoo.policies.following import FOLLOW
     from cachezoo.policies.spec import BOUNDS, TABLES
     from cachezoo.policies.virtual import VRM
-    from cachezoo.tiers.evictions import HCALFU
-    from cachezoo.tiers.hierarchy import HCA, MARKED
-    from cachezoo.tiers.part import BUNDLE
+    from cachezoo.questions.tiers.evictions import HCALFU
+    from cachezoo.questions.tiers.hierarchy import HCA, MARKED
+    from cachezoo.questions.tiers.part import BUNDLE
 
     bare = text
     while (inner := BRACKETS.sub("", bare)) != bare:
@@ -152,8 +152,7 @@ def _check_names(text: str) -> None:
             close = get_close_matches(name.lower(), known, n=2)
             meant = f", did you mean {' or '.join(close)}?" if close else ""
             what = "cachezoo policies lists what RAM and SSD may run"
-            message = f"--by {text.strip()[:40]}: {name[:24]} is unknown{meant}; {what}"
-            raise ConfigError(message)
+            raise ConfigError(f"--by {text.strip()[:40]}: {name[:24]} is unknown{meant}; {what}")
 
 
 def _opened(bundle: Path | None, hierarchies: "list[Hierarchy]") -> "FlashBundles | None":
@@ -163,23 +162,22 @@ def _opened(bundle: Path | None, hierarchies: "list[Hierarchy]") -> "FlashBundle
         BundleError: it is damaged.
         ConfigError: there is one and none asks for it, or the other way round; or it is of another kind.
     """
-    from cachezoo.evaluation.flash_cache.model import open_bundles
+    from cachezoo.questions.flash.model import open_bundles
 
     asking = [own for own in hierarchies if own.is_decided]
     if bundle is None and asking:
         message = f"--by {asking[0]}: a bundle admits to it; name one, --bundle models/bundles/admission.CATEGORY.lgbm"
         raise ConfigError(message)
     if bundle is not None and not asking:
-        message = f"--bundle {bundle}: no hierarchy of --by asks it; write it there as in lru | bundle+lru"
-        raise ConfigError(message)
+        raise ConfigError(f"--bundle {bundle}: no hierarchy of --by asks it; write it there as in lru | bundle+lru")
     return None if bundle is None else open_bundles([bundle])[0]
 
 
 def _decisions(opened: "FlashBundles | None", ts: "TierStream") -> "Bool | None":
     """bool[n]: whether each request's pages are admitted, by the threshold that the bundle was shipped with."""
     from cachezoo.cli.flash import warn_of_drift
-    from cachezoo.evaluation.flash_cache.model import decide
     from cachezoo.flash.modes import NONE
+    from cachezoo.questions.flash.model import decide
 
     if opened is None:
         return None
@@ -196,7 +194,7 @@ def device_of(given: str | None) -> "AnalyticDevice | RealDevice":
         ConfigError: no such profile.
     """
     from cachezoo.devices.profile import load_device
-    from cachezoo.recommend.device import models_of
+    from cachezoo.questions.page.recommend.device import models_of
     from cachezoo.settings.device import RealDevice
 
     if given is not None:
@@ -222,7 +220,7 @@ def _title(trace: Path, ts: "TierStream", ram_pages: int, ssd_pages: int) -> str
 
 def _print(found: "Contest", ts: "TierStream", title: str, device: str) -> None:
     from cachezoo.console import out
-    from cachezoo.tiers.said import COLUMNS, answer, caption, cells
+    from cachezoo.questions.tiers.said import COLUMNS, answer, caption, cells
 
     out().print(answer(found), soft_wrap=True, markup=False)
     rows = [cells(row, found) for row in found.rows]

@@ -27,8 +27,7 @@ def refuse_same(files: list[Path], output: Path) -> None:
     """Refuse an output that would replace what is read."""
     for file in files:
         if file.exists() and output.exists() and output.samefile(file):
-            message = f"{output}: is the raw trace itself and would be replaced; name another output file"
-            raise ConfigError(message)
+            raise ConfigError(f"{output}: is the raw trace itself and would be replaced; name another output file")
 
 
 def check_output(files: list[Path], output: Path) -> None:
@@ -175,8 +174,7 @@ def formats(
     guess at its columns; --columns shows what others would mean.
     """
     if columns is not None and file is None:
-        message = "--columns: of which file? name one"
-        raise ConfigError(message)
+        raise ConfigError("--columns: of which file? name one")
     rows = _readings(file, columns) if file else _all_formats()
     if as_json:
         typer.echo(json.dumps(rows, allow_nan=False))
@@ -318,8 +316,7 @@ def _capture_device(device: Path, seconds: float | None, output: Path, category:
     check_rights(device)
     found = watched(device)
     if seconds is None:
-        message = f"--device {device}: say with --seconds how long to watch it, such as --seconds 600"
-        raise ConfigError(message)
+        raise ConfigError(f"--device {device}: say with --seconds how long to watch it, such as --seconds 600")
     check_output([], output)
     if on_device(output, found):
         text = f"note: {output} lies on {device} itself, so a few writes of this recording are in it"

@@ -92,8 +92,7 @@ def split(
     from cachezoo.traces.transforms import split_by
 
     if sum(bool(choice) for choice in (at, at_second, by)) != 1:
-        message = "nothing to split by: give --at, --at-second or --by, one of them"
-        raise ConfigError(message)
+        raise ConfigError("nothing to split by: give --at, --at-second or --by, one of them")
     if not output.is_dir():
         check_output([], output)
     whole = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
@@ -103,8 +102,7 @@ def split(
         parts = in_time(whole, at, "fraction") if at else in_time(whole, at_second or [], "seconds")
     names = [NOT_IN_NAMES.sub("_", part.meta.trace_id) for part in parts]
     if len(set(names)) < len(names):
-        message = f"{trace}: two parts would be called {max(names, key=names.count)}; split by another column"
-        raise ConfigError(message)
+        raise ConfigError(f"{trace}: two parts would be called {max(names, key=names.count)}; split by another column")
     paths = [output / f"{name}.parquet" for name in names]
     for path in paths:
         refuse_same([trace], path)
@@ -150,8 +148,7 @@ def merge(
     from cachezoo.traces.mixing import in_turns, interleave, sources
 
     if share and turn:
-        message = "give --share or --turn, not both: traces run at the same time or one after the other"
-        raise ConfigError(message)
+        raise ConfigError("give --share or --turn, not both: traces run at the same time or one after the other")
     check_output(traces, output)
     given = [read_given(path, fmt, option, columns, ask=not as_json, pages=False) for path in traces]
     name = NOT_IN_NAMES.sub("_", output.stem)

@@ -15,10 +15,10 @@ from cachezoo.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cachezoo.evaluation.wear.asked import WearAsked
-    from cachezoo.evaluation.wear.cache import CacheWrites
-    from cachezoo.evaluation.wear.table import WearRow, WearTable
-    from cachezoo.systems.streams.dictionary import Dictionary
+    from cachezoo.questions.wear.asked import WearAsked
+    from cachezoo.questions.wear.cache import CacheWrites
+    from cachezoo.questions.wear.table import WearRow, WearTable
+    from cachezoo.zoo.streams.dictionary import Dictionary
 
 app = typer.Typer()
 SEED = 0
@@ -73,8 +73,8 @@ def wear(
     What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last.
     """
     from cachezoo.console import progress
-    from cachezoo.evaluation.wear.asked import check_bundle, cycles_of
-    from cachezoo.evaluation.wear.table import check_room, count_rows, wear_table, writes_of
+    from cachezoo.questions.wear.asked import check_bundle, cycles_of
+    from cachezoo.questions.wear.table import check_room, count_rows, wear_table, writes_of
 
     plot = png_path(plot)
     asked = _asked(by, streams, op, endurance, drive, bundle is not None)
@@ -88,7 +88,7 @@ def wear(
     with progress(f"wear of {names[-1]}", count_rows(asked)) as advance:
         found = wear_table(writes, own, asked, advance, learned)
     if plot is not None:
-        from cachezoo.evaluation.wear.plot import draw_wear
+        from cachezoo.questions.wear.plot import draw_wear
 
         draw_wear(found, names[-1], plot)
     if as_json:
@@ -105,7 +105,7 @@ def _asked(
     Raises:
         ConfigError: one says what cannot be.
     """
-    from cachezoo.evaluation.wear.asked import WearAsked, parse_by, parse_bytes, parse_shares, parse_streams
+    from cachezoo.questions.wear.asked import WearAsked, parse_by, parse_bytes, parse_shares, parse_streams
     from cachezoo.settings.wear import Drive
 
     return WearAsked(
@@ -141,10 +141,10 @@ def cache_wear(
     The SSD is as large as the cache; a page takes the slot of the page that it evicts.
     """
     from cachezoo.console import progress
-    from cachezoo.evaluation.wear.asked import USUAL_CYCLES
-    from cachezoo.evaluation.wear.cache import cache_tables, check_cache, page_cache_writes
-    from cachezoo.evaluation.wear.table import count_rows
     from cachezoo.policies.simulate import Simulator, capacity_of
+    from cachezoo.questions.wear.asked import USUAL_CYCLES
+    from cachezoo.questions.wear.cache import cache_tables, check_cache, page_cache_writes
+    from cachezoo.questions.wear.table import count_rows
     from cachezoo.sizes import Size, human_pages
     from cachezoo.traces.pages import expand_pages
 
@@ -169,7 +169,7 @@ def cache_wear(
 
 def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title: str) -> None:
     from cachezoo.console import out
-    from cachezoo.evaluation.wear.cache import cache_answer
+    from cachezoo.questions.wear.cache import cache_answer
     from cachezoo.show.formats import number, percent
 
     out().print(cache_answer(caches, tables), soft_wrap=True, markup=False)
@@ -200,18 +200,17 @@ def _dictionary(path: Path) -> "Dictionary":
         ConfigError: a bundle of another kind.
     """
     from cachezoo.bundles.released import load
-    from cachezoo.systems.streams.dictionary import FILE, Dictionary
+    from cachezoo.zoo.streams.dictionary import FILE, Dictionary
 
     found = load(path)
     if found.kind != "streams":
-        message = f"{path}: a {found.kind} bundle says nothing of streams; give one of kind streams"
-        raise ConfigError(message)
+        raise ConfigError(f"{path}: a {found.kind} bundle says nothing of streams; give one of kind streams")
     return Dictionary.from_bytes(found.files[FILE], str(path))
 
 
 def _print(found: "WearTable", name: str) -> None:
     from cachezoo.console import out
-    from cachezoo.evaluation.wear.table import answer
+    from cachezoo.questions.wear.table import answer
 
     out().print(answer(found), soft_wrap=True, markup=False)
     caption = (

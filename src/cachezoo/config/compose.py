@@ -18,9 +18,9 @@ from cachezoo.errors import DEEP, ConfigError
 from cachezoo.io import atomic_file, write_json
 from cachezoo.params import categories_of
 from cachezoo.settings.data import cycles_of, roles_of
-from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.formats import FORMATS
 from cachezoo.yaml_file import NOT_YAML, parsed, read_yaml
+from cachezoo.zoo.registry import SYSTEMS
 
 BANNER = "# Generated from conf/ by the compose stage. Never edit: change conf/ and run `dvc repro`.\n"
 SEAL = re.compile(r"^# Values: ([0-9a-f]{16})$", re.MULTILINE)
@@ -46,19 +46,15 @@ def _is_texts(value: object) -> TypeGuard[list[str]]:
 def _check_matrix(matrix: object, where: Path) -> None:
     """Refuse a matrix without its tables and lists."""
     if not isinstance(matrix, dict) or set(matrix) != set(KEYS):
-        message = f"{where}: its keys must be {', '.join(KEYS)}"
-        raise ConfigError(message)
+        raise ConfigError(f"{where}: its keys must be {', '.join(KEYS)}")
     for name in ("categories", *LISTS.values()):
         if not _is_texts(matrix[name]):
-            message = f"{where}: {name} must be a list of the traces' categories, each once"
-            raise ConfigError(message)
+            raise ConfigError(f"{where}: {name} must be a list of the traces' categories, each once")
     tables = [matrix[name] or {} for name in CACHE_TABLES]
     if not all(isinstance(table, dict) for table in tables) or matrix["traces"] != tables[0] | tables[1]:
-        message = f"{where}: traces must be the rows of {' and '.join(CACHE_TABLES)} together (`<<: [*…, *…]`)"
-        raise ConfigError(message)
+        raise ConfigError(f"{where}: traces must be the rows of {' and '.join(CACHE_TABLES)} together (`<<: [*…, *…]`)")
     if not isinstance(matrix[WRITE_TABLE] or {}, dict):
-        message = f"{where}: {WRITE_TABLE} must be a table of traces ({{}} for none)"
-        raise ConfigError(message)
+        raise ConfigError(f"{where}: {WRITE_TABLE} must be a table of traces ({{}} for none)")
 
 
 def _check_formats(params: Params, where: Path) -> None:
@@ -71,8 +67,7 @@ def _check_formats(params: Params, where: Path) -> None:
         if given not in known:
             close = get_close_matches(given.lower(), known, n=1)
             meant = f"did you mean {close[0]}?" if close else f"use one of {', '.join(known)}"
-            message = f"{where}: {place}.format: {given} is unknown, {meant}"
-            raise ConfigError(message)
+            raise ConfigError(f"{where}: {place}.format: {given} is unknown, {meant}")
 
 
 def _corpus(matrix: dict[str, Any], where: Path) -> dict[str, dict[str, Any]]:
@@ -133,11 +128,9 @@ def compose(conf: Path, models: Mapping[str, str] | None = None, changes: Sequen
         with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
             tree = OmegaConf.to_container(hydra_compose("config", overrides=overrides), resolve=True)
     except RecursionError as error:
-        message = f"{conf}: a file or a change of it is {DEEP}; fix it in conf/"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{conf}: a file or a change of it is {DEEP}; fix it in conf/") from error
     except (HydraException, OmegaConfBaseException, *NOT_YAML) as error:
-        message = f"{conf}: {' '.join(str(error).split())[:300]}; fix it in conf/"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{conf}: {' '.join(str(error).split())[:300]}; fix it in conf/") from error
     tree = dict(tree) if isinstance(tree, dict) else {}
     data = {"traces": matrix["traces"], "page_categories": sorted(matrix["page_categories"])}
     data["writes"] = matrix[WRITE_TABLE] or {}
@@ -147,8 +140,7 @@ def compose(conf: Path, models: Mapping[str, str] | None = None, changes: Sequen
     for kind, arch in wanted.items():
         if getattr(params.model, kind).arch != arch:
             said = getattr(params.model, kind).arch
-            message = f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}"
-            raise ConfigError(message)
+            raise ConfigError(f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}")
     _check_lists(matrix, params, conf / "matrix.yaml")
     tree = params.model_dump(mode="json")
     tree["data"]["roles"] = roles_of(params.data.traces)
@@ -167,12 +159,10 @@ def _check_lists(matrix: dict[str, Any], params: Params, where: Path) -> None:
     wanted = {LISTS[table]: found for table, found in own.items()}
     for name, found in {"categories": set(categories_of(params)), **wanted}.items():
         if sorted(matrix[name]) != sorted(found):
-            message = f"{where}: {name} is {matrix[name]}, the traces' are {sorted(found)}; list them"
-            raise ConfigError(message)
+            raise ConfigError(f"{where}: {name} is {matrix[name]}, the traces' are {sorted(found)}; list them")
     for one, other in combinations(own, 2):
         if both := sorted(own[one] & own[other]):
-            message = f"{where}: category {both[0]} has rows in {one} and in {other}; take one"
-            raise ConfigError(message)
+            raise ConfigError(f"{where}: category {both[0]} has rows in {one} and in {other}; take one")
     folders = {name: f"{folder}/{name}" for table, folder in FOLDERS.items() for name in sorted(own[table])}
     if (matrix[STREAMS] or {}) != folders:
         message = f"{where}: {STREAMS} must be {{{', '.join(': '.join(pair) for pair in sorted(folders.items()))}}}"

@@ -107,8 +107,7 @@ def add_trace(project: Path, new: NewTrace) -> Added:
     _check_words(new)
     path = project / MATRIX
     if not path.is_file():
-        message = f"{path}: no such file; run this in the root of a cachezoo project"
-        raise ConfigError(message)
+        raise ConfigError(f"{path}: no such file; run this in the root of a cachezoo project")
     text = _text_of(path)
     traces = _traces(text)
     table = _table(text, new)
@@ -132,16 +131,14 @@ def _check_words(new: NewTrace) -> None:
         if word is None:
             continue
         if len(word) > longest:
-            message = f"{what} {word[:20]}…: has {len(word)} characters; take at most {longest}"
-            raise ConfigError(message)
+            raise ConfigError(f"{what} {word[:20]}…: has {len(word)} characters; take at most {longest}")
         if not IDENTIFIER.fullmatch(word) or parsed(word, what) != word:
             message = (
                 f"{what} {word!r}: take a-z first, then a-z, 0-9 and _, and none of YAML's words such as yes or null"
             )
             raise ConfigError(message)
     if new.role not in ROLES:
-        message = f"role {new.role!r}: must be one of {', '.join(ROLES)}"
-        raise ConfigError(message)
+        raise ConfigError(f"role {new.role!r}: must be one of {', '.join(ROLES)}")
 
 
 def _table(text: str, new: NewTrace) -> str:
@@ -149,16 +146,14 @@ def _table(text: str, new: NewTrace) -> str:
     asked = {OBJECT_TABLE: "--objects"} if new.objects else {}
     asked |= {WRITE_TABLE: "--writes"} if new.writes else {}
     if len(asked) > 1:
-        message = f"category {new.category}: --objects and --writes are two kinds of traces; take one"
-        raise ConfigError(message)
+        raise ConfigError(f"category {new.category}: --objects and --writes are two kinds of traces; take one")
     matrix = parsed(text, str(MATRIX))
     for table in LISTS:
         rows = (matrix.get(table) or {}) if isinstance(matrix, dict) else {}
         if any(row["category"] == new.category for row in rows.values()):
             for other, option in asked.items():
                 if other != table:
-                    message = f"category {new.category}: {MATRIX} has it among the {table}; leave {option} out"
-                    raise ConfigError(message)
+                    raise ConfigError(f"category {new.category}: {MATRIX} has it among the {table}; leave {option} out")
             return table
     return next(iter(asked), PAGE_TABLE)
 
@@ -229,8 +224,7 @@ def _place(project: Path, new: NewTrace) -> str:
     if real.is_relative_to(root):
         inside = real.relative_to(root).as_posix()
         if any(inside == name or inside.startswith(f"{name}/") for name in NOT_RAW):
-            message = f"{inside}: the pipeline writes this folder itself; give the raw trace, outside of it"
-            raise ConfigError(message)
+            raise ConfigError(f"{inside}: the pipeline writes this folder itself; give the raw trace, outside of it")
         place = inside
     else:
         place = (IMPORTED / new.file.name).as_posix() if new.copy else real.as_posix()
@@ -258,8 +252,7 @@ def _check_unlisted(project: Path, traces: Mapping[str, TraceEntry], place: str,
 def _key(traces: Mapping[str, TraceEntry], new: NewTrace) -> str:
     if new.key is not None:
         if new.key in traces:
-            message = f"key {new.key}: {MATRIX} has it already ({traces[new.key].path}); take another one"
-            raise ConfigError(message)
+            raise ConfigError(f"key {new.key}: {MATRIX} has it already ({traces[new.key].path}); take another one")
         return new.key
     plain = f"{new.category}_{new.role}"
     number, key = 1, plain
@@ -296,8 +289,7 @@ def _check_whole(project: Path, edited: str) -> None:
         try:
             compose(conf)
         except ConfigError as error:
-            message = f"not added: {str(error).replace(str(conf), 'conf')}"
-            raise ConfigError(message) from error
+            raise ConfigError(f"not added: {str(error).replace(str(conf), 'conf')}") from error
 
 
 def _comes_from_outside(place: str, new: NewTrace) -> bool:

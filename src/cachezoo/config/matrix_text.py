@@ -52,8 +52,7 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: s
     lists = [LISTS[table], *(["categories"] if table in CACHE_TABLES else [])]
     folders = [STREAMS] if table in FOLDERS else []
     if not {table, *lists, *folders} <= set(sections):
-        message = f"{where}: its keys must be {', '.join(KEYS)}; {by_hand}"
-        raise ConfigError(message)
+        raise ConfigError(f"{where}: its keys must be {', '.join(KEYS)}; {by_hand}")
     newline = "\r\n" if "\r\n" in text else "\n"
     edits = [_row_edit(text, sections[table], key, row, newline)]
     wanted = {**before, table: {**(before[table] or {}), key: dict(row)}}
@@ -71,8 +70,7 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: s
     for first, end, put in sorted(edits, reverse=True):
         text = text[:first] + put + text[end:]
     if not _says(text, wanted):
-        message = f"{where}: is laid out so that no row can be put in; {by_hand}"
-        raise ConfigError(message)
+        raise ConfigError(f"{where}: is laid out so that no row can be put in; {by_hand}")
     return text
 
 

@@ -15,7 +15,7 @@ from cachezoo.settings.prices import Prices
 from cachezoo.settings.share import SharePolicy
 from cachezoo.settings.tiers import TiersPolicy
 from cachezoo.settings.wear import Drive
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 
 class Label(Strict):

@@ -5,7 +5,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from cachezoo.arrays import F64
+
 Values = TypeVar("Values", bound=np.generic)
 BLOCKS = 20
 LEAST_BLOCKS = 4

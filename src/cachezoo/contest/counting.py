@@ -12,10 +12,10 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.errors import ConfigError
 from cachezoo.traces.pages import PageAccesses
 
-I64 = npt.NDArray[np.int64]
 ALL, AUTO, HALF = "all", "auto", "half"
 HOW = f"give {HALF}, {AUTO}, {ALL}, a share such as 25%, a time such as 60s, or a number of accesses"
 TYPED = re.compile(r"([0-9]+(?:\.[0-9]+)?)(%|s|m|h|d)?")
@@ -46,8 +46,7 @@ class Count:
         if self.text in (ALL, AUTO, HALF):
             return
         if own is None or (own[2] is None and "." in own[1]) or (share and Decimal(own[1]) >= 100):
-            message = f"--count {self.text[:LONGEST]!r}: {HOW}"
-            raise ConfigError(message)
+            raise ConfigError(f"--count {self.text[:LONGEST]!r}: {HOW}")
 
     def place(self, total: int, filled: int, time_us: I64 | None = None) -> int:
         """The first of so many accesses, references or requests that counts.
@@ -69,8 +68,7 @@ class Count:
             return int(number * total / 100)
         first = int(number) if not unit else self._at(number * SECONDS[unit], time_us)
         if first >= total:
-            message = f"--count {self.text}: the trace ends before; {HOW}"
-            raise ConfigError(message)
+            raise ConfigError(f"--count {self.text}: the trace ends before; {HOW}")
         return first
 
     def on(self, pages: PageAccesses, time_us: I64) -> "Count":
@@ -91,8 +89,7 @@ class Count:
 
     def _at(self, seconds: Decimal, time_us: I64 | None) -> int:
         if time_us is None or not len(time_us) or time_us[0] == time_us[-1]:
-            message = f"--count {self.text}: there is no clock; give a share such as 25%"
-            raise ConfigError(message)
+            raise ConfigError(f"--count {self.text}: there is no clock; give a share such as 25%")
         return int(np.searchsorted(time_us, int(time_us[0]) + int(seconds * 1_000_000)))
 
 

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.contest.blocks import LEAST_BLOCKS, LEAST_IN_BLOCK
 from cachezoo.errors import TraceError
 
-F64 = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 COSINES = 3
 UPPER = 0.95

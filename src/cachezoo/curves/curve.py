@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64
 from cachezoo.errors import ConfigError
 from cachezoo.policies.engine import check_capacity
 from cachezoo.traces.pages import PageAccesses
-
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,7 @@ def capacities_of(pages: PageAccesses, points: int) -> I64:
         ConfigError: fewer than two points.
     """
     if points < 2:
-        message = f"{points} points: a curve has at least 2"
-        raise ConfigError(message)
+        raise ConfigError(f"{points} points: a curve has at least 2")
     return np.unique(np.geomspace(max(1, pages.n_pages / 1000), pages.n_pages, points).round().astype(np.int64))
 
 
@@ -84,7 +80,6 @@ def rising(capacities: Sequence[int] | I64) -> I64:
     """
     sizes = np.unique(np.asarray(capacities, np.int64))
     if not len(sizes):
-        message = "no capacity: a curve has at least one"
-        raise ConfigError(message)
+        raise ConfigError("no capacity: a curve has at least one")
     check_capacity(int(sizes[0]))
     return sizes

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.console import Advance
 from cachezoo.contest.counting import SECOND_HALF, Count, first_accesses
-from cachezoo.curves.curve import I64, Curve, rising
+from cachezoo.curves.curve import Curve, rising
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.policies.registry import Policy

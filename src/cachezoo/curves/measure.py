@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from cachezoo.arrays import I64
 from cachezoo.console import Advance
 from cachezoo.contest.counting import SECOND_HALF, Count
-from cachezoo.curves.curve import I64, Curve, rising
+from cachezoo.curves.curve import Curve, rising
 from cachezoo.curves.exact import LRU, lru_curve, simulated_curve
 from cachezoo.curves.sampling import draw, sampled_curve
 from cachezoo.errors import ConfigError
@@ -63,8 +64,7 @@ def curves(
 def _plain(policy_id: str) -> Policy:
     entry = policy(policy_id)
     if entry.spec and entry.spec.prefetch.id != "none":
-        message = f"policy {entry.id}: a curve is of page accesses alone; leave the prefetch out"
-        raise ConfigError(message)
+        raise ConfigError(f"policy {entry.id}: a curve is of page accesses alone; leave the prefetch out")
     return entry
 
 
@@ -72,5 +72,4 @@ def _samples(entries: Sequence[Policy]) -> None:
     """Refuse what a sample says nothing of: the positions of a virtual I/O cache's queue are all pages'."""
     for entry in entries:
         if entry.spec and entry.spec.is_virtual:
-            message = f"policy {entry.id}: no sample of the pages stands for its queue; ask for --sample exact"
-            raise ConfigError(message)
+            raise ConfigError(f"policy {entry.id}: no sample of the pages stands for its queue; ask for --sample exact")

@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64
 from cachezoo.console import Advance
 from cachezoo.contest.counting import SECOND_HALF, Count, first_accesses
-from cachezoo.curves.curve import F64, I64, Curve, rising
+from cachezoo.curves.curve import Curve, rising
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.spatial import accesses_of, drawn_groups
@@ -31,7 +31,6 @@ from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.sampling import page_seed
 from cachezoo.traces.pages import PageAccesses
 
-I32 = npt.NDArray[np.int32]
 GROUPS = 8
 Misses = Callable[[I32, int, I64, I64], I64]
 
@@ -123,15 +122,13 @@ def sampled_pages(pages: PageAccesses, rate: float, seed: int = 0) -> PageAccess
     group = drawn_groups(pages.n_pages, rate, 1, page_seed(seed))
     rows, page_ids = accesses_of(pages.page_ids, group)
     if not len(rows):
-        message = f"rate {rate:g}: draws none of {pages.n_pages} pages; use a higher one"
-        raise ConfigError(message)
+        raise ConfigError(f"rate {rate:g}: draws none of {pages.n_pages} pages; use a higher one")
     return PageAccesses(np.arange(len(rows) + 1, dtype=np.int64), page_ids, int((group > 0).sum()))
 
 
 def _check(rate: float) -> None:
     if not 0 < rate <= 1:
-        message = f"rate {rate:g}: give a part of the pages, above 0 and at most 1"
-        raise ConfigError(message)
+        raise ConfigError(f"rate {rate:g}: give a part of the pages, above 0 and at most 1")
 
 
 def misses_of(entry: Policy) -> Misses:

@@ -1,15 +1,13 @@
 """The analytic device models: service times of each request on an HDD and an SSD, the same on every machine."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, U8
 from cachezoo.kernels import hdd as hdd_kernel
 from cachezoo.kernels import ssd as ssd_kernel
 from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.table import OP_READ, Trace
 
-F64 = npt.NDArray[np.float64]
-U8 = npt.NDArray[np.uint8]
 NONE: F64 = np.empty(0)
 
 

@@ -80,8 +80,7 @@ def replayed(params: "Params", category: str, key: str, kind: Kind) -> Replayed:
     record = read_json(paths.replay_record(category, key))[kind]
     changed = record["rows_changed"]
     if changed["folded"]:
-        message = f"{key}: {changed['folded']} addresses were folded, so that distances are not the trace's"
-        raise DeviceError(message)
+        raise DeviceError(f"{key}: {changed['folded']} addresses were folded, so that distances are not the trace's")
     block = params.device.logical_block_bytes if isinstance(params.device, RealDevice) else 1
     rules = Rules(block, 0, MAX_END_BYTES, False, "as_reads" if changed["writes_as_reads"] else "replay", key)
     asked, _ = clean(trace.time_us, trace.op, trace.offset, trace.size, rules)
@@ -105,8 +104,7 @@ def together(params: "Params", kind: Kind) -> Replayed:
             halves[role].append(replace(one, samples=one.samples.part(0, length)))
     parts = [*halves["train"], *halves["validation"]]
     if sum(len(part.samples) for part in parts) < 2 * FEWEST:
-        message = f"fewer than {2 * FEWEST} requests in train and validation traces of one category"
-        raise DeviceError(message)
+        raise DeviceError(f"fewer than {2 * FEWEST} requests in train and validation traces of one category")
     return Replayed(
         join([part.samples for part in parts]),
         float(np.median([part.spread for part in parts])),

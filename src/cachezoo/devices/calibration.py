@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import nnls
 
+from cachezoo.arrays import F64
 from cachezoo.devices import fit_ssd
 from cachezoo.devices.fit_hdd import QUANTILES, demerit, demerit_of, distances, fit_hdd, modelled
 from cachezoo.devices.samples import Samples
@@ -21,8 +21,6 @@ from cachezoo.errors import DeviceError
 from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.table import OP_NAMES, OP_READ, Trace
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 Model = Hdd | Ssd
 
 PUBLISHED = "DiskSim's modules, as published: 2 to 15 %"
@@ -163,8 +161,7 @@ def check(samples: Samples) -> None:
         DeviceError: there are no reads, or all requests are of one size.
     """
     if not samples.of(0).any():
-        message = f"all {samples.known} requests are writes; a fit takes reads as well"
-        raise DeviceError(message)
+        raise DeviceError(f"all {samples.known} requests are writes; a fit takes reads as well")
     size = samples.size[samples.timed]
     if not np.ptp(size):
         message = (
@@ -294,8 +291,7 @@ def of_trace(trace: Trace, where: str) -> Samples:
         DeviceError: no response times, several volumes, or too few requests that found the device idle.
     """
     if trace.latency_us is None:
-        message = f"{where}: has no column latency_us; calibrate from a trace with service or response times"
-        raise DeviceError(message)
+        raise DeviceError(f"{where}: has no column latency_us; calibrate from a trace with service or response times")
     if len(set(trace.volume.codes.tolist())) > 1:
         message = f"{where}: holds several volumes; a device model is fitted to one: give a trace of one volume"
         raise DeviceError(message)

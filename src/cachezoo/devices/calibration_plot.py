@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.devices.calibration import Calibration
 from cachezoo.devices.fit_hdd import distances
 from cachezoo.io import atomic_file
@@ -17,7 +18,6 @@ from cachezoo.show.style import BLACK, BLUE, GREY, LIGHT, VERMILION, WIDTH, sett
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-F64 = npt.NDArray[np.float64]
 
 BANDS = 10  # groups of distances
 FEWEST = 5  # requests, else a group is not drawn

@@ -25,12 +25,10 @@ def check_outputs(out: Path, plot: Path | None, force: bool) -> None:
         CachezooError: an output cannot be written.
     """
     if out.suffix not in SUFFIXES:
-        message = f"--out {out}: a profile is a YAML file; let its name end in .yaml"
-        raise ConfigError(message)
+        raise ConfigError(f"--out {out}: a profile is a YAML file; let its name end in .yaml")
     for path in (out, sidecar(out), *([plot] if plot else [])):
         if path.exists() and not path.is_dir() and not force:
-            message = f"{path}: is there already; name another file, or replace it with --force"
-            raise ConfigError(message)
+            raise ConfigError(f"{path}: is there already; name another file, or replace it with --force")
         check_file(path)
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cachezoo.devices.analytic import F64, t_hdd_us, t_ssd_us
+from cachezoo.arrays import F64
+from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.fio.replay import Measured, Settings
 from cachezoo.devices.fio.replay import replay as replay_with_fio
 from cachezoo.devices.nbd.server import check_model, serving

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares, lsq_linear
 
+from cachezoo.arrays import F64, I64
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.fit_ssd import FEWEST, MOST_MB_S, line
 from cachezoo.devices.samples import Samples
@@ -23,8 +24,6 @@ from cachezoo.errors import DeviceError
 from cachezoo.kernels.hdd import hdd_media, hdd_service_us
 from cachezoo.settings.device import Hdd, ReadBuffer
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 B1 = npt.NDArray[np.bool_]
 
 LEAST_ROTATION_US = 1.0  # of times that do not spread, such as a model's with rotation mean

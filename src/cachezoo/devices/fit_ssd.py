@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import least_squares
 
+from cachezoo.arrays import F64
 from cachezoo.devices.analytic import drive_at_rest
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.kernels.ssd import ssd_service_us
 from cachezoo.settings.device import Ssd
-
-F64 = npt.NDArray[np.float64]
 
 LEAST_US, MOST_US = 1e-3, 1e7
 LEAST_MB_S, MOST_MB_S = 1e-2, 1e6
@@ -157,8 +155,7 @@ def check(samples: Samples, op: int) -> None:
     own = samples.size[samples.of(op)]
     name = "writes" if op else "reads"
     if own.size < FEWEST:
-        message = f"{own.size} {name} with service times; a fit of an SSD's {name} takes {FEWEST} at least"
-        raise DeviceError(message)
+        raise DeviceError(f"{own.size} {name} with service times; a fit of an SSD's {name} takes {FEWEST} at least")
     if np.unique(own).size < 2:
         message = f"all {name} are of {own[0]} bytes, which does not tell fixed cost from rate; add other sizes"
         raise DeviceError(message)

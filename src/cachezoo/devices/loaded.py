@@ -20,8 +20,7 @@ def check_mode(device: Device, mode: Mode, depth: int) -> None:
         ConfigError: a queue where service times are measured, or before models.
     """
     if mode == "service" and depth != 1:
-        message = f"depth {depth}: service times are those at depth 1; use the mode closed, or response"
-        raise ConfigError(message)
+        raise ConfigError(f"depth {depth}: service times are those at depth 1; use the mode closed, or response")
     if mode != "service" and not isinstance(device, RealDevice):
         message = f"mode {mode}: is of real devices, and the source is {device.source}; use cachezoo device response"
         raise ConfigError(message)

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64, U8
 from cachezoo.coded import Coded
 from cachezoo.devices.fio.contract import ReplayTarget
 from cachezoo.devices.fio.replay import Settings, replay
@@ -19,8 +19,6 @@ from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import Trace, TraceMeta
 
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 Kind = Literal["hdd", "ssd"]
 Rows = list[tuple[int, int, int]]
 
@@ -158,8 +156,7 @@ def design(kind: Kind, capacity_bytes: int, requests: int = 3000, writes: bool =
         DeviceError: too few requests, or too small a device.
     """
     if requests < FEWEST:
-        message = f"{requests} requests do not show a device's parameters; ask for {FEWEST} at least"
-        raise DeviceError(message)
+        raise DeviceError(f"{requests} requests do not show a device's parameters; ask for {FEWEST} at least")
     if capacity_bytes < LEAST_BYTES:
         message = f"{capacity_bytes:,} bytes are too small a target to show a device's parameters; give {LEAST_BYTES:,}"
         raise DeviceError(message)

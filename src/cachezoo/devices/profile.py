@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
+from cachezoo.arrays import F64, I64
 from cachezoo.devices.analytic import NONE, disk_at_rest, drive_at_rest
 from cachezoo.devices.built_in import BUILT_IN, DEFAULT
 from cachezoo.errors import ConfigError
@@ -20,8 +20,6 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.device import AnalyticDevice, Device, EmulatedDevice, Hdd, Ssd
 from cachezoo.yaml_file import checked, read_yaml
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
 Row = dict[str, Any]
 Modelled = AnalyticDevice | EmulatedDevice
 Service = Callable[[I64, I64, bool], F64]
@@ -97,8 +95,7 @@ def profile_path(given: str, folder: Path | None = None) -> Path:
     path = Path(given)
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         if not path.is_file():
-            message = f"{path}: no such file; give a device profile (YAML), such as {FOLDER}/*.yaml"
-            raise ConfigError(message)
+            raise ConfigError(f"{path}: no such file; give a device profile (YAML), such as {FOLDER}/*.yaml")
         return path
     places = _folders() if folder is None else [folder]
     for place in places:
@@ -107,8 +104,7 @@ def profile_path(given: str, folder: Path | None = None) -> Path:
     built_in = {DEFAULT} if folder is None else set[str]()
     names = sorted({file.stem for place in places for file in place.glob("*.yaml")} | built_in)
     known = f"{folder or FOLDER} has {', '.join(names)}" if names else f"there is no {folder} here"
-    message = f"{given[:80]}: no such device profile; {known}; or give a YAML file"
-    raise ConfigError(message)
+    raise ConfigError(f"{given[:80]}: no such device profile; {known}; or give a YAML file")
 
 
 def _folders() -> list[Path]:
@@ -130,13 +126,11 @@ def _composed(path: Path) -> Device:
             tree = OmegaConf.to_container(compose(None, overrides=[f"+{group.name}={path.stem}"]), resolve=True)
         return adapter.validate_python(tree.get("device") if isinstance(tree, dict) else None)
     except (HydraException, OmegaConfBaseException) as error:
-        message = f"{path}: {' '.join(str(error).split())[:300]}; fix its defaults"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{path}: {' '.join(str(error).split())[:300]}; fix its defaults") from error
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        message = f"{path}: {key}: {first['msg']}; fix it or what its defaults name"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{path}: {key}: {first['msg']}; fix it or what its defaults name") from error
 
 
 def size_text(size: int) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.console import Advance
 from cachezoo.devices.analytic import NONE, disk_at_rest, drive_at_rest, t_hdd_us, writes
 from cachezoo.errors import DeviceError
@@ -21,7 +21,6 @@ from cachezoo.kernels.ssd import ssd_response_us
 from cachezoo.settings.device import AnalyticDevice, EmulatedDevice, Hdd, Ssd
 from cachezoo.traces.table import Trace
 
-F64 = npt.NDArray[np.float64]
 Loop = Literal["closed", "open"]
 Scheduler = Literal["fcfs", "sstf"]
 
@@ -184,8 +183,7 @@ def response(
         DeviceError: no requests; no latencies and no depth in a closed loop; no span in an open one.
     """
     if len(trace) == 0:
-        message = f"{trace.meta.trace_id}: the trace has no requests"
-        raise DeviceError(message)
+        raise DeviceError(f"{trace.meta.trace_id}: the trace has no requests")
     scheduler = asked.scheduler or device.hdd.scheduler
     captured = captured_depth(trace) if asked.loop == "closed" and asked.depth is None else None
     if captured is not None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.emulated import emulate
 from cachezoo.devices.real import measure_real, recorded
@@ -20,7 +20,6 @@ from cachezoo.private import cache_root, make_closed
 from cachezoo.settings.device import AnalyticDevice, Device, EmulatedDevice
 from cachezoo.traces.table import Trace
 
-F64 = npt.NDArray[np.float64]
 FACTS = ("name", "kind", "model", "identity", "virtual")
 UNIT = "microseconds at queue depth 1"
 RECORD = Table(

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.errors import TraceError
 from cachezoo.io import read_metadata, read_rows
 from cachezoo.meanings import Column, Each, Means, Table
 
-F64 = npt.NDArray[np.float64]
 COLUMNS = {
     "t_hdd_us": Column("float64", Means("service time on the hard disk, queue depth 1", "µs")),
     "t_ssd_us": Column("float64", Means("service time on the SSD, queue depth 1", "µs")),

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cachezoo.arrays import F64, I64, U8
 from cachezoo.errors import DeviceError
 
 B1 = npt.NDArray[np.bool_]
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-U8 = npt.NDArray[np.uint8]
 
 SECTOR_BYTES = 512
 COLUMNS = ["op", "action", "sector", "sectors", "time_us", "inter_us"]
@@ -83,8 +81,7 @@ class Samples:
             DeviceError: too few, or one that no device can have served.
         """
         if self.known < FEWEST:
-            message = f"{where}: {self.known} requests with service times; a fit takes {FEWEST} at least"
-            raise DeviceError(message)
+            raise DeviceError(f"{where}: {self.known} requests with service times; a fit takes {FEWEST} at least")
         wrong = (self.offset < 0) | (self.size <= 0) | (self.timed & ~(self.time_us > 0)) | ~(self.think_us >= 0)
         if wrong.any():
             row = int(wrong.argmax())

@@ -5,13 +5,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, Bool
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES, Trace
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

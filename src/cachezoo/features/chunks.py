@@ -17,15 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, I64, Bool
 from cachezoo.kernels import chunks as kernel
 from cachezoo.traces.chunks import WINDOWS, ChunkWrites
 
-Bool = npt.NDArray[np.bool_]
-F32 = npt.NDArray[np.float32]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 SEQUENTIAL_SHARE = 0.5
 REAL = ("log2_writes", "log2_interval", "log2_recency", "sequential", "log2_pages")
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, Bool
 from cachezoo.contest.series import autocorrelation
 from cachezoo.kernels.characteristics import page_uses
 from cachezoo.traces.chunks import continues
@@ -18,8 +18,6 @@ from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
 
-Bool = npt.NDArray[np.bool_]
-I32 = npt.NDArray[np.int32]
 DAY_S = 86_400
 # Sec. IV-C and Table III: a characteristic is high from here on. The order is that of the rows below.
 HIGH = {
@@ -100,7 +98,7 @@ def theta_of(trace: Trace, pages: PageAccesses) -> Theta | None:
 
 
 def chosen(found: Theta | None) -> tuple[str, str]:
-    """The bits of what is high, and FIOS's combination as `cachezoo.systems.streams.cluster` names it, in F, A, S, C.
+    """The bits of what is high, and FIOS's combination as `cachezoo.zoo.streams.cluster` names it, in F, A, S, C.
 
     Args:
         found: None for a trace that writes nothing: nothing is high, and nothing chosen.

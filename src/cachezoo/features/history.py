@@ -19,17 +19,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, I32, I64, U8, Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.history import KINDS, MAX_FEATURE, update_history
-from cachezoo.kernels.segments import I32, I64, SEGMENT_BITS, Geometry, IdTable, segment_keys
+from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
 from cachezoo.serving.requests import RequestBatch
 
-F32 = npt.NDArray[np.float32]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
 UNKNOWN = -1
 MAX_CODES = 64
 CHUNK_REQUESTS = 1 << 16
@@ -140,8 +137,7 @@ class AdmissionFeatures:
         formulas = [feature["formula"] for feature in features]
         unknown = [formula for formula in formulas if formula not in known]
         if unknown:
-            message = f"feature formula {unknown[0]} is unknown to this release; known are {', '.join(known)}"
-            raise ConfigError(message)
+            raise ConfigError(f"feature formula {unknown[0]} is unknown to this release; known are {', '.join(known)}")
         self._columns = np.array([known.index(formula) for formula in formulas], np.int64)
         self._counts = {key: _Counts(np.array(windows, np.int64)) for key in HISTORIES}
         self._volumes: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Inputs of the next-use forest of a whole trace at one capacity; one code for training, evaluation and serving."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.reuse import past
@@ -10,10 +10,6 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES
 
-F32 = npt.NDArray[np.float32]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 LETTERS = {"M": past.FLAG_METADATA, "A": past.FLAG_READAHEAD, "S": past.FLAG_SYNC}
 
 
@@ -69,8 +65,7 @@ def input_rows(asked: past.Asked, capacity: int) -> F32:
         ConfigError: capacity below 1.
     """
     if capacity < 1:
-        message = f"capacity {capacity}: a cache has at least one page"
-        raise ConfigError(message)
+        raise ConfigError(f"capacity {capacity}: a cache has at least one page")
     rows = np.empty((len(asked.page_ids), past.WIDTH), np.float32)
     past.describe(asked, past.make(asked), capacity, (0, len(asked.op)), rows)
     return rows

@@ -34,16 +34,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import sequence as kernel
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.pages import PageAccesses
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 
 # name, formula, unit, column of the kernel's common table (or, from 100, of the capacity's), minus log2(capacity)?
 _SIZED = 100
@@ -139,8 +134,7 @@ def raw_columns(batch: RequestBatch, pages: PageAccesses, capacities: Sequence[f
     """
     sizes = np.asarray(capacities, np.float64)
     if not (sizes >= 1).all():
-        message = f"capacities {list(capacities)}: a cache has at least one page"
-        raise ConfigError(message)
+        raise ConfigError(f"capacities {list(capacities)}: a cache has at least one page")
     own = _in_one_piece(batch)
     requests = kernel.Requests(
         own.time_us, own.op, own.offset, own.size,
@@ -230,8 +224,7 @@ def check_formulas(features: Sequence[Mapping[str, Any]], known: Iterable[str] |
     accepted = {*_ENTRIES, *(entry[1] for entry in _FEEDBACK)} if known is None else set(known)
     for entry in features:
         if entry["formula"] not in accepted:
-            message = f"feature {entry['name']}: formula {entry['formula']} is unknown; use a newer release"
-            raise ConfigError(message)
+            raise ConfigError(f"feature {entry['name']}: formula {entry['formula']} is unknown; use a newer release")
 
 
 def open_inputs(

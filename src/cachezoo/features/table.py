@@ -77,8 +77,7 @@ def read_features(path: Path, label: BenefitLabel, requests: int | None = None) 
     wanted = [*COMMON_NAMES, *(f"{name}_{suffix}" for suffix in suffixes for name in SIZED_NAMES)]
     missing = [name for name in wanted if name not in table.column_names]
     if missing or "cachezoo.n_pages" not in metadata:
-        message = f"{path}: holds no column {(missing or ['n_pages'])[0]}; run the stage features"
-        raise TraceError(message)
+        raise TraceError(f"{path}: holds no column {(missing or ['n_pages'])[0]}; run the stage features")
 
     def stack(names: list[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         return np.stack([table.column(name).to_numpy() for name in names], axis=1)

@@ -24,15 +24,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, I64
 from cachezoo.errors import ConfigError
 from cachezoo.features.sequence import MIN_SCALE
 from cachezoo.kernels import window as kernel
 from cachezoo.serving.requests import RequestBatch
-
-I64 = npt.NDArray[np.int64]
-F32 = npt.NDArray[np.float32]
 
 WIDTH = kernel.N_COLUMNS
 # formula: name, unit, column of `window_columns`
@@ -82,8 +79,7 @@ def check_inputs(formulas: Sequence[str]) -> None:
     for place, formula in enumerate(formulas):
         if formula not in _ENTRIES or formula in formulas[:place]:
             why = "twice" if formula in _ENTRIES else "no input of a window"
-            message = f"model.workload.inputs: {formula} is {why}; choose among {', '.join(WINDOW_FORMULAS)}"
-            raise ConfigError(message)
+            raise ConfigError(f"model.workload.inputs: {formula} is {why}; choose among {', '.join(WINDOW_FORMULAS)}")
 
 
 def fit_inputs(columns: F32, formulas: Sequence[str]) -> list[dict[str, Any]]:

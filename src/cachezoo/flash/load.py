@@ -7,15 +7,13 @@ and their shortest length are as `policy.flash` in params.yaml says.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64
 from cachezoo.errors import TraceError
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.settings.flash import FlashPolicy
 from cachezoo.traces.table import Trace
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 MAX_WINDOWS = 100
 DAY_S = 86_400
 TIME_SCALE_KEY = "time_scale"
@@ -55,8 +53,7 @@ def time_scale(trace: Trace) -> float:
         value = 0.0
     if not 0 < value < float("inf"):
         name = trace.meta.trace_id
-        message = f"{name}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for"
-        raise TraceError(message)
+        raise TraceError(f"{name}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for")
     return value
 
 

@@ -4,15 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.contest.lead import mean_of
 from cachezoo.flash.load import LoadWindows, load_curve
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.metrics.flash import Load, Statistic, Statistics
 
-F64 = npt.NDArray[np.float64]
 STATISTICS: dict[Statistic, Callable[[F64], np.floating[Any]]] = {
     "peak": np.max,
     "p95": lambda curve: np.quantile(curve, 0.95),

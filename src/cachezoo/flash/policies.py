@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.flash.budget import BudgetSetting, meet_budget
 from cachezoo.flash.modes import NONE, plain_modes, plain_prefetch
 from cachezoo.flash.problem import FlashProblem
@@ -19,7 +19,6 @@ from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
 from cachezoo.metrics.flash import TITLES
 from cachezoo.seeds import derive_seed
 
-F64 = npt.NDArray[np.float64]
 COIN_STEPS = 1 << 12
 ACCEPT_ALL, COIN_FLIP, REJECTX = "accept_all", "coin_flip", "rejectx"
 BASELINES = (ACCEPT_ALL, COIN_FLIP, REJECTX)

@@ -3,17 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, Bool
 from cachezoo.contest.counting import SECOND_HALF
 from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.table import OP_READ, Trace
-
-Bool = npt.NDArray[np.bool_]
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -74,8 +71,7 @@ def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> Flas
     read = trace.op == OP_READ
     if not read.any():
         name = trace.meta.trace_id
-        message = f"{name}: the trace has no reads, so it has no episodes; leave it out of this category"
-        raise TraceError(message)
+        raise TraceError(f"{name}: the trace has no reads, so it has no episodes; leave it out of this category")
     capacity = max(1, int(accesses.n_segments * label.cache_fraction))
     lru = flash.eviction == "lru"
     accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), capacity, lru=lru)

@@ -5,13 +5,9 @@ SYSTOR 2017, the algorithm of sequentiality, frequency and recency.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64, U8, Bool
 from cachezoo.kernels.jit import njit
-
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
 
 
 @njit

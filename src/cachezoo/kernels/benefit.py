@@ -4,16 +4,11 @@ The horizon counts page accesses: an access at position p sees the accesses at p
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.jit import njit
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
 
 
 @njit
@@ -69,8 +64,7 @@ def future_counts(page_ids: I32, read: U8, n_pages: int, horizon: int) -> tuple[
         ConfigError: a horizon below 1.
     """
     if horizon < 1:
-        message = f"horizon {horizon}: look at least one page access ahead"
-        raise ConfigError(message)
+        raise ConfigError(f"horizon {horizon}: look at least one page access ahead")
     counts: tuple[I32, I32] = _counts(page_ids, read, n_pages, horizon)
     return counts
 
@@ -123,8 +117,7 @@ def _check_times(t_hdd_us: F64, t_ssd_us: F64) -> None:
     good = (t_hdd_us > 0) & (t_ssd_us > 0) & np.isfinite(t_hdd_us) & np.isfinite(t_ssd_us)
     if not good.all():
         row = int(np.argmin(good)) + 1
-        message = f"row {row}: service times are finite and above 0 µs; replay the trace again"
-        raise ConfigError(message)
+        raise ConfigError(f"row {row}: service times are finite and above 0 µs; replay the trace again")
 
 
 def time_saved(request_start: I64, page_ids: I32, t_hdd_us: F64, t_ssd_us: F64, n_pages: int, reach: int) -> F64:
@@ -148,8 +141,7 @@ def time_saved(request_start: I64, page_ids: I32, t_hdd_us: F64, t_ssd_us: F64, 
         ConfigError: a reach below 1, or a service time that is not above 0.
     """
     if reach < 1:
-        message = f"reach {reach}: look at least one page access ahead"
-        raise ConfigError(message)
+        raise ConfigError(f"reach {reach}: look at least one page access ahead")
     _check_times(t_hdd_us, t_ssd_us)
     m, pages = len(page_ids), np.diff(request_start)
     share = np.repeat(np.maximum(t_hdd_us - t_ssd_us, 0.0) / pages, pages)

@@ -1,13 +1,10 @@
 """Scan of blktrace's binary records: their lengths differ, so that one record has to be read to find the next."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.match import COMPLETE, ISSUE, QUEUE, REQUEUE
-from cachezoo.kernels.segments import I64
-
-U8 = npt.NDArray[np.uint8]
 
 # Columns of a scan: one row an event that makes requests, or a process name.
 RECORD = 0

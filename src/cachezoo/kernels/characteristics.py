@@ -3,14 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8, U32
 from cachezoo.kernels.jit import njit
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-U32 = npt.NDArray[np.uint32]
 
 PER_OCTAVE = 4  # bins of a time between uses for each doubling
 GAP_BINS = 2 + 63 * PER_OCTAVE

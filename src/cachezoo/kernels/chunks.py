@@ -7,18 +7,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I32, I64, U8, U16, U64, Bool
 from cachezoo.kernels.jit import njit
-
-Bool = npt.NDArray[np.bool_]
-U8 = npt.NDArray[np.uint8]
-U16 = npt.NDArray[np.uint16]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 
 # A stretch of chunk keys is the part of a bitmap that is kept where anything in it is written: 4,096 chunks, 128 MiB.
 STRETCH_BITS = 12
@@ -168,8 +159,7 @@ def number_chunks(first: I64, count: U16) -> tuple[I64, I32]:
     ranks = np.empty(words.shape, np.int64)
     total = _ranks(words, ranks)
     if total > np.iinfo(np.int32).max:
-        message = f"{total} chunks are written, at most {np.iinfo(np.int32).max} can be numbered"
-        raise OverflowError(message)
+        raise OverflowError(f"{total} chunks are written, at most {np.iinfo(np.int32).max} can be numbered")
     keys, ids = np.empty(total, np.int64), np.empty(len(first), np.int32)
     _list(words, stretches, keys)
     _number(first, stretches, words, ranks, ids)

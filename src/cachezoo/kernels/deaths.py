@@ -18,16 +18,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I32, I64, Bool
 from cachezoo.kernels.chunks import PAGES_PER_CHUNK
 from cachezoo.kernels.jit import njit
-
-Bool = npt.NDArray[np.bool_]
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 LEVELS = ("page", "chunk", "region")
 PER_LEVEL = ("age", "life", "mean_life", "heat")

@@ -10,13 +10,11 @@ eviction age, is fetched again by the next read that misses anything.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.segments import I32, I64, SegmentAccesses
-
-Bool = npt.NDArray[np.bool_]
+from cachezoo.kernels.segments import SegmentAccesses
 
 
 @dataclass(frozen=True)
@@ -192,11 +190,9 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
         ConfigError: the eviction age is below 1, or the arrays' lengths differ.
     """
     if age < 1:
-        message = f"eviction age {age}: it is a number of requests, at least 1"
-        raise ConfigError(message)
+        raise ConfigError(f"eviction age {age}: it is a number of requests, at least 1")
     if len(read) != len(accesses):
-        message = f"read has {len(read)} rows where the accesses have {len(accesses)}"
-        raise ConfigError(message)
+        raise ConfigError(f"read has {len(read)} rows where the accesses have {len(accesses)}")
     sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_blocks], np.int64)
     episode, index, fetched, distinct, low, high = _episodes(
         accesses.start, accesses.segment, accesses.own, accesses.block, accesses.first, read, age, sizes

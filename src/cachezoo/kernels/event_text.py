@@ -1,13 +1,10 @@
 """Scans of the text of block events: blkparse's output and the kernel's trace text, line by line over whole blocks."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.match import COMPLETE, ISSUE, QUEUE, REQUEUE
-from cachezoo.kernels.segments import I32, I64
-
-U8 = npt.NDArray[np.uint8]
 
 PASSED = 4  # a well-formed line of an event that makes no request
 

@@ -10,15 +10,13 @@ place of rotating Bloom filters.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
-from cachezoo.kernels.segments import I32, I64, SegmentAccesses
+from cachezoo.kernels.segments import SegmentAccesses
 
-Bool = npt.NDArray[np.bool_]
-F64 = npt.NDArray[np.float64]
 MIB = 1 << 20
 BY_DECISION = -1
 ABSENT = -1  # in `after`, of a segment that is not resident
@@ -209,13 +207,11 @@ def _simulate(
 def _check_prefetch(prefetch: Prefetch, n: int, per_block: int) -> None:
     low, high = prefetch.low, prefetch.high
     if not len(low) == len(high) == n:
-        message = f"prefetch has {len(low)} low and {len(high)} high bounds where the accesses have {n} rows"
-        raise ConfigError(message)
+        raise ConfigError(f"prefetch has {len(low)} low and {len(high)} high bounds where the accesses have {n} rows")
     wrong = np.flatnonzero((low < high) & ((low < 0) | (high > per_block)))
     if len(wrong):
         row = int(wrong[0])
-        message = f"prefetch of row {row}, segments {low[row]} to {high[row]}: a block has 0 to {per_block}"
-        raise ConfigError(message)
+        raise ConfigError(f"prefetch of row {row}, segments {low[row]} to {high[row]}: a block has 0 to {per_block}")
 
 
 def _run(
@@ -229,11 +225,9 @@ def _run(
     note_slots: bool,
 ) -> FlashRun:
     if capacity < 1:
-        message = f"flash capacity {capacity}: it is a number of segments, at least 1"
-        raise ConfigError(message)
+        raise ConfigError(f"flash capacity {capacity}: it is a number of segments, at least 1")
     if not len(read) == len(admit) == len(accesses):
-        message = f"read has {len(read)} rows and admit {len(admit)} where the accesses have {len(accesses)}"
-        raise ConfigError(message)
+        raise ConfigError(f"read has {len(read)} rows and admit {len(admit)} where the accesses have {len(accesses)}")
     none = np.zeros(0, np.int32)
     segment, n_ids, ranges, per_block, on_partial = accesses.segment, accesses.n_segments, (none,) * 4, 0, False
     if prefetch is not None:
@@ -312,8 +306,7 @@ def simulate_rejectx(
         TraceError: with prefetch, more segments in the trace's blocks than ids can number.
     """
     if window < 0:
-        message = f"RejectX window {window}: it is a number of requests, at least 0"
-        raise ConfigError(message)
+        raise ConfigError(f"RejectX window {window}: it is a number of requests, at least 0")
     return _run(accesses, read, np.zeros(len(read), np.bool_), window, capacity, lru, prefetch, note_slots)
 
 

@@ -21,18 +21,13 @@ cache is built up when its expert takes over, so that a change waits for the nex
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8, U32
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, links, unlink
 from cachezoo.kernels.outcome import ADMITTED, AROUND, BYPASSED, HIT, NONE, PREFETCH, PREFETCHED, REQUEST
 from cachezoo.kernels.step import step
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-U32 = npt.NDArray[np.uint32]
-F64 = npt.NDArray[np.float64]
 MOST_EXPERTS = 32
 ALL = 2**MOST_EXPERTS - 1
 OUT, KEPT, STRAY = 0, 1, 2

@@ -7,13 +7,9 @@ a tree, and no product.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I32
 from cachezoo.kernels.jit import njit
-
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 
 class Trees(NamedTuple):

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.ftl_steps import (
     COPIED,
@@ -33,11 +33,6 @@ from cachezoo.kernels.ftl_steps import (
     write,
 )
 from cachezoo.kernels.lists import links
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
 
 SEPBIT_STREAMS = 6
 SEPBIT_COPY_STREAMS = 4
@@ -73,11 +68,9 @@ class FlashDrive:
         smallest = {"blocks": 2, "pages_per_block": 1, "logical_pages": 1, "gc_free_blocks": 1, "streams": 1}
         for name, least in {**smallest, "wear_slack": 0}.items():
             if getattr(self, name) < least:
-                message = f"a drive with {name} {getattr(self, name)}: it is at least {least}"
-                raise ConfigError(message)
+                raise ConfigError(f"a drive with {name} {getattr(self, name)}: it is at least {least}")
         if self.streams > 256:
-            message = f"a drive with {self.streams} streams: it has at most 256"
-            raise ConfigError(message)
+            raise ConfigError(f"a drive with {self.streams} streams: it has at most 256")
         if self.blocks << _shift(self.pages_per_block) > np.iinfo(np.int32).max:
             message = f"a drive with {self.blocks} blocks of {self.pages_per_block} pages: they are too many to number"
             raise ConfigError(message)
@@ -106,8 +99,7 @@ class SepBit:
 
     def __post_init__(self) -> None:
         if self.collected < 1 or not 0 < self.young <= self.old:
-            message = f"SepBIT with {self}: collected is at least 1, and 0 < young <= old"
-            raise ConfigError(message)
+            raise ConfigError(f"SepBIT with {self}: collected is at least 1, and 0 < young <= old")
 
 
 SEPBIT = SepBit()
@@ -177,14 +169,11 @@ def _check(pages: I32, streams: U8 | None, drive: FlashDrive, trim: Bool | None,
         raise ConfigError(message)
     for name, column in (("streams", streams), ("trim", trim)):
         if column is not None and len(column) != n:
-            message = f"{name} has {len(column)} rows where {n} pages are written"
-            raise ConfigError(message)
+            raise ConfigError(f"{name} has {len(column)} rows where {n} pages are written")
     if streams is not None and n and streams.max() >= drive.streams:
-        message = f"stream {streams.max()} is written where the drive has 0 to {drive.streams - 1}"
-        raise ConfigError(message)
+        raise ConfigError(f"stream {streams.max()} is written where the drive has 0 to {drive.streams - 1}")
     if len(bounds) < 2 or bounds[0] < 0 or bounds[-1] > n or (np.diff(bounds) < 0).any():
-        message = f"bounds {bounds.tolist()[:4]} ... of intervals: at least two, rising, within 0 and {n}"
-        raise ConfigError(message)
+        raise ConfigError(f"bounds {bounds.tolist()[:4]} ... of intervals: at least two, rising, within 0 and {n}")
 
 
 def run_ftl(

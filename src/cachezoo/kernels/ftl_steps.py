@@ -2,18 +2,10 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import F64, I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, unlink
 from cachezoo.kernels.step import step
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 
 NOWHERE = -1
 CANDIDATE, RESTING, NOT_FULL = range(3)

@@ -8,12 +8,10 @@ The functions take the arrays one by one: a tuple of them as an argument costs m
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels.step import step
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 FIRST, SPAN, LIVE = 0, 1, 2
 
 

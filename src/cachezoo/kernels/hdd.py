@@ -9,13 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, U8
 from cachezoo.kernels.jit import njit
-
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-U8 = npt.NDArray[np.uint8]
 
 NEARLY_A_REVOLUTION = 1 - 1e-6  # what rounding makes of no wait at all
 AT_ONCE = 0.01  # µs; what comes so soon after the disk is free comes before what it would do by itself

@@ -13,11 +13,9 @@ and many hits of a page between two evictions cost the steps of one.
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels.step import step
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 Ranks = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 # A rank of two parts, as one number: the greater part above, an access number below; unequal for unequal accesses.

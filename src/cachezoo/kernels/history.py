@@ -8,14 +8,10 @@ ours, for short traces.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, I32, I64, U16, Bool
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.segments import I32, I64
 
-Bool = npt.NDArray[np.bool_]
-U16 = npt.NDArray[np.uint16]
-F32 = npt.NDArray[np.float32]
 KINDS = 2
 READ, WRITE = 0, 1
 MAX_COUNT = 65_535

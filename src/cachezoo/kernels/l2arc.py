@@ -15,16 +15,11 @@ Where it differs: there are no lists of metadata; before ARC has evicted anythin
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.evict import arc
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.tiers import DISK, EVICTED, RAM, SSD, VOIDED, WRITTEN, Events, note
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
 
 EMPTY = -1
 

@@ -23,13 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I32, I64, U32
 from cachezoo.kernels.step import step
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U32 = npt.NDArray[np.uint32]
 Nodes = npt.NDArray[np.void]
 
 # Columns of a page's row. NUMBER is the kernel's own.

@@ -6,12 +6,10 @@ dimension will do, rows or columns of a table too. The places of an id that is i
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.step import step
-
-I32 = npt.NDArray[np.int32]
 
 
 @njit

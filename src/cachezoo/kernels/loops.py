@@ -7,9 +7,7 @@ them, so that the loops read as they run; each composition is compiled once, wit
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import I32, U8
 from cachezoo.kernels.outcome import (
     ADMITTED,
     AROUND,
@@ -23,8 +21,6 @@ from cachezoo.kernels.outcome import (
     UNIT,
 )
 
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 State = Any
 UNDECIDED, YES, NO = 0, 1, 2
 

@@ -8,17 +8,12 @@ so the list by entry is also the order in which they run out.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, link_tail, unlink
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
 from cachezoo.kernels.step import step
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F32 = npt.NDArray[np.float32]
 
 ABSENT, SOON, MEAN, LATE = 0, 1, 2, 3
 QUEUES = 3

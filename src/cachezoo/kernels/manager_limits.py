@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import manager
 
-I64 = npt.NDArray[np.int64]
 ON_HIT = ("stay", "requeue")
 QUEUE_RULES = ("three", "single")
 
@@ -40,12 +39,10 @@ def manager_limits(policy: Mapping[str, Any], caches: Sequence[Cache]) -> I64:
         ConfigError: no cache, one of no page, a rule that this release does not know, or no time till demotion.
     """
     if min((cache.capacity for cache in caches), default=0) < 1:
-        message = f"capacities {[cache.capacity for cache in caches]}: a cache has at least one page"
-        raise ConfigError(message)
+        raise ConfigError(f"capacities {[cache.capacity for cache in caches]}: a cache has at least one page")
     for cache in caches:
         if cache.on_hit not in ON_HIT or cache.queues not in QUEUE_RULES:
-            message = f"on_hit {cache.on_hit}, queues {cache.queues}: not among {ON_HIT} and {QUEUE_RULES}"
-            raise ConfigError(message)
+            raise ConfigError(f"on_hit {cache.on_hit}, queues {cache.queues}: not among {ON_HIT} and {QUEUE_RULES}")
     if int(policy["demote_capacities"]) < 1:
         message = f"demote_capacities {policy['demote_capacities']}: a page stays in a queue for 1 capacity at least"
         raise ConfigError(message)

@@ -5,12 +5,9 @@ list runs empty is taken out, so that the table stays as small as the queue of t
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.segments import I32, I64
-
-U8 = npt.NDArray[np.uint8]
 
 ISSUE = 0
 COMPLETE = 1

@@ -7,8 +7,8 @@ Belady's optimum with bypass. The tags a model learns from are read off its run.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT
@@ -25,11 +25,6 @@ from cachezoo.kernels.tag_bits import (
     SOON,
     UNKNOWN,
 )
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
 
 LATE_CAPACITIES = 5
 
@@ -163,8 +158,7 @@ def check_capacity(capacity: int) -> None:
         ConfigError: capacity below 1.
     """
     if capacity < 1:
-        message = f"capacity {capacity}: a cache has at least one page"
-        raise ConfigError(message)
+        raise ConfigError(f"capacity {capacity}: a cache has at least one page")
 
 
 @njit

@@ -6,13 +6,9 @@ size; where that shrinks, the least recent leave; where it grows nothing is fetc
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, Bool
 from cachezoo.kernels.jit import njit
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
 
 
 @njit

@@ -5,13 +5,9 @@ so far cost at least if the last has label s, for each s, follows from the same 
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, U8
 from cachezoo.kernels.jit import njit
-
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 @njit

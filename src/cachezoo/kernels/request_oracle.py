@@ -6,17 +6,12 @@ sense that a cache with such foresight reaches it, and no optimum.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.oracle_cache import OracleRun, check_capacity, settle
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, HIT
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
 
 
 @njit
@@ -122,7 +117,6 @@ def request_oracle(request_start: I64, page_ids: I32, value: F64, n_pages: int, 
     check_capacity(capacity)
     if not (np.isfinite(value) & (value >= 0)).all():
         place = int(np.argmin(np.isfinite(value) & (value >= 0)))
-        message = f"page access {place + 1}: worth {value[place]} is no finite number from 0 on"
-        raise ConfigError(message)
+        raise ConfigError(f"page access {place + 1}: worth {value[place]} is no finite number from 0 on")
     outcome, entry, left, reuse, contested = _simulate(request_start, page_ids, value, n_pages, capacity)
     return OracleRun(outcome, entry, left, reuse, int(contested))

@@ -1,13 +1,10 @@
 """What the size of a request says of its accesses."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import PREFETCH, REQUEST
-
-U8 = npt.NDArray[np.uint8]
-I32 = npt.NDArray[np.int32]
 
 
 @njit

@@ -1,13 +1,9 @@
 """How many pages of each application a cache holds, from who entered and who left."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, Bool
 from cachezoo.kernels.jit import njit
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
 
 
 @njit

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.jit import njit
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 
 SEGMENT_BITS = 50
 MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
@@ -229,14 +226,12 @@ def segment_keys(volume: I32, offset: I64, size: I64, geometry: Geometry) -> tup
         TraceError: more volumes, or a larger address, than a key can hold.
     """
     if len(volume) and int(volume.max()) >= MAX_VOLUMES:
-        message = f"volume number {int(volume.max())} is above {MAX_VOLUMES - 1}; split the trace by volume"
-        raise TraceError(message)
+        raise TraceError(f"volume number {int(volume.max())} is above {MAX_VOLUMES - 1}; split the trace by volume")
     first = offset // geometry.segment_bytes
     last = (offset + size - 1) // geometry.segment_bytes
     if len(last) and int(last.max()) >= 1 << SEGMENT_BITS:
         highest = (1 << SEGMENT_BITS) - 1
-        message = f"segment index {int(last.max())} is above {highest}; check the unit of offset (bytes)"
-        raise TraceError(message)
+        raise TraceError(f"segment index {int(last.max())} is above {highest}; check the unit of offset (bytes)")
     start = np.zeros(len(offset) + 1, np.int64)
     np.cumsum(last - first + 1, out=start[1:])
     keys = np.empty(int(start[-1]), np.int64)

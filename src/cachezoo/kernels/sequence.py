@@ -8,15 +8,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I32, I64, U8
 from cachezoo.kernels.jit import njit
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 
 SECTOR = 512
 PAGE_BYTES = 4096

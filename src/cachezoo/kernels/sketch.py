@@ -9,13 +9,11 @@ counting Bloom filter (Fan et al., SIGCOMM 1998).
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import U8, U16
 from cachezoo.kernels.admit.draws import MASK, mix
 from cachezoo.kernels.step import step
 
-U8 = npt.NDArray[np.uint8]
-U16 = npt.NDArray[np.uint16]
 # Odd multipliers for multiply-shift hashing (Dietzfelbinger et al., 1997), 2**32 by the golden ratio and its like.
 FIRST, SECOND, THIRD, FOURTH = 0x9E3779B1, 0xB5297A4D, 0x68E31DA5, 0x1B56C4E9
 

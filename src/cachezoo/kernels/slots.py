@@ -12,13 +12,10 @@ distances). The slots are ours.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 COLD, NEAR_COLD, NEAR_REUSE, REUSE, HOT = 0, 1, 2, 3, 4
 PAGE = 4096
 PER_LOG = 1.0 / math.log(2.0)

@@ -1,14 +1,10 @@
 """Where on its SSD a page cache writes: a page takes the slot of the page that it evicts, and is written in place."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCHED, WRITE
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 
 
 @njit

@@ -4,13 +4,10 @@ Source: SHARDS, Waldspurger et al., "Efficient MRC construction with SHARDS", FA
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 HASH_BITS = 53
 U11, U27, U30, U31 = (np.uint64(k) for k in (64 - HASH_BITS, 27, 30, 31))
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -5,11 +5,9 @@ mechanism to partition shared caches", MICRO 2006, algorithm 2.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.kernels.jit import njit
-
-I64 = npt.NDArray[np.int64]
 
 
 @njit

@@ -4,13 +4,9 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, U8
 from cachezoo.kernels.jit import njit
-
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-U8 = npt.NDArray[np.uint8]
 
 
 class Drive(NamedTuple):

@@ -12,12 +12,10 @@ every `n_pages` accesses, those of the pages are packed; so memory is O(n_pages)
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U64
 from cachezoo.kernels.bounds.bitset import bit, count
 from cachezoo.kernels.jit import njit
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
 COLD = -1
 
 

@@ -7,8 +7,8 @@ The count of earlier accesses that is drawn with a distance, the runs and the ho
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.slots import (
     COLD,
@@ -27,11 +27,6 @@ from cachezoo.kernels.slots import (
     slot_at,
 )
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
-F64 = npt.NDArray[np.float64]
 LOOKED_AT, STEPS = 16, 128
 """Slots with pages that are looked at for a page of the wanted count, and slots in all, on both sides together."""
 AWAY, UNEVEN, MIDDLE, RUN, FOREIGN, STEP = 4.0, 3.0, 2.0, 4.0, 6.0, 0.05

@@ -14,16 +14,12 @@ Where it differs: HCA frees RAM's place first and then moves the page up.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import BYPASSED, HIT, NONE, WRITE
 from cachezoo.kernels.step import step
 from cachezoo.kernels.tiers import BUFFER, DISK, OFFER, PEEK, RAM, TAKE, VOID, Asked
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 
 EXCLUSIVE, PROMOTION, INCLUSIVE = 0, 1, 2  # how RAM and the SSD share the pages
 BLOCK_PAGES = 64  # of an erase block

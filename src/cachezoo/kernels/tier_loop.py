@@ -9,15 +9,11 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, U8
 from cachezoo.kernels.hdd import Disk, serve
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.ssd import Drive, State, until_moved, until_ready
-
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
 
 
 class Ios(NamedTuple):

@@ -9,16 +9,10 @@ Source: HCA, Sec. V-B ("reduced trace file" of each device). The slots are ours:
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.tiers import DISK, SSD, WRITTEN
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 
 NOWHERE = -1
 FULL, ABSENT = -1, -2

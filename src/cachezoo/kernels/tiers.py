@@ -15,15 +15,10 @@ al., "The CacheLib caching engine", OSDI 2020, Sec. 4.2, for large items).
 
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.outcome import NONE, REFUSED
 from cachezoo.kernels.step import step
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 State = Any
 
 # Where an access found its page, uint8.

@@ -1,12 +1,9 @@
 """Pages that writes make void: under write-around each write starts a new version of its page."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, Bool
 from cachezoo.kernels.jit import njit
-
-I32 = npt.NDArray[np.int32]
-Bool = npt.NDArray[np.bool_]
 
 
 @njit

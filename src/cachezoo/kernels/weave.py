@@ -1,14 +1,10 @@
 """Prefetches woven into a stream: after each request's own accesses, what is fetched with it."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import PREFETCH, REQUEST
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 
 
 @njit

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, Bool
 from cachezoo.errors import TraceError
 from cachezoo.io import dump_json, table_of, write_table
 from cachezoo.kernels.benefit import page_benefit, time_saved
@@ -23,8 +23,6 @@ from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import PageAccesses, capacity_pages, percent
 from cachezoo.traces.table import Trace
 
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 UNITS = {
     "cachezoo.unit.benefit": "mean benefit of the request's pages, RC-RNN Eq. 3",
     "cachezoo.unit.tags": "bits: 1 cached, 2 consulted, 4 settled, 8 forced, 16 kept, 128 kept settled; "

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.labels.episode_rows import METADATA_KEY
@@ -22,7 +22,6 @@ from cachezoo.metrics.episodes import EpisodeFigures
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.table import OP_READ, Trace
 
-F64 = npt.NDArray[np.float64]
 PER_SEGMENT = "s/segment"
 COLUMNS = {
     "episode": Column("int32", Means("the request's episode, -1 for writes")),

@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
+from cachezoo.arrays import F64, I32, Bool
 from cachezoo.errors import TraceError
 from cachezoo.io import read_rows
 from cachezoo.metrics.episodes import EpisodeFigures
 
-I32 = npt.NDArray[np.int32]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 METADATA_KEY = "cachezoo.episodes"
 
 
@@ -41,12 +37,10 @@ def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
     names = ["episode", "access_index", "opt", "settled", "open", "range_low", "range_high", "prefetch_gain"]
     table, metadata = read_rows(path, "label_episodes", requests, names)
     if METADATA_KEY not in metadata:
-        message = f"{path}: holds no episode labels; run the stage label_episodes"
-        raise TraceError(message)
+        raise TraceError(f"{path}: holds no episode labels; run the stage label_episodes")
     columns = {name: table.column(name).to_numpy() for name in names}
     try:
         figures = EpisodeFigures.model_validate_json(metadata[METADATA_KEY])
     except ValidationError as error:
-        message = f"{path}: its figures are not of this release; run the stage label_episodes again"
-        raise TraceError(message) from error
+        raise TraceError(f"{path}: its figures are not of this release; run the stage label_episodes again") from error
     return EpisodeRows(**columns, figures=figures)

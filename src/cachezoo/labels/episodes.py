@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, Bool
 from cachezoo.flash.budget import BudgetSetting, meet_budget
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.episodes import Episodes, find_episodes, range_costs
@@ -18,9 +18,6 @@ from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch
 from cachezoo.kernels.segments import Geometry
 from cachezoo.settings.flash import EpisodeLabel
 
-Bool = npt.NDArray[np.bool_]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 OptMode = Literal["none", "opt_range", "opt_range_when"]
 NO_PREFETCH: OptMode = "none"
 OPT_RANGE: OptMode = "opt_range"

@@ -3,14 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, I64, Bool
 from cachezoo.kernels.bounds.following import next_access
 from cachezoo.traces.pages import PageAccesses
 
-F32 = npt.NDArray[np.float32]
-I64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
 HORIZON = 4  # capacities beyond which all next uses are alike
 NEAREST, NOT_WITHIN = -7.0, 5.0
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.documents import Document
 from cachezoo.errors import TraceError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from cachezoo.features.chunks import ChunkFeatures
     from cachezoo.features.fios import Theta
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
 METADATA_KEY = "cachezoo.streams"
 LOG2 = "log2(page writes)"
 COLUMNS = {
@@ -184,5 +183,4 @@ def read_stream_labels(path: Path) -> StreamLabels:
         codes = volume.indices.to_numpy().astype(np.int32)
         return StreamLabels(Coded(codes, names), table.column("chunk").to_numpy(), columns, figures)
     except (ValidationError, KeyError, AttributeError) as error:
-        message = f"{path}: holds no labels of streams; run the stage label_streams again"
-        raise TraceError(message) from error
+        raise TraceError(f"{path}: holds no labels of streams; run the stage label_streams again") from error

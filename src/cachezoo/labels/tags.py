@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, U8, Bool
 from cachezoo.errors import TraceError
 from cachezoo.io import read_rows
 from cachezoo.kernels.tag_bits import (
@@ -22,9 +22,6 @@ from cachezoo.kernels.tag_bits import (
 from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import percent
 
-U8 = npt.NDArray[np.uint8]
-F32 = npt.NDArray[np.float32]
-Bool = npt.NDArray[np.bool_]
 BELADY, COST_BELADY = "belady", "cost_belady"
 METADATA_KEY = "cachezoo.benefit_labels"
 
@@ -124,8 +121,7 @@ def read_benefit_labels(path: Path, params: BenefitLabel, requests: int | None =
     keys = [(teacher, percent(c)) for c in params.capacities for teacher in teacher_names(params)]
     missing = [tag_column(*key) for key in keys if tag_column(*key) not in table.column_names]
     if METADATA_KEY not in metadata or missing:
-        message = f"{path}: holds no {(missing or ['labels'])[0]}; run the stage label_benefit"
-        raise TraceError(message)
+        raise TraceError(f"{path}: holds no {(missing or ['labels'])[0]}; run the stage label_benefit")
     figures = json.loads(metadata[METADATA_KEY])
     name = {key: tag_column(*key).removeprefix("tags_") for key in keys}
     return Labels(

@@ -22,8 +22,7 @@ def present(path: Path, command: str) -> Path:
         CachezooError: it is missing; says which command makes it.
     """
     if not path.exists():
-        message = f"{path}: is missing; run `{command}`"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: is missing; run `{command}`")
     return path
 
 

@@ -39,11 +39,9 @@ def read_curves(path: Path) -> list[tuple[str, int, float]]:
         text = path.read_bytes().decode("utf-8")
         header, *body = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        message = f"{path}: not readable as CSV ({error}); train the model again"
-        raise CachezooError(message) from error
+        raise CachezooError(f"{path}: not readable as CSV ({error}); train the model again") from error
     if not text.endswith("\n"):
-        message = f"{path}: is cut short; train the model again"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: is cut short; train the model again")
     first = 1 if header[:1] == [FOREST] else 0
     try:
         return [

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, Bool
 from cachezoo.errors import TrainingError
 from cachezoo.io import atomic_dir
 from cachezoo.meanings import Column, Each, Means, Table
@@ -23,9 +23,6 @@ from cachezoo.models.curves import FOREST, copy_curves, write_curves
 from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.settings.forest import ForestFit, ForestShape
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 Scorer = Callable[[F32], F64]
 LOG_LOSS, PINBALL_LOSS, SQUARED_LOSS = "binary_logloss", "quantile", "l2"
 MANTISSA_BITS = 23
@@ -135,8 +132,7 @@ def fit_forest(
     holdout = data.holdout
     if holdout.all() or not len(data.rows):
         count = int(holdout.sum())
-        message = f"{count} of {len(data.rows)} rows are held out, none is left; give longer train traces"
-        raise TrainingError(message)
+        raise TrainingError(f"{count} of {len(data.rows)} rows are held out, none is left; give longer train traces")
 
     def dataset(keep: Bool, reference: lgb.Dataset | None = None) -> lgb.Dataset:
         weight = None if data.weights is None else data.weights[keep]
@@ -221,8 +217,7 @@ def forest_scorer(text: str, threads: int) -> Scorer:
     try:
         booster = lgb.Booster(model_str=text)
     except lgb.basic.LightGBMError as error:
-        message = f"not a LightGBM model text ({error}); train it again"
-        raise TrainingError(message) from error
+        raise TrainingError(f"not a LightGBM model text ({error}); train it again") from error
 
     return partial(_raw_scores, booster, threads)
 
@@ -243,8 +238,7 @@ def read_forest_text(path: Path) -> str:
         message = f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'it is no text'}); train it again"
         raise TrainingError(message) from error
     if not text.startswith("tree\n") or any(end not in text for end in SECTIONS):
-        message = f"{path}: not a whole LightGBM model text; train it again"
-        raise TrainingError(message)
+        raise TrainingError(f"{path}: not a whole LightGBM model text; train it again")
     return text
 
 
@@ -258,8 +252,7 @@ def read_forest(path: Path, threads: int) -> Scorer:
     try:
         return forest_scorer(text, threads)
     except TrainingError as error:
-        message = f"{path}: {error}"
-        raise TrainingError(message) from error
+        raise TrainingError(f"{path}: {error}") from error
 
 
 def loss_rows(forest: Forest) -> list[list[object]]:

@@ -8,14 +8,13 @@ from math import isfinite
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.trained import Feature
 
-F32 = npt.NDArray[np.float32]
 INPUTS_FILE = "inputs.json"
 TENTHS = 10
 INPUTS = Table(

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F32
 from cachezoo.models.weights import lstm_layers
 
-F32 = npt.NDArray[np.float32]
 OPSET = 18
 IR_VERSION = 9
 GATES = (0, 3, 1, 2)

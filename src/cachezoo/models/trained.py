@@ -195,6 +195,5 @@ def _read(schema: type[M], path: Path) -> M:
 
 def _of_kind(model: M, folder: Path, kind: str | None) -> M:
     if kind is not None and model.kind != kind:
-        message = f"{folder}: holds a model of kind {model.kind}, not {kind}"
-        raise TrainingError(message)
+        raise TrainingError(f"{folder}: holds a model of kind {model.kind}, not {kind}")
     return model

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32
 from cachezoo.errors import TrainingError
 
-F32 = npt.NDArray[np.float32]
 WEIGHTS_FILE = "weights.safetensors"
 
 

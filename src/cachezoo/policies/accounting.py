@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64, U8, Bool
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.kernels import accounting as place
 from cachezoo.kernels.outcome import REQUEST
 from cachezoo.policies.engine import Run
 from cachezoo.policies.stream import Stream
-
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,13 @@
 """The admissions that a composition can take, and `by_decision`, which makes one of decisions known beforehand."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import Bool
 from cachezoo.kernels.admit import always, bloom, coinflip, mask, rejectx
 from cachezoo.policies.components import Admission, Parameter, Values, Whole
 from cachezoo.policies.decisions import for_each_access
 from cachezoo.policies.stream import Stream
 
-Bool = npt.NDArray[np.bool_]
 SEEDS = 2**31 - 2
 
 

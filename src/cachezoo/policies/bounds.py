@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.benefit import page_benefit
 from cachezoo.kernels.bounds import belady as min_kernel
@@ -21,11 +21,6 @@ from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, AROUND, BYPASSED, 
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.stream import Stream
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 HORIZON = 3
 
 
@@ -167,8 +162,7 @@ def _costs(times: F64 | None, stream: Stream) -> F64:
     if times is None:
         return np.ones(requests, np.float64)
     if len(times) != requests:
-        message = f"{len(times)} service times for {requests} requests: replay the trace again"
-        raise ConfigError(message)
+        raise ConfigError(f"{len(times)} service times for {requests} requests: replay the trace again")
     return times
 
 

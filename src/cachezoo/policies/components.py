@@ -49,8 +49,7 @@ class Whole(Parameter):
         """
         value = super().check(component, value)
         if value != int(value):
-            message = f"{component}: {self.name} = {value:g} is no whole number; {self.meaning}"
-            raise ConfigError(message)
+            raise ConfigError(f"{component}: {self.name} = {value:g} is no whole number; {self.meaning}")
         return value
 
 
@@ -63,8 +62,7 @@ def settle(component: str, parameters: tuple[Parameter, ...], given: Values) -> 
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:
         if name not in known:
-            message = f"{component} takes no {name}; it takes {', '.join(known) or 'no parameters'}"
-            raise ConfigError(message)
+            raise ConfigError(f"{component} takes no {name}; it takes {', '.join(known) or 'no parameters'}")
     return {name: known[name].check(component, given.get(name, known[name].default)) for name in known}
 
 

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import loops
 from cachezoo.kernels.jit import specialise
@@ -15,9 +15,6 @@ from cachezoo.kernels.outcome import NONE, REQUEST
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition, Step, Values, settle
 from cachezoo.policies.stream import Stream
-
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,7 @@ def check_capacity(capacity: int) -> None:
         ConfigError: below one page.
     """
     if capacity < 1:
-        message = f"capacity {capacity}: a cache has at least one page"
-        raise ConfigError(message)
+        raise ConfigError(f"capacity {capacity}: a cache has at least one page")
 
 
 def _state(part: Any, stream: Stream, capacity: int, given: Values) -> Any:  # noqa: ANN401 - each part's own

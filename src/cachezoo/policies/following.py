@@ -14,6 +14,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import follow as kernel
 from cachezoo.kernels.outcome import HIT, NONE
@@ -23,9 +24,6 @@ from cachezoo.policies.leading import built
 from cachezoo.policies.sampling import sample
 from cachezoo.policies.stream import Stream
 
-U8 = npt.NDArray[np.uint8]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 EXPERTS = "experts"
 MOST_EXPERTS = kernel.MOST_EXPERTS
 SPAN = 2**16  # accesses at least for which the experts' outcomes and victims are in memory
@@ -97,8 +95,7 @@ def follow_runs(
     """
     check_capacity(capacity)
     if not 1 <= len(experts) <= MOST_EXPERTS:
-        message = f"{FOLLOW.id}: {len(experts)} experts; name 1 to {MOST_EXPERTS}"
-        raise ConfigError(message)
+        raise ConfigError(f"{FOLLOW.id}: {len(experts)} experts; name 1 to {MOST_EXPERTS}")
     own = settle(FOLLOW.id, FOLLOW.parameters, values or {})
     if own["sample"] < 1:
         return _Sampled(stream, capacity, experts, own).run(span or SAMPLED_SPAN)

@@ -1,16 +1,12 @@
 """The one full cache behind sampled shadows: the leader's, built up anew at each change of leader."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, U8, U32
 from cachezoo.kernels.outcome import ADMITTED, NONE, PREFETCHED, REQUEST
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Course
 from cachezoo.policies.stream import Stream
-
-U8 = npt.NDArray[np.uint8]
-I32 = npt.NDArray[np.int32]
-U32 = npt.NDArray[np.uint32]
 
 
 def first_of(stream: Stream, high: int, reach: int) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
 from cachezoo.kernels.weave import weave
@@ -17,9 +17,6 @@ from cachezoo.policies.components import Parameter, Values, Whole, settle
 from cachezoo.policies.stream import Stream, Unit, Writes, around, build_stream
 from cachezoo.traces.pages import MAX_ACCESSES, PAGES, PageAccesses
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,7 @@ def plan_ranges(trace: Trace, pages: PageAccesses, low: I64, high: I64) -> Plan:
         TraceError: addresses or volumes outside what keys can hold.
     """
     if not pages.n_requests == len(low) == len(high) == len(trace):
-        message = f"{len(trace)} requests, pages of {pages.n_requests}, ranges of {len(low)} and {len(high)}"
-        raise ConfigError(message)
+        raise ConfigError(f"{len(trace)} requests, pages of {pages.n_requests}, ranges of {len(low)} and {len(high)}")
     low, high = np.maximum(low, 0), np.minimum(high, 1 << SEGMENT_BITS)
     first, last = trace.offset // PAGE_BYTES, (trace.offset + trace.size - 1) // PAGE_BYTES
     high = np.where(trace.op == OP_READ, high, low)
@@ -95,8 +91,7 @@ def _number(keys: I64, trace: Trace, pages: PageAccesses) -> tuple[I32, int]:
     table = IdTable()
     _, asked = segment_keys(trace.volume.codes, trace.offset, trace.size, PAGES)
     if len(asked) != len(pages.page_ids):
-        message = f"{len(pages.page_ids)} page accesses for a trace of {len(asked)}; give the trace's own"
-        raise ConfigError(message)
+        raise ConfigError(f"{len(pages.page_ids)} page accesses for a trace of {len(asked)}; give the trace's own")
     local = table.lookup(asked)
     own = np.empty(table.count, np.int32)
     own[local] = pages.page_ids
@@ -174,8 +169,7 @@ def with_prefetch(stream: Stream, plan: Plan) -> Stream:
         ConfigError: the plan and the stream do not belong together.
     """
     if stream.writes == "around" or not stream.asked.all():
-        message = "a plan fits a stream whose ids are pages, without prefetches; use prefetched_stream"
-        raise ConfigError(message)
+        raise ConfigError("a plan fits a stream whose ids are pages, without prefetches; use prefetched_stream")
     requests = int(stream.request_of[-1]) + 1 if len(stream) else 0
     if len(plan.start) != requests + 1 or plan.n_pages < stream.n_pages:
         message = (

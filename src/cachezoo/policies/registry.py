@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, U8, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.policies.admissions import by_decision
 from cachezoo.policies.bounds import BOUNDS
@@ -19,9 +19,6 @@ from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream
 from cachezoo.policies.virtual import VRM, settings_of, virtual_run
 
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
 Kind = Literal["classic", "online", "follower", "bound", "composed"]
 ONE = Stream.of_pages(np.zeros(1, np.int32), 1)
 
@@ -113,8 +110,7 @@ def build(entries: Iterable[Policy]) -> dict[str, Policy]:
     policies: dict[str, Policy] = {}
     for entry in entries:
         if entry.id in policies:
-            message = f"policy {entry.id}: registered twice; give one of them another id"
-            raise ConfigError(message)
+            raise ConfigError(f"policy {entry.id}: registered twice; give one of them another id")
         policies[entry.id] = entry
     return policies
 

@@ -3,17 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.outcome import REQUEST, UNIT
 from cachezoo.kernels.spatial import drawn_groups
 from cachezoo.policies.stream import Stream
 from cachezoo.seeds import derive_seed
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

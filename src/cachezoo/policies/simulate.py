@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, U8
 from cachezoo.kernels.outcome import BYPASSED
 from cachezoo.policies.accounting import Simulation, account
 from cachezoo.policies.engine import Run, check_capacity
@@ -15,9 +16,6 @@ from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
-
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 
 
 def parse_capacity(text: str, n_pages: int) -> int:

@@ -103,14 +103,11 @@ class Spec:
             ConfigError: it is a bound, a follower or a virtual I/O cache.
         """
         if self.is_virtual:
-            message = f"{self} is a virtual I/O cache, which is not composed of an eviction and an admission"
-            raise ConfigError(message)
+            raise ConfigError(f"{self} is a virtual I/O cache, which is not composed of an eviction and an admission")
         if self.is_follower:
-            message = f"{self} follows several compositions and is none; ask for those of its experts"
-            raise ConfigError(message)
+            raise ConfigError(f"{self} follows several compositions and is none; ask for those of its experts")
         if self.is_bound:
-            message = f"{self} is a bound, which no cache is composed of"
-            raise ConfigError(message)
+            raise ConfigError(f"{self} is a bound, which no cache is composed of")
         return Composition(
             EVICTION[self.eviction.id], ADMISSION[self.admission.id],
             dict(self.eviction.values), dict(self.admission.values),
@@ -139,8 +136,7 @@ def parse(text: str) -> Spec:
     try:
         return _spec([_read(component) for component in split(text, "+")])
     except ConfigError as error:
-        message = f"policy {text or '(empty)'}: {error}"
-        raise ConfigError(message) from error
+        raise ConfigError(f"policy {text or '(empty)'}: {error}") from error
 
 
 def split(text: str, sign: str) -> list[str]:
@@ -159,24 +155,20 @@ def _spec(components: list[tuple[int, Component]]) -> Spec:
     """The cache of components with the places of their kinds in `KINDS`."""
     for _, component in components:
         if component.id in BOUNDS and len(components) > 1:
-            message = f"{component.id} is a bound: it takes no other component; name it alone"
-            raise ConfigError(message)
+            raise ConfigError(f"{component.id} is a bound: it takes no other component; name it alone")
     kinds = [kind for kind, _ in components]
     if kinds != sorted(kinds):
         ordered = "+".join(str(component) for _, component in sorted(components, key=lambda one: one[0]))
-        message = f"components stand as {FORM}; write {ordered}"
-        raise ConfigError(message)
+        raise ConfigError(f"components stand as {FORM}; write {ordered}")
     for (kind, one), (other_kind, other) in pairwise(components):
         if other.id == FOLLOW.id and kind != other_kind:
             message = f"{other.id} takes no {KINDS[kind]}: each of its experts has its own; write it before an expert"
             raise ConfigError(message)
         if VRM.id in (one.id, other.id) and kind != other_kind and not {one.id, other.id} & {ACCEPT_ALL.id, NONE.id}:
             beside = KINDS[kind] if other.id == VRM.id else KINDS[other_kind]
-            message = f"{VRM.id} takes no {beside}: its queue alone says what it holds; name it alone"
-            raise ConfigError(message)
+            raise ConfigError(f"{VRM.id} takes no {beside}: its queue alone says what it holds; name it alone")
         if kind == other_kind:
-            message = f"a cache has one {KINDS[kind]}, not {one.id} and {other.id}; name one"
-            raise ConfigError(message)
+            raise ConfigError(f"a cache has one {KINDS[kind]}, not {one.id} and {other.id}; name one")
     return Spec(**{"eviction": Component(LRU.id), **{KINDS[kind]: component for kind, component in components}})
 
 
@@ -187,13 +179,11 @@ def _read(text: str) -> tuple[int, Component]:
         return KINDS.index("eviction"), _follower(follower[1] or "")
     match = COMPONENT.fullmatch(text)
     if match is None:
-        message = f"{text.strip()} is no component; write an id, or an id with values as in next(n=4)"
-        raise ConfigError(message)
+        raise ConfigError(f"{text.strip()} is no component; write an id, or an id with values as in next(n=4)")
     name, given = match.groups()
     if name in BOUNDS:
         if given is not None:
-            message = f"{name} is a bound and takes no values"
-            raise ConfigError(message)
+            raise ConfigError(f"{name} is a bound and takes no values")
         return KINDS.index("eviction"), Component(name)
     if name == VRM.id:
         return KINDS.index("eviction"), _virtual(given or "")
@@ -222,8 +212,7 @@ def _apart(component: str, text: str, word: str) -> tuple[str | None, list[str]]
         else:
             values.append(piece)
     if len(found) > 1:
-        message = f"{component}: {word} is given twice"
-        raise ConfigError(message)
+        raise ConfigError(f"{component}: {word} is given twice")
     return (found[0] if found else None), values
 
 
@@ -246,12 +235,10 @@ def _follower(text: str) -> Component:
     experts: dict[Spec, None] = {}
     for expert in map(_expert, DEFAULT_EXPERTS if listed is None else split(listed, "|")):
         if expert in experts:
-            message = f"{FOLLOW.id}: expert {expert} is named twice; each is followed once"
-            raise ConfigError(message)
+            raise ConfigError(f"{FOLLOW.id}: expert {expert} is named twice; each is followed once")
         experts[expert] = None
     if len(experts) > MOST_EXPERTS:
-        message = f"{FOLLOW.id}: {len(experts)} experts are too many; name at most {MOST_EXPERTS}"
-        raise ConfigError(message)
+        raise ConfigError(f"{FOLLOW.id}: {len(experts)} experts are too many; name at most {MOST_EXPERTS}")
     return Component(FOLLOW.id, settled, tuple(experts))
 
 
@@ -259,16 +246,13 @@ def _expert(text: str) -> Spec:
     """A cache to follow, by its text between two bars."""
     components = split(text, "+")
     if any(FOLLOWER.fullmatch(component) for component in components):
-        message = f"{FOLLOW.id}: an expert follows no others; name its experts instead"
-        raise ConfigError(message)
+        raise ConfigError(f"{FOLLOW.id}: an expert follows no others; name its experts instead")
     try:
         expert = _spec([_read(component) for component in components])
     except ConfigError as error:
-        message = f"{FOLLOW.id}: expert {text.strip() or '(empty)'}: {error}"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{FOLLOW.id}: expert {text.strip() or '(empty)'}: {error}") from error
     if expert.is_bound:
-        message = f"{FOLLOW.id}: expert {expert} is a bound, which no cache can follow; name caches"
-        raise ConfigError(message)
+        raise ConfigError(f"{FOLLOW.id}: expert {expert} is a bound, which no cache can follow; name caches")
     if expert.is_virtual:
         message = f"{FOLLOW.id}: expert {expert} does not say which pages leave, so none can follow it; name others"
         raise ConfigError(message)
@@ -289,14 +273,11 @@ def _values(
         name, equals, value = (word.strip() for word in piece.partition("="))
         takes = f"it takes {', '.join(known)}" if known else "it takes no values"
         if not equals:
-            message = f"{component}: {piece.strip() or 'nothing'} stands where name=value should; {takes}"
-            raise ConfigError(message)
+            raise ConfigError(f"{component}: {piece.strip() or 'nothing'} stands where name=value should; {takes}")
         if name not in names:
-            message = f"{component} takes no {name or 'value without a name'}{_meant(name, known)}; {takes}"
-            raise ConfigError(message)
+            raise ConfigError(f"{component} takes no {name or 'value without a name'}{_meant(name, known)}; {takes}")
         if name in given:
-            message = f"{component}: {name} is given twice"
-            raise ConfigError(message)
+            raise ConfigError(f"{component}: {name} is given twice")
         given[name] = _value(component, name, value)
     settled = settle(component, parameters, given)
     return tuple((one.name, settled[one.name]) for one in parameters if settled[one.name] != one.default)
@@ -305,8 +286,7 @@ def _values(
 def _value(component: str, name: str, text: str) -> float:
     value = number(text)
     if value is None:
-        message = f"{component}: {name} = {text[:40] or 'nothing'} is no number"
-        raise ConfigError(message)
+        raise ConfigError(f"{component}: {name} = {text[:40] or 'nothing'} is no number")
     return value
 
 

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import AROUND, METADATA, PREFETCH, REQUEST, UNIT, WRITE
@@ -17,9 +18,6 @@ from cachezoo.kernels.versions import version_ids
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 Writes = Literal["back", "through", "around"]
 Unit = Literal["page", "segment", "request"]
 WRITES: tuple[Writes, ...] = get_args(Writes)
@@ -101,8 +99,7 @@ class Stream:
 
 def _known(value: str, what: str, among: tuple[str, ...]) -> str:
     if value not in among:
-        message = f"{what} {value}: use one of {', '.join(among)}"
-        raise ConfigError(message)
+        raise ConfigError(f"{what} {value}: use one of {', '.join(among)}")
     return value
 
 

@@ -30,8 +30,7 @@ def tuned_classics(asked: ClassicsPolicy) -> list[str]:
             raise ConfigError(message)
     for text in asked.admissions:
         if str(spec := parse(text)) != f"{spec.admission}+lru":
-            message = f"policy.classics.admissions: {text} is more than an admission; name it alone"
-            raise ConfigError(message)
+            raise ConfigError(f"policy.classics.admissions: {text} is more than an admission; name it alone")
     found = dict.fromkeys(policy(text).id for text in _texts(asked))
     return [text for text in found if text not in classics()]
 

@@ -84,8 +84,7 @@ def _check(stream: Stream, capacity: int, n: int, own: Settings) -> None:
     elif (stream.flags & AROUND).any():
         why = "writes go around the cache, which its queue does not see; let them go back or through (--writes)"
     if why:
-        message = f"{VRM.id}: {why}"
-        raise ConfigError(message)
+        raise ConfigError(f"{VRM.id}: {why}")
 
 
 def virtual_run(stream: Stream, capacity: int, queue: str, values: Values) -> Run:

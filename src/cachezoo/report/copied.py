@@ -34,11 +34,9 @@ def write_copy(root: Path, page: Path, to: Path) -> None:
     """
     text = page.read_text(encoding="utf-8")
     if PLACE not in text:
-        message = f"{page}: is of an older cachezoo; run `.venv/bin/dvc repro report`, then copy it"
-        raise CachezooError(message)
+        raise CachezooError(f"{page}: is of an older cachezoo; run `.venv/bin/dvc repro report`, then copy it")
     if not to.parent.is_dir():
-        message = f"{to}: its folder does not exist; make {to.parent}, or name another file"
-        raise CachezooError(message)
+        raise CachezooError(f"{to}: its folder does not exist; make {to.parent}, or name another file")
     text = text.replace(PLACE, escape(f"{commit_of(root)}; {machine()}"))
     with atomic_file(to) as temporary:
         temporary.write_text(IMAGE.sub(lambda found: _inside(page.parent, found[1]), text), encoding="utf-8")
@@ -47,8 +45,7 @@ def write_copy(root: Path, page: Path, to: Path) -> None:
 def _inside(folder: Path, name: str) -> str:
     file = folder / unquote(name)
     if not file.is_file():
-        message = f"{file}: the report's plot is missing; run `.venv/bin/dvc repro report`"
-        raise CachezooError(message)
+        raise CachezooError(f"{file}: the report's plot is missing; run `.venv/bin/dvc repro report`")
     return f'src="data:image/png;base64,{base64.b64encode(file.read_bytes()).decode("ascii")}"'
 
 

@@ -12,7 +12,7 @@ from cachezoo.io import write_json
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import write_rows
 from cachezoo.report.gather import Model, Sources
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 HIT_RATIO, TRAINING = "hit_ratio.csv", "training.csv"
 LOSS, LSTMS = "validation_loss", ("caching", "workload")

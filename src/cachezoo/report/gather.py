@@ -13,13 +13,13 @@ from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow, FlashTrace
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.metrics.share import ShareMetrics, read_share, share_metrics
-from cachezoo.metrics.tiers import TiersMetrics, read_tiers, tiers_metrics
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.params import categories_of
+from cachezoo.questions.share.columns import ShareMetrics, read_share, share_metrics
+from cachezoo.questions.tiers.columns import TiersMetrics, read_tiers, tiers_metrics
 from cachezoo.report.traces import TraceFacts, trace_facts
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -24,7 +24,7 @@ from cachezoo.show.page import Page
 from cachezoo.show.page import render as render_page
 from cachezoo.show.section import Figure, Section
 from cachezoo.show.table import Cell, Column, Table, name_cell
-from cachezoo.systems.base import ReportSection
+from cachezoo.zoo.base import ReportSection
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from cachezoo.report import sharing, tiers
-from cachezoo.systems.base import AtSize, ReportSection
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.base import AtSize, ReportSection
+from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from cachezoo.report.gather import Sources

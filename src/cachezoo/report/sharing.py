@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.evaluation.sharing.table import (
+from cachezoo.questions.share.columns import EQUAL, FOLDER, STATIC, ShareMetrics, ShareMix, ShareRow, Timeline
+from cachezoo.questions.share.table import (
     NAMES,
     app_table,
     as_published,
@@ -17,14 +18,13 @@ from cachezoo.evaluation.sharing.table import (
     per_access,
     summary_table,
 )
-from cachezoo.evaluation.sharing.verdict import Case, cases
-from cachezoo.metrics.share import EQUAL, FOLDER, STATIC, ShareMetrics, ShareMix, ShareRow, Timeline
+from cachezoo.questions.share.verdict import Case, cases
 from cachezoo.show.formats import number, percent, words
 from cachezoo.show.section import Choice, Figure, Section
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
 from cachezoo.sizes import human
-from cachezoo.systems.base import ReportSection
 from cachezoo.traces.table import PAGE_BYTES
+from cachezoo.zoo.base import ReportSection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.evaluation.tiers.table import (
+from cachezoo.questions.tiers.columns import FOLDER, HCA, L2ARC, RAM, ZOO, TiersMetrics
+from cachezoo.questions.tiers.table import (
     NAMES,
     Advised,
     Found,
@@ -17,11 +18,10 @@ from cachezoo.evaluation.tiers.table import (
     sizes,
     summary_table,
 )
-from cachezoo.metrics.tiers import FOLDER, HCA, L2ARC, RAM, ZOO, TiersMetrics
 from cachezoo.show.formats import latency, money, percent, words
 from cachezoo.show.section import Figure, Section
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
-from cachezoo.systems.base import ReportSection
+from cachezoo.zoo.base import ReportSection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.arrays import F64
 from cachezoo.curves.measure import curves
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import parse_capacity
@@ -20,7 +20,6 @@ from cachezoo.traces.table import OP_READ, Trace
 if TYPE_CHECKING:
     from cachezoo.settings.data import TraceEntry
 
-F64 = npt.NDArray[np.float64]
 WINDOWS = 100
 FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 SIMULATED = ("lru", OPTIMUM)

@@ -154,11 +154,9 @@ def run(arguments: argparse.Namespace) -> None:
             _place(model, arguments)
             return
         if arguments.capacity is None:
-            message = f"{arguments.bundle}: run needs --capacity, the pages or segments of the cache"
-            raise RuntimeFault(message)
+            raise RuntimeFault(f"{arguments.bundle}: run needs --capacity, the pages or segments of the cache")
         if not isinstance(model, Model):
-            message = f"{abi.NAME} was not found; a cache runs in it alone: set {abi.VARIABLE}"
-            raise RuntimeFault(message)
+            raise RuntimeFault(f"{abi.NAME} was not found; a cache runs in it alone: set {abi.VARIABLE}")
         cache = model.cache(arguments.capacity)
         hits = misses = 0
         for request in _rows(arguments.trace):
@@ -174,8 +172,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _place(model: Any, arguments: argparse.Namespace) -> None:  # noqa: ANN401 - Model or NumpyModel
     """Print how many writes and bytes of a trace go to each stream."""
     if arguments.capacity is not None:
-        message = f"{arguments.bundle}: kind streams runs no cache; leave --capacity out"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"{arguments.bundle}: kind streams runs no cache; leave --capacity out")
     writes: dict[int, list[int]] = {}
     reads = 0
     for request in _rows(arguments.trace):
@@ -204,8 +201,7 @@ def _rows(path: str) -> Any:  # noqa: ANN401 - a generator of keyword arguments
                 op = OPS[(row["op"] or "").lower()]
             except (KeyError, ValueError) as error:
                 what = f"op is {error}, none of R, W, read and write" if isinstance(error, KeyError) else error
-                message = f"{path}: line {reader.line_num}: {what}"
-                raise RuntimeFault(message) from error
+                raise RuntimeFault(f"{path}: line {reader.line_num}: {what}") from error
             texts = {name: row[name] for name in TEXTS if row.get(name)}
             yield {**numbers, "op": op, **texts}
 
@@ -213,8 +209,7 @@ def _rows(path: str) -> Any:  # noqa: ANN401 - a generator of keyword arguments
 def _whole(text: str) -> int:
     """Raises ValueError: the text is anything but ASCII digits."""
     if not (text.isascii() and text.isdigit()):
-        message = f"{text[:40]!r} is no whole number"
-        raise ValueError(message)
+        raise ValueError(f"{text[:40]!r} is no whole number")
     return int(text)
 
 

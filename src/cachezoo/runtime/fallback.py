@@ -60,8 +60,7 @@ class NumpyModel:
         from cachezoo.serving.requests import RequestBatch
 
         if op not in OPS or size < 1 or offset < 0:
-            message = f"request at {offset} of {size} bytes, op {op!r}: no cache is asked for such a request"
-            raise RuntimeFault(message)
+            raise RuntimeFault(f"request at {offset} of {size} bytes, op {op!r}: no cache is asked for such a request")
         names = {"namespace": namespace, "user": user, "flags": flags}
         texts = {name: Coded.of([text]) for name, text in names.items() if text is not None}
         number = (np.array([value], np.int64) for value in (time_us, offset, size))

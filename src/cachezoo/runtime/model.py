@@ -58,8 +58,7 @@ class Decision:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the value's own type
         if name in Values._fields:
             return getattr(self.values, name)
-        message = f"a decision has no {name}"
-        raise AttributeError(message)
+        raise AttributeError(f"a decision has no {name}")
 
     def __repr__(self) -> str:
         return f"Decision({', '.join(f'{name}={value}' for name, value in self.values._asdict().items())})"
@@ -99,8 +98,7 @@ def check_offset(offset: int) -> None:
         RuntimeFault: it is negative, or has more than 63 bits.
     """
     if not 0 <= offset < 1 << 63:
-        message = f"offset {offset}: a write begins at byte 0 to 2**63 - 1 of its volume"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"offset {offset}: a write begins at byte 0 to 2**63 - 1 of its volume")
 
 
 def places_nothing(kind: str) -> RuntimeFault:
@@ -122,8 +120,7 @@ class Owner:
             RuntimeFault: it was closed.
         """
         if not self._handle:
-            message = "it is closed; make or open it again"
-            raise RuntimeFault(message)
+            raise RuntimeFault("it is closed; make or open it again")
         return self._handle
 
     def close(self) -> None:
@@ -192,8 +189,7 @@ class Model:
     ) -> abi.Request:  # fmt: skip
         """A request as the library takes it; the arguments are those of `observe`."""
         if op not in OPS:
-            message = f"op {op!r}: a request is a read or a write"
-            raise RuntimeFault(message)
+            raise RuntimeFault(f"op {op!r}: a request is a read or a write")
         codes = (self._code(place, text) for place, text in enumerate((volume, namespace, user, flags)))
         return abi.Request(time_us, offset, size, *codes, OPS[op])
 
@@ -386,11 +382,9 @@ def open(
             there is none.
     """
     if precision not in abi.PRECISIONS:
-        message = f"precision {precision!r}: there are {', '.join(abi.PRECISIONS)}"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"precision {precision!r}: there are {', '.join(abi.PRECISIONS)}")
     if capacity is not None and capacity < 1:
-        message = f"capacity {capacity}: a cache has at least one page"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"capacity {capacity}: a cache has at least one page")
     found = abi.library()
     if found is not None:
         return Model(path, capacity, precision, max_keys, key, found)

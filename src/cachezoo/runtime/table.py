@@ -27,8 +27,7 @@ def ranges(data: bytes) -> list[tuple[int, int]]:
     """
     count = HEADER.unpack_from(data)[3] if len(data) >= HEADER.size else 0
     if count < 1 or len(data) != HEADER.size + 5 * count:
-        message = f"{FILE}: its size is not that of its ranges; copy the bundle again"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"{FILE}: its size is not that of its ranges; copy the bundle again")
     end = HEADER.size + 4 * count
     starts = struct.unpack(f"<{count}I", data[HEADER.size : end])
     return list(zip(starts, array("B", data[end:])))  # noqa: B905 - Python 3.9 has no strict

@@ -65,8 +65,7 @@ def _whole(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -
     except TypeError:
         found = most + 1
     if not least <= found <= most:
-        message = f"{name}: give a whole number of {least} to {most}"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"{name}: give a whole number of {least} to {most}")
     return found
 
 
@@ -78,19 +77,16 @@ def _real(name: str, value: float) -> float:
     try:
         return ctypes.c_double(value).value
     except (TypeError, ValueError, OverflowError):
-        message = f"{name}: give a number that a double holds"
-        raise RuntimeFault(message) from None
+        raise RuntimeFault(f"{name}: give a number that a double holds") from None
 
 
 def _profile(rates: Sequence[float], fragments: int) -> Any:  # noqa: ANN401 - an array of ctypes
     try:
         found = [_real("profile", rate) for rate in rates]
     except TypeError:
-        message = "profile: give a sequence of numbers, one for each fragment"
-        raise RuntimeFault(message) from None
+        raise RuntimeFault("profile: give a sequence of numbers, one for each fragment") from None
     if len(found) != fragments:
-        message = f"profile: {len(found)} numbers, the queue has {fragments} fragments"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"profile: {len(found)} numbers, the queue has {fragments} fragments")
     return (ctypes.c_double * fragments)(*found)
 
 
@@ -99,8 +95,7 @@ def _row(source: Source) -> abi.VirtualSettings:
     if not isinstance(source, Settings):
         return source.virtual_settings()
     if source.queue not in QUEUES:
-        message = f"queue {source.queue!r}: there are {', '.join(QUEUES)}"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"queue {source.queue!r}: there are {', '.join(QUEUES)}")
     fragment, pages = _whole("fragment", source.fragment, 32), _whole("pages", source.pages, 64)
     row = abi.VirtualSettings(
         QUEUES.index(source.queue), fragment, _whole("runs", source.runs, 32), pages,
@@ -114,8 +109,7 @@ def _row(source: Source) -> abi.VirtualSettings:
 def _library() -> Any:  # noqa: ANN401 - ctypes.CDLL
     found = abi.library()
     if found is None:
-        message = f"virtual caches need {abi.NAME}; set {abi.VARIABLE} to where it is"
-        raise RuntimeFault(message)
+        raise RuntimeFault(f"virtual caches need {abi.NAME}; set {abi.VARIABLE} to where it is")
     return found
 
 
@@ -215,8 +209,7 @@ class Share:
         place = abi.PlaceRow()
         asked = _whole("application", application, 32)
         if self._refer(self._share.handle, asked, _key(key), ctypes.byref(place)) != 0:
-            message = f"application {application}: there are {self._count}, from 0"
-            raise RuntimeFault(message)
+            raise RuntimeFault(f"application {application}: there are {self._count}, from 0")
         return Place(place.position, bool(place.hit), place.moved)
 
     @property

@@ -9,14 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I32
 from cachezoo.kernels.forest import Trees, score_forest
 from cachezoo.serving.kind import Cost
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 FIRST, VERSION, END, SILENT_END = "tree", "v4", "end of trees", "end of parameters"
 HEADER = {
     *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective"),
@@ -87,24 +84,20 @@ def read_forest(data: bytes, features: int) -> Forest:
         ValueError: anything in it that this reader does not know, or that is no forest of so many inputs.
     """
     if PLAIN.fullmatch(data) is None:
-        message = "it holds bytes that are neither printable ASCII nor line ends"
-        raise ValueError(message)
+        raise ValueError("it holds bytes that are neither printable ASCII nor line ends")
     text = data.decode("ascii")
     first, found, rest = text.partition(f"\n{END}\n")
     head, *bodies = first.split("\n\nTree=")
     header = _header(head, features)
     if not found or f"\n{SILENT_END}\n" not in f"\n{rest}":
-        message = f"it is cut short: no line {END!r} or {SILENT_END!r}"
-        raise ValueError(message)
+        raise ValueError(f"it is cut short: no line {END!r} or {SILENT_END!r}")
     parts = [f"Tree={body}" for body in bodies]
     if not parts:
-        message = "it holds no tree"
-        raise ValueError(message)
+        raise ValueError("it holds no tree")
     _check_sizes(header["tree_sizes"], first, head)
     trees = [_tree(part, number, features) for number, part in enumerate(parts)]
     if not np.isfinite(sum(float(np.abs(tree.leaf).max()) for tree in trees)):
-        message = "its leaves may sum up to what is not finite"
-        raise ValueError(message)
+        raise ValueError("its leaves may sum up to what is not finite")
     return Forest(_joined(trees))
 
 
@@ -119,8 +112,7 @@ def _pairs(lines: Sequence[str], known: set[str], what: str) -> Lines:
         key, equals, value = line.partition("=")
         if not equals or key not in known or key in found:
             why = "twice" if key in found else "which this reader does not know"
-            message = f"{what}: it has a line {key[:40]!r}, {why}"
-            raise ValueError(message)
+            raise ValueError(f"{what}: it has a line {key[:40]!r}, {why}")
         found[key] = value
     return found
 
@@ -128,16 +120,13 @@ def _pairs(lines: Sequence[str], known: set[str], what: str) -> Lines:
 def _header(head: str, features: int) -> Lines:
     lines = head.split("\n")
     if lines[0] != FIRST:
-        message = f"it begins with {lines[0][:40]!r}, not {FIRST!r}"
-        raise ValueError(message)
+        raise ValueError(f"it begins with {lines[0][:40]!r}, not {FIRST!r}")
     header = _pairs(lines[1:], HEADER, "header")
     for key, value in {**FIXED, "max_feature_idx": str(features - 1)}.items():
         if header.get(key) != value:
-            message = f"{key} is {header.get(key, 'missing')[:40]}, not {value}"
-            raise ValueError(message)
+            raise ValueError(f"{key} is {header.get(key, 'missing')[:40]}, not {value}")
     if "tree_sizes" not in header:
-        message = "tree_sizes is missing"
-        raise ValueError(message)
+        raise ValueError("tree_sizes is missing")
     return header
 
 
@@ -147,18 +136,15 @@ def _check_sizes(stated: str, first: str, head: str) -> None:
     ends = [*places[1:], len(first) + 1]
     sizes = " ".join(str(end - place) for place, end in zip(places, ends, strict=True))
     if stated != sizes or (places and places[0] != len(head) + 2):
-        message = "tree_sizes are not those of its trees"
-        raise ValueError(message)
+        raise ValueError("tree_sizes are not those of its trees")
 
 
 def _numbers(tree: Lines, key: str, count: int, what: str) -> F64:
     text = tree.get(key)
     if text is None:
-        message = f"{what}: {key} is missing"
-        raise ValueError(message)
+        raise ValueError(f"{what}: {key} is missing")
     if text and NUMBERS.fullmatch(text) is None:
-        message = f"{what}: {key} holds {text[:40]!r}, which is no list of finite numbers"
-        raise ValueError(message)
+        raise ValueError(f"{what}: {key} holds {text[:40]!r}, which is no list of finite numbers")
     values = np.array(text.split(" ") if text else [], np.float64)
     if len(values) != count or not np.isfinite(values).all():
         message = f"{what}: {key} holds {len(values)} numbers where there are {count}, or one that is not finite"
@@ -169,8 +155,7 @@ def _numbers(tree: Lines, key: str, count: int, what: str) -> F64:
 def _whole(tree: Lines, key: str, count: int, least: int, most: int, what: str) -> I32:
     values = _numbers(tree, key, count, what)
     if ((values < least) | (values > most) | (values != np.floor(values))).any():
-        message = f"{what}: {key} holds what is no whole number from {least} to {most}"
-        raise ValueError(message)
+        raise ValueError(f"{what}: {key} holds what is no whole number from {least} to {most}")
     return values.astype(np.int32)
 
 
@@ -184,11 +169,9 @@ def _tree(text: str, number: int, features: int) -> Trees:
     tree = _pairs(text.rstrip("\n").split("\n"), TREE, what)
     for key, value in (("Tree", str(number)), ("num_cat", "0"), ("is_linear", "0")):
         if tree.get(key) != value:
-            message = f"{what}: {key} is {tree.get(key, 'missing')[:40]}, not {value}"
-            raise ValueError(message)
+            raise ValueError(f"{what}: {key} is {tree.get(key, 'missing')[:40]}, not {value}")
     if WHOLE.fullmatch(tree.get("num_leaves", "")) is None or int(tree["num_leaves"]) < 1:
-        message = f"{what}: num_leaves is no number of leaves"
-        raise ValueError(message)
+        raise ValueError(f"{what}: num_leaves is no number of leaves")
     leaves = int(tree["num_leaves"])
     branches = leaves - 1
     leaf = _numbers(tree, "leaf_value", leaves, what)
@@ -212,13 +195,11 @@ def _check_children(left: I32, right: I32, branches: int, leaves: int, what: str
     own = np.tile(np.arange(branches), 2)
     inner = children >= 0
     if (children[inner] <= own[inner]).any():
-        message = f"{what}: a branch leads back"
-        raise ValueError(message)
+        raise ValueError(f"{what}: a branch leads back")
     reached = np.sort(children)
     whole = np.arange(-leaves, branches)
     if branches and not np.array_equal(reached, whole[whole != 0]):
-        message = f"{what}: a branch or leaf hangs on none, or on several"
-        raise ValueError(message)
+        raise ValueError(f"{what}: a branch or leaf hangs on none, or on several")
 
 
 def _joined(trees: Sequence[Trees]) -> Trees:

@@ -29,8 +29,7 @@ def open_forests(manifest: Mapping[str, Any], files: Mapping[str, bytes], names:
         try:
             found.append(read_forest(files[name], len(manifest["features"])))
         except ValueError as error:
-            message = f"{name}: {error}"
-            raise ValueError(message) from error
+            raise ValueError(f"{name}: {error}") from error
     return ForestSession(found)
 
 
@@ -53,14 +52,11 @@ def check(manifest: Mapping[str, Any]) -> None:
     """
     windows = manifest["policy"]["history"]["windows"]
     if sorted(set(windows)) != windows:
-        message = f"policy.history.windows {windows} do not rise"
-        raise ConfigError(message)
+        raise ConfigError(f"policy.history.windows {windows} do not rise")
     for column, codes in manifest["encodings"].items():
         if len(set(codes.values())) < len(codes):
-            message = f"encodings.{column}: two names have one code"
-            raise ConfigError(message)
+            raise ConfigError(f"encodings.{column}: two names have one code")
     for feature in manifest["features"]:
         wanted = "ordinal" if feature["formula"] in NAMED else "number"
         if feature["encoding"] != wanted:
-            message = f"feature {feature['name']}: its encoding is {feature['encoding']}, not {wanted}"
-            raise ConfigError(message)
+            raise ConfigError(f"feature {feature['name']}: its encoding is {feature['encoding']}, not {wanted}")

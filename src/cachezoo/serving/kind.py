@@ -4,15 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import F32, I32
 from cachezoo.serving.ranges import Sizes
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import SyntheticSet
 
-F32 = npt.NDArray[np.float32]
-I32 = npt.NDArray[np.int32]
 Serve = Callable[[Mapping[str, Any]], Any]
 """A serving object with fresh state, of a manifest whose values may be changed."""
 OUTPUT_TOLERANCE = 1e-5  # by which runtimes may differ in a golden output

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32
 from cachezoo.serving.kind import Cost
 from cachezoo.serving.ranges import Sizes
 from cachezoo.serving.safetensors import read_safetensors
 
-F32 = npt.NDArray[np.float32]
 GATES = 4
 SIZES: Sizes = {"arch.layers": (1, 64), "arch.units": (1, 1 << 12)}
 Shapes = dict[str, tuple[int, ...]]
@@ -77,8 +76,7 @@ class Lstm:
         tensors = read_safetensors(data)
         if set(tensors) != set(wanted):
             odd = sorted(set(tensors) ^ set(wanted))[0]
-            message = f"tensor {odd[:40]!r} is {'missing' if odd in wanted else 'none of the model'}"
-            raise ValueError(message)
+            raise ValueError(f"tensor {odd[:40]!r} is {'missing' if odd in wanted else 'none of the model'}")
         for name, shape in wanted.items():
             if tensors[name].shape != shape or tensors[name].dtype != np.dtype("<f4"):
                 sides = "x".join(map(str, shape))

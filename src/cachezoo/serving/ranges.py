@@ -20,8 +20,7 @@ def whole(value: object, place: str, least: int, most: int) -> int:
         ConfigError: it is none, or out of range.
     """
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        message = f"{place} is {ascii(value)[:40]}, not a whole number from {least} to {most}"
-        raise ConfigError(message)
+        raise ConfigError(f"{place} is {ascii(value)[:40]}, not a whole number from {least} to {most}")
     return value
 
 
@@ -32,8 +31,7 @@ def number(value: object, place: str, least: float, most: float) -> float:
         ConfigError: it is none, or out of range.
     """
     if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-        message = f"{place} is {ascii(value)[:40]}, not a number from {least:g} to {most:g}"
-        raise ConfigError(message)
+        raise ConfigError(f"{place} is {ascii(value)[:40]}, not a number from {least:g} to {most:g}")
     return float(value)
 
 
@@ -44,8 +42,7 @@ def choice(value: object, place: str, known: Sequence[str]) -> str:
         ConfigError: it is none of them.
     """
     if not isinstance(value, str) or value not in known:
-        message = f"{place} is {ascii(value)[:40]}; this release knows {' and '.join(known)}"
-        raise ConfigError(message)
+        raise ConfigError(f"{place} is {ascii(value)[:40]}; this release knows {' and '.join(known)}")
     return value
 
 
@@ -56,8 +53,7 @@ def flag(value: object, place: str) -> bool:
         ConfigError: it is neither.
     """
     if not isinstance(value, bool):
-        message = f"{place} is {ascii(value)[:40]}, neither true nor false"
-        raise ConfigError(message)
+        raise ConfigError(f"{place} is {ascii(value)[:40]}, neither true nor false")
     return value
 
 
@@ -74,7 +70,6 @@ def check_sizes(manifest: Mapping[str, Any], sizes: Sizes) -> None:
             value = value[key]
         listed = place.endswith(LIST)
         if listed and not (isinstance(value, list) and 1 <= len(value) <= MOST_LISTED):
-            message = f"{place} is no list of 1 to {MOST_LISTED} numbers"
-            raise ConfigError(message)
+            raise ConfigError(f"{place} is no list of 1 to {MOST_LISTED} numbers")
         for one in value if listed else [value]:
             whole(one, place, least, most)

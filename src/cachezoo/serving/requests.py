@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import BundleError, ConfigError
-from cachezoo.kernels.segments import I64, IdTable, segment_keys
+from cachezoo.kernels.segments import IdTable, segment_keys
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.traces.pages import PAGES, PageAccesses
 from cachezoo.traces.table import OP_NAMES, Trace
 
-U8 = npt.NDArray[np.uint8]
 WHOLE = re.compile(r"[0-9]{1,19}")
 MOST_TEXT = 131_072  # bytes; what Python's csv takes, in characters
 NUMBERS = ("time_us", "op", "offset", "size")
@@ -137,8 +136,7 @@ def to_csv(requests: RequestBatch) -> bytes:
 def _number(text: str) -> int:
     """Raises ValueError: the text is no number of digits alone."""
     if WHOLE.fullmatch(text) is None:
-        message = f"{text[:40]!r} is no number, or negative"
-        raise ValueError(message)
+        raise ValueError(f"{text[:40]!r} is no number, or negative")
     return int(text)
 
 
@@ -150,27 +148,22 @@ def from_csv(data: bytes, where: str) -> RequestBatch:
     """
     try:
         if b"\0" in data:
-            message = "it holds a zero"
-            raise ValueError(message)
+            raise ValueError("it holds a zero")
         rows = list(csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True))
         header, body = rows[0], rows[1:]
         names = {*header[5:], "volume"}
         if tuple(header[:5]) != (*NUMBERS, "volume") or not names <= set(TEXTS) or len(names) < len(header[4:]):
-            message = f"its header is {','.join(header)[:80]!r}"
-            raise ValueError(message)
+            raise ValueError(f"its header is {','.join(header)[:80]!r}")
         if not body or any(len(text.encode()) > MOST_TEXT for row in body for text in row):
-            message = f"no request stands in it, or a text of more than {MOST_TEXT} bytes"
-            raise ValueError(message)
+            raise ValueError(f"no request stands in it, or a text of more than {MOST_TEXT} bytes")
         columns = dict(zip(header, zip(*body, strict=True), strict=True))
         given: dict[str, Any] = {
             name: np.array([_number(v) for v in columns[name]], np.int64) for name in NUMBERS if name != "op"
         }
         if int(given["size"].min()) < 1 or (np.diff(given["time_us"]) < 0).any():
-            message = "a size is 0, or a request is earlier than the one before"
-            raise ValueError(message)
+            raise ValueError("a size is 0, or a request is earlier than the one before")
         given["op"] = np.array([OP_NAMES.index(value) for value in columns["op"]], np.uint8)
     except (ValueError, IndexError, OverflowError, csv.Error) as error:
-        message = f"{where}: not golden requests of a bundle ({error}); export the bundle again"
-        raise BundleError(message) from error
+        raise BundleError(f"{where}: not golden requests of a bundle ({error}); export the bundle again") from error
     given.update({name: Coded.of(columns[name]) for name in TEXTS if name in columns})
     return RequestBatch(**given)

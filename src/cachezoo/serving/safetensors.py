@@ -36,12 +36,10 @@ def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
         message = "the header has too many levels"
         raise ValueError(message) from error
     if not isinstance(header, dict):
-        message = "the header is no JSON object"
-        raise ValueError(message)
+        raise ValueError("the header is no JSON object")
     notes = header.pop("__metadata__", {})
     if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
-        message = "its __metadata__ is no object of texts"
-        raise ValueError(message)
+        raise ValueError("its __metadata__ is no object of texts")
     body = memoryview(data)[8 + length :]
     places = {name: _place(name, entry) for name, entry in header.items()}
     tensors, end = {}, 0
@@ -52,8 +50,7 @@ def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
         tensors[name] = np.frombuffer(body[low:high], dtype).reshape(shape)
         end = high
     if end != len(body):
-        message = "bytes are left over after the last tensor"
-        raise ValueError(message)
+        raise ValueError("bytes are left over after the last tensor")
     return tensors
 
 
@@ -69,5 +66,4 @@ def _place(name: str, entry: object) -> tuple[int, int, np.dtype[Any], list[int]
         whole = all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes)
         if whole and len(offsets) == 2 and isinstance(dtype, str) and dtype in DTYPES:
             return offsets[0], offsets[1], np.dtype(DTYPES[dtype]), shape
-    message = f"the header's entry {name[:40]!r} is not one dtype, one shape and two data_offsets of a tensor"
-    raise ValueError(message)
+    raise ValueError(f"the header's entry {name[:40]!r} is not one dtype, one shape and two data_offsets of a tensor")

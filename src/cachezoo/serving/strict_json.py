@@ -27,8 +27,7 @@ def read_json(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
 def _real(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        message = f"{text[:40]} is not a finite number"
-        raise ValueError(message)
+        raise ValueError(f"{text[:40]} is not a finite number")
     return value
 
 
@@ -40,8 +39,7 @@ def _integer(text: str) -> int:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        message = "a key stands twice"
-        raise ValueError(message)
+        raise ValueError("a key stands twice")
     return found
 
 
@@ -54,15 +52,12 @@ def _check(whole: object) -> None:
         texts: list[str] = [value] if isinstance(value, str) else []
         if isinstance(value, dict | list):
             if depth > MOST_DEPTH:
-                message = f"it is deeper than {MOST_DEPTH} levels"
-                raise ValueError(message)
+                raise ValueError(f"it is deeper than {MOST_DEPTH} levels")
             texts = list(value) if isinstance(value, dict) else []
             pending.extend((inner, depth + 1) for inner in (value.values() if isinstance(value, dict) else value))
         for text in texts:
             if "\0" in text:
-                message = "a text holds a zero"
-                raise ValueError(message)
+                raise ValueError("a text holds a zero")
             text.encode("utf-8")  # half a surrogate pair is none
     if count > MOST_VALUES:
-        message = f"it holds more than {MOST_VALUES} values"
-        raise ValueError(message)
+        raise ValueError(f"it holds more than {MOST_VALUES} values")

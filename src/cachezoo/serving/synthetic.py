@@ -9,13 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import F32
 from cachezoo.errors import ConfigError
 from cachezoo.serving.requests import RequestBatch
 
-F32 = npt.NDArray[np.float32]
 GIVEN = "given"
 
 

@@ -48,14 +48,12 @@ class TraceEntry(Strict):
     @model_validator(mode="after")
     def _sensible(self) -> "TraceEntry":
         if self.category in ("workload", "flash"):
-            message = f"category {self.category}: metrics/ holds something else by that name; take another name"
-            raise ValueError(message)
+            raise ValueError(f"category {self.category}: metrics/ holds something else by that name; take another name")
         if self.unseen and self.role != "test":
             message = f"unseen is said of a {self.role} trace, but only a test trace can be of an unseen program"
             raise ValueError(message)
         if self.part[0] >= self.part[1]:
-            message = f"part {list(self.part)} must rise within 0 and 1"
-            raise ValueError(message)
+            raise ValueError(f"part {list(self.part)} must rise within 0 and 1")
         return self
 
 
@@ -136,8 +134,7 @@ class Data(Strict):
                     message = f"corpus {key}: unseen is {row.unseen}, but its program is {row.program} and {said}"
                     raise ValueError(message)
             if category not in self.page_categories:
-                message = f"corpus: {category} is no category of page traces"
-                raise ValueError(message)
+                raise ValueError(f"corpus: {category} is no category of page traces")
         return self
 
     @model_validator(mode="after")
@@ -145,8 +142,7 @@ class Data(Strict):
         tables = [set(self.traces), set(self.writes), *(set(rows) for rows in self.corpus.values())]
         for one, other in combinations(tables, 2):
             if one & other:
-                message = f"key {min(one & other)} stands in two tables; give each trace a key of its own"
-                raise ValueError(message)
+                raise ValueError(f"key {min(one & other)} stands in two tables; give each trace a key of its own")
         return self
 
     @model_validator(mode="after")
@@ -156,8 +152,7 @@ class Data(Strict):
             ("cycles", self.cycles, cycles_of(self)),
         ):
             if said and said != found:
-                message = f"{name} do not follow from traces: run `dvc repro compose`"
-                raise ValueError(message)
+                raise ValueError(f"{name} do not follow from traces: run `dvc repro compose`")
         return self
 
     @model_validator(mode="after")

@@ -87,8 +87,7 @@ class Hdd(Strict):
         base, root, linear = self.seek_base_us, self.seek_root_us, self.seek_linear_us
         lowest = min(base + root * math.sqrt(point) + linear * point for point in points)
         if lowest < 0:
-            message = f"the seek curve falls to {lowest:g} µs"
-            raise ValueError(message)
+            raise ValueError(f"the seek curve falls to {lowest:g} µs")
         return self
 
 

@@ -25,6 +25,5 @@ class Export(Strict):
     @model_validator(mode="after")
     def _rising(self) -> Self:
         if self.golden_rows_max < self.golden_rows:
-            message = f"golden_rows_max {self.golden_rows_max} is below golden_rows {self.golden_rows}"
-            raise ValueError(message)
+            raise ValueError(f"golden_rows_max {self.golden_rows_max} is below golden_rows {self.golden_rows}")
         return self

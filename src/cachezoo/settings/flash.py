@@ -20,8 +20,7 @@ class BlockGeometry(Strict):
     @model_validator(mode="after")
     def _whole_blocks(self) -> Self:
         if self.block_bytes % self.segment_bytes:
-            message = f"block_bytes {self.block_bytes} is not a multiple of segment_bytes {self.segment_bytes}"
-            raise ValueError(message)
+            raise ValueError(f"block_bytes {self.block_bytes} is not a multiple of segment_bytes {self.segment_bytes}")
         return self
 
 
@@ -70,8 +69,7 @@ class HistoryFeatures(Strict):
     @model_validator(mode="after")
     def _rising(self) -> Self:
         if any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
-            message = f"windows {self.windows} must rise"
-            raise ValueError(message)
+            raise ValueError(f"windows {self.windows} must rise")
         return self
 
 

@@ -27,17 +27,14 @@ class BenefitLabel(Strict):
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if len(set(self.horizons)) < len(self.horizons):
-            message = f"horizons {self.horizons} must be distinct"
-            raise ValueError(message)
+            raise ValueError(f"horizons {self.horizons} must be distinct")
         if not any(isinstance(horizon, int) for horizon in self.horizons):
             message = f"horizons {self.horizons} must hold a number of capacities, as Belady's tags look so far ahead"
             raise ValueError(message)
         if any(not 0.01 <= c <= 1 or abs(100 * c - round(100 * c)) > 1e-9 for c in self.capacities):
-            message = f"capacities {self.capacities} must be whole percents of the working set, 0.01 to 1"
-            raise ValueError(message)
+            raise ValueError(f"capacities {self.capacities} must be whole percents of the working set, 0.01 to 1")
         if any(a >= b for a, b in zip(self.capacities, self.capacities[1:], strict=False)):
-            message = f"capacities {self.capacities} must rise"
-            raise ValueError(message)
+            raise ValueError(f"capacities {self.capacities} must rise")
         return self
 
 

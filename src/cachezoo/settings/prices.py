@@ -32,8 +32,7 @@ class Priced(Strict):
     @model_validator(mode="after")
     def _in_range(self) -> Self:
         if not self.low <= self.usd_per_gb <= self.high:
-            message = f"usd_per_gb {self.usd_per_gb:g} is not between low {self.low:g} and high {self.high:g}"
-            raise ValueError(message)
+            raise ValueError(f"usd_per_gb {self.usd_per_gb:g} is not between low {self.low:g} and high {self.high:g}")
         return self
 
 

@@ -35,13 +35,11 @@ class SharePolicy(Strict):
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if any(a >= b for a, b in pairwise(self.sizes)):
-            message = f"sizes {self.sizes} must rise"
-            raise ValueError(message)
+            raise ValueError(f"sizes {self.sizes} must rise")
         if EQUAL not in self.families:
             message = f"families: list {EQUAL}, which the others are compared with, beside {', '.join(self.families)}"
             raise ValueError(message)
         both = sorted(set(self.families) & set(self.bounds))
         if both:
-            message = f"bounds: {', '.join(both)} is a family too; take another name"
-            raise ValueError(message)
+            raise ValueError(f"bounds: {', '.join(both)} is a family too; take another name")
         return self

@@ -31,8 +31,7 @@ class Zoo(Strict):
             if any(order.count(place) != 1 for place in PLACES) or "{" in order.replace("{ram}", "").replace(
                 "{ssd}", ""
             ):
-                message = f"orders: {order!r} must hold {{ram}} and {{ssd}} once each, and no other braces"
-                raise ValueError(message)
+                raise ValueError(f"orders: {order!r} must hold {{ram}} and {{ssd}} once each, and no other braces")
         return self
 
 
@@ -65,6 +64,5 @@ class TiersPolicy(Strict):
         for name in ("budgets", "splits"):
             values = getattr(self, name)
             if any(a >= b for a, b in pairwise(values)):
-                message = f"{name} {values} must rise"
-                raise ValueError(message)
+                raise ValueError(f"{name} {values} must rise")
         return self

@@ -39,6 +39,5 @@ class Drive(Strict):
     @model_validator(mode="after")
     def _holds_data(self) -> Self:
         if self.metadata_pages >= self.pages_per_block:
-            message = f"metadata_pages {self.metadata_pages} leave no page for data: pages_per_block has more"
-            raise ValueError(message)
+            raise ValueError(f"metadata_pages {self.metadata_pages} leave no page for data: pages_per_block has more")
         return self

@@ -59,8 +59,7 @@ def _sized(text: str) -> str:
     head, rest = text[: text.index(">")], text[text.index(">") :]
     width, height, box = (re.search(rf'{name}="([^"]+)"', head) for name in (" width", " height", "viewBox"))
     if width is None or height is None or box is None:
-        message = "matplotlib wrote an <svg> without size"
-        raise AssertionError(message)
+        raise AssertionError("matplotlib wrote an <svg> without size")
     across, down = (round(float(side[1].removesuffix("pt")) * PX) for side in (width, height))
     least = min(round(SHRUNK * across), LEAST_PX)
     return f'<svg viewBox="{box[1]}" width="{across}" height="{down}" style="min-width:{least}px"{rest}'

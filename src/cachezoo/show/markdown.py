@@ -58,6 +58,5 @@ def between(text: str, name: str, inside: str, page: Path) -> str:
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        message = f"{page}: has no lines {begin.strip()} and {end.strip()}; get it from Git"
-        raise CachezooError(message)
+        raise CachezooError(f"{page}: has no lines {begin.strip()} and {end.strip()}; get it from Git")
     return f"{before}{begin}\n{inside}\n{end}{after}"

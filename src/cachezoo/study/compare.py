@@ -40,8 +40,7 @@ class Row(BaseModel):
     @model_validator(mode="after")
     def _as_many(self) -> "Row":
         if any(len(own.each) != len(self.trained) for own in (self.choosing, *self.test.values())):
-            message = f"the setting {self.setting} has another number of figures than of trainings"
-            raise ValueError(message)
+            raise ValueError(f"the setting {self.setting} has another number of figures than of trainings")
         return self
 
     def figures(self) -> dict[str, Figure]:

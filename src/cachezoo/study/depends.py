@@ -16,8 +16,8 @@ from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, sha256_file
 from cachezoo.kept import Each, Job
 from cachezoo.study.grid import Setting
-from cachezoo.systems.base import System
 from cachezoo.yaml_file import read_yaml
+from cachezoo.zoo.base import System
 
 SOURCES = "data/sources/"
 # What is asked of a trained model: the figure that may choose; with the verdict's; with those of the test traces too.
@@ -78,8 +78,7 @@ class Pipeline:
         read, before = {path for job in jobs for path in job.values}, self._upstream(jobs)
         for path in sorted(setting.changed):
             if _within(path, before):
-                message = f"--set {path}: earlier stages read it too; change it in conf/ and run `make repro`"
-                raise ConfigError(message)
+                raise ConfigError(f"--set {path}: earlier stages read it too; change it in conf/ and run `make repro`")
             if not _within(path, read) or path == "seed":
                 id_ = self.system.id
                 message = f"--set {path}: neither fit nor judge of {id_} takes it; a study changes what they do"
@@ -125,7 +124,7 @@ class Pipeline:
         """
         params = setting.params.model_copy(update={"seed": setting.params.seed + seed})
         fit, judge = self.jobs(category, params)
-        figures = self.root / "src/cachezoo/systems" / self.system.id / "study.py"
+        figures = self.root / "src/cachezoo/zoo" / self.system.id / "study.py"
         made = self._key(fit, [self._scripts[0]], ())
         key = self._key(judge, [self._scripts[1], figures], fit.writes, made, depth)
         reads = {str(path) for job in (fit, judge) for path in job.reads if path not in fit.writes}
@@ -147,8 +146,7 @@ class Pipeline:
             if dep in made:
                 continue
             if not path.exists():
-                message = f"{path}: is not there; run `make repro`, whose outputs a study reads"
-                raise ConfigError(message)
+                raise ConfigError(f"{path}: is not there; run `make repro`, whose outputs a study reads")
             files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
             found |= {file.relative_to(self.root).as_posix(): _sha256(file) for file in files}
         return found

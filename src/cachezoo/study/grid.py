@@ -57,8 +57,7 @@ def axis(text: str) -> tuple[str, list[str]]:
             values[-1] += letter
     key, values = key.strip().replace("/", "."), [value.strip() for value in values]
     if not key or not all(values) or len(set(values)) < len(values):
-        message = f"--set {text}: is not KEY=VALUE or KEY=VALUE,VALUE with values that differ"
-        raise ConfigError(message)
+        raise ConfigError(f"--set {text}: is not KEY=VALUE or KEY=VALUE,VALUE with values that differ")
     return key, values
 
 
@@ -111,8 +110,7 @@ class Settings:
         near = [path for name in like for path in known if path.rpartition(".")[2] == name]
         near = list(dict.fromkeys([*get_close_matches(key, known, n=NEAREST), *near]))[:NEAREST]
         meant = f"the nearest are {', '.join(near)}" if near else "params.yaml lists them"
-        message = f"--set {key}: params.yaml has no such key, and conf/ no such group; {meant}"
-        raise ConfigError(message)
+        raise ConfigError(f"--set {key}: params.yaml has no such key, and conf/ no such group; {meant}")
 
 
 def check_once(keys: Sequence[str]) -> None:
@@ -122,8 +120,7 @@ def check_once(keys: Sequence[str]) -> None:
         ConfigError: all keys are named.
     """
     if len(set(keys)) < len(keys):
-        message = f"--set: {', '.join(keys)} holds a key twice; give each once, with all its values"
-        raise ConfigError(message)
+        raise ConfigError(f"--set: {', '.join(keys)} holds a key twice; give each once, with all its values")
 
 
 def grid(root: Path, texts: Sequence[str]) -> list[Setting]:

@@ -24,7 +24,7 @@ from cachezoo.study.run import runs
 from cachezoo.study.space import Axis, corners, drawn, here, space
 from cachezoo.study.study import check_seeds, studied_categories, studied_system
 from cachezoo.study.summary import summary
-from cachezoo.systems.base import studied_of
+from cachezoo.zoo.base import studied_of
 
 # Trials drawn at random before the estimator has enough to learn from; then those that are proposed at once.
 STARTUP, ROUND = 10, 2
@@ -53,12 +53,10 @@ class Budget:
             ConfigError: the option is named.
         """
         if self.trials < 2:
-            message = f"--trials {self.trials}: a search takes two at least"
-            raise ConfigError(message)
+            raise ConfigError(f"--trials {self.trials}: a search takes two at least")
         check_seeds(self.seeds)
         if not 1 <= self.trial_seeds <= self.seeds:
-            message = f"--trial-seeds {self.trial_seeds}: is to be from 1 to --seeds {self.seeds}"
-            raise ConfigError(message)
+            raise ConfigError(f"--trial-seeds {self.trial_seeds}: is to be from 1 to --seeds {self.seeds}")
 
     @property
     def trainings(self) -> int:

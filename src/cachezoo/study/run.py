@@ -115,8 +115,7 @@ class Runs:
             message = f"a process of the study was killed, perhaps for want of memory; its log is {root / LOG}"
             raise CachezooError(message) from error
         except KeyboardInterrupt as error:
-            message = f"{self.done} of {self.planned} trainings are done"
-            raise KeyboardInterrupt(message) from error
+            raise KeyboardInterrupt(f"{self.done} of {self.planned} trainings are done") from error
         self._seconds += time.monotonic() - start
 
     def skip(self, trainings: int) -> None:
@@ -150,8 +149,7 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            message = f"{folder}: another study of this project is running; wait for it, or end it"
-            raise ConfigError(message) from error
+            raise ConfigError(f"{folder}: another study of this project is running; wait for it, or end it") from error
         yield
 
 

@@ -70,8 +70,7 @@ def space(settings: Settings, texts: Sequence[str], trials: int) -> list[Axis]:
         ConfigError: none is given; one is neither, or is of no use; or a value is out of what params.yaml allows.
     """
     if not texts:
-        message = "--optimize: nothing to choose from; give --set KEY=LOW..HIGH, or --set KEY=VALUE,VALUE"
-        raise ConfigError(message)
+        raise ConfigError("--optimize: nothing to choose from; give --set KEY=LOW..HIGH, or --set KEY=VALUE,VALUE")
     axes = [_axis(settings, text) for text in texts]
     check_once([own.key for own in axes])
     count = math.prod(own.count() for own in axes)
@@ -98,8 +97,7 @@ def _range(text: str, key: str, values: Sequence[str], now: object) -> Axis:
     typed = (first, last.removesuffix(LOG))
     low, high = map(number, typed)
     if len(values) > 1 or low is None or high is None:
-        message = f"--set {text}: is no range; write KEY=LOW..HIGH or KEY=LOW..HIGH:log with two numbers"
-        raise ConfigError(message)
+        raise ConfigError(f"--set {text}: is no range; write KEY=LOW..HIGH or KEY=LOW..HIGH:log with two numbers")
     if low >= high or (log and low <= 0):
         message = f"--set {text}: a range goes from a lower number to a higher one{', above 0 if it is :log' * log}"
         raise ConfigError(message)

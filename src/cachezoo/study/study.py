@@ -13,8 +13,8 @@ from cachezoo.study.depends import CHOOSING, WHOLE, Pipeline
 from cachezoo.study.grid import grid
 from cachezoo.study.run import JOBS, runs
 from cachezoo.study.summary import summary
-from cachezoo.systems.base import System
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.base import System
+from cachezoo.zoo.registry import SYSTEMS
 
 
 def study(
@@ -57,8 +57,7 @@ def studied_system(name: str) -> System:
     """
     able = [key for key, system in SYSTEMS.items() if system.study is not None]
     if name not in able:
-        message = f"--system {name}: cannot be studied; {', '.join(able)} can"
-        raise ConfigError(message)
+        raise ConfigError(f"--system {name}: cannot be studied; {', '.join(able)} can")
     return SYSTEMS[name]
 
 
@@ -70,15 +69,13 @@ def studied_categories(system: System, asked: Sequence[str], params: Params) -> 
     """
     if system.scope == "all":
         if asked:
-            message = f"--category {asked[0]}: a model of {system.id} is of all categories; leave it out"
-            raise ConfigError(message)
+            raise ConfigError(f"--category {asked[0]}: a model of {system.id} is of all categories; leave it out")
         return [""]
     of_scope = {"page category": params.data.page_categories, "stream category": params.data.cycles}
     known = list(of_scope.get(system.scope, categories_of(params)))
     unknown = [name for name in asked if name not in known]
     if unknown:
-        message = f"--category {unknown[0]}: {system.id} has models of {', '.join(known)}"
-        raise ConfigError(message)
+        raise ConfigError(f"--category {unknown[0]}: {system.id} has models of {', '.join(known)}")
     return list(dict.fromkeys(asked)) or known
 
 
@@ -89,5 +86,4 @@ def check_seeds(seeds: int) -> None:
         ConfigError: there are fewer than two.
     """
     if seeds < 2:
-        message = f"--seeds {seeds}: a spread takes two at least"
-        raise ConfigError(message)
+        raise ConfigError(f"--seeds {seeds}: a spread takes two at least")

@@ -8,7 +8,7 @@ import numpy as np
 
 from cachezoo.study.grid import Setting
 from cachezoo.study.paired import mean_interval
-from cachezoo.systems.base import System, studied_of
+from cachezoo.zoo.base import System, studied_of
 
 # Names of figures of a verdict by which way is better; a test holds them to the systems' own.
 JUDGED_LOWER, JUDGED_HIGHER = {"mean_dt", "waf"}, {"hit_ratio", "balanced_accuracy"}

@@ -42,8 +42,8 @@ def train(root: Path, system: str, trainings: Sequence[Training]) -> list[dict[s
         CachezooError: one failed; the training is named.
     """
     from cachezoo.config.load import load_params
-    from cachezoo.systems.base import studied_of
-    from cachezoo.systems.registry import SYSTEMS
+    from cachezoo.zoo.base import studied_of
+    from cachezoo.zoo.registry import SYSTEMS
 
     studied, found = studied_of(SYSTEMS[system]), []
     one = trainings[0]
@@ -64,8 +64,7 @@ def train(root: Path, system: str, trainings: Sequence[Training]) -> list[dict[s
     except Exception as error:  # whatever a library raises ends the study with the training's name
         traceback.print_exc()
         said = os_message(error) if isinstance(error, OSError) else str(error).strip() or type(error).__name__
-        message = f"{one.title}: {said.splitlines()[-1]}; its log is {root / LOG}"
-        raise CachezooError(message) from error
+        raise CachezooError(f"{one.title}: {said.splitlines()[-1]}; its log is {root / LOG}") from error
     return found
 
 

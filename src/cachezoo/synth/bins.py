@@ -1,10 +1,9 @@
 """Bins of distances, counts and sizes, so fine that curves agree and so coarse that a model stays small."""
 
 import numpy as np
-import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
+from cachezoo.arrays import F64, I64
+
 EXACT = 16
 PER_OCTAVE = 8
 COUNTS_PER_OCTAVE = 4

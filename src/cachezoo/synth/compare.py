@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, Bool
 from cachezoo.kernels.slots import LAGS
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
 CAPACITIES = (1, 2, 5, 10, 20)
 """Per cent of a trace's distinct pages at which LRU's hit ratio is compared."""
 TOP = (1, 10)

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.kernels.slots import HOT, NEAR_COLD, NEAR_REUSE, REUSE, observe
 from cachezoo.synth.bins import count_bin, distance_bin, octave_of_size
@@ -12,8 +13,6 @@ from cachezoo.synth.times import fit_times
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
 PHASES, REQUESTS_A_PHASE = 32, 1000
 SIZES, RUNS = 2048, 1024
 LEAST = 2
@@ -31,8 +30,7 @@ def fit(trace: Trace, pages: PageAccesses) -> SynthModel:
     """
     n = len(trace)
     if n < LEAST:
-        message = f"{trace.meta.trace_id}: {n} requests, and a synthetic trace is fitted to {LEAST} at least"
-        raise TraceError(message)
+        raise TraceError(f"{trace.meta.trace_id}: {n} requests, and a synthetic trace is fitted to {LEAST} at least")
     seen = observe(pages.request_start, pages.page_ids, pages.n_pages, trace.volume.codes, trace.offset, trace.size)
     kind, distance, earlier, lag, ahead, aligned, whole, alike = seen
     hot = find_hot(trace, pages, lag > 0)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.slots import COLD, HOT, NEAR_BYTES, NEAR_COLD, NEAR_REUSE
@@ -20,11 +20,6 @@ from cachezoo.synth.model import CLASSES, KINDS, Counts, HotPlace, SynthModel
 from cachezoo.synth.times import draw_times
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-U8 = npt.NDArray[np.uint8]
-I32 = npt.NDArray[np.int32]
-Bool = npt.NDArray[np.bool_]
 MOST_REQUESTS = 2**30
 APART_PAGES = NEAR_BYTES // PAGE_BYTES + 2  # so that no run seems to go on from one stretch to another
 
@@ -46,8 +41,7 @@ def synthetic(
     """
     n = round(model.requests * scale) if requests is None else requests
     if not LEAST <= n <= MOST_REQUESTS:
-        message = f"{n} requests: give {LEAST} to {MOST_REQUESTS} with --requests or --scale"
-        raise ConfigError(message)
+        raise ConfigError(f"{n} requests: give {LEAST} to {MOST_REQUESTS} with --requests or --scale")
     classes = _classes(model, _random(seed, "classes"), n)
     kind = (classes % KINDS).astype(np.uint8)
     drawn = _drawn(model, classes, _random(seed, "requests"))
@@ -136,8 +130,7 @@ def _classes(model: SynthModel, random: np.random.Generator, n: int) -> I64:
     """
     counts = np.asarray(model.phases, np.float64)
     if counts.shape[1:] != (CLASSES, CLASSES) or not counts.any():
-        message = f"the model's phases hold no counts of {CLASSES} classes; make it with trace synth --model"
-        raise ConfigError(message)
+        raise ConfigError(f"the model's phases hold no counts of {CLASSES} classes; make it with trace synth --model")
     whole = counts.sum(axis=(0, 1))
     of_phase = counts.sum(axis=1)
     of_phase = np.where(of_phase.sum(axis=1, keepdims=True) > 0, of_phase, whole)
@@ -148,8 +141,7 @@ def _classes(model: SynthModel, random: np.random.Generator, n: int) -> I64:
     found = chain(cumulative, first, random.random(n)).astype(np.int64)
     for own in np.unique(found).tolist():
         if str(own) not in model.classes and not (own % KINDS == HOT and _used(model, own // KINDS)):
-            message = f"the model's phases lead to class {own}, which it does not describe; make it again"
-            raise ConfigError(message)
+            raise ConfigError(f"the model's phases lead to class {own}, which it does not describe; make it again")
     return found
 
 

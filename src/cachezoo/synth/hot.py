@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, Bool
 from cachezoo.synth.model import USE_STEPS, Counts, HotPlace, HotUse
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 LEAST = 32
 """Accesses of a page, and requests to a place, from which on they are hot."""
 MOST = 256

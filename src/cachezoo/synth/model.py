@@ -76,8 +76,7 @@ class Times(Document):
     @model_validator(mode="after")
     def _together(self) -> "Times":
         if len(self.kinds) != len(self.rate) or not sum(self.rate):
-            message = "rate holds no requests, or kinds are not of as many windows"
-            raise ValueError(message)
+            raise ValueError("rate holds no requests, or kinds are not of as many windows")
         return self
 
 
@@ -100,8 +99,7 @@ class HotUse(Document):
     @model_validator(mode="after")
     def _together(self) -> "HotUse":
         if not sum(self.phases):
-            message = "phases hold no requests"
-            raise ValueError(message)
+            raise ValueError("phases hold no requests")
         return self
 
 
@@ -122,8 +120,7 @@ class HotPlace(Document):
     def _together(self) -> "HotPlace":
         end = max(offset + size for use in self.uses for offset, size, _ in use.requests)
         if end > self.pages * PAGE_BYTES:
-            message = f"a request ends at byte {end} of a place of {self.pages} pages"
-            raise ValueError(message)
+            raise ValueError(f"a request ends at byte {end} of a place of {self.pages} pages")
         return self
 
 
@@ -158,11 +155,9 @@ class SynthModel(Document):
     def _together(self) -> "SynthModel":
         near = [own for own in self.classes if int(own) % KINDS in (NEAR_COLD, NEAR_REUSE)]
         if empty := next((own for own in near if not self.classes[own].runs), None):
-            message = f"class {empty} goes on with runs, and has none"
-            raise ValueError(message)
+            raise ValueError(f"class {empty} goes on with runs, and has none")
         if len({len(use.phases) for place in self.hot for use in place.uses}) > 1:
-            message = "hot places have phases of different numbers"
-            raise ValueError(message)
+            raise ValueError("hot places have phases of different numbers")
         return self
 
 

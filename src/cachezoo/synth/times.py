@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64
 from cachezoo.synth.model import TIME_STEPS, Times
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
 WINDOWS, REQUESTS_A_WINDOW, KINDS = 300, 50, 8
 MOST = 0.999  # of a window that the gaps at both of its edges may take
 

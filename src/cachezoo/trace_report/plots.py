@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.characteristics.arrivals import Arrivals, Daily
 from cachezoo.characteristics.latency import Latency
 from cachezoo.characteristics.patterns import Patterns
@@ -13,7 +14,6 @@ from cachezoo.characteristics.places import HeatMap, WorkingSet
 from cachezoo.characteristics.popularity import Popularity
 from cachezoo.characteristics.reuse import Reuse, Times
 from cachezoo.characteristics.sizes import Sizes
-from cachezoo.characteristics.values import F64
 from cachezoo.characteristics.whole import OPTIMUM
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.numerals import number
 from cachezoo.traces.clock import NUMBERED, are_numbered
 from cachezoo.traces.provenance import recorded
-from cachezoo.traces.table import I64, Trace
+from cachezoo.traces.table import Trace
 
 REGION_BYTES = 1 << 20
 REGION_BITS = 42  # of a region's number; an address has 62
@@ -46,16 +47,14 @@ def read_key(path: Path) -> bytes:
     try:
         key = path.read_bytes()
     except OSError as error:
-        message = f"{path}: the key cannot be read ({error.strerror}); make one: {HOW}"
-        raise TraceError(message) from error
+        raise TraceError(f"{path}: the key cannot be read ({error.strerror}); make one: {HOW}") from error
     _check_key(key, f"{path}: ")
     return key
 
 
 def _check_key(key: bytes, where: str = "") -> None:
     if len(key) < LEAST_KEY_BYTES:
-        message = f"{where}a key of {len(key)} bytes is no secret, at least {LEAST_KEY_BYTES} are needed: {HOW}"
-        raise TraceError(message)
+        raise TraceError(f"{where}a key of {len(key)} bytes is no secret, at least {LEAST_KEY_BYTES} are needed: {HOW}")
 
 
 @dataclass(frozen=True)
@@ -133,8 +132,7 @@ class _Groups:
     @classmethod
     def of(cls, trace: Trace) -> "_Groups":
         if len(trace.volume.names) > MOST_VOLUMES:
-            message = f"{trace.meta.trace_id}: more than {MOST_VOLUMES:,} volumes; take some of them alone"
-            raise TraceError(message)
+            raise TraceError(f"{trace.meta.trace_id}: more than {MOST_VOLUMES:,} volumes; take some of them alone")
         begin, end = _places(trace, trace.offset), _places(trace, trace.offset + trace.size - 1)
         met = _borders_met(trace)
         begin, end = np.concatenate([begin, met - 1]), np.concatenate([end, met])

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.traces.reading import Reading
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I64
 
 MOST = 2**62
 RECORDS_AT_ONCE = 1 << 17

@@ -3,17 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, Bool
 from cachezoo.errors import TraceError
 from cachezoo.kernels.chunks import PAGES_PER_CHUNK, WriteRows, number_chunks
 from cachezoo.kernels.chunks import follows as kernel_follows
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import OP_WRITE, Trace
 
-Bool = npt.NDArray[np.bool_]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 CHUNK_BYTES = 32768
 FLASH_PAGE_BYTES = CHUNK_BYTES // PAGES_PER_CHUNK
 VOLUME_SHIFT = 48  # of a chunk's key: no request ends beyond 2**62 bytes, so neighbours in keys are of one volume
@@ -102,8 +99,7 @@ def chunk_writes(trace: Trace) -> ChunkWrites:
     try:
         keys, ids = number_chunks(first, count)
     except OverflowError as error:
-        message = f"{trace.meta.trace_id}: {error}; cut or sample the trace"
-        raise TraceError(message) from error
+        raise TraceError(f"{trace.meta.trace_id}: {error}; cut or sample the trace") from error
     return ChunkWrites(
         trace.meta.trace_id, names, (keys >> VOLUME_SHIFT).astype(np.int32), keys & ((1 << VOLUME_SHIFT) - 1),
         np.append(False, np.diff(keys) == 1), WriteRows(ids, count, page, pages), size, follows, when,

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cachezoo.traces.table import I64, Trace
+from cachezoo.arrays import I64
+from cachezoo.traces.table import Trace
 
 NUMBERED = "row numbers"  # how readers' notes on times begin where a format has no clock
 ROWS = "time=row"  # as `--columns` says it

@@ -27,8 +27,7 @@ def ingest_corpus(params: "Params", category: str) -> None:
     """
     rows = params.data.corpus.get(category)
     if not rows:
-        message = f"params.yaml: holds no data.corpus.{category}; run `dvc repro compose`"
-        raise ConfigError(message)
+        raise ConfigError(f"params.yaml: holds no data.corpus.{category}; run `dvc repro compose`")
     with progress(f"corpus of {category}", len(rows)) as advance, atomic_dir(paths.corpus(category)) as folder:
         for done, (key, row) in enumerate(sorted(rows.items())):
             advance(done, key)

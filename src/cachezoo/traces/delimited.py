@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from cachezoo.arrays import F64, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import DamagedTrace, Source
-from cachezoo.traces.table import F64, I64, U8
 from cachezoo.traces.wording import many
 
 TYPES = {

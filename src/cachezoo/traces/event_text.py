@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.kernels import event_text as kernel
 from cachezoo.traces.events import Events
-from cachezoo.traces.table import I64
 
 BLANKS = b" \t\r\n"
 FOLLOWING = 200

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.kernels.match import (
@@ -29,7 +30,7 @@ from cachezoo.kernels.match import (
 from cachezoo.traces.memory import memory_left
 from cachezoo.traces.reading import SECTOR_BYTES, Names, Reading, bytes_of
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY, bad_rows
+from cachezoo.traces.table import OP_READ, OP_WRITE, UNKNOWN_LATENCY, bad_rows
 
 EVENT_BYTES = 160  # measured; without the table of what is under way, which may have what memory is left
 NO_LIMIT = 2**62

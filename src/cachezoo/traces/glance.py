@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cachezoo.arrays import I64, U8
 from cachezoo.traces.clock import Clock
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk
-from cachezoo.traces.table import I64, OP_READ, PAGE_BYTES, U8
+from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
 MIB, PIB = 1 << 20, 1 << 50
 DAY_S, YEAR_S = 86_400.0, 365 * 86_400.0

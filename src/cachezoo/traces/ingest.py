@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.console import Advance
 from cachezoo.errors import TraceError
@@ -24,7 +25,7 @@ from cachezoo.traces.reading import Chunk, Names
 from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.stats import Statistics
 from cachezoo.traces.store import TraceWriter, trace_writer
-from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, Trace, TraceMeta
+from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace, TraceMeta
 
 WHOLE = (0.0, 1.0)
 

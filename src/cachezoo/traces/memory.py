@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.sizes import human
 from cachezoo.traces.pages import MAX_ACCESSES
-from cachezoo.traces.table import I64, PAGE_BYTES, Trace
+from cachezoo.traces.table import PAGE_BYTES, Trace
 
 ACCESS_BYTES = 32
 """Of a trace in memory, for each access to a page: its number, and the least that any simulation makes of it."""

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces.provenance import mixture_meta, source_names
-from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta
+from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta
 
 UNSTATED = {"latency_us": UNKNOWN_LATENCY, "count": 1}
 
@@ -40,11 +41,9 @@ class Turn:
             message = f"turn of {self.trace_id}: {self.requests} requests and {self.seconds} seconds; give one of them"
             raise ConfigError(message)
         if self.requests is not None and self.requests < 1:
-            message = f"turn of {self.trace_id}: {self.requests} requests; give at least 1"
-            raise ConfigError(message)
+            raise ConfigError(f"turn of {self.trace_id}: {self.requests} requests; give at least 1")
         if self.seconds is not None and not (isfinite(self.seconds) and round(self.seconds * 1e6) >= 1):
-            message = f"turn of {self.trace_id}: {self.seconds} seconds; give at least 0.000001"
-            raise ConfigError(message)
+            raise ConfigError(f"turn of {self.trace_id}: {self.seconds} seconds; give at least 0.000001")
 
 
 def sources(trace: Trace) -> Coded:
@@ -54,8 +53,7 @@ def sources(trace: Trace) -> Coded:
         TraceError: the trace is no mixture.
     """
     if trace.source is None:
-        message = f"{trace.meta.trace_id}: it does not say which trace a request comes from; give a mixture"
-        raise TraceError(message)
+        raise TraceError(f"{trace.meta.trace_id}: it does not say which trace a request comes from; give a mixture")
     return trace.source
 
 
@@ -67,17 +65,14 @@ def _checked(traces: Sequence[Trace]) -> None:
         TraceError: one is empty.
     """
     if len(traces) < 2:
-        message = f"{len(traces)} trace is given; a mixture takes at least two"
-        raise ConfigError(message)
+        raise ConfigError(f"{len(traces)} trace is given; a mixture takes at least two")
     ids = [trace.meta.trace_id for trace in traces]
     for trace_id in ids:
         if ids.count(trace_id) > 1:
-            message = f"{ids.count(trace_id)} traces are called {trace_id}: give each an id of its own"
-            raise ConfigError(message)
+            raise ConfigError(f"{ids.count(trace_id)} traces are called {trace_id}: give each an id of its own")
     for trace in traces:
         if len(trace) == 0:
-            message = f"{trace.meta.trace_id}: the trace is empty; give one with at least one request"
-            raise TraceError(message)
+            raise TraceError(f"{trace.meta.trace_id}: the trace is empty; give one with at least one request")
 
 
 def _columns_of(trace: Trace, name: str) -> Coded | None:
@@ -183,8 +178,7 @@ def interleave(traces: Sequence[Trace], trace_id: str, shares: Sequence[float] |
         times = [trace.time_us for trace in traces]
     else:
         if len(shares) != len(traces) or not all(isfinite(share) and share > 0 for share in shares):
-            message = f"shares are {list(shares)} for {len(traces)} traces; give each a number above 0"
-            raise ConfigError(message)
+            raise ConfigError(f"shares are {list(shares)} for {len(traces)} traces; give each a number above 0")
         counts = share_counts([len(trace) for trace in traces], shares)
         traces = [trace.take(np.arange(count)) for trace, count in zip(traces, counts, strict=True)]
         times = _stretched(traces)
@@ -215,8 +209,7 @@ def _end(trace: Trace, first: int, clock_us: int, turn: Turn) -> tuple[int, int]
         stop_us = int(trace.time_us[stop]) if stop < n else last_us
     if short or first == n:
         left = f"{n - first} of its {n} requests and {max(0, last_us - clock_us) / 1e6} seconds are left"
-        message = f"{trace.meta.trace_id}: a turn asks for {short or 'the rest'}, but {left}: ask for less"
-        raise TraceError(message)
+        raise TraceError(f"{trace.meta.trace_id}: a turn asks for {short or 'the rest'}, but {left}: ask for less")
     return stop, stop_us
 
 
@@ -246,8 +239,7 @@ def in_turns(traces: Sequence[Trace], trace_id: str, turns: Sequence[Turn], peri
     unknown = [turn.trace_id for turn in turns if turn.trace_id not in place]
     if unknown or not turns or periods < 1:
         wrong = f"a turn of {unknown[0]}" if unknown else f"{len(turns)} turns in {periods} periods"
-        message = f"{wrong}; give at least one turn and period, each turn to one of {', '.join(place)}"
-        raise ConfigError(message)
+        raise ConfigError(f"{wrong}; give at least one turn and period, each turn to one of {', '.join(place)}")
     base = np.cumsum([0, *(len(trace) for trace in traces)])
     after, clocks, now = [0] * len(traces), [int(trace.time_us[0]) for trace in traces], 0
     rows: list[I64] = []
@@ -261,7 +253,6 @@ def in_turns(traces: Sequence[Trace], trace_id: str, turns: Sequence[Turn], peri
         now += clocks[index] - clock
     order = np.concatenate(rows)
     if len(order) == 0:
-        message = f"{trace_id}: no request falls into the turns: make them longer"
-        raise TraceError(message)
+        raise TraceError(f"{trace_id}: no request falls into the turns: make them longer")
     said = {"turns": [asdict(turn) for turn in turns], "periods": periods}
     return _mixture(traces, order, np.concatenate(times), mixture_meta(traces, trace_id, "in_turns", said))

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cachezoo.arrays import I32, I64
 from cachezoo.errors import TraceError
 from cachezoo.kernels.segments import Geometry, IdTable, segment_keys
-from cachezoo.traces.table import I32, I64, PAGE_BYTES, Trace
+from cachezoo.traces.table import PAGE_BYTES, Trace
 
 MAX_ACCESSES = 2**31 - 1
 PAGES = Geometry(block_bytes=PAGE_BYTES, segment_bytes=PAGE_BYTES)

@@ -66,8 +66,7 @@ class OpenTrace:
         self.files, self.advance = files, advance
         self.sources = [Source(path) for path in files.paths]
         if not self.sources:
-            message = "no file is given: name at least one"
-            raise TraceError(message)
+            raise TraceError("no file is given: name at least one")
         for source in self.sources:
             _ = source.compression  # a missing file is named before anything is read
         self.choice = choose(self.sources[0], files.fmt, files.options)
@@ -99,8 +98,7 @@ class OpenTrace:
             done = sum(source.consumed for source in self.sources)
             self.advance(done / max(total, 1))
         if not rows:
-            message = f"{self.sources[0].path}: the trace is empty; give a file with at least one request"
-            raise TraceError(message)
+            raise TraceError(f"{self.sources[0].path}: the trace is empty; give a file with at least one request")
 
     def _read(self) -> Iterator[Chunk]:
         """What the reader gives.
@@ -196,8 +194,7 @@ class Stitcher:
                 self._names = {name: Names() for name in {"volume": None, **chunk.coded}}
                 self._numbers = numbers
             if set(self._names) - {"volume"} != set(chunk.coded) - {"volume"} or numbers != self._numbers:
-                message = f"{self._meta.trace_id}: its files differ in their columns; ingest them one by one"
-                raise TraceError(message)
+                raise TraceError(f"{self._meta.trace_id}: its files differ in their columns; ingest them one by one")
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in self._numbers
         }

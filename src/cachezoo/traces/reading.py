@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I32, I64, U8, bad_rows
+from cachezoo.traces.table import bad_rows
 from cachezoo.traces.wording import many
 
 BAD_OP = 255

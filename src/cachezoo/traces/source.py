@@ -68,8 +68,7 @@ def refuse_pipe(path: Path) -> None:
         TraceError: it is one.
     """
     if path.is_fifo() or path.is_socket():
-        message = f"{path}: is a pipe, but is needed more than once; save the trace to a file first"
-        raise TraceError(message)
+        raise TraceError(f"{path}: is a pipe, but is needed more than once; save the trace to a file first")
 
 
 class DamagedTrace(TraceError):
@@ -112,16 +111,13 @@ class Source:
             mode = self.path.stat().st_mode
         except FileNotFoundError as error:
             hint = "; for what is piped in, write /dev/stdin" if str(self.path) == "-" else ""
-            message = f"{self.path}: no such file{hint}"
-            raise TraceError(message) from error
+            raise TraceError(f"{self.path}: no such file{hint}") from error
         if stat.S_ISREG(mode):
             return self.path
         if stat.S_ISDIR(mode):
-            message = f"{self.path}: is a folder; name the trace's files"
-            raise TraceError(message)
+            raise TraceError(f"{self.path}: is a folder; name the trace's files")
         if not stat.S_ISFIFO(mode) and not stat.S_ISSOCK(mode):
-            message = f"{self.path}: is neither a file nor a pipe; name the trace's files"
-            raise TraceError(message)
+            raise TraceError(f"{self.path}: is neither a file nor a pipe; name the trace's files")
         return self._copied()
 
     def _copied(self) -> Path:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cachezoo.arrays import Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import CachezooError, TraceError
 from cachezoo.io import TableWriter, arrow_type, atomic_file, parsed_json, read_metadata, read_table, table_batches
@@ -18,7 +18,6 @@ from cachezoo.numerals import whole
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
 
-Bool = npt.NDArray[np.bool_]
 SCHEMA_VERSION = 1
 UNITS = {
     "time_us": "microseconds since trace start",
@@ -124,8 +123,7 @@ class TraceWriter:
         """
         validate(trace, str(self._path))
         if trace.time_us[0] < self._last_us:
-            message = f"{self._path}: the time runs backwards between two pieces: sort the rows by time"
-            raise TraceError(message)
+            raise TraceError(f"{self._path}: the time runs backwards between two pieces: sort the rows by time")
         self._last_us = int(trace.time_us[-1])
         table = _columns(trace, pages)
         if self._table is None:
@@ -145,8 +143,7 @@ class TraceWriter:
             TraceError: there was no piece.
         """
         if self._table is None:
-            message = f"{self._path}: the trace is empty; give a file with at least one request"
-            raise TraceError(message)
+            raise TraceError(f"{self._path}: the trace is empty; give a file with at least one request")
         metadata = {
             **{f"cachezoo.extra.{key}": value for key, value in meta.extra.items()},
             **{f"cachezoo.unit.{name}": unit for name, unit in UNITS.items() if name in self._names},
@@ -193,16 +190,14 @@ def _value_of(metadata: dict[str, str], key: str, where: str) -> str:
         TraceError: the file lacks it.
     """
     if key not in metadata:
-        message = f"{where}: its metadata lacks {key}; ingest the raw trace again"
-        raise TraceError(message)
+        raise TraceError(f"{where}: its metadata lacks {key}; ingest the raw trace again")
     return metadata[key]
 
 
 def _refuse_null(column: pa.ChunkedArray, name: str, where: str, first_row: int) -> None:
     if column.null_count:
         row = first_row + pc.index(pc.is_null(column), True).as_py()
-        message = f"{where}: row {row}: {name} is empty; fill it in or drop the row"
-        raise TraceError(message)
+        raise TraceError(f"{where}: row {row}: {name} is empty; fill it in or drop the row")
 
 
 def _coded_from(column: pa.ChunkedArray, name: str, where: str, first_row: int) -> Coded:
@@ -283,11 +278,9 @@ def _check_extra(path: Path, extra: Mapping[str, str]) -> None:
         try:
             fitting = name not in extra or fits(parsed_json(extra[name], where))
         except CachezooError as error:
-            message = f"{error}; ingest the raw trace again"
-            raise TraceError(message) from error
+            raise TraceError(f"{error}; ingest the raw trace again") from error
         if not fitting:
-            message = f"{where}: is not what cachezoo writes there; ingest the raw trace again"
-            raise TraceError(message)
+            raise TraceError(f"{where}: is not what cachezoo writes there; ingest the raw trace again")
     for name, text in extra.items():
         if (name in COUNTS or name.startswith(COUNTED)) and whole(text) is None:
             message = f"{path}: {EXTRA}{name} of its metadata is {text[:40]!r}, no count; ingest the raw trace again"

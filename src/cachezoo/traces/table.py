@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 
@@ -22,11 +23,6 @@ MAX_END_BYTES = 2**62
 MAX_REQUEST_BYTES = 2**30
 NUMBER_COLUMNS = ("time_us", "op", "offset", "size", "latency_us", "count")
 CODED_COLUMNS = ("volume", "namespace", "user", "host", "flags", "source")
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -148,8 +144,7 @@ def validate(trace: Trace, where: str) -> Trace:
         TraceError: empty; times that run backwards; negative or overflowing offset; size below 1; unknown op.
     """
     if len(trace) == 0:
-        message = f"{where}: the trace is empty; give a file with at least one request"
-        raise TraceError(message)
+        raise TraceError(f"{where}: the trace is empty; give a file with at least one request")
     rows = bad_rows(trace.op, trace.offset, trace.size)[:1]
     for bad, fix in (
         (trace.time_us < 0, "times count from the trace's start, at 0 or later"),
@@ -160,6 +155,5 @@ def validate(trace: Trace, where: str) -> Trace:
             rows.append((row, f"time_us is {trace.time_us[row]}; {fix}"))
     if rows:
         row, said = min(rows)
-        message = f"{where}: row {row + 1}: {said}"
-        raise TraceError(message)
+        raise TraceError(f"{where}: row {row + 1}: {said}")
     return trace

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64, U64
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces.provenance import recorded
-from cachezoo.traces.table import CODED_COLUMNS, I64, PAGE_BYTES, UNKNOWN_LATENCY, Trace
+from cachezoo.traces.table import CODED_COLUMNS, PAGE_BYTES, UNKNOWN_LATENCY, Trace
 
-U64 = npt.NDArray[np.uint64]
 SAMPLE_BLOCK_BYTES = 65_536
 PIECE_PARTS = 1 << 22
 HASH_BITS = 53
@@ -31,8 +31,7 @@ def _said(trace: Trace, said: str) -> str:
 
 def _microseconds(trace: Trace, name: str, seconds: float) -> int:
     if not isfinite(seconds) or not 0 <= seconds < 2**62 / 1e6:
-        message = _said(trace, f"{name} is {seconds}; give seconds from the trace's start, at 0 or later")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, f"{name} is {seconds}; give seconds from the trace's start, at 0 or later"))
     return round(seconds * 1e6)
 
 
@@ -60,23 +59,20 @@ def cut(
         TraceError: no request is in it.
     """
     if start_s is None and stop_s is None and first is None and last is None:
-        message = _said(trace, "nothing to cut: give a first or last time or row")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, "nothing to cut: give a first or last time or row"))
     if (first is not None and first < 0) or (last is not None and last <= (first or 0)):
         message = _said(trace, f"rows [{first}, {last}) are none; give a first row of 0 or more and a later last one")
         raise ConfigError(message)
     start_us = 0 if start_s is None else _microseconds(trace, "start", start_s)
     stop_us = None if stop_s is None else _microseconds(trace, "stop", stop_s)
     if stop_us is not None and stop_us <= start_us:
-        message = _said(trace, f"seconds [{start_s or 0}, {stop_s}) are none; give a stop after the start")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, f"seconds [{start_s or 0}, {stop_s}) are none; give a stop after the start"))
     n = len(trace)
     a = max(first or 0, int(np.searchsorted(trace.time_us, start_us)))
     b = min(n if last is None else last, n if stop_us is None else int(np.searchsorted(trace.time_us, stop_us)))
     if a >= b:
         span = f"it has {n} requests in {trace.time_us[-1] / 1e6 if n else 0} seconds"
-        message = _said(trace, f"the cut keeps no request; {span}: choose a window within")
-        raise TraceError(message)
+        raise TraceError(_said(trace, f"the cut keeps no request; {span}: choose a window within"))
     said = {"start_s": start_s, "stop_s": stop_s, "first": first, "last": last, "rows": [a, b]}
     return replace(trace.rows(a, b), meta=recorded(trace.meta, "cut", said))
 
@@ -181,14 +177,11 @@ def sample(trace: Trace, rate: float, seed: int, block_bytes: int = SAMPLE_BLOCK
         TraceError: the trace is empty, or no block is chosen.
     """
     if not 0 < rate <= 1:
-        message = _said(trace, f"rate is {rate}; give a number above 0, at most 1")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, f"rate is {rate}; give a number above 0, at most 1"))
     if block_bytes < PAGE_BYTES or block_bytes % PAGE_BYTES:
-        message = _said(trace, f"blocks of {block_bytes} bytes; give a multiple of {PAGE_BYTES}")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, f"blocks of {block_bytes} bytes; give a multiple of {PAGE_BYTES}"))
     if len(trace) == 0:
-        message = _said(trace, "the trace is empty; give one with at least one request")
-        raise TraceError(message)
+        raise TraceError(_said(trace, "the trace is empty; give one with at least one request"))
     keys = _volume_keys(trace, seed)
     tallies, runs = [], []
     for rows in _pieces(trace, block_bytes):
@@ -237,12 +230,10 @@ def split(trace: Trace, at: Sequence[float], unit: str = "fraction") -> list[Tra
         TraceError: a part would be empty.
     """
     if unit not in ("fraction", "seconds"):
-        message = _said(trace, f"unit {unit} is unknown; give fraction or seconds")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, f"unit {unit} is unknown; give fraction or seconds"))
     top = 1.0 if unit == "fraction" else float("inf")
     if not at or not all(a < b for a, b in zip([0.0, *at], [*at, top], strict=True)):
-        message = _said(trace, f"cuts at {list(at)} {unit}; give one or more, rising, above 0 and below {top}")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, f"cuts at {list(at)} {unit}; give one or more, rising, above 0 and below {top}"))
     n = len(trace)
     if unit == "fraction":
         inner = [int(fraction * n) for fraction in at]  # as the parts of a trace by role
@@ -251,8 +242,7 @@ def split(trace: Trace, at: Sequence[float], unit: str = "fraction") -> list[Tra
     edges, parts = [0, *inner, n], []
     for index, (a, b) in enumerate(pairwise(edges), 1):
         if a >= b:
-            message = _said(trace, f"part {index} of cuts at {list(at)} {unit} has no request: move the cuts")
-            raise TraceError(message)
+            raise TraceError(_said(trace, f"part {index} of cuts at {list(at)} {unit} has no request: move the cuts"))
         said = {"at": [float(value) for value in at], "unit": unit, "part": index, "rows": [a, b]}
         meta = recorded(replace(trace.meta, trace_id=f"{trace.meta.trace_id}.{index}"), "split", said)
         parts.append(replace(trace.rows(a, b), meta=meta))
@@ -276,8 +266,7 @@ def split_by(trace: Trace, column: str) -> dict[str, Trace]:
     coded = getattr(trace, column) if column in SPLIT_COLUMNS else None
     if coded is None:
         has = ", ".join(name for name in SPLIT_COLUMNS if getattr(trace, name) is not None)
-        message = _said(trace, f"there is no column {column} to split by; the trace has {has}")
-        raise ConfigError(message)
+        raise ConfigError(_said(trace, f"there is no column {column} to split by; the trace has {has}"))
     order = np.argsort(coded.codes, kind="stable")
     edges = np.searchsorted(coded.codes[order], np.arange(len(coded.names) + 1)).tolist()
     parts = {}

@@ -53,8 +53,7 @@ def read_view(path: Path) -> View | None:
     if not path.exists():
         return None
     if not path.is_file():
-        message = f"{path}: is no file; move it away and run `cachezoo track sync`, which makes the database"
-        raise CachezooError(message)
+        raise CachezooError(f"{path}: is no file; move it away and run `cachezoo track sync`, which makes the database")
     with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path, WAIT_S)) as file:
         try:
             if file.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
@@ -110,5 +109,4 @@ def refusals(path: Path, cure: str = "") -> Iterator[None]:
     try:
         yield
     except (CommandError, SQLAlchemyError, MlflowException) as error:
-        message = f"{path}: MLflow refuses ({one_line(error)}){cure}"
-        raise CachezooError(message) from error
+        raise CachezooError(f"{path}: MLflow refuses ({one_line(error)}){cure}") from error

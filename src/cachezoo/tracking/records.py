@@ -19,7 +19,7 @@ from cachezoo.metrics.files import read_category
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.show.plots import plots_of
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 FIRST = tuple(dict.fromkeys(system.headline[0] for system in SYSTEMS.values()))  # one of each kind
 AT_VERDICT = (*PER_TRACE, "best_classic_hit_ratio", "optimum_hit_ratio")

@@ -75,5 +75,4 @@ def read_zoo(root: Path) -> Zoo:
     try:
         return Zoo(**read_json(path))
     except (ValidationError, TypeError) as error:
-        message = f"{path}: is no zoo ({str(error).splitlines()[0]}); restore it from Git"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{path}: is no zoo ({str(error).splitlines()[0]}); restore it from Git") from error

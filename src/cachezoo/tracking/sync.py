@@ -17,7 +17,6 @@ from typing import Any
 from cachezoo import paths
 from cachezoo.errors import CachezooError
 from cachezoo.io import dump_json, held, names_full_disk, write_json
-from cachezoo.systems.registry import bundling_of
 from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, PLOTS, prune, seal
 from cachezoo.tracking.database import (
     DATABASE,
@@ -32,6 +31,7 @@ from cachezoo.tracking.database import (
 from cachezoo.tracking.records import FIRST, Record, gather, track_table
 from cachezoo.tracking.seats import CHALLENGER, CHAMPION, Zoo, read_zoo
 from cachezoo.tracking.study import keep_study, log_study, tracked
+from cachezoo.zoo.registry import bundling_of
 
 MODEL_DIGEST, MODEL_ID, NOTE = "cachezoo.model_digest", "cachezoo.model", "mlflow.note.content"
 ABOUT = (
@@ -132,8 +132,7 @@ def ui_address(root: Path, port: int = 5000) -> str:
     from mlflow.tracking import MlflowClient
 
     if not (root / DATABASE).exists():
-        message = f"{root / DATABASE}: is not there; run `cachezoo track sync` first"
-        raise CachezooError(message)
+        raise CachezooError(f"{root / DATABASE}: is not there; run `cachezoo track sync` first")
     with refusals(root / DATABASE, REBUILD):
         found = MlflowClient(tracking_uri=tracking_uri(root)).get_experiment_by_name(EXPERIMENT)
     page = f"/experiments/{found.experiment_id}/runs" if found else "/experiments"

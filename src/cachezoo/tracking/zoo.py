@@ -20,8 +20,8 @@ from cachezoo.bundles.verification import verify_loaded
 from cachezoo.bundles.writer import write_archive
 from cachezoo.console import err
 from cachezoo.errors import BundleError, CachezooError, ConfigError
-from cachezoo.evaluation.contest import Contest, accepted, contest, flash_setting, role_of
 from cachezoo.io import atomic_file, held, write_json
+from cachezoo.questions.challenger import Contest, accepted, contest, flash_setting, role_of
 from cachezoo.tracking.database import DATABASE
 from cachezoo.tracking.seats import FILE, NOBODY, Entry, Seat, Zoo, read_zoo
 from cachezoo.tracking.sync import follow
@@ -143,8 +143,7 @@ def _kept(root: Path, entry: Entry) -> Path:
         return path
     if (exported / MANIFEST).exists() and load(exported).model_digest == entry.model_digest:
         return exported
-    message = f"{path}: the archive of {entry.id} {entry.version} is gone; copy it back from a release"
-    raise BundleError(message)
+    raise BundleError(f"{path}: the archive of {entry.id} {entry.version} is gone; copy it back from a release")
 
 
 def _keep(root: Path, path: Path, bundle: Bundle) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.arrays import U64, Bool
 from cachezoo.coded import Coded
 from cachezoo.features.history import encode, user_key
 from cachezoo.io import sha256_file
@@ -16,9 +17,6 @@ from cachezoo.labels.episode_rows import EpisodeRows, read_episode_labels
 from cachezoo.settings.flash import EpisodeLabel
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace
-
-U64 = npt.NDArray[np.uint64]
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from cachezoo.arrays import F32
 from cachezoo.io import atomic_dir
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import copy_curves, write_curves
 from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.models.weights import WEIGHTS_FILE, write_weights
 
-F32 = npt.NDArray[np.float32]
 Curves = list[tuple[float, float | None]]
 CURVES = Table(
     Each("one epoch", "epoch", text="learning curve"),

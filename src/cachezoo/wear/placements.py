@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.autostream import sfr
 from cachezoo.wear.writes import NEVER, DriveWrites
 
-U8 = npt.NDArray[np.uint8]
-I64 = npt.NDArray[np.int64]
 MIB = 1 << 20
 
 
@@ -81,8 +79,7 @@ def oracle(
         ConfigError: fewer than two streams.
     """
     if streams < 2:
-        message = f"oracle with {streams} stream: what dies early and late is told apart from 2 on"
-        raise ConfigError(message)
+        raise ConfigError(f"oracle with {streams} stream: what dies early and late is told apart from 2 on")
     dies = np.flatnonzero(writes.lifetimes != NEVER)
     life = writes.lifetimes[dies]
     found = np.full(len(writes), streams - 1, np.uint8)

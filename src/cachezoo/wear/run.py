@@ -3,18 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64, U8
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.errors import TraceError
 from cachezoo.kernels.ftl import SEPBIT_STREAMS, FlashDrive, SepBit, run_ftl
 from cachezoo.settings.wear import Drive
 from cachezoo.wear.drive import drive_for
 from cachezoo.wear.writes import DriveWrites
-
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

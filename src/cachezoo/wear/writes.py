@@ -7,12 +7,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.errors import TraceError
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_WRITE, Trace
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 
 MAX_WRITES = 2**31 - 1
 NEVER = -1
@@ -162,8 +160,7 @@ def drive_writes(
     own = volume_starts(traces)
     names = ", ".join(dict.fromkeys(trace.meta.trace_id for trace in traces))
     if not own:
-        message = f"{names}: no request writes, so that no flash wears; give a trace with writes"
-        raise TraceError(message)
+        raise TraceError(f"{names}: no request writes, so that no flash wears; give a trace with writes")
     parts = [_cycle(trace, starts or own, page_bytes) for trace in traces]
     cuts = np.cumsum([0, *(len(page) for page, _ in parts)], dtype=np.int64)
     if cuts[-1] > MAX_WRITES:

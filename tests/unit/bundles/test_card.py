@@ -12,7 +12,7 @@ from cachezoo import runtime
 from cachezoo.bundles import Coded, card, load
 from cachezoo.runtime.model import Values
 from cachezoo.serving.requests import batch_of
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 from tests.baleen_data import make_trace
 
 HEADER = Path(__file__).parents[3] / "runtimes/c/include/cachezoo.h"

@@ -15,8 +15,8 @@ from cachezoo.io import read_json, write_json
 from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.settings.export import Export
-from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.store import write_trace
+from cachezoo.zoo.registry import SYSTEMS
 from tests import placement_data, virtual_data
 from tests.baleen_data import make_trace
 from tests.bundle_data import LIBRARIES, metrics, model_id

@@ -11,7 +11,7 @@ import pytest
 from cachezoo.bundles import load, onnx_export
 from cachezoo.bundles.onnx_export import export_onnx, onnx_of
 from cachezoo.errors import BundleError
-from cachezoo.systems.registry import SYSTEMS, bundling_of
+from cachezoo.zoo.registry import SYSTEMS, bundling_of
 from tests.command_line import run
 from tests.refused import stored
 

@@ -14,7 +14,7 @@ from cachezoo.bundles import load, verify
 from cachezoo.bundles.protocol import GOLDEN_DECISIONS, GOLDEN_OUTPUTS, MANIFEST, SEAL
 from cachezoo.bundles.writer import write_archive
 from cachezoo.errors import BundleError
-from cachezoo.systems.registry import SYSTEMS, bundling_of
+from cachezoo.zoo.registry import SYSTEMS, bundling_of
 from tests.bundle_data import reseal
 
 WEIGHT_FILES = {name for system in SYSTEMS for name in bundling_of(system).weights}

@@ -16,7 +16,7 @@ from cachezoo.bundles.protocol import CARD, SEAL
 from cachezoo.bundles.writer import build_bundle, write_archive, write_bundle
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 from tests.bundle_data import EXPORT, TRAINERS, documents, metrics, model_id
 
 ROOT = Path(__file__).parents[3]

@@ -19,7 +19,7 @@ from cachezoo.bundles.schema import (
     schema,
 )
 from cachezoo.errors import BundleError
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 from tests.signed import World
 
 NAMES = (MANIFEST_SCHEMA, MODEL_SCHEMA, SCHEMA)

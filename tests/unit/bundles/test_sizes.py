@@ -11,7 +11,7 @@ from cachezoo.bundles import load, verify
 from cachezoo.bundles.protocol import GOLDEN_REQUESTS, MANIFEST
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.serving.ranges import check_sizes, whole
-from cachezoo.systems.registry import SYSTEMS, bundling_of
+from cachezoo.zoo.registry import SYSTEMS, bundling_of
 from tests.bundle_data import reseal
 
 STORED = {

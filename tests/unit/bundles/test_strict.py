@@ -16,7 +16,7 @@ from cachezoo.bundles.inspect import inspect
 from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
 from cachezoo.errors import BundleError
 from cachezoo.serving.safetensors import read_safetensors
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 from tests.bundle_data import EXPORT, documents, metrics, model_id, reseal
 from tests.refused import setting
 

@@ -9,7 +9,7 @@ import pytest
 from cachezoo.bundles.golden import golden_files
 from cachezoo.bundles.reader import load
 from cachezoo.serving.synthetic import GIVEN
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 from tests.mutants.sets import completed
 
 STORED = Path(__file__).parents[2] / "golden" / "protocol2"

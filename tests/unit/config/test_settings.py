@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from cachezoo import settings
 from cachezoo.config.load import load_params, validate_params
 from cachezoo.config.schema import Params
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"
 MODULES: list[ModuleType] = [

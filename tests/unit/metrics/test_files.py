@@ -10,12 +10,12 @@ from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
 from cachezoo.io import dump_json, read_json, write_json
 from cachezoo.metrics.files import present, read, read_category, read_flash
-from cachezoo.metrics.share import read_share
-from cachezoo.metrics.tiers import read_tiers
-from cachezoo.systems.reuse.metrics import read_metrics as read_reuse
-from cachezoo.systems.streams.metrics import read_metrics as read_streams
-from cachezoo.systems.virtual.metrics import read_metrics as read_virtual
-from cachezoo.systems.workload.metrics import read_metrics as read_workload
+from cachezoo.questions.share.columns import read_share
+from cachezoo.questions.tiers.columns import read_tiers
+from cachezoo.zoo.reuse.metrics import read_metrics as read_reuse
+from cachezoo.zoo.streams.metrics import read_metrics as read_streams
+from cachezoo.zoo.virtual.metrics import read_metrics as read_virtual
+from cachezoo.zoo.workload.metrics import read_metrics as read_workload
 from lab.carry_over.document import read_carry_over
 from lab.goals.document import read_goals
 from lab.reconfigure.document import read_reconfigured

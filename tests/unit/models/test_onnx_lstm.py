@@ -7,10 +7,10 @@ import pytest
 
 from cachezoo.bundles.onnx_export import open_session
 from cachezoo.models.weights import read_weights, write_weights
-from cachezoo.systems.caching.infer import torch_infer
-from cachezoo.systems.caching.serve import session_infer
-from cachezoo.systems.registry import bundling_of
-from cachezoo.systems.workload.infer import torch_windows
+from cachezoo.zoo.caching.infer import torch_infer
+from cachezoo.zoo.caching.serve import session_infer
+from cachezoo.zoo.registry import bundling_of
+from cachezoo.zoo.workload.infer import torch_windows
 from tests.lstm_data import lstm_sides, random_weights
 
 WIDTH = 7

@@ -7,7 +7,6 @@ import pytest
 
 from cachezoo.curves.measure import curves
 from cachezoo.errors import ConfigError
-from cachezoo.evaluation.wear.cache import page_cache_writes
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, NONE
 from cachezoo.kernels.virtual.queues import QUEUES, moves
 from cachezoo.kernels.virtual.vrm import Settings, simulate
@@ -17,7 +16,8 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.policies.virtual import virtual_run
-from cachezoo.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.wear.cache import page_cache_writes
 from cachezoo.traces.pages import expand_pages
 from tests.page_data import seeded_trace
 

@@ -12,9 +12,9 @@ from safetensors.numpy import load_file, save_file
 from cachezoo.bundles import load
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import batch_of
-from cachezoo.systems.caching.infer import torch_infer
-from cachezoo.systems.caching.serve import OUTPUTS, CachingServing
 from cachezoo.traces.store import read_trace
+from cachezoo.zoo.caching.infer import torch_infer
+from cachezoo.zoo.caching.serve import OUTPUTS, CachingServing
 from tests.bundle_data import documents, reseal
 from tests.c_library import CHECKED, make
 from tests.unit.runtimes.test_pages import random_batch, rows_of

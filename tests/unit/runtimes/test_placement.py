@@ -12,12 +12,12 @@ from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.runtime import RuntimeFault, abi, bundle_cli, table
 from cachezoo.runtime import open as open_model
-from cachezoo.systems.streams.dictionary import CHUNK_BYTES, Dictionary
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from tests import placement_data
 from tests.bundle_data import EXPORT
 from tests.c_library import make
 from tests.unit.runtimes.test_libcachezoo import run
-from tests.unit.systems.streams.test_bundle import DAMAGES, reseal
+from tests.unit.zoo.streams.test_bundle import DAMAGES, reseal
 
 STORED = Path(__file__).parents[2] / "golden/protocol2/streams.ledger.fios"
 ADMISSION = STORED.parent / "admission.database.lgbm"

@@ -13,10 +13,10 @@ from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual import gvpa, vrm
 from cachezoo.kernels.virtual.queues import QUEUES, Moves, moves
+from cachezoo.questions.share.partition import parse
+from cachezoo.questions.share.virtual import PARAMETERS
 from cachezoo.runtime import RuntimeFault, Settings, Share, Virtual, abi
 from cachezoo.runtime import open as open_model
-from cachezoo.sharing.partition import parse
-from cachezoo.sharing.virtual import PARAMETERS
 from tests import virtual_data
 from tests.bundle_data import EXPORT
 from tests.c_library import make
@@ -378,7 +378,7 @@ DAMAGES = {
 def test_a_damaged_profile_is_refused_in_one_line(bundle, tmp_path, name):
     from shutil import copytree
 
-    from tests.unit.systems.streams.test_bundle import reseal
+    from tests.unit.zoo.streams.test_bundle import reseal
 
     folder = Path(copytree(bundle, tmp_path / bundle.name))
     (folder / "profile.bin").write_bytes(DAMAGES[name]((folder / "profile.bin").read_bytes()))

@@ -8,8 +8,8 @@ from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.settings.page_cache import BenefitLabel, ManagerPolicy, SequenceFeatures
 from cachezoo.settings.share import SharePolicy
 from cachezoo.settings.tiers import TiersPolicy
-from cachezoo.systems.caching import settings as caching
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.caching import settings as caching
+from cachezoo.zoo.registry import SYSTEMS
 
 CONF = Path(__file__).parents[3] / "conf"
 COMMON: list[tuple[str, type[BaseModel]]] = [

@@ -11,7 +11,7 @@ from cachezoo.study.depends import Pipeline
 from cachezoo.study.grid import Settings, grid
 from cachezoo.study.space import corners, space
 from cachezoo.study.study import studied_categories, studied_system
-from cachezoo.systems import registry
+from cachezoo.zoo import registry
 from tests.command_line import run
 from tests.study_data import made_search, made_study
 

@@ -19,7 +19,7 @@ from cachezoo.study.depends import CHOOSING, WHOLE, Pipeline, Training
 from cachezoo.study.grid import grid
 from cachezoo.study.run import FILE, STUDIES, runs
 from cachezoo.study.training import FITS
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[3]
 FOUND = {"trained": True, "promoted": False, "choosing": 1 / 3}

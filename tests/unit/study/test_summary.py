@@ -12,8 +12,8 @@ from cachezoo.study.plot import draw_study
 from cachezoo.study.study import studied_system
 from cachezoo.study.summary import JUDGED_HIGHER, JUDGED_LOWER, Cell, spread, summary
 from cachezoo.study.tables import advice, tables
-from cachezoo.systems.base import studied_of
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.base import studied_of
+from cachezoo.zoo.registry import SYSTEMS
 
 TABLE = """\
 web: page hit ratio on the choosing blocks of validation; 3 seeds. This alone may choose a setting.

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cachezoo.arrays import I64
 from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
 from cachezoo.flash.load import load_windows, time_scale
@@ -19,7 +20,7 @@ from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import I64, OP_READ, Trace
+from cachezoo.traces.table import OP_READ, Trace
 from tools.capture.recipe import RECIPES, Recipe, load_recipe
 
 ROOT = Path(__file__).parents[3]

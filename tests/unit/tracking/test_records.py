@@ -8,8 +8,8 @@ from cachezoo.bundles.measured import measured, read_metrics
 from cachezoo.errors import CachezooError
 from cachezoo.metrics.files import read_flash
 from cachezoo.show.plots import CARRIED, CONFUSION
-from cachezoo.systems.registry import SYSTEMS
 from cachezoo.tracking.records import gather, read_curves
+from cachezoo.zoo.registry import SYSTEMS
 from tests.metrics_data import (
     beside_model,
     flash_metrics,

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cachezoo.bundles import load
 from cachezoo.bundles.release import release, sign_release
 from cachezoo.errors import BundleError, ConfigError
-from cachezoo.evaluation.contest import Contest
+from cachezoo.questions.challenger import Contest
 from cachezoo.tracking import zoo
 from cachezoo.tracking.seats import FILE, read_zoo
 from cachezoo.tracking.zoo import archive, promote, rollback

@@ -60,13 +60,11 @@ def program_class(recipe: Recipe) -> type[Program[Any]]:
     kind = PROGRAMS[recipe.program]
     if recipe.schedule is not None:
         if not issubclass(kind, Paced):
-            message = f"schedule: {recipe.program} has no way to be paced; it needs phases"
-            raise ConfigError(message)
+            raise ConfigError(f"schedule: {recipe.program} has no way to be paced; it needs phases")
         _check(recipe, "schedule.jobs", (job.kind for job in recipe.schedule.jobs), kind.jobs)
         _check(recipe, "load.paced.mix", getattr(getattr(recipe.load, "paced", None), "mix", ()), kind.transactions)
     elif not issubclass(kind, Closed):
-        message = f"phases: {recipe.program} is driven by a schedule alone"
-        raise ConfigError(message)
+        raise ConfigError(f"phases: {recipe.program} is driven by a schedule alone")
     else:
         for number, phase in enumerate(recipe.phases or ()):
             _check(recipe, f"phases.{number}.mix", phase.mix, kind.operations)
@@ -78,8 +76,7 @@ def _check(recipe: Recipe, where: str, names: Iterable[str], known: tuple[str, .
     unknown = sorted(set(names) - set(known))
     if unknown:
         known_names = ", ".join(known) or "none"
-        message = f"{where}: {recipe.program} has no {', '.join(unknown)}; it has {known_names}"
-        raise ConfigError(message)
+        raise ConfigError(f"{where}: {recipe.program} has no {', '.join(unknown)}; it has {known_names}")
 
 
 def check_packages(kind: type[Program[Any]]) -> None:

@@ -158,8 +158,7 @@ class Blob(Paced[BlobLoad]):
         finally:
             connection.close()
         if answer not in PUT_DONE and not self.box.closing.is_set():
-            message = f"nginx did not take {path} of {size} bytes: {answer}"
-            raise CaptureError(message)
+            raise CaptureError(f"nginx did not take {path} of {size} bytes: {answer}")
 
     @classmethod
     def versions(cls) -> dict[str, str]:

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.seeds import derive_seed
 from tools.capture.loads import BatchTenant, BlobLoad, ColumnTenant, StreamTenant, Tenant
 from tools.capture.schedule import Segment
 
-I64 = npt.NDArray[np.int64]
 KIB = 1024
 ALIGN = 4096
 PHASE_AMPLITUDE = 0.8

@@ -95,8 +95,7 @@ class Dbench(Closed[DbenchLoad], Paced[DbenchLoad]):
         for text in texts.values():
             trouble = TROUBLE.search(text)
             if trouble and not self.box.closing.is_set():
-                message = f"dbench: {trouble[0].strip()}"
-                raise CaptureError(message)
+                raise CaptureError(f"dbench: {trouble[0].strip()}")
         return texts
 
     def segment(self, segment: Segment) -> Player:
@@ -113,8 +112,7 @@ class Dbench(Closed[DbenchLoad], Paced[DbenchLoad]):
             done += min(lines, max(map(int, PROGRESS.findall(text)), default=0))
             failed += len(FAILED.findall(text))
         if not self.box.closing.is_set() and (done < MIN_DONE_SHARE * due or failed > MAX_FAILED_SHARE * max(due, 500)):
-            message = f"dbench: {done} of {due} operations done, {failed} failed; the disk does not keep up"
-            raise CaptureError(message)
+            raise CaptureError(f"dbench: {done} of {due} operations done, {failed} failed; the disk does not keep up")
 
     def job(self, job: Job) -> None:
         """Back up the first folders, the same each day; scan some, others each time; build the project."""

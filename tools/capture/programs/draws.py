@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.traces.table import I64
+from cachezoo.arrays import I64
 from tools.capture.loads import Sizes
 
 KIB = 1024

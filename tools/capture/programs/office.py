@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import I64
 from tools.capture.loads import DbenchLoad
 from tools.capture.programs.draws import KIB, lognormal_sizes
 from tools.capture.recipe import given

@@ -168,8 +168,7 @@ class Postmark(Closed[PostmarkLoad], Paced[PostmarkLoad]):
                 if process.poll() is not None or time.monotonic() > deadline:
                     stop_process(process)
                     end = last_line(log.read_text(errors="replace"))
-                    message = f"postmark made no messages for domain {domain}: {end}"
-                    raise CaptureError(message)
+                    raise CaptureError(f"postmark made no messages for domain {domain}: {end}")
                 time.sleep(0.002)
             process.send_signal(signal.SIGSTOP)
             self.servers.append(process)
@@ -190,8 +189,7 @@ class Postmark(Closed[PostmarkLoad], Paced[PostmarkLoad]):
         for domain, server in enumerate(self.servers):
             if server.poll() is not None and not self.box.closing.is_set():
                 end = last_line(self.log(f"postmark-{domain}").read_text(errors="replace"))
-                message = f"postmark of domain {domain} ended: {end}"
-                raise CaptureError(message)
+                raise CaptureError(f"postmark of domain {domain} ended: {end}")
 
     def _pids(self) -> list[int]:
         return [server.pid for server in self.servers]

@@ -76,8 +76,7 @@ class Server:
             if answers():
                 return
             time.sleep(0.1)
-        message = f"{self.name} did not answer within {START_TRIES / 10:.0f} s"
-        raise CaptureError(message)
+        raise CaptureError(f"{self.name} did not answer within {START_TRIES / 10:.0f} s")
 
     def stop(self) -> None:
         """Stop it, with what it still writes; harmless when it does not run."""

@@ -113,8 +113,7 @@ class Spool(Paced[SpoolLoad]):
             return
         late = max(json.loads(line)["late_s"] for line in player.log.read_text().splitlines())
         if late > LATE_S:
-            message = f"the mail clients are {late:.0f} s behind; lower the rate, or give it a faster disk"
-            raise CaptureError(message)
+            raise CaptureError(f"the mail clients are {late:.0f} s behind; lower the rate, or give it a faster disk")
 
     def job(self, job: Job) -> None:
         """Expire what inboxes have above what they began with; purge what no mailbox holds any more (mdbox alone)."""

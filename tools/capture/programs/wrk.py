@@ -39,8 +39,7 @@ def check_wrk_log(box: Sandbox, log: Path) -> None:
     for errors in re.findall(r"Socket errors: (.*)", text):
         failed += sum(map(int, re.findall(r"\d+", errors)))
     if not box.closing.is_set() and failed > MAX_FAILED_SHARE * max(done, 50):
-        message = f"wrk: {failed} of {done} requests failed; the web server does not keep up"
-        raise CaptureError(message)
+        raise CaptureError(f"wrk: {failed} of {done} requests failed; the web server does not keep up")
 
 
 def wrk_version() -> str:

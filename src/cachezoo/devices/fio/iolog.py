@@ -12,11 +12,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64, U8
 from cachezoo.errors import DeviceError
 from cachezoo.traces.table import OP_NAMES, OP_READ, OP_WRITE
 
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 Writes = Literal["refuse", "as_reads", "replay"]
 
 SENTINELS = 64
@@ -130,8 +129,7 @@ def clean(time_us: I64, op: U8, offset: I64, size: I64, rules: Rules) -> tuple[R
     """
     row = np.flatnonzero(size > 0)
     if not len(row):
-        message = f"{rules.label}: the trace has no request with a length above 0; there is nothing to replay"
-        raise DeviceError(message)
+        raise DeviceError(f"{rules.label}: the trace has no request with a length above 0; there is nothing to replay")
     op, offset, size = op[row].astype(np.uint8), offset[row].astype(np.int64), size[row].astype(np.int64)
     written = op == OP_WRITE
     if rules.writes == "refuse" and written.any():

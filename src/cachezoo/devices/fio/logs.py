@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I64
 from cachezoo.devices.fio.iolog import ReplayRows
 from cachezoo.errors import DeviceError
 from cachezoo.traces.table import OP_NAMES
 
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
 COLUMNS = ("ms", "ns", "op", "size", "offset")
 
 

@@ -78,14 +78,11 @@ def _made(path: str, handle: int, data: int, fio: str, timeout_s: float) -> None
 def _check_new(path: str, size_bytes: int | None, force: bool) -> None:
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
-        message = f"{path}: its folder is not there; make it or name another place"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: its folder is not there; make it or name another place")
     if folder.startswith("/dev/") or folder == "/dev":
-        message = f"{path}: is not there; name a block device that is, or a file on the device"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is not there; name a block device that is, or a file on the device")
     if size_bytes is None:
-        message = f"{path}: is not there, and how large it shall be is not said; give a size"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is not there, and how large it shall be is not said; give a size")
     target.check_no_memory(folder)
     if not force:
         target.check_unused(folder, block_device=False, force_word=FORCE)
@@ -106,15 +103,13 @@ def _check_old(path: str, force: bool) -> Identity:
 def _check_loss(path: str, name: str) -> None:
     """Refuse what is not ours to overwrite; no look at a device's samples tells that there is nothing on it."""
     if (target.kind_of(name) or target.size_of(name)) and read_marker(name) is None:
-        message = f"{path}: is no scratch target; what is in it would be lost: name another, or {FORCE}"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is no scratch target; what is in it would be lost: name another, or {FORCE}")
 
 
 def _check_held(path: str, handle: int, force: bool) -> None:
     used = disks.in_use(name_of(handle), ours=True)
     if used:
-        message = f"{path}: {used}, and nothing is ever written there; name another target or free this one"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: {used}, and nothing is ever written there; name another target or free this one")
     if not force:
         _check_loss(path, name_of(handle))
 
@@ -124,12 +119,10 @@ def _data_bytes(path: str, size_bytes: int | None, made: bool) -> int:
     whole = there if size_bytes is None else size_bytes
     data = whole // MIB * MIB - MARKS_BYTES
     if data < target.LEAST_BYTES:
-        message = f"{path}: {whole} bytes are too few for a scratch target; it needs 3 MiB or more"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: {whole} bytes are too few for a scratch target; it needs 3 MiB or more")
     if not made and target.kind_of(path):
         if whole > there:
-            message = f"{path}: has {there} bytes, not {whole}; give a smaller size or none"
-            raise DeviceError(message)
+            raise DeviceError(f"{path}: has {there} bytes, not {whole}; give a smaller size or none")
         return data
     free = shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free
     more = whole - (0 if made else os.stat(path).st_blocks * 512)

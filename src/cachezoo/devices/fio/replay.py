@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64
 from cachezoo.console import Advance, err, progress
 from cachezoo.devices.fio import command as commands
 from cachezoo.devices.fio import logs
@@ -23,7 +23,6 @@ from cachezoo.errors import DeviceError
 from cachezoo.settings.device import RealDevice
 from cachezoo.traces.table import OP_WRITE, Trace
 
-F64 = npt.NDArray[np.float64]
 LEAD_IN = 4
 PART_ROWS = 1 << 18
 # At queue depth n the last n - 1 to complete are not logged; where one of the trace's own is so slow that the sentinels

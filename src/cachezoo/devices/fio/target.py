@@ -145,8 +145,7 @@ def open_target(path: str, name: str, use: Use) -> PathTarget:
         check_unused(path, block_device, use.force_word)
     marker = read_marker(path)
     if marker is None and use.writes:
-        message = f"{path}: is no prepared scratch target, and {use.writes_word}; {PREPARE}"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is no prepared scratch target, and {use.writes_word}; {PREPARE}")
     if not block_device:
         check_no_memory(path)
         check_no_holes(path, path)
@@ -155,8 +154,7 @@ def open_target(path: str, name: str, use: Use) -> PathTarget:
     _check_direct(path, use.block_bytes)
     offset, size = (0, size_of(path)) if marker is None else (HEADER_BYTES, marker.data_bytes)
     if size < LEAST_BYTES:
-        message = f"{path}: has {size} bytes, a replay needs {LEAST_BYTES} or more; {PREPARE}"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: has {size} bytes, a replay needs {LEAST_BYTES} or more; {PREPARE}")
     facts = _facts(path, block_device) | {"prepared": str(marker is not None).lower()}
     return PathTarget(path, name, use.engine, offset, size, seen, marker, use.force, facts)
 
@@ -180,14 +178,11 @@ def kind_of(path: str) -> bool:
         if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
             size_of(path)
     except FileNotFoundError as error:
-        message = f"{path}: is not there; name a block device or a file, or {PREPARE}"
-        raise DeviceError(message) from error
+        raise DeviceError(f"{path}: is not there; name a block device or a file, or {PREPARE}") from error
     except OSError as error:
-        message = f"{path}: cannot be opened ({error.strerror}); run as root or name another target"
-        raise DeviceError(message) from error
+        raise DeviceError(f"{path}: cannot be opened ({error.strerror}); run as root or name another target") from error
     if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
-        message = f"{path}: is neither a block device nor a regular file; name one of these"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is neither a block device nor a regular file; name one of these")
     return stat.S_ISBLK(mode)
 
 
@@ -213,12 +208,10 @@ def check_writable(path: str, reads_word: str = "") -> None:
     number = disks.block_number(path)
     if not os.access(path, os.W_OK) or (number is not None and disks.read_only(number)):
         otherwise = f", or {reads_word}" if reads_word else ""
-        message = f"{path}: is read-only; name a target that can be written{otherwise}"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is read-only; name a target that can be written{otherwise}")
     used = disks.in_use(path)
     if used:
-        message = f"{path}: {used}, and nothing is ever written there; name another target or free this one"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: {used}, and nothing is ever written there; name another target or free this one")
 
 
 def check_unused(path: str, block_device: bool, force_word: str) -> None:
@@ -234,8 +227,7 @@ def check_unused(path: str, block_device: bool, force_word: str) -> None:
     """
     used = disks.in_use(path) if block_device else ""
     if used:
-        message = f"{path}: {used}; free it (umount, swapoff), or {force_word} to replay reads all the same"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: {used}; free it (umount, swapoff), or {force_word} to replay reads all the same")
     if disks.on_root_disk(path):
         message = (
             f"{path}: is on the disk of the root filesystem, whose own requests disturb the times; "
@@ -252,8 +244,7 @@ def check_no_memory(path: str) -> None:
     """
     kind = disks.mount_of(path).kind
     if kind in disks.MEMORY:
-        message = f"{path}: is on {kind}, which is memory and no device; name a file on the device"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is on {kind}, which is memory and no device; name a file on the device")
 
 
 def check_no_holes(path: str, label: str, end: int | None = None) -> None:
@@ -276,8 +267,7 @@ def check_no_holes(path: str, label: str, end: int | None = None) -> None:
     finally:
         os.close(handle)
     if hole < (size if end is None else end):
-        message = f"{label}: has a hole at byte {hole}, and reads of holes do not reach the device; {PREPARE}"
-        raise DeviceError(message)
+        raise DeviceError(f"{label}: has a hole at byte {hole}, and reads of holes do not reach the device; {PREPARE}")
 
 
 def is_empty(path: str) -> bool:
@@ -300,8 +290,7 @@ def _check_contents(path: str, force_word: str) -> None:
         message = f"{path}: is not empty and no prepared scratch target; is it the right one? If so {force_word}"
         raise DeviceError(message)
     if disks.facts(disks.device_under(path))["rotational"] != "1":
-        message = f"{path}: is empty, and flash that was never written is not read; {PREPARE}, or {force_word}"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: is empty, and flash that was never written is not read; {PREPARE}, or {force_word}")
 
 
 def _check_direct(path: str, block_bytes: int) -> None:
@@ -309,8 +298,7 @@ def _check_direct(path: str, block_bytes: int) -> None:
     number = disks.device_under(path)
     least = disks.logical_block_bytes(number) if number else None
     if least and block_bytes % least:
-        message = f"{path}: has logical blocks of {least} bytes; set device.logical_block_bytes to {least}"
-        raise DeviceError(message)
+        raise DeviceError(f"{path}: has logical blocks of {least} bytes; set device.logical_block_bytes to {least}")
     refusal = ""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
@@ -322,8 +310,7 @@ def _check_direct(path: str, block_bytes: int) -> None:
             os.preadv(handle, [memoryview(buffer)[:block_bytes]], block_bytes)
         except OSError as error:
             if error.errno != errno.EINVAL:
-                message = f"{path}: cannot be read ({error.strerror}); see dmesg for the device"
-                raise DeviceError(message) from error
+                raise DeviceError(f"{path}: cannot be read ({error.strerror}); see dmesg for the device") from error
             refusal = f"{error.strerror} for {block_bytes} bytes"
         finally:
             os.close(handle)

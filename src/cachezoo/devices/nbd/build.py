@@ -29,8 +29,7 @@ def need(program: str) -> str:
     """
     found = shutil.which(program)
     if found is None:
-        message = _missing(program)
-        raise DeviceError(message)
+        raise DeviceError(_missing(program))
     return found
 
 

@@ -129,8 +129,7 @@ def plugin_parameters(model: Hdd | Ssd) -> dict[str, str]:
 def _scratch() -> Iterator[Path]:
     with scratch_folder(PREFIX) as folder:
         if len(os.fsencode(folder / "socket")) > SOCKET_PATH_BYTES:
-            message = f"{folder}: too long for a socket's path; set TMPDIR to a folder with a shorter one"
-            raise DeviceError(message)
+            raise DeviceError(f"{folder}: too long for a socket's path; set TMPDIR to a folder with a shorter one")
         yield folder
 
 

@@ -18,17 +18,13 @@ Miss ratios are equal.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8, U64
 from cachezoo.kernels.bounds.bitset import add, empty, highest, holds, remove
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, NONE
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 Next = I32 | I64
-U64 = npt.NDArray[np.uint64]
 
 
 @njit

@@ -6,12 +6,10 @@ the lowest one or two: each level holds a 64th of the words of the one below.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I64, U64
 from cachezoo.kernels.jit import njit
 
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
 LOW = np.uint64(63)
 PAIRS = np.uint64(0x5555555555555555)
 FOURS = np.uint64(0x3333333333333333)

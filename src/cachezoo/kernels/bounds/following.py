@@ -1,12 +1,9 @@
 """When each access's page is accessed next: what every offline bound reads."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels.jit import njit
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 
 @njit

@@ -17,16 +17,11 @@ Pages have one size here. With hits that are all worth 1, MIN with bypass lies b
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.jit import njit
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -143,12 +138,10 @@ def pfoo(page_ids: I32, weights: F64, capacity: int) -> Bounds:
         ConfigError: a capacity below 1, or a weight that is negative or not finite.
     """
     if capacity < 1:
-        message = f"capacity {capacity}: a cache has at least one page"
-        raise ConfigError(message)
+        raise ConfigError(f"capacity {capacity}: a cache has at least one page")
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
-        message = f"access {int(np.argmin(good))}: what a hit is worth is finite and at least 0"
-        raise ConfigError(message)
+        raise ConfigError(f"access {int(np.argmin(good))}: what a hit is worth is finite and at least 0")
     begin, length, worth = _intervals(page_ids, weights)
     spent = np.cumsum(length)
     room = _room(begin, length, capacity, len(page_ids))

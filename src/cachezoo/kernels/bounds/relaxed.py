@@ -14,19 +14,15 @@ most of the time, and the policy well below MIN.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8, U64
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.bounds.belady import belady
 from cachezoo.kernels.bounds.bitset import add, empty, highest, holds, remove
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, HIT, NONE
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 Next = I32 | I64
-U64 = npt.NDArray[np.uint64]
 
 
 @njit
@@ -123,6 +119,5 @@ def relaxed_belady(page_ids: I32, following: Next, capacity: int, boundary: int,
         ConfigError: a boundary below 1.
     """
     if boundary < 1:
-        message = f"boundary {boundary}: at least one access"
-        raise ConfigError(message)
+        raise ConfigError(f"boundary {boundary}: at least one access")
     _simulate(page_ids, following, capacity, boundary, *empty(len(page_ids)), outcome, victim)

@@ -5,14 +5,10 @@ bound: a cache that follows the changes of a trace beats it.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 
 
 def _by_count(page_ids: I32, n_pages: int) -> I64:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.kernels.heap import I32, I64, TIME_BITS, U8, freshen, push, sink
+from cachezoo.arrays import I32, I64, U8
+from cachezoo.kernels.heap import TIME_BITS, freshen, push, sink
 from cachezoo.kernels.outcome import METADATA, NONE, REFUSED
 from cachezoo.kernels.step import step
 

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cachezoo.kernels.heap import I32, I64, rise, sink
+from cachezoo.arrays import F64, I32, I64
+from cachezoo.kernels.heap import rise, sink
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step, uncounted
 
 OWN, COUNT, LAST, ENTERED = range(4)
-F64 = npt.NDArray[np.float64]
 Rank = Callable[[int, int, int, int, int], float]
 
 

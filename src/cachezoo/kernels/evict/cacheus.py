@@ -38,8 +38,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32
 from cachezoo.kernels.admit.draws import draw
-from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.lists import link_head, links, unlink
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 

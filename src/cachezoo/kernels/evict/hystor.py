@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.kernels.heap import I32, I64, U8, freshen, push, sink
+from cachezoo.arrays import I32, I64, U8
+from cachezoo.kernels.heap import freshen, push, sink
 from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.outcome import METADATA, NONE, REFUSED, WRITE
 from cachezoo.kernels.requests import by_size

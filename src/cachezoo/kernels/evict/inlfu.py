@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.kernels.heap import I32, I64, TIME_BITS, U8, freshen, pop, push
+from cachezoo.arrays import I32, I64, U8
+from cachezoo.kernels.heap import TIME_BITS, freshen, pop, push
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 

@@ -31,14 +31,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cachezoo.arrays import F64, I32
 from cachezoo.kernels import learning
 from cachezoo.kernels.learning import (
     ABSENT,
     AFTER,
     BEFORE,
     COUNT,
-    F64,
-    I32,
     LAST,
     OWN,
     SAMPLE,

@@ -19,15 +19,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cachezoo.kernels.heap import I32, I64, U8, pop, push, sink
+from cachezoo.arrays import F64, I32, I64, U8
+from cachezoo.kernels.heap import pop, push, sink
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 HEAPED, QUEUED, FIRST = range(3)
 ONCE, AGAIN = 1, 2
-F64 = npt.NDArray[np.float64]
 
 
 class State(NamedTuple):

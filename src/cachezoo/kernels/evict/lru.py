@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.lists import I32, link_head, links, pop_tail, unlink
+from cachezoo.arrays import I32
+from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 

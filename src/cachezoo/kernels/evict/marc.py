@@ -35,8 +35,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32
 from cachezoo.kernels.evict import arc
-from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.lists import link_head, links, unlink
 from cachezoo.kernels.outcome import REFUSED
 from cachezoo.kernels.step import step
 

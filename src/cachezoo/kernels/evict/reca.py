@@ -24,16 +24,13 @@ libCacheSim has none.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.arrays import F64, I32, I64, U8
+from cachezoo.kernels.lists import link_head, links, unlink
 from cachezoo.kernels.outcome import NONE, REFUSED, WRITE
 from cachezoo.kernels.requests import by_size
 from cachezoo.kernels.step import step
 
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
 KINDS = 4
 USED, SINCE = 0, 1
 

@@ -24,12 +24,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels import ghosts
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 FREQUENCY, SMALL, MAIN = 3, 4, 8
 SMALL_OLDEST, SMALL_USED, MAIN_OLDEST, MAIN_USED, EVICTED = 0, 1, 2, 3, 4
 

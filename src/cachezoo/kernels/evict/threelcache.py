@@ -35,15 +35,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cachezoo.arrays import F64, I32, I64
 from cachezoo.kernels import learning
 from cachezoo.kernels.learning import (
     ABSENT,
     AFTER,
     BEFORE,
     COUNT,
-    F64,
-    I32,
-    I64,
     LAST,
     NUMBER,
     OWN,

@@ -22,12 +22,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels import ghosts
-from cachezoo.kernels.lists import I32, link_head, links, pop_tail, unlink
+from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
-I64 = npt.NDArray[np.int64]
 A1IN, AM = 1, 2
 OLDEST, IN_USED, USED = 0, 1, 2
 

@@ -10,15 +10,13 @@ Parameters: candidates 64, the sample of an eviction. With as many candidates as
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels.admit.draws import draw, scaled
 from cachezoo.kernels.outcome import NONE, REFUSED
 from cachezoo.kernels.reuse.hazards import FIRST_EDGE, Hazards, bin_of, saw
 from cachezoo.kernels.step import step
 
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 USED, DRAWN, SEED = range(3)
 ABSENT = -1
 

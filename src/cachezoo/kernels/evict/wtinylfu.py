@@ -41,7 +41,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.arrays import I32
+from cachezoo.kernels.lists import link_head, links, unlink
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.sketch import halve, note, noted, see, seen
 from cachezoo.kernels.step import step

@@ -14,14 +14,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.kernels.step import step
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 BINS = 24
 FIRST_EDGE = 64  # the first bin ends at C over this
 HALF_LIFE = 32  # capacities

@@ -17,15 +17,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I64, U8
 from cachezoo.kernels.admit.draws import draw, scaled
 from cachezoo.kernels.jit import njit
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 DEPTH = 4
 INNER, LEAVES = 2**DEPTH - 1, 2**DEPTH
 BINS = 32

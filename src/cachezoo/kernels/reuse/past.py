@@ -32,15 +32,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I32, I64, U8
 from cachezoo.kernels.jit import njit
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 NAMES = (
     "interval", "interval_before", "interval_change", "count_quarter", "count_one", "count_four",
     "write", "wrote_before", "write_share", "request_pages", "place", "run",

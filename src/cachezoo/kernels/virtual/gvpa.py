@@ -8,17 +8,13 @@ quantum, which is counted in the references of all: an application that asks mor
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.virtual.mapping import MOST_RUNS, Work, allocate, make_work
 from cachezoo.kernels.virtual.queues import Moves
 from cachezoo.kernels.virtual.vrm import Settings, fragments, memory
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 NEVER = -np.inf
 
 

@@ -17,16 +17,12 @@ Source: Frasca, Prabhakar, Raghavan and Kandemir, SC '11, Sec. 3.2 and Algorithm
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.kernels.heap import pop, push, sink
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.step import step
 
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 MOST_RUNS = 16
 GONE = -1
 

@@ -12,15 +12,14 @@ workloads", SC '11, Sec. 3.1 and 3.4.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32
 from cachezoo.kernels.evict import arc
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.stack_distance import stack_distances
 from cachezoo.kernels.virtual.ranked import LENGTH, Ranked, insert, make, page_at, remove
 
-I32 = npt.NDArray[np.int32]
 QUEUES = ("lru", "lfu", "arc")
 ABSENT = -1
 

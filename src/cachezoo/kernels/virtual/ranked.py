@@ -13,13 +13,11 @@ Source: Fenwick, "A new data structure for cumulative frequency tables", Softwar
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.step import step
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 SIZE = 256
 PACKED = 192  # pages of a block after packing
 NOWHERE = -1

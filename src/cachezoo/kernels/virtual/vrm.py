@@ -13,16 +13,13 @@ Source: Frasca, Prabhakar, Raghavan and Kandemir, SC '11, Sec. 3.1 and 3.2.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.step import step
 from cachezoo.kernels.virtual.mapping import MOST_RUNS, Work, allocate, make_work
-from cachezoo.kernels.virtual.queues import I32, Moves
+from cachezoo.kernels.virtual.queues import Moves
 
-Bool = npt.NDArray[np.bool_]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 FRAGMENT, MOST_FRAGMENT = 256, 2**16
 LONGEST_MEMORY = 100.0  # quanta that a value remembers at most, where a learned profile stands for it
 

@@ -1,16 +1,13 @@
 """Evictions that learn as they go: LightGBM forests trained between two requests on what was seen so far."""
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32, F64, I64
 from cachezoo.kernels.evict import lrb, threelcache
 from cachezoo.kernels.learning import TRAINED, TRAININGS, TREES, WRITTEN, Learner, Nodes, Training
 from cachezoo.policies.components import Eviction, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
 
-I64 = npt.NDArray[np.int64]
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 LEARN_EVERY = 16_384
 FIRST_ROWS = 8  # the first training comes at this fraction of the ring's rows
 DEPTH = 6

@@ -9,8 +9,7 @@ from cachezoo.policies.stream import Stream
 def _clock(stream: Stream, capacity: int, values: Values) -> clock.State:
     bits, initial = int(values["bits"]), int(values["initial"])
     if initial >= 2**bits:
-        message = f"clock: initial = {initial} does not fit into bits = {bits}; take at most {2**bits - 1}"
-        raise ConfigError(message)
+        raise ConfigError(f"clock: initial = {initial} does not fit into bits = {bits}; take at most {2**bits - 1}")
     return clock.make(stream.n_pages, capacity, bits, initial)
 
 

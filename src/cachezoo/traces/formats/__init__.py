@@ -40,8 +40,7 @@ def _registered(*formats: Format) -> dict[str, Format]:
     table: dict[str, Format] = {}
     for entry in formats:
         if entry.id in table:
-            message = f"format {entry.id} is registered twice"
-            raise ValueError(message)
+            raise ValueError(f"format {entry.id} is registered twice")
         table[entry.id] = entry
     return table
 
@@ -83,8 +82,7 @@ def head_of(source: Source) -> Head:
     """
     data = source.head()
     if not data.strip():
-        message = f"{source.path}: the trace is empty; give a file with at least one request"
-        raise TraceError(message)
+        raise TraceError(f"{source.path}: the trace is empty; give a file with at least one request")
     return Head(data, len(data) < HEAD_BYTES, source.size if source.compression == "none" else None)
 
 
@@ -106,8 +104,7 @@ def format_of(name: str) -> Format:
         TraceError: there is none of this name.
     """
     if name not in FORMATS:
-        message = f"format {name}: unknown; use auto or one of {', '.join(FORMATS)}"
-        raise TraceError(message)
+        raise TraceError(f"format {name}: unknown; use auto or one of {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
@@ -127,8 +124,7 @@ def options_of(entry: Format, given: dict[str, str], *, writing: bool = False) -
     for name, text in given.items():
         kinds = {int, float} & set(_kinds(schema, name))
         if kinds and (whole if kinds == {int} else number)(text) is None:
-            message = f"format {entry.id}: option {name}: {text[:40]!r} is no number"
-            raise TraceError(message)
+            raise TraceError(f"format {entry.id}: option {name}: {text[:40]!r} is no number")
     try:
         return schema.model_validate(given)
     except ValidationError as error:
@@ -136,8 +132,7 @@ def options_of(entry: Format, given: dict[str, str], *, writing: bool = False) -
         name = ".".join(str(part) for part in first["loc"]) or "options"
         known = ", ".join(schema.model_fields) or "none"
         said = first["msg"] if first["type"] != "extra_forbidden" else "no such option"
-        message = f"format {entry.id}: option {name}: {said}; its options are {known}"
-        raise TraceError(message) from error
+        raise TraceError(f"format {entry.id}: option {name}: {said}; its options are {known}") from error
 
 
 def write_as(trace: Trace, path: Path, name: str, given: dict[str, str]) -> dict[str, int]:
@@ -158,6 +153,5 @@ def write_as(trace: Trace, path: Path, name: str, given: dict[str, str]) -> dict
     entry = format_of(name)
     if entry.write is None:
         written = ", ".join(other.id for other in FORMATS.values() if other.write)
-        message = f"format {name}: is read, not written; use one of {written}"
-        raise TraceError(message)
+        raise TraceError(f"format {name}: is read, not written; use one of {written}")
     return entry.write(trace, path, options_of(entry, given, writing=True))

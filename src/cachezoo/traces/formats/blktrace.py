@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.kernels import blktrace as kernel
 from cachezoo.traces.delimited import merged
@@ -20,7 +21,6 @@ from cachezoo.traces.formats.base import BOTH, Fit, Format, Head
 from cachezoo.traces.formats.event_requests import EventOptions, request_chunks
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Names, Reading
 from cachezoo.traces.source import READ_BYTES, Source
-from cachezoo.traces.table import I64
 
 MAGIC = 0x65617400
 VERSIONS = (7, 8)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
@@ -15,7 +16,7 @@ from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, counts_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import trace_pieces, write_trace
-from cachezoo.traces.table import CODED_COLUMNS, I64, OP_NAMES, Trace
+from cachezoo.traces.table import CODED_COLUMNS, OP_NAMES, Trace
 
 LINE_END = re.compile("[\r\n]")
 REQUIRED = ("time_us", "op", "offset", "size")

@@ -14,13 +14,14 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from cachezoo.arrays import I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import NUMBERS, Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import HEAD_BYTES, Source
-from cachezoo.traces.table import I64, OP_NAMES, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY
+from cachezoo.traces.table import OP_NAMES, OP_READ, OP_WRITE, UNKNOWN_LATENCY
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 CODED = ("volume", "user", "host", "namespace", "flags")
@@ -75,13 +76,11 @@ def parsed(text: str) -> dict[str, str]:
         role, sign, column = (word.strip() for word in part.partition("="))
         if not sign or not column or role not in ROLES or role in found:
             said = "is said twice" if role in found else f"write ROLE=COLUMN with a role of {', '.join(ROLES)}"
-            message = f"--columns: {part.strip()[:60]!r}: {said}"
-            raise TraceError(message)
+            raise TraceError(f"--columns: {part.strip()[:60]!r}: {said}")
         found[role] = column
     missing = [role for role in REQUIRED if role not in found]
     if missing:
-        message = f"--columns: no column for {' and '.join(missing)}; {', '.join(map(lacking, missing))}"
-        raise TraceError(message)
+        raise TraceError(f"--columns: no column for {' and '.join(missing)}; {', '.join(map(lacking, missing))}")
     return found
 
 
@@ -226,8 +225,7 @@ def _unit(source: Source, role: str, unit: str) -> str:
     else:
         wanted, good = "nothing", not unit
     if not good:
-        message = f"{source.path}: columns: {role}: {unit[:60]!r} after the colon; write {wanted}"
-        raise TraceError(message)
+        raise TraceError(f"{source.path}: columns: {role}: {unit[:60]!r} after the colon; write {wanted}")
     return unit
 
 

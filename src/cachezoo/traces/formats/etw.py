@@ -17,13 +17,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited, merged
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, microseconds
 from cachezoo.traces.source import Source, line_feeds
-from cachezoo.traces.table import I64, OP_READ, OP_WRITE
+from cachezoo.traces.table import OP_READ, OP_WRITE
 
 LAYOUT = Layout(
     (
@@ -82,8 +83,7 @@ class _Lines:
             elif not waiting:
                 yield block
         if waiting:
-            message = f"{source.path}: its header has no end (EndHeader); fix the file"
-            raise TraceError(message)
+            raise TraceError(f"{source.path}: its header has no end (EndHeader); fix the file")
 
     def picked(self, source: Source) -> Iterator[tuple[bytes, I64]]:
         """Read and write events without what follows their flags, and their lines' numbers."""

@@ -54,8 +54,7 @@ def _maker(reading: Reading, events: Events, asked: str) -> str:
         return present[0]
     if asked not in present:
         named = f"{asked} events; it has {' and '.join(present)}: use event={present[0]}" if present else ""
-        message = f"{reading.sources[0].path}: has no {named or 'issue, queue or complete events: trace those'}"
-        raise TraceError(message)
+        raise TraceError(f"{reading.sources[0].path}: has no {named or 'issue, queue or complete events: trace those'}")
     return asked
 
 

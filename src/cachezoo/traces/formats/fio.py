@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 from pydantic import Field
 
+from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
 from cachezoo.traces.reading import BAD_OP, BAD_TIME, Chunk, Reading, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I64, OP_NAMES, Trace
+from cachezoo.traces.table import OP_NAMES, Trace
 
 HEADER = "fio version {} iolog"
 VERSIONS = {HEADER.format(version): version for version in (2, 3)}
@@ -85,8 +86,7 @@ def _version(source: Source) -> int:
     version = VERSIONS.get(BLANKS.sub(" ", lines[0].strip(" \t"))) if lines else None
     if version is None:
         said = lines[0][:60] if lines else ""
-        message = f"{source.path}: row 1 is {said!r}; a log begins with {' or '.join(map(repr, VERSIONS))}"
-        raise TraceError(message)
+        raise TraceError(f"{source.path}: row 1 is {said!r}; a log begins with {' or '.join(map(repr, VERSIONS))}")
     return version
 
 

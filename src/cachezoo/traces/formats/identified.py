@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from cachezoo.arrays import I64
 from cachezoo.kernels.segments import IdTable
 from cachezoo.traces.formats.base import Options
-from cachezoo.traces.table import I64, MAX_END_BYTES, PAGE_BYTES
+from cachezoo.traces.table import MAX_END_BYTES, PAGE_BYTES
 
 
 class IdOptions(Options):

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
@@ -17,7 +18,7 @@ from cachezoo.traces.formats.base import Fit, Format, Head, is_int
 from cachezoo.traces.formats.identified import Addresses, IdOptions
 from cachezoo.traces.reading import BAD_OP, Chunk, Names, Reading, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES
+from cachezoo.traces.table import OP_READ, OP_WRITE, PAGE_BYTES
 from cachezoo.traces.wording import many
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
@@ -120,11 +121,9 @@ def _layout(source: Source, options: CsvOptions) -> Layout:
     places = {place: role for role, place in found.items() if place is not None}
     if found["obj_id"] is None:
         has = many(len(fields), "field")
-        message = f"{source.path}: row 1 has {has}, none known for ids; give their column by obj_id_col"
-        raise TraceError(message)
+        raise TraceError(f"{source.path}: row 1 has {has}, none known for ids; give their column by obj_id_col")
     if len(places) < sum(place is not None for place in found.values()):
-        message = f"{source.path}: one column serves twice; give each role a column of its own"
-        raise TraceError(message)
+        raise TraceError(f"{source.path}: one column serves twice; give each role a column of its own")
     kinds = {"time": "float", "obj_size": "int", "op": "text", "tenant": "text"}
     kinds["obj_id"] = "text" if options.ids == "object" else "int"
     columns = [

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.kernels.bounds.following import next_access
@@ -22,7 +23,7 @@ from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_column
 from cachezoo.traces.formats.identified import Addresses, IdOptions
 from cachezoo.traces.pages import PAGES
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, microseconds
-from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES, Trace
+from cachezoo.traces.table import OP_READ, OP_WRITE, PAGE_BYTES, Trace
 
 RECORD: np.dtype[Any] = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 NEVER = (-1, np.iinfo(np.int64).max)

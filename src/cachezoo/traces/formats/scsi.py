@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from cachezoo.arrays import U8
 from cachezoo.traces.reading import BAD_OP
-from cachezoo.traces.table import OP_READ, OP_WRITE, U8
+from cachezoo.traces.table import OP_READ, OP_WRITE
 
 READS = (0x08, 0x28, 0xA8, 0x88)
 WRITES = (0x0A, 0x2A, 0xAA, 0x8A, 0x2E, 0xAE, 0x8E)

@@ -20,13 +20,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cachezoo.arrays import I32, I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import merged
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import READ_BYTES, Source
-from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE
+from cachezoo.traces.table import OP_READ, OP_WRITE
 
 MAGIC = b"$$TR_IOREC"
 HEADER_END = b"\f"
@@ -124,8 +125,7 @@ class _File:
         self.row = 0
         header, end, _ = source.head(HEADER_MOST).partition(HEADER_END)
         if not header.startswith(MAGIC) or not end:
-            message = f"{source.path}: no SRT header ($$TR_IOREC … form feed); say another --format"
-            raise TraceError(message)
+            raise TraceError(f"{source.path}: no SRT header ($$TR_IOREC … form feed); say another --format")
         self.records_start = len(header) + 1
         self.sizes = sector_bytes(header.decode("latin-1"))
         self.date = trace_date(header.decode("latin-1"))
@@ -226,8 +226,7 @@ class _File:
         """
         widths = {self.sizes[disk]} if disk in self.sizes else set(self.sizes.values())
         if len(widths) != 1:
-            message = f"{self.source.path}: its header says no sectorsize for disk {disk}; fix the header"
-            raise TraceError(message)
+            raise TraceError(f"{self.source.path}: its header says no sectorsize for disk {disk}; fix the header")
         width = widths.pop()
         self.reading.notes[f"sector_bytes.{disk}"] = str(width)
         return width

@@ -133,8 +133,7 @@ def _plan(source: Source, layout: str) -> _Plan:
         f"layout={number} ({' '.join(LAYOUTS[number][5 : max(width, 5)])} after op)" for number in fitting or LAYOUTS
     )
     what = "more than one layout has" if fitting else "no layout has"
-    message = f"{source.path}: row 1 has {many(width, 'field')}, which {what}; give the option {listed}"
-    raise TraceError(message)
+    raise TraceError(f"{source.path}: row 1 has {many(width, 'field')}, which {what}; give the option {listed}")
 
 
 def _layout(plan: _Plan) -> Layout:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from cachezoo.arrays import I64, U8
 from cachezoo.errors import TraceError
 from cachezoo.traces.binary import records, whole_number
 from cachezoo.traces.delimited import Column, Layout, delimited
@@ -20,7 +21,7 @@ from cachezoo.traces.formats import scsi
 from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_int, most_fit, unit_ways
 from cachezoo.traces.reading import BAD_OP, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I64, U8, UNKNOWN_LATENCY
+from cachezoo.traces.table import UNKNOWN_LATENCY
 
 LAYOUTS: dict[int, np.dtype[Any]] = {
     2: np.dtype(
@@ -90,8 +91,7 @@ def read(reading: Reading, options: Options) -> Iterator[Chunk]:
     for source in reading.sources:
         version = _version(source.head())
         if not version:
-            message = f"{source.path}: its records say neither version 1 nor 2; give a vSCSI trace"
-            raise TraceError(message)
+            raise TraceError(f"{source.path}: its records say neither version 1 nor 2; give a vSCSI trace")
         reading.notes["vscsi_version"] = str(version)
         for row, part in records(reading, source, LAYOUTS[version]):
             yield reading.checked(source, _requests(reading, source, version, row, part))

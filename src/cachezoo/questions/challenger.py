@@ -1,0 +1,188 @@
+"""A challenger against a champion on validation traces, request by request: which of two bundles should run.
+
+Both see the same requests in the same cache. What each gains is compared block by block in time, so that what both owe
+to the load drops out; test traces are not looked at.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cachezoo import paths
+from cachezoo.arrays import F64
+from cachezoo.bundles.reader import Bundle
+from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
+from cachezoo.console import progress
+from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.counting import first_access
+from cachezoo.contest.lead import average, mean_of
+from cachezoo.errors import ConfigError, no_trace
+from cachezoo.flash.geometry import label_of
+from cachezoo.flash.modes import NONE
+from cachezoo.flash.policies import beside
+from cachezoo.flash.problem import flash_problem
+from cachezoo.kernels.outcome import HIT
+from cachezoo.params import traces_of
+from cachezoo.runtime import open as open_model
+from cachezoo.runtime.abi import library
+from cachezoo.serving.requests import batch_of
+from cachezoo.traces.pages import capacity_pages, expand_pages
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import Trace
+from cachezoo.zoo.registry import SYSTEMS
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+OPS = ("read", "write")
+UNITS = {PAGE: "hits per page access", FLASH: "read disk-head ms saved per request"}
+TIMED = 20_000
+"""Requests over which a decision is timed."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Result.
+
+    Attributes:
+        role: page or flash.
+        unit: of lead and interval.
+        traces: validation traces, by key.
+        lead: the challenger's gain over the champion's, mean over the traces.
+        interval: 90 % of it.
+        decision_us: time of one request's decision by the challenger, here and now.
+    """
+
+    role: str
+    unit: str
+    traces: tuple[str, ...]
+    lead: float
+    interval: tuple[float, float]
+    decision_us: float
+
+
+def role_of(bundle: Bundle) -> str:
+    """What a bundle is run as, and its category: `page/all`, `flash/web`.
+
+    Raises:
+        ConfigError: bundles of its kind run beside others, or decide nothing in a cache.
+    """
+    seat = seat_of(bundle.kind, bundle.manifest["category"])
+    if seat is None:
+        message = f"{bundle.where}: a {bundle.kind} bundle does not run alone; promote one of {', '.join(ROLES)}"
+        raise ConfigError(message)
+    return seat
+
+
+def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:
+    """Run both on the validation traces of the challenger's category, or of all page categories.
+
+    Raises:
+        ConfigError: they are run as different things.
+        CachezooError: a validation trace is missing.
+    """
+    role, other = role_of(challenger), role_of(champion)
+    if role != other:
+        message = f"{challenger.where}: runs as {role}, {champion.where} as {other}; compare bundles of one role"
+        raise ConfigError(message)
+    kind, _, _ = role.partition("/")
+    category = challenger.manifest["category"]
+    keys = [(name, key) for name in [category] if name for key in traces_of(params, name, "validation")]
+    if category is None:
+        keys = [(name, key) for name in params.data.page_categories for key in traces_of(params, name, "validation")]
+    if not keys:
+        raise ConfigError(no_trace(category or "page", "validation"))
+    gains: dict[str, Callable[[Bundle, Trace, str], F64]] = {
+        PAGE: lambda bundle, trace, name: page_gains(bundle, trace, page_fraction(challenger)),
+        FLASH: lambda bundle, trace, name: flash_gains(params, bundle, trace, name),
+    }
+    leads = []
+    with progress("validation traces", len(keys)) as advance:
+        for done, (name, key) in enumerate(keys):
+            trace = read_trace(paths.requests(name, key))
+            ours, theirs = (gains[kind](bundle, trace, name) for bundle in (challenger, champion))
+            leads.append(mean_of(block_means(ours - theirs, BLOCKS)))
+            advance(done + 1)
+    lead = average(leads)
+    first = read_trace(paths.requests(*keys[0]))
+    tried, taken = tuple(key for _, key in keys), decision_us(challenger, first)
+    return Contest(kind, UNITS[kind], tried, lead.value, lead.ends, taken)
+
+
+def page_fraction(bundle: Bundle) -> float:
+    """The capacity at which a page cache was judged, as a share of the distinct pages."""
+    return float(bundle.manifest["calibration"]["capacity"])
+
+
+def page_gains(bundle: Bundle, trace: Trace, fraction: float) -> F64:
+    """float64[m]: 1 for each page hit after the warm-up."""
+    pages = expand_pages(trace)
+    capacity = capacity_pages(fraction, pages.n_pages)
+    warmup = first_access(pages)
+    part = SYSTEMS[bundle.kind].page_bundle
+    assert part is not None
+    run = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)
+    gained: F64 = (run.outcome[warmup:] == HIT).astype(np.float64)
+    return gained
+
+
+def flash_setting(bundle: Bundle) -> tuple[float, str]:
+    """Threshold and prefetch mode that an admission bundle ships with; earlier ones do not prefetch."""
+    calibration = bundle.manifest["calibration"]
+    shipped = calibration.get("with_prefetch", {"threshold": calibration["threshold"], "mode": NONE})
+    return float(shipped["threshold"]), str(shipped["mode"])
+
+
+def flash_gains(params: "Params", bundle: Bundle, trace: Trace, category: str) -> F64:
+    """float64[n]: less the disk-head milliseconds of each request after the warm-up, as the bundle ships."""
+    problem = flash_problem(trace, label_of(params.label.episodes, category), params.policy.flash)
+    serving, (threshold, mode) = bundle.serving(), flash_setting(bundle)
+    scores = serving.scores(serving.features(batch_of(trace)))
+    run = problem.run(scores >= threshold, None if mode == NONE else beside(problem, mode))
+    return -1e3 * problem.dt_seconds(run)[problem.first :]
+
+
+def decision_us(bundle: Bundle, trace: Trace) -> float:
+    """Microseconds of a request's decision in libcachezoo where it is installed, else in Python; median of blocks."""
+    part = trace.rows(0, min(TIMED, len(trace)))
+    return _in_library(bundle, part) if library() is not None else _in_python(bundle, part)
+
+
+def _in_library(bundle: Bundle, trace: Trace) -> float:
+    names = trace.volume.names
+    columns = (trace.time_us.tolist(), trace.op.tolist(), trace.offset.tolist(), trace.size.tolist())
+    rows = zip(*columns, trace.volume.codes.tolist(), strict=True)
+    with open_model(bundle.where, capacity=TIMED) as model:
+        requests = [model.request(at, OPS[op], offset, size, names[code]) for at, op, offset, size, code in rows]
+        return 1e6 * float(np.median(model.decision_seconds(requests)))
+
+
+def _in_python(bundle: Bundle, trace: Trace) -> float:
+    """Of whole blocks: Python computes many at once."""
+    serving, batch = bundle.serving(), batch_of(trace)
+    start = time.perf_counter()
+    if ROLES[bundle.kind] == FLASH:
+        serving.decide(serving.features(batch))
+    else:
+        page_gains(bundle, trace, page_fraction(bundle))
+    return 1e6 * (time.perf_counter() - start) / len(batch)
+
+
+def accepted(found: Contest, least_gain: float, budget_us: float | None) -> tuple[bool, str]:
+    """Whether the challenger takes the champion's place, and why.
+
+    Args:
+        found: the contest.
+        least_gain: the interval's lower end must be above this, in the contest's unit.
+        budget_us: most microseconds of a decision; None has no limit.
+    """
+    low, high = found.interval
+    text = f"{found.lead:+.4f} {found.unit} [{low:+.4f}, {high:+.4f}] on {', '.join(found.traces)}"
+    if budget_us is not None and found.decision_us > budget_us:
+        return False, f"a decision takes {found.decision_us:.1f} us, more than {budget_us:g}"
+    if low <= least_gain:
+        return False, f"{text}: not shown to gain more than {least_gain:g}"
+    return True, text

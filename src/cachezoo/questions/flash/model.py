@@ -1,0 +1,157 @@
+"""Bundles as policies of the flash cache: what they decide on a whole trace, and whether it is like their training."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cachezoo.arrays import F64
+from cachezoo.bundles.drift import drift
+from cachezoo.bundles.reader import Bundle
+from cachezoo.bundles.released import load
+from cachezoo.errors import ConfigError
+from cachezoo.flash.modes import ML_MODES, NONE
+from cachezoo.kernels.flash import Prefetch
+from cachezoo.kernels.segments import Geometry
+from cachezoo.serving.requests import RequestBatch, batch_of
+from cachezoo.traces.table import Trace
+
+KINDS = ("admission", "prefetch")
+
+
+@dataclass(frozen=True)
+class FlashBundles:
+    """An admission bundle, and the prefetch bundle that goes with it.
+
+    Attributes:
+        admission: of kind admission.
+        prefetch: of kind prefetch, taught beside it; None: plain modes alone.
+    """
+
+    admission: Bundle
+    prefetch: Bundle | None
+
+    @property
+    def geometry(self) -> Geometry:
+        """Blocks and segments that it decides on."""
+        return _geometry(self.admission)
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The admission threshold that validation chose, by prefetch mode."""
+        own = self.admission.manifest["calibration"]
+        found = {NONE: float(own["threshold"])}
+        if "with_prefetch" in own:
+            found[str(own["with_prefetch"]["mode"])] = float(own["with_prefetch"]["threshold"])
+        if self.prefetch is not None:
+            manifest = self.prefetch.manifest
+            found[str(manifest["policy"]["mode"])] = float(manifest["calibration"]["threshold"])
+        return found
+
+
+@dataclass(frozen=True)
+class FlashModel:
+    """What a model decides on a trace of n requests.
+
+    Attributes:
+        name: the admission bundle's id.
+        scores: float64[n] log-odds of the admission.
+        thresholds: as shipped, by prefetch mode.
+        ranged: what the prefetch bundle's mode fetches beside, by that mode; empty without such a bundle.
+        drifted: inputs that have drifted from training, the farthest first; None where the bundle does not state its
+            inputs' distribution.
+        inputs: inputs in all.
+    """
+
+    name: str
+    scores: F64
+    thresholds: dict[str, float]
+    ranged: dict[str, Prefetch]
+    drifted: tuple[str, ...] | None
+    inputs: int
+
+
+def open_bundles(paths: Sequence[Path]) -> list[FlashBundles]:
+    """Read admission bundles, and give each the prefetch bundle that was taught beside it.
+
+    Args:
+        paths: folders or .zip of bundles, in any order.
+
+    Raises:
+        BundleError: damaged.
+        ConfigError: a bundle of another kind, a prefetch bundle without its admission, or an id that stands twice.
+    """
+    found = [load(path) for path in paths]
+    for bundle in found:
+        if bundle.kind not in KINDS:
+            fix = "compare --bundle runs caching and reuse bundles" if bundle.kind != "workload" else "give another"
+            raise ConfigError(f"{bundle.where}: a {bundle.kind} bundle decides nothing in a flash cache; {fix}")
+    admissions = {bundle.id: bundle for bundle in found if bundle.kind == KINDS[0]}
+    beside = {str(bundle.manifest["policy"]["admission"]): bundle for bundle in found if bundle.kind == KINDS[1]}
+    for wanted, bundle in beside.items():
+        if wanted not in admissions:
+            raise ConfigError(f"{bundle.where}: it fetches beside what {wanted} admits; give --bundle of that one too")
+    if len(admissions) + len(beside) < len(found):
+        names = [bundle.id for bundle in found]
+        twice = next(name for name in names if names.count(name) > 1 or name not in (*admissions, *_ids(beside)))
+        raise ConfigError(f"--bundle {twice}: given twice, or two prefetch bundles of one admission; give each once")
+    pairs = [FlashBundles(bundle, beside.get(name)) for name, bundle in admissions.items()]
+    for pair in pairs:
+        if pair.prefetch is not None and _geometry(pair.prefetch) != pair.geometry:
+            where = pair.admission.where
+            message = f"{pair.prefetch.where}: its blocks are not those of {where}; give bundles of one training"
+            raise ConfigError(message)
+    return pairs
+
+
+def _ids(beside: dict[str, Bundle]) -> list[str]:
+    return [bundle.id for bundle in beside.values()]
+
+
+def _geometry(bundle: Bundle) -> Geometry:
+    own = bundle.manifest["geometry"]
+    return Geometry(own["block_bytes"], own["segment_bytes"])
+
+
+def geometry_of(bundles: Sequence[FlashBundles], given: Geometry | None) -> Geometry | None:
+    """Segments and blocks of a cache that bundles decide for: as given, or theirs; None without either.
+
+    Raises:
+        ConfigError: a bundle learned on another geometry.
+    """
+    found = given or (bundles[0].geometry if bundles else None)
+    for own in bundles:
+        if own.geometry != found:
+            learned = f"segments of {own.geometry.segment_bytes} bytes in blocks of {own.geometry.block_bytes}"
+            fix = "leave --segment and --block out" if given else f"run it apart from {bundles[0].admission.id}"
+            raise ConfigError(f"{own.admission.where}: it learned on {learned}, which this cache has not; {fix}")
+    return found
+
+
+def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> FlashModel:
+    """What bundles decide on every request of a trace, from a fresh history.
+
+    Args:
+        bundles: the admission, perhaps with its prefetch.
+        trace: the requests.
+        modes: of `ML_MODES` that are asked for; none: the prefetch bundle's own.
+    """
+    batch = batch_of(trace)
+    serving = bundles.admission.serving()
+    rows = serving.features(batch)
+    ranged: dict[str, Prefetch] = {}
+    if bundles.prefetch is not None:
+        fetching = bundles.prefetch.serving()
+        rows_beside = fetching.features(batch)
+        own = modes or [mode for mode in (fetching.mode,) if mode in ML_MODES]
+        ranged = {mode: fetching.prefetch(rows_beside, mode) for mode in own}
+    drifted = _drifted(bundles.admission, batch)
+    scores = np.asarray(serving.scores(rows), np.float64)
+    return FlashModel(bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1])
+
+
+def _drifted(bundle: Bundle, batch: RequestBatch) -> tuple[str, ...] | None:
+    if not bundle.manifest["measured"].get("inputs"):
+        return None
+    return tuple(one.name for one in drift(bundle, batch).inputs if one.said == "drifted")

@@ -1,0 +1,122 @@
+"""Disks kept busy over the write rate, a line a policy; bars at one rate."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.flash.modes import NONE
+from cachezoo.flash.policies import ACCEPT_ALL
+from cachezoo.io import atomic_file
+from cachezoo.questions.flash.asked import OPT
+from cachezoo.questions.flash.table import MODEL, ORACLE, FlashRow, FlashTable
+from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
+from cachezoo.sizes import human
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+BUSY = "disks kept busy by reads (disk-head seconds a second)"
+COST = "disk-head ms a read"
+
+
+def name_of(row: FlashRow) -> str:
+    """A row's policy with its mode; a bundle's own threshold is `as shipped`."""
+    mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
+    return f"{row.policy}{mode}" + (", as shipped" if row.kind == MODEL and row.asked is None else "")
+
+
+def _busy(row: FlashRow) -> float:
+    """What is drawn: disks kept busy, or where no clock says how long the trace took, milliseconds a read."""
+    return row.disk_ms_per_read if row.disks_busy is None else row.disks_busy
+
+
+def _title(rows: Sequence[FlashRow]) -> str:
+    return COST if rows[0].disks_busy is None else BUSY
+
+
+def draw_flash(table: FlashTable, title: str, path: Path) -> None:
+    """Write a PNG or SVG; its bytes depend on the rows alone.
+
+    Args:
+        table: the rows.
+        title: of the trace.
+        path: where to.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    rates = list(dict.fromkeys(row.asked for row in table.rows if row.asked is not None))
+    cache = human(table.capacity * table.geometry.segment_bytes)
+    with settings(), atomic_file(path) as temporary:
+        height = 4.6 if len(rates) > 1 else 1.4 + 0.26 * len(table.rows)
+        canvas = Figure(figsize=(WIDTH, height), layout="constrained")
+        axes = canvas.subplots()
+        if len(rates) > 1:
+            _curves(axes, table)
+        else:
+            _bars(axes, table.rows)
+        axes.set_title(f"{title}: a flash cache of {cache}" + _at(rates), loc="left")
+        write(canvas, temporary, path)
+
+
+def _at(rates: Sequence[str]) -> str:
+    return f", writes {rates[0]}" if len(rates) == 1 else ""
+
+
+def _curves(axes: "Axes", table: FlashTable) -> None:
+    """A colour a policy and a line a mode over what is written; AcceptAll, which nothing limits, in the legend."""
+    known = all(row.written_bytes_s is not None for row in table.rows)
+    limited = [row for row in table.rows if row.asked is not None]
+    policies = [name for name in dict.fromkeys(row.policy for row in table.rows) if name not in (ACCEPT_ALL, OPT)]
+    colours = {name: LINE_COLOURS[k % len(LINE_COLOURS)] for k, name in enumerate(policies)} | {OPT: BLACK}
+    modes = [mode for mode in dict.fromkeys(row.prefetch for row in limited if row.kind != ORACLE)]
+    for name in dict.fromkeys(map(name_of, table.rows)):
+        own = [row for row in table.rows if name_of(row) == name]
+        first = own[0]
+        points = sorted((_written(row, known), _busy(row)) for row in own)
+        if first.policy == ACCEPT_ALL:
+            written = f"{points[0][0]:,.3g} MB/s" if known else f"{points[0][0]:,.2f}"
+            label = f"{name}: {_busy(first):.2f}, writes {written}"
+            axes.axhline(_busy(first), color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
+            continue
+        line = ":" if first.kind == ORACLE else _line(modes, first)
+        style = {"linestyle": "", "marker": "x"} if first.asked is None else {"linestyle": line, "marker": "."}
+        axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
+    values = [_busy(row) for row in table.rows]
+    room = 0.08 * max(max(values) - min(values), max(values) / 10)
+    axes.set_ylim(min(values) - room, max(values) + room)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
+    axes.set_ylabel(_title(table.rows))
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _line(modes: Sequence[str], row: FlashRow) -> Any:  # noqa: ANN401 - a style of matplotlib
+    return LINES[modes.index(row.prefetch) % len(LINES)] if row.prefetch in modes else "-"
+
+
+def _written(row: FlashRow, known: bool) -> float:
+    return row.written_bytes_s / 1e6 if known and row.written_bytes_s is not None else row.written_share
+
+
+def _bars(axes: "Axes", rows: Sequence[FlashRow]) -> None:
+    """Means as bars with their 90 % intervals, peaks as ticks."""
+    names = [name_of(row) for row in rows]
+    colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]
+    means, places = [_busy(row) for row in rows], range(len(rows))
+    peaks = [row.disks_busy_peak for row in rows if row.disks_busy_peak is not None]
+    intervals = [row.disks_busy_interval for row in rows if row.disks_busy_interval is not None]
+    spread = [[max(0.0, mean - low) for mean, (low, _) in zip(means, intervals, strict=False)],
+              [max(0.0, high - mean) for mean, (_, high) in zip(means, intervals, strict=False)]]  # fmt: skip
+    label = "mean, 90 % interval" if peaks else "mean"
+    axes.barh(places, means, color=colours, height=0.7, xerr=spread if peaks else None, ecolor=BLACK, label=label)
+    if peaks:
+        axes.plot(peaks, places, "|", color=BLACK, markersize=9, label="peak")
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel(_title(rows))
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

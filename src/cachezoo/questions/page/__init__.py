@@ -1,0 +1,1 @@
+"""Page caches: which policy, which size."""

@@ -1,0 +1,39 @@
+"""A bundle in the page cache that policies are compared in."""
+
+from pathlib import Path
+
+from cachezoo.bundles.released import load
+from cachezoo.errors import BundleError
+from cachezoo.policies.accounting import Simulation
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Trace
+from cachezoo.zoo.registry import SYSTEMS
+
+FLASH = ("admission", "prefetch")
+"""Kinds that decide for a flash cache before disks: what they save is disk time at a write rate, not page hits."""
+
+
+def simulate_bundle(path: Path, trace: Trace, pages: PageAccesses, capacity: int, warmup: int) -> Simulation:
+    """Verify a bundle's files, let it decide on every request, and count hits as for a policy.
+
+    Args:
+        path: a bundle's folder or .zip.
+        trace: requests.
+        pages: their page accesses.
+        capacity: pages.
+        warmup: page accesses simulated before counting.
+
+    Raises:
+        BundleError: damaged, or of a kind that decides nothing in a page cache.
+    """
+    bundle = load(path)
+    if bundle.kind in FLASH:
+        what = f"{path}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
+        raise BundleError(f"{what}; run cachezoo flash TRACE --bundle {path}")
+    part = SYSTEMS[bundle.kind].page_bundle
+    if part is None:
+        able = [name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH]
+        message = f"{path}: a {bundle.kind} bundle does not decide on misses; give an {' or '.join(able)} bundle"
+        raise BundleError(message)
+    found: Simulation = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)
+    return found

@@ -1,0 +1,292 @@
+"""Applications that share one cache, and the order in which they ask it.
+
+A reference is one access to a page of 4 KiB. Reads and writes alike are references, as in the paper (Sec. 4.2): a write
+too brings its page into the cache. Pages of different applications are different pages, even at one address.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from json import loads
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.arrays import I32, I64
+from cachezoo.coded import Coded
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.questions.share.clocks import Clocked, apart_in_time, check_overlap, paces
+from cachezoo.traces.clock import are_numbered, has_clock
+from cachezoo.traces.mixing import sources
+from cachezoo.traces.pages import MAX_ACCESSES, expand_pages
+from cachezoo.traces.provenance import SOURCES
+from cachezoo.traces.table import Trace
+
+Order = Literal["lockstep", "clock"]
+Asked = Literal["auto", "lockstep", "clock"]
+Apart = Literal["source", "volume"]
+APART: tuple[Apart, ...] = get_args(Apart)
+LEAST, MOST = 2, 1024
+
+
+@dataclass(frozen=True)
+class Application:
+    """One of those that share the cache.
+
+    Attributes:
+        name: unlike any other's.
+        page_ids: int32[m] its references, in [0, n_pages).
+        n_pages: its distinct pages.
+        trace: its requests; None where the references are all that is known.
+    """
+
+    name: str
+    page_ids: I32
+    n_pages: int
+    trace: Trace | None = None
+
+    def __len__(self) -> int:
+        """References."""
+        return len(self.page_ids)
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Applications, and the one order of their M references.
+
+    Attributes:
+        applications: A of them.
+        app: int32[M] whose each reference is; an application's own come in its own order.
+        order: `lockstep`: one of each in turn, and one that has ended is over; `clock`: by the traces' times.
+        remarks: what to know of that order, a line each.
+    """
+
+    applications: tuple[Application, ...]
+    app: I32
+    order: Order
+    remarks: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """References of all."""
+        return len(self.app)
+
+    @property
+    def count(self) -> int:
+        """Applications."""
+        return len(self.applications)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the applications."""
+        return tuple(one.name for one in self.applications)
+
+    @property
+    def n_pages(self) -> int:
+        """Distinct pages of all."""
+        return sum(one.n_pages for one in self.applications)
+
+    @cached_property
+    def at(self) -> tuple[I64, ...]:
+        """Of each application int64[m]: where its references stand among all."""
+        order = np.argsort(self.app, kind="stable")
+        ends = np.cumsum([len(one) for one in self.applications])
+        return tuple(np.split(order.astype(np.int64), ends[:-1]))
+
+    def spread(self, values: Sequence[npt.NDArray[np.int32]]) -> I32:
+        """int32[M]: what each application has for each of its references, in the order of all."""
+        out = np.empty(len(self), np.int32)
+        for places, own in zip(self.at, values, strict=True):
+            out[places] = own
+        return out
+
+    @cached_property
+    def page_ids(self) -> I32:
+        """int32[M]: pages of all in one numbering: those of the first application, then those of the second."""
+        base = np.cumsum([0, *(one.n_pages for one in self.applications)])
+        return self.spread(
+            [one.page_ids + np.int32(first) for one, first in zip(self.applications, base, strict=False)]
+        )
+
+    @cached_property
+    def distinct(self) -> I64:
+        """int64[M]: distinct pages up to each reference, its own among them."""
+        new = np.zeros(len(self), np.int64)
+        for places, own in zip(self.at, self.applications, strict=True):
+            new[places[np.unique(own.page_ids, return_index=True)[1]]] = 1
+        return np.cumsum(new)
+
+
+def lockstep(lengths: Sequence[int]) -> I32:
+    """int32[M]: one reference of each in turn; one that has ended is over.
+
+    Args:
+        lengths: references of each application.
+    """
+    turn = np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
+    app = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    return app[np.argsort(turn, kind="stable")]
+
+
+def by_clock(times: Sequence[I64]) -> I32:
+    """int32[M]: by time; of references at one time those of the application named first come first.
+
+    Args:
+        times: int64[m] of each application's references, µs, not falling.
+    """
+    app = np.repeat(np.arange(len(times), dtype=np.int32), [len(own) for own in times])
+    return app[np.argsort(np.concatenate(times), kind="stable")]
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse applications that cannot share a cache.
+
+    Raises:
+        ConfigError: fewer than two, too many, or two of one name.
+    """
+    if len(names) < LEAST:
+        found = f"there is one application, {names[0]}" if names else "no application is named"
+        message = (
+            f"{found}; a cache is shared by at least {LEAST}: name more traces, or take one apart by source or volume"
+        )
+        raise ConfigError(message)
+    if len(names) > MOST:
+        raise ConfigError(f"{len(names)} applications; at most {MOST} share a cache")
+    for name in names:
+        if names.count(name) > 1:
+            message = f"{names.count(name)} applications are called {name}; give each a name of its own (--names A,B,…)"
+            raise ConfigError(message)
+
+
+def mix_pages(applications: Sequence[Application]) -> Mix:
+    """Applications in lockstep, from their references alone.
+
+    Raises:
+        ConfigError: as `check_names`, or too many references.
+        TraceError: one has no reference.
+    """
+    _check(applications)
+    return Mix(tuple(applications), lockstep([len(one) for one in applications]), "lockstep")
+
+
+def mix_traces(
+    traces: Sequence[Trace], order: Asked = "auto", apart: Apart | None = None, names: Sequence[str] = ()
+) -> Mix:
+    """Applications from traces.
+
+    Args:
+        traces: an application each; or one mixture, whose sources are the applications.
+        order: `auto` is `clock` where all have one, else `lockstep`. By the clock all traces begin together at their 0.
+        apart: what every trace is taken apart by; None: one trace alone by its sources, several not at all.
+        names: of the applications in their order, in place of their traces' own.
+
+    Raises:
+        ConfigError: as `check_names`, as many names as there are no applications, a trace without a clock under
+            `clock`, under `auto` one that lasts much longer than another, or one trace that cannot be taken apart.
+        TraceError: a trace is empty, or requests of a mixture are of no source.
+    """
+    parts = _parts(traces, apart)
+    own = [part.name for part in parts] if not names else list(names)
+    if len(own) != len(parts):
+        raise ConfigError(f"{len(own)} names for {len(parts)} applications; give one each")
+    check_names(own)
+    clocked = [Clocked(name, part.trace, part.ticks) for name, part in zip(own, parts, strict=True)]
+    if apart is not None or len(traces) == 1:  # parts of a trace have its clock, and may well be of a moment only
+        whole = [Clocked(trace.meta.trace_id, trace, _ticks(trace)) for trace in traces]
+    else:
+        whole = clocked
+    order, remarks = _ordered(order, clocked, whole)
+    applications, times = list[Application](), list[I64]()
+    for name, part in zip(own, parts, strict=True):
+        pages = expand_pages(part.trace)
+        applications.append(Application(name, pages.page_ids, pages.n_pages, part.trace))
+        times.append(np.repeat(part.trace.time_us, np.diff(pages.request_start)))
+    _check(applications)
+    app = by_clock(times) if order == "clock" else lockstep([len(one) for one in applications])
+    return Mix(tuple(applications), app, order, tuple(remarks))
+
+
+def _ordered(asked: Asked, parts: Sequence[Clocked], traces: Sequence[Clocked]) -> tuple[Order, list[str]]:
+    """The order of applications, and what to know of it.
+
+    Args:
+        asked: order.
+        parts: the applications.
+        traces: that they come from.
+
+    Raises:
+        ConfigError: as `mix_traces`.
+    """
+    without = [one.name for one in parts if not one.ticks]
+    if asked == "clock" and without:
+        message = (
+            f"{without[0]}: its trace has no clock, so that its references cannot be ordered among others by time; "
+            "use lockstep"
+        )
+        raise ConfigError(message)
+    if asked == "auto" and without:
+        more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
+        return "lockstep", [f"{without[0]}{more} no clock: references come in lockstep, one of each in turn"]
+    if asked == "lockstep":
+        return "lockstep", []
+    if asked == "auto":
+        check_overlap(traces)
+    return "clock", [said for said in (apart_in_time(traces), paces(traces)) if said]
+
+
+def _check(applications: Sequence[Application]) -> None:
+    check_names([one.name for one in applications])
+    for one in applications:
+        if not len(one):
+            message = f"{one.name}: it has no reference; leave it out, or give a trace with at least one request"
+            raise TraceError(message)
+    total = sum(len(one) for one in applications)
+    if total > MAX_ACCESSES:
+        message = f"{total} references of all applications, at most {MAX_ACCESSES} can be run; cut or sample the traces"
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An application's requests, and whether they have a clock: a few of a trace's may all be at one time."""
+
+    name: str
+    trace: Trace
+    ticks: bool
+
+
+def _ticks(trace: Trace) -> bool:
+    """Has the trace a clock, and, if it is a mixture, all its sources too?"""
+    inner = loads(trace.meta.extra.get(SOURCES, "[]"))
+    return has_clock(trace) and not any(are_numbered(entry.get("extra", {})) for entry in inner)
+
+
+def _parts(traces: Sequence[Trace], apart: Apart | None) -> list[_Part]:
+    """The applications."""
+    if apart is None and len(traces) == 1:
+        apart = "source"
+        if traces[0].source is None:
+            volumes = len(traces[0].volume.names)
+            way = (
+                f"take its {volumes} volumes apart (--apart volume)" if volumes > 1 else "name at least one more trace"
+            )
+            raise ConfigError(f"{traces[0].meta.trace_id}: one trace, which is no mixture of several; {way}")
+    if apart is None:
+        return [_Part(trace.meta.trace_id, trace, _ticks(trace)) for trace in traces]
+    found = list[_Part]()
+    for trace in traces:
+        own = _apart(trace, sources(trace) if apart == "source" else trace.volume, apart)
+        prefix, ticks = f"{trace.meta.trace_id}/" if len(traces) > 1 else "", _ticks(trace)
+        for name, part in own:
+            tells = apart == "source" and part.time_us.min() < part.time_us.max()  # a source had times of its own
+            found.append(_Part(f"{prefix}{name}", part, ticks and (has_clock(part) or not tells)))
+    return found
+
+
+def _apart(trace: Trace, column: Coded, what: Apart) -> list[tuple[str, Trace]]:
+    """A trace's requests by a column, names in its order; those that no request has are left out."""
+    if int(column.codes.min(initial=0)) < 0:
+        unknown = int((column.codes < 0).sum())
+        raise TraceError(f"{trace.meta.trace_id}: {unknown} of its requests have no {what}; leave those out")
+    counts = np.bincount(column.codes, minlength=len(column.names))
+    return [(name, trace.take(np.flatnonzero(column.codes == k))) for k, name in enumerate(column.names) if counts[k]]

@@ -1,0 +1,379 @@
+"""Response times of a hierarchy: each tier serves its reduced trace on its own model, waiting included.
+
+The mean over page reads of the time of the I/O that brought the page is the hierarchy's AMAT (average memory access
+time). Usually the loop is closed: as many requests are outstanding as when the trace was captured, so that a request
+waits for that many at most. In an open loop arrivals are the trace's. Where the disk alone, without any cache, could
+not keep up with them, they are spread out by one factor, which is the trace's and the device's and not the hierarchy's.
+What it measures on traces with bursts is how long those last: docs/tiers.md has figures.
+
+Source: HCA, Sec. V-B and VII-A, which takes the response times from DiskSim.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cachezoo.arrays import F64
+from cachezoo.devices.analytic import disk_at_rest, drive_at_rest, t_hdd_us, t_ssd_us
+from cachezoo.devices.queueing import (
+    MOST_DEPTH,
+    NATIVE_QUEUE,
+    arrivals_us,
+    captured_depth,
+    hdd_load,
+    hdd_times,
+    ssd_load,
+    ssd_times,
+)
+from cachezoo.errors import DeviceError, TraceError
+from cachezoo.kernels.tier_loop import Ios, closed_loop
+from cachezoo.kernels.tier_reduce import wait_for_ios
+from cachezoo.kernels.tiers import BUFFER
+from cachezoo.questions.tiers.reduced import Asked, Reduced, reduce, volume_trace
+from cachezoo.settings.device import AnalyticDevice
+from cachezoo.traces.clock import has_clock
+from cachezoo.traces.table import OP_WRITE
+
+if TYPE_CHECKING:
+    from cachezoo.questions.tiers.run import TierRun
+    from cachezoo.questions.tiers.stream import TierStream
+
+Loop = Literal["closed", "open", "alone"]
+Provenance = Literal["analytic", "real"]
+SNAPSHOT_S = 60.0
+"""HCA, Sec. VI-A."""
+MOST_SNAPSHOTS = 1000
+DRAM_US = 0.1
+"""A page in RAM, µs: a DRAM access of 100 ns, as HCA has it; what copies the page is not in it."""
+
+
+@dataclass(frozen=True)
+class Tiered:
+    """What a hierarchy does, in figures.
+
+    Attributes:
+        reads, writes: page accesses that count, by kind.
+        rhr, bhr, shr, dhr: of the page reads, those served by RAM with the transient buffer, by that buffer alone, by
+            the SSD and by the disk; rhr + shr + dhr = 1.
+        amat_us: mean time of a page read = rhr * DRAM + shr * rta_ssd_us + dhr * rta_hdd_us.
+        alone_us: AMAT if each device served one I/O at a time and none had to wait; `amat_us` less this is waiting.
+        rta_ssd_us, rta_hdd_us: mean time of the pages that the SSD, the disk brought; 0 where it brought none.
+        p50_us, p95_us, p99_us: of read requests, each as slow as its slowest I/O.
+        write_us: mean time of the write requests, which go through to the disk; 0 where there are none.
+        iops: read and write requests over the busy time of the tier that is busiest: the most that it can serve.
+        busiest: that tier, `ram`, `ssd` or `disk`.
+        iops_ssd: I/Os of the SSD, reads and writes, over its busy time; 0 where it is idle.
+        ssd_busy, disk_busy: parts of the time that a device works; above 1 where it falls ever further behind.
+        ssd_written: pages written to the SSD.
+        ssd_ios, disk_ios: I/Os that each device served.
+        requests: read and write requests.
+        span_s: seconds from the first request to the end of the last; in an open loop to its arrival.
+        stretched: the factor by which arrivals were spread out.
+        loop: `closed`: `depth` requests are outstanding, waiting included; `open`: the trace's arrivals, waiting
+            included; `alone`: one request at a time, which waits for nothing but what is being flushed to the SSD, or,
+            on real devices, one I/O at a time.
+        depth: requests outstanding in a closed loop; 1 otherwise.
+        provenance: where the times come from: `analytic`, the models, or `real`, measured.
+    """
+
+    reads: int
+    writes: int
+    rhr: float
+    bhr: float
+    shr: float
+    dhr: float
+    amat_us: float
+    alone_us: float
+    rta_ssd_us: float
+    rta_hdd_us: float
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    write_us: float
+    iops: float
+    busiest: str
+    iops_ssd: float
+    ssd_busy: float
+    disk_busy: float
+    ssd_written: int
+    ssd_ios: int
+    disk_ios: int
+    requests: int
+    span_s: float
+    stretched: float
+    loop: Loop
+    depth: int
+    provenance: Provenance
+
+    def values(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return asdict(self)
+
+
+def loop_of(ts: "TierStream") -> Loop:
+    """`closed` where the trace tells how many requests were outstanding, else `alone`."""
+    latency = ts.trace.latency_us
+    return "closed" if latency is not None and bool((latency >= 0).any()) else "alone"
+
+
+def depth_of(ts: "TierStream") -> int:
+    """How many requests were outstanding when the trace was captured, rounded; 1 where it has no latencies."""
+    if loop_of(ts) == "alone":
+        return 1
+    return min(max(int(captured_depth(ts.trace) + 0.5), 1), MOST_DEPTH)
+
+
+def stretch(ts: "TierStream", device: AnalyticDevice) -> float:
+    """The factor by which a trace's arrivals are spread out, 1 or more: the disk alone then works 90 % of the time.
+
+    Raises:
+        DeviceError: the trace has no clock: all requests arrive at once, or its times are numbers of rows.
+    """
+    if not has_clock(ts.trace):
+        raise DeviceError(f"{ts.trace.meta.trace_id}: the trace has no clock, so an open loop has no load; use closed")
+    return arrivals_us(ts.trace, hdd_load(volume_trace(ts), device.hdd))[1]
+
+
+@dataclass(frozen=True)
+class Response:
+    """A run's I/Os with their times, and what follows from them.
+
+    Attributes:
+        ts: what the hierarchy was run on.
+        run: what it did.
+        reduced: its I/Os.
+        disk_us, ssd_us: float64[k] µs of each, from arrival to end.
+        device: the models that told how busy the tiers are; None where the times were measured one I/O at a time: then
+            they tell it themselves, as nothing of the models may be mixed with them.
+        stretched: factor of the arrivals.
+        loop: see `Tiered`.
+        depth: see `Tiered`.
+        span_us: see `Tiered.span_s`.
+    """
+
+    ts: "TierStream"
+    run: "TierRun"
+    reduced: Reduced
+    disk_us: F64
+    ssd_us: F64
+    device: AnalyticDevice | None
+    stretched: float
+    loop: Loop
+    depth: int
+    span_us: float
+
+    @cached_property
+    def _requests(self) -> tuple[F64, F64]:
+        """float64[r] twice: µs that the pages of each read request take in all, and its slowest I/O."""
+        reads, first = self.reduced.reads, self.reduced.first_request
+        total, longest = np.zeros(len(reads)), np.zeros(len(reads))
+        brought = np.zeros(len(reads), np.int64)
+        for asked, times in ((self.reduced.disk, self.disk_us), (self.reduced.ssd, self.ssd_us)):
+            read = asked.read
+            wait_for_ios(asked.request[read], asked.pages[read], times[read], first, total, longest, brought)
+        total += (reads - brought) * DRAM_US
+        longest[(reads > brought) & (longest < DRAM_US)] = DRAM_US
+        return total, longest
+
+    def blocks(self, count: int) -> F64:
+        """float64[count]: AMAT of blocks of time with about equally many page reads each, µs.
+
+        The blocks are the trace's, so that those of two hierarchies can be compared one by one.
+
+        Raises:
+            TraceError: there are fewer read requests than blocks, or one request reads as much as a block.
+        """
+        total, reads = self._requests[0], self.reduced.reads
+        edges = np.searchsorted(np.cumsum(reads), np.linspace(0, reads.sum(), count + 1), side="left")
+        edges[0], edges[-1] = 0, len(reads)
+        if (np.diff(edges) < 1).any():
+            message = f"{self.ts.trace.meta.trace_id}: too few read requests for {count} blocks of time; give fewer"
+            raise TraceError(message)
+        pages = np.add.reduceat(reads, edges[:-1])
+        means: F64 = np.add.reduceat(total, edges[:-1]) / pages
+        return means
+
+    @cached_property
+    def _disk_work_us(self) -> F64:
+        """float64[k]: what each of the disk's I/Os takes it. A write buffer would spare no work, and is off."""
+        if self.device is None:
+            return self.disk_us
+        bare = self.device.hdd.model_copy(update={"write_buffer_bytes": 0})
+        return t_hdd_us(self.reduced.disk.trace, bare)
+
+    def _ssd_work_us(self, first: int, last: int) -> float:
+        """What its I/Os take the part of the SSD that has most to do, for the requests [first, last)."""
+        if self.device is None:
+            low, high = np.searchsorted(self.reduced.ssd.request, (first, last)).tolist()
+            return float(self.ssd_us[low:high].sum())
+        own = self.reduced.ssd.between(first, last)
+        return ssd_load(own.trace, self.device.ssd) if len(own) else 0.0
+
+    def busy_us(self, first: int, last: int) -> dict[str, float]:
+        """µs that each tier works for the requests [first, last), rows of the trace."""
+        disk, base = self.reduced.disk, self.reduced.first_request
+        low, high = np.searchsorted(disk.request, (first, last)).tolist()
+        return {
+            "ram": DRAM_US * float(self.reduced.reads[first - base : last - base].sum()),
+            "ssd": self._ssd_work_us(first, last),
+            "disk": float(self._disk_work_us[low:high].sum()),
+        }
+
+    def _alone_us(self, in_ram: int) -> float:
+        """µs that all page reads take without waiting, so many of them in RAM."""
+        ssd = self.reduced.ssd
+        ssd_us = self.ssd_us if self.device is None else t_ssd_us(ssd.trace, self.device.ssd)
+        pairs = ((ssd, ssd_us), (self.reduced.disk, self._disk_work_us))
+        return DRAM_US * in_ram + sum(count * mean for count, mean in (_brought(*pair) for pair in pairs))
+
+    def iops_by_snapshot(self, seconds: float = SNAPSHOT_S) -> F64:
+        """float64[s]: requests over the busy time of the busiest tier, of each snapshot of the trace with requests.
+
+        Args:
+            seconds: that a snapshot lasts; of a trace that takes more than 1,000 of them, a thousandth.
+        """
+        first = self.reduced.first_request
+        at = (self.ts.trace.time_us[first:] - self.ts.trace.time_us[first]) * (self.stretched / 1e6)
+        length = max(seconds, float(at[-1]) / MOST_SNAPSHOTS)
+        begins = np.flatnonzero(np.diff(at // length, prepend=-1.0))
+        edges = [*(first + begins).tolist(), first + len(at)]
+        busiest = [max(self.busy_us(low, high).values()) for low, high in pairwise(edges)]
+        served: F64 = 1e6 * np.diff(edges) / np.array(busiest)
+        return served
+
+    @cached_property
+    def tiered(self) -> Tiered:
+        """The figures.
+
+        Raises:
+            TraceError: nothing is read.
+        """
+        reduced = self.reduced
+        reads = int(reduced.reads.sum())
+        if reads == 0:
+            raise TraceError(f"{self.ts.trace.meta.trace_id}: no page is read where it counts; give a trace that reads")
+        total, longest = self._requests
+        (ssd_pages, ssd_us), (disk_pages, disk_us) = (
+            _brought(asked, times) for asked, times in ((reduced.ssd, self.ssd_us), (reduced.disk, self.disk_us))
+        )
+        written = reduced.disk.trace.op == OP_WRITE
+        busy = self.busy_us(reduced.first_request, len(self.ts.trace))
+        busiest = max(busy, key=lambda name: busy[name])
+        first = int(self.ts.pages.request_start[reduced.first_request])
+        buffered = int(((self.run.tier[first:] == BUFFER) & ~self.ts.write[first:]).sum())
+        quantiles = np.quantile(longest[reduced.reads > 0], (0.5, 0.95, 0.99))
+        return Tiered(
+            reads=reads,
+            writes=int(self.ts.write[first:].sum()),
+            rhr=1 - (ssd_pages + disk_pages) / reads,
+            bhr=buffered / reads,
+            shr=ssd_pages / reads,
+            dhr=disk_pages / reads,
+            amat_us=float(total.sum()) / reads,
+            alone_us=self._alone_us(reads - ssd_pages - disk_pages) / reads,
+            rta_ssd_us=ssd_us,
+            rta_hdd_us=disk_us,
+            p50_us=float(quantiles[0]),
+            p95_us=float(quantiles[1]),
+            p99_us=float(quantiles[2]),
+            write_us=float(self.disk_us[written].mean()) if written.any() else 0.0,
+            iops=1e6 * len(reduced.reads) / busy[busiest],
+            busiest=busiest,
+            iops_ssd=1e6 * len(reduced.ssd) / busy["ssd"] if busy["ssd"] else 0.0,
+            ssd_busy=busy["ssd"] / self.span_us if self.span_us else 0.0,
+            disk_busy=busy["disk"] / self.span_us if self.span_us else 0.0,
+            ssd_written=int(reduced.ssd.pages[~reduced.ssd.read].sum()),
+            ssd_ios=len(reduced.ssd),
+            disk_ios=len(reduced.disk),
+            requests=len(reduced.reads),
+            span_s=self.span_us / 1e6,
+            stretched=self.stretched,
+            loop=self.loop,
+            depth=self.depth,
+            provenance="real" if self.device is None else "analytic",
+        )
+
+
+def _brought(asked: Asked, times: F64) -> tuple[int, float]:
+    """Pages that a tier's reads bring, and their mean time, µs."""
+    read = asked.read
+    pages = asked.pages[read]
+    count = int(pages.sum())
+    return count, float((pages * times[read]).sum()) / count if count else 0.0
+
+
+def _open(ts: "TierStream", reduced: Reduced, device: AnalyticDevice, stretched: float) -> tuple[F64, F64]:
+    """float64[k] twice: µs from arrival to end of the I/Os of the disk and of the SSD, each on its model."""
+    disk, ssd = reduced.disk, reduced.ssd
+    start = ts.trace.time_us[reduced.first_request]
+    disk_at, ssd_at = ((asked.trace.time_us - start).astype(np.float64) * stretched for asked in (disk, ssd))
+    none = np.empty(0)  # without I/Os there are no arrivals, which the models would take for a closed loop
+    return (
+        hdd_times(disk.trace, device.hdd, disk_at, NATIVE_QUEUE, device.hdd.scheduler) if len(disk) else none,
+        ssd_times(ssd.trace, device.ssd, ssd_at, NATIVE_QUEUE) if len(ssd) else none,
+    )
+
+
+def _closed(reduced: Reduced, device: AnalyticDevice, depth: int) -> tuple[F64, F64, float]:
+    """As `_open`, and when the last request ends."""
+    disk, ssd = (
+        Ios(asked.request - reduced.first_request, asked.trace.offset, asked.trace.size, asked.trace.op)
+        for asked in (reduced.disk, reduced.ssd)
+    )
+    models = disk_at_rest(device.hdd), disk, *drive_at_rest(device.ssd), ssd
+    found: tuple[F64, F64, float] = closed_loop(*models, len(reduced.reads), depth, DRAM_US)
+    return found
+
+
+def response(
+    ts: "TierStream",
+    run: "TierRun",
+    device: AnalyticDevice,
+    first: int = 0,
+    *,
+    loop: Loop = "closed",
+    stretched: float | None = None,
+    depth: int | None = None,
+) -> Response:
+    """Replay a run's reduced traces on the models.
+
+    Args:
+        ts: what the hierarchy was run on.
+        run: what it did.
+        device: the models of disk and SSD. In a closed loop the disk is first come, first served.
+        first: page access from which on reads count; I/Os before it are not replayed, so that devices begin at rest.
+        loop: see `Tiered`, and `loop_of`.
+        stretched: factor of the arrivals of an open loop, where `stretch` has told it already: it is the same for all
+            hierarchies.
+        depth: of a closed loop; None: as captured, see `depth_of`.
+
+    Raises:
+        DeviceError: an open loop, and the trace has no clock.
+        TraceError: the run contradicts itself.
+    """
+    reduced = reduce(ts, run, first)
+    if loop != "open":
+        own = 1 if loop == "alone" else depth_of(ts) if depth is None else depth
+        disk_us, ssd_us, span_us = _closed(reduced, device, own)
+        return Response(ts, run, reduced, disk_us, ssd_us, device, 1.0, loop, own, span_us)
+    factor = stretch(ts, device) if stretched is None else stretched
+    arrive = ts.trace.time_us[reduced.first_request :]
+    span_us = float(arrive[-1] - arrive[0]) * factor
+    return Response(ts, run, reduced, *_open(ts, reduced, device, factor), device, factor, loop, 1, span_us)
+
+
+def respond(
+    ts: "TierStream",
+    run: "TierRun",
+    device: AnalyticDevice,
+    first: int = 0,
+    *,
+    loop: Loop = "closed",
+    stretched: float | None = None,
+    depth: int | None = None,
+) -> Tiered:
+    """The figures of `response`; arguments and errors as there, and TraceError where nothing is read."""
+    return response(ts, run, device, first, loop=loop, stretched=stretched, depth=depth).tiered

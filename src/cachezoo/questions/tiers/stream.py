@@ -1,0 +1,89 @@
+"""A trace as a hierarchy of caches sees it: page accesses with their times and addresses."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cachezoo.arrays import I32, I64, Bool
+from cachezoo.contest.counting import first_access
+from cachezoo.kernels.outcome import WRITE
+from cachezoo.kernels.tier_buffer import BLOCK_PAGES, Places, places
+from cachezoo.policies.stream import Stream, build_stream
+from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.traces.table import PAGE_BYTES, Trace
+
+
+@dataclass(frozen=True)
+class TierStream:
+    """The m page accesses of a trace.
+
+    Attributes:
+        trace: the requests.
+        pages: their page accesses.
+        stream: what RAM is asked, write-through.
+        address: int64[n_pages] page number on the volume; volumes lie one after another, each from an erase block on.
+        time_us: int64[m] of each access, since the trace's start.
+        write: bool[m].
+        request_of: int32[m].
+    """
+
+    trace: Trace
+    pages: PageAccesses
+    stream: Stream
+    address: I64
+    time_us: I64
+    write: Bool
+    request_of: I32
+
+    def __len__(self) -> int:
+        return len(self.request_of)
+
+    @cached_property
+    def order(self) -> Places:
+        """The pages by rising address."""
+        return places(self.address)
+
+    @property
+    def second_half(self) -> int:
+        """The page access that the second half counts from: the first of the request that it begins in."""
+        return first_access(self.pages)
+
+    @property
+    def span_pages(self) -> int:
+        """Pages that the disk has at least: up to the highest address."""
+        return int(self.address.max()) + 1
+
+
+def _addresses(trace: Trace, pages: PageAccesses, request_of: I32) -> I64:
+    """int64[n_pages]: `TierStream.address`."""
+    first = trace.offset // PAGE_BYTES
+    volumes = int(trace.volume.codes.max()) + 1
+    ends = np.zeros(volumes, np.int64)
+    np.maximum.at(ends, trace.volume.codes, (trace.offset + trace.size - 1) // PAGE_BYTES + 1)
+    lengths = -(-ends // BLOCK_PAGES) * BLOCK_PAGES
+    begins = np.cumsum(lengths) - lengths
+    place = np.arange(len(request_of), dtype=np.int64) - pages.request_start[request_of]
+    place += (first + begins[trace.volume.codes])[request_of]
+    address = np.empty(pages.n_pages, np.int64)
+    address[pages.page_ids] = place
+    return address
+
+
+def tier_stream(trace: Trace, pages: PageAccesses | None = None) -> TierStream:
+    """A trace ready for hierarchies; it is built once for all of them.
+
+    Args:
+        trace: at least one request.
+        pages: their page accesses, where they are known.
+
+    Raises:
+        TraceError: as `expand_pages`.
+    """
+    own = expand_pages(trace) if pages is None else pages
+    stream = build_stream(trace, own, "through")
+    request_of = own.request_of_access()
+    write: Bool = stream.flags & WRITE != 0
+    return TierStream(
+        trace, own, stream, _addresses(trace, own, request_of), trace.time_us[request_of], write, request_of
+    )

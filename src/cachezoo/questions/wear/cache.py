@@ -1,0 +1,173 @@
+"""What a cache's admission writes, as the input of a drive: SSD writes of a policy become erases.
+
+A page cache keeps each page in a slot of its SSD: a page that enters takes the slot of the page that it evicts, and a
+write that hits is written in place. Baleen's flash cache keeps segments so. What is overwritten dies; nothing is
+trimmed.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cachezoo.arrays import I32, I64
+from cachezoo.console import Advance
+from cachezoo.contest.blocks import BLOCKS
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.flash.problem import FlashProblem
+from cachezoo.kernels.flash import FlashRun
+from cachezoo.kernels.outcome import HIT, PREFETCH
+from cachezoo.kernels.slots_written import slots_written
+from cachezoo.policies.registry import policy
+from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.wear.asked import LEARNED, WearAsked
+from cachezoo.questions.wear.table import WearTable, check_room, count_rows, wear_table
+from cachezoo.show.formats import percent, share
+from cachezoo.sizes import PAGE_BYTES, human_pages
+from cachezoo.wear.names import LEGACY
+from cachezoo.wear.writes import DriveWrites
+
+
+@dataclass(frozen=True)
+class CacheWrites:
+    """What a cache writes to its SSD.
+
+    Attributes:
+        policy: of the cache.
+        writes: page writes by slot, cut into cycles of equally many requests; a page is `PAGE_BYTES`.
+        hit_ratio: page hits over page accesses, or segment hits over segments read, in the last cycle.
+    """
+
+    policy: str
+    writes: DriveWrites
+    hit_ratio: float
+
+
+def page_cache_writes(simulator: Simulator, name: str, capacity: int, cycles: int) -> CacheWrites:
+    """The writes of a page cache.
+
+    Args:
+        simulator: a trace.
+        name: a policy, or a composition of parts.
+        capacity: pages.
+        cycles: that the trace is cut into; the last will be counted.
+
+    Raises:
+        ConfigError: an unknown policy, or one that moves pages without saying which.
+        TraceError: the cache writes too little in the last cycle.
+    """
+    entry = policy(name)
+    stream = simulator.stream(entry)
+    run = entry.simulate(stream, capacity)
+    if run.moved is not None:
+        message = f"{entry.id}: it does not say which pages enter and leave, so not what its SSD writes; name another"
+        raise ConfigError(message)
+    slots, access = slots_written(stream.page_ids, stream.flags, run.outcome, run.victim, stream.n_pages)
+    request = stream.request_of[access].astype(np.int64)
+    first = len(simulator.trace) * (cycles - 1) // cycles
+    counted = (stream.request_of >= first) & (stream.flags & PREFETCH == 0)
+    hits = float((run.outcome[counted] == HIT).mean()) if counted.any() else 0.0
+    return CacheWrites(
+        entry.id, _writes(entry.id, slots, request, simulator.trace.time_us, len(simulator.trace), cycles), hits
+    )
+
+
+def flash_cache_writes(problem: FlashProblem, name: str, run: FlashRun, time_us: I64, cycles: int) -> CacheWrites:
+    """The writes of Baleen's flash cache.
+
+    Args:
+        problem: the cache and its requests.
+        name: of the policy.
+        run: what it did, with its slots noted.
+        time_us: int64[n] of the requests.
+        cycles: that the requests are cut into; the last will be counted.
+
+    Raises:
+        TraceError: the cache writes too little in the last cycle.
+    """
+    n = len(problem)
+    per_slot = problem.geometry.segment_bytes // PAGE_BYTES
+    slots = (run.slots.astype(np.int64)[:, None] * per_slot + np.arange(per_slot)).ravel()
+    request = np.repeat(np.repeat(np.arange(n, dtype=np.int64), run.written), per_slot)
+    last = np.arange(n) >= n * (cycles - 1) // cycles
+    asked = int(problem.accesses.sizes[last & problem.read].sum())
+    hits = float(run.hits[last].sum()) / max(asked, 1)
+    return CacheWrites(name, _writes(name, slots, request, time_us, n, cycles), hits)
+
+
+def _writes(name: str, slots: I32 | I64, request: I64, time_us: I64, requests: int, cycles: int) -> DriveWrites:
+    """Slot writes as those of a drive; slots are dense, as each is written when it is first used."""
+    starts = np.searchsorted(request, np.arange(cycles + 1) * requests // cycles).astype(np.int64)
+    if starts[-1] - starts[-2] < BLOCKS:
+        message = (
+            f"{name}: the cache writes {starts[-1] - starts[-2]} pages in the last cycle, at least {BLOCKS} are "
+            "needed; give a larger part of a trace, or another policy"
+        )
+        raise TraceError(message)
+    pages = np.asarray(slots, np.int32)
+    return DriveWrites(
+        pages=pages,
+        address=np.arange(int(pages.max()) + 1, dtype=np.int64) * PAGE_BYTES,
+        time_us=time_us[request],
+        request=request,
+        starts=starts,
+        page_bytes=PAGE_BYTES,
+    )
+
+
+def check_cache(asked: WearAsked) -> None:
+    """Refuse placements that learn from the chunks of a volume: a cache writes to slots.
+
+    Raises:
+        ConfigError: FIOS, or the forest of lifetimes.
+    """
+    learned = next((name for name in asked.by if name.partition(":")[0] in LEARNED), None)
+    if learned:
+        message = (
+            f"--by {learned}: it learns from chunks of the trace's volume, and a cache writes to slots of its SSD; "
+            "leave it out"
+        )
+        raise ConfigError(message)
+
+
+def cache_tables(caches: list[CacheWrites], capacity: int, asked: WearAsked, advance: Advance) -> list[WearTable]:
+    """What each cache's writes do to an SSD of its capacity.
+
+    Args:
+        caches: what they write.
+        capacity: of each, pages.
+        asked: placements and drives; pages and capacity are the cache's.
+        advance: progress, in rows.
+
+    Raises:
+        DeviceError: the SSD is too small for its streams.
+    """
+    drive = asked.drive.model_copy(update={"page_bytes": PAGE_BYTES, "capacity_bytes": capacity * PAGE_BYTES})
+    own, rows = replace(asked, drive=drive), count_rows(asked)
+    for cache in caches:
+        name = f"{cache.policy} with a cache of {human_pages(capacity)}"
+        check_room(cache.writes, own, name, larger=", or a larger --capacity")
+    found = []
+    for number, cache in enumerate(caches):
+
+        def on(done: float, note: str = "", before: int = number * rows, policy_id: str = cache.policy) -> None:
+            advance(before + done, f"{policy_id} {note}")
+
+        found.append(wear_table(cache.writes, [], own, on))
+    return found
+
+
+def cache_answer(caches: list[CacheWrites], tables: list[WearTable]) -> str:
+    """Which admission erases least, in a sentence; on the drive without streams."""
+    main = tables[0].main
+    own = [
+        next(row for row in table.rows if row.placement == LEGACY and row.over_provisioning == main) for table in tables
+    ]
+    first, least = 0, min(range(len(own)), key=lambda k: own[k].erases)
+    said = f"At {percent(main, 0)} over-provisioning {caches[0].policy} erases {own[0].erases:,} blocks"
+    said += f" for {tables[0].host_pages:,} pages that it writes (WAF {own[0].waf:.2f})"
+    if least != first and own[first].erases:
+        fewer = 1 - own[least].erases / own[first].erases
+        said += f"; {caches[least].policy} erases {share(fewer)} fewer, {own[least].erases:,} for "
+        said += f"{tables[least].host_pages:,} pages (WAF {own[least].waf:.2f}), at a hit ratio of "
+        said += f"{percent(caches[least].hit_ratio)} against {percent(caches[first].hit_ratio)}"
+    return said + "."

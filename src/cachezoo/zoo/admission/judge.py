@@ -1,0 +1,315 @@
+"""Judges a category's admission models: their thresholds, and whether each beats what asks no model on validation.
+
+The threshold meets the write budget in simulation on the validation traces, without prefetch and in the plain prefetch
+mode (one that asks no model) that is best there.
+
+The rival is the best policy without a model there: RejectX or CoinFlip, in any plain mode, with its knob at the writes
+that the model makes. A model beats it when the 90 % interval of the paired saving of mean read disk-head time lies
+above 0, the saving is worth having and its peak is no higher. Where the rival cannot write that much, it runs at its
+maximum, and the model has to beat it at those fewer writes as well. Figures against RejectX, the post's baseline, are
+given too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from cachezoo import paths
+from cachezoo.arrays import F64
+from cachezoo.flash.budget import BudgetSetting
+from cachezoo.flash.geometry import label_of
+from cachezoo.flash.load import load_curve, load_windows, time_scale
+from cachezoo.flash.modes import NONE
+from cachezoo.flash.policies import (
+    BUDGETED,
+    REJECTX,
+    WithoutModel,
+    beside,
+    best_without_model,
+    learned,
+    modes_of,
+    threshold_curve,
+    threshold_for_budget,
+)
+from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.kernels.flash import FlashRun, Prefetch
+from cachezoo.labels.episodes import label_problem
+from cachezoo.models.forest import Scorer, write_judged_forests
+from cachezoo.models.inputs import INPUTS_FILE, read_inputs
+from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
+from cachezoo.params import At, Picked
+from cachezoo.settings.data import Roles
+from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.traces.table import Trace
+from cachezoo.training.episodes import read_traces
+from cachezoo.training.uses import Read, trace_uses
+from cachezoo.zoo.admission.duel import Duel
+from cachezoo.zoo.admission.fit import CONTEXT, model_id
+from cachezoo.zoo.admission.model import MODEL_FILE, scorer_of
+from cachezoo.zoo.admission.serve import history_of, serve_trace
+from cachezoo.zoo.admission.settings import Judge
+from cachezoo.zoo.admission.variants import VARIANTS
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+@dataclass(frozen=True)
+class Settings(Picked):
+    """What the stage reads of params.yaml."""
+
+    label: Annotated[EpisodeLabel, At("label.episodes")]
+    flash: Annotated[FlashPolicy, At("policy.flash")]
+    judge: Annotated[Judge, At("judge.admission")]
+    arch: Annotated[str, At("model.admission.arch")]
+    roles: Annotated[Roles, At("data.roles.{category}")]
+
+
+@dataclass(frozen=True)
+class JudgedTrace:
+    """A part to judge on: requests, cache, the model's scores float64[n], and OPT's run."""
+
+    trace: Trace
+    problem: FlashProblem
+    scores: F64
+    opt: FlashRun
+
+
+@dataclass(frozen=True)
+class PlainSetting:
+    """The admission with a prefetch mode that asks no model.
+
+    Attributes:
+        mode: the mode.
+        threshold: of the scores, with which admission and prefetch together meet the budget.
+        found: how it was met.
+        prefetches: what the mode fetches beside on each part.
+        runs: of each part.
+    """
+
+    mode: str
+    threshold: float
+    found: BudgetSetting
+    prefetches: list[Prefetch | None]
+    runs: list[FlashRun]
+
+
+def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[PlainSetting]:
+    """Every plain mode at the budget, the lowest mean read disk-head time first, ties by fewer writes."""
+    settings = []
+    for mode in modes_of(problems):
+        fetched = [beside(problem, mode) for problem in problems]
+        threshold, found = threshold_for_budget(problems, scores, fetched)
+        parts = zip(problems, scores, fetched, strict=True)
+        runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in parts]
+        settings.append(PlainSetting(mode, threshold, found, fetched, runs))
+    return sorted(settings, key=lambda one: (_seconds(problems, one.runs), one.found.writes))
+
+
+def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
+    pairs = zip(problems, runs, strict=True)
+    return sum(float(problem.dt_seconds(run)[problem.first :].sum()) for problem, run in pairs)
+
+
+@dataclass(frozen=True)
+class Against:
+    """A model held against a rival.
+
+    Attributes:
+        rival: at the writes of the model, or its most.
+        duel: so.
+        fewer: the duel at the rival's writes, where it cannot write as much as the model.
+        writes: the rival's over the model's.
+    """
+
+    rival: WithoutModel
+    duel: Duel
+    fewer: Duel | None
+    writes: float | None
+
+    @property
+    def won(self) -> bool:
+        """Every duel."""
+        return self.duel.won and (self.fewer is None or self.fewer.won)
+
+    def describe(self) -> str:
+        """How it was compared, and the last duel, in words."""
+        if self.fewer is None:
+            return f"at equal writes: {self.duel.describe()}"
+        return f"at the most that it can write: {self.fewer.describe()}"
+
+    def figures(self, name: str) -> dict[str, float | None]:
+        """For train.json, the rival being called so."""
+        return {
+            f"{name}_peak_dt": float(self.duel.theirs.max()),
+            f"{name}_mean_dt": float(self.duel.theirs.mean()),
+            f"{name}_writes_over_ours": self.writes,
+            f"mean_dt_at_{name}_writes": None if self.fewer is None else float(self.fewer.ours.mean()),
+        }
+
+
+def _load(parts: list[JudgedTrace], runs: list[FlashRun], flash: FlashPolicy) -> F64:
+    """Load in each window of each part."""
+    curves = []
+    for part, run in zip(parts, runs, strict=True):
+        windows = load_windows(part.trace.time_us, part.problem, flash, time_scale(part.trace))
+        curves.append(load_curve(part.problem.dt_seconds(run), windows))
+    return np.concatenate(curves)
+
+
+def _duel(parts: list[JudgedTrace], ours: list[FlashRun], theirs: list[FlashRun], settings: Settings) -> Duel:
+    return Duel(_load(parts, ours, settings.flash), _load(parts, theirs, settings.flash), settings.judge.least_gain)
+
+
+def _against(parts: list[JudgedTrace], ours: PlainSetting, rival: WithoutModel, settings: Settings) -> Against:
+    written = sum(run.segment_writes for run in ours.runs)
+    fewer = None
+    if not all(own.reached for own in rival.tuned):
+        fewer = _duel(parts, _at_their_writes(parts, ours, rival.runs), rival.runs, settings)
+    ratio = sum(run.segment_writes for run in rival.runs) / written if written else None
+    return Against(rival, _duel(parts, ours.runs, rival.runs, settings), fewer, ratio)
+
+
+def _at_their_writes(parts: list[JudgedTrace], setting: PlainSetting, theirs: list[FlashRun]) -> list[FlashRun]:
+    """The model's runs with its threshold raised until it writes no more than the rival does."""
+    ours = []
+    for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
+        problem = replace(part.problem, budget=float(run.segment_writes), tolerance=0.0)
+        ours.append(learned(problem, part.scores, prefetch).run)
+    return ours
+
+
+def duel_without_model(
+    parts: list[JudgedTrace], ours: PlainSetting, settings: Settings, seed: int
+) -> tuple[dict[str, float | None], bool, str]:
+    """Hold a model in a plain mode against the best policy without a model, and against RejectX.
+
+    Args:
+        parts: what to judge on.
+        ours: the model's mode, with its runs.
+        settings: parameters.
+        seed: of CoinFlip's draws.
+
+    Returns:
+        Figures, whether the model beats the best policy without a model, and the reason in one line.
+    """
+    problems = [
+        replace(part.problem, budget=float(run.segment_writes)) for part, run in zip(parts, ours.runs, strict=True)
+    ]
+    trace_ids = [part.trace.meta.trace_id for part in parts]
+    best = best_without_model(problems, trace_ids, seed, BUDGETED)
+    found = _against(parts, ours, best, settings)
+    post = found
+    if best.policy != REJECTX:
+        post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,)), settings)
+    bound = _load(parts, [part.opt for part in parts], settings.flash)
+    figures: dict[str, float | None] = {
+        "peak_dt": float(found.duel.ours.max()),
+        "mean_dt": float(found.duel.ours.mean()),
+        "opt_peak_dt": float(bound.max()),
+        "opt_mean_dt": float(bound.mean()),
+        **found.figures("rival"),
+        "rival_dt_saved_low": found.duel.saved.low,
+        "rival_dt_saved_high": found.duel.saved.high,
+        **post.figures(REJECTX),
+        "mean_dt_saved_low": post.duel.saved.low,
+        "mean_dt_saved_high": post.duel.saved.high,
+    }
+    verdict = "beats" if found.won else "does not beat"
+    reason = (
+        f"{verdict} the best policy without a model on validation, {best}; prefetch {ours.mode}, {found.describe()}"
+    )
+    return figures, found.won, reason
+
+
+def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: bool, settings: Settings) -> Verdict:
+    """Calibrate a fitted model and judge it.
+
+    Args:
+        model: the fitted model.
+        scorer: its forest.
+        parts: validation traces; where there are none, the train traces set the threshold and nothing is claimed.
+        held_out: they are validation traces.
+        settings: parameters.
+    """
+    label = label_of(settings.label, model.category or "")
+    problems = [flash_problem(part.trace, label, settings.flash) for part in parts]
+    scores = [scorer(serve_trace(history_of(model), part.trace)) for part in parts]
+    plain = plain_settings(problems, scores)
+    facing = [
+        JudgedTrace(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
+        for part, problem, score in zip(parts, problems, scores, strict=True)
+    ]
+    figures, beats, reason = duel_without_model(facing, plain[0], settings, model.seeds[CONTEXT])
+    if not held_out:
+        beats, reason = (
+            False,
+            ("not judged: the category has no validation trace, so the train traces set the threshold"),
+        )
+    if not model.trained:
+        beats, reason = False, model.reason
+    return Verdict(
+        calibration={
+            "eviction_age": model.learned["eviction_age"],
+            **_calibration(problems, plain),
+            "curve": threshold_curve(problems, scores, settings.judge.curve_points),
+            "calibrated_on": "validation" if held_out else "train",
+        },
+        policy=_policy(model, label, settings.flash),
+        validation={**figures, **model.figures},
+        beats_baseline=beats,
+        reason=reason,
+    )
+
+
+def _calibration(problems: list[FlashProblem], plain: list[PlainSetting]) -> dict[str, Any]:
+    """`threshold` is the admission's without prefetch; `with_prefetch` holds the plain mode that validation chose."""
+    accept_all = sum(problem.accept_all.segment_writes for problem in problems)
+
+    def values(one: PlainSetting) -> dict[str, Any]:
+        return {"threshold": one.threshold, "writes": one.found.writes / accept_all, "unreached": not one.found.reached}
+
+    alone = next(one for one in plain if one.mode == NONE)
+    return {
+        **values(alone),
+        "with_prefetch": {"mode": plain[0].mode, **values(plain[0])},
+        "budget": sum(problem.budget for problem in problems) / accept_all,
+        "capacity_segments": [problem.capacity for problem in problems],
+    }
+
+
+def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict[str, Any]:
+    return {
+        "type": "flash_admission",
+        "history": model.learned["history"],
+        "score": "log-odds that the episode is worth its flash writes",
+        "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
+        "prefetch": "a cache that prefetches by calibration.with_prefetch.mode (all_on_miss: a miss's whole block; "
+        "all_on_partial: the same where some of the request was resident; next(n): the n segments after the request "
+        "in its block) takes the threshold that stands there",
+        "writes": "not cached; they invalidate what they overwrite; pass them to the features",
+        "eviction": flash.eviction,
+        "cache_fraction": label.cache_fraction,
+    }
+
+
+def judge_admission(params: "Params", category: str) -> None:
+    """Stage judge_admission, one job: write each of `VARIANTS` to `models/trained/admission/<id>/`.
+
+    Raises:
+        TrainingError: there is no readable fitted model.
+        TraceError: a trace is missing or damaged.
+    """
+    settings = Settings.of(params, category)
+    held = settings.roles.get("validation", [])
+    parts, inputs = read_traces(category, held or settings.roles.get("train", []))
+    for variant in VARIANTS:
+        name = model_id(category, variant.arch(settings.arch))
+        folder = paths.fitted(name)
+        fitted = read_fitted(folder, "admission")
+        read_inputs(folder, fitted.features)  # which is copied as it is
+        verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
+        model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
+        write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE, INPUTS_FILE])

@@ -1,0 +1,44 @@
+"""The record of the system `admission`."""
+
+from cachezoo.zoo.base import Bundling, Card, Lazy, System
+
+HERE = "cachezoo.zoo.admission"
+ADMISSION = System(
+    id="admission",
+    title="admission into a flash cache, LightGBM imitating OPT",
+    source="Baleen post, 'Training Baleen to imitate OPT'",
+    scope="category",
+    headline=("best_mean_dt_saved", "peak_dt"),
+    settings=Lazy(f"{HERE}.settings"),
+    described=Lazy(f"{HERE}.described:DESCRIBED"),
+    study=Lazy(f"{HERE}.study:STUDIED"),
+    bundling=Bundling(
+        card=Card(
+            what="Decides whether what a read missed is worth its flash writes.",
+            ask="""\
+# the next requests, writes too; the answer counts for what a read missed
+batch = RequestBatch(time_us, op, offset, size, Coded.of(volume), Coded.of(namespace), Coded.of(user))
+admit = model.decide(model.features(batch))
+""",
+            runtime="""\
+decision = model.observe(time_us, op, offset, size, volume)   # every request, in order, writes too
+admit = decision.admit   # asked on a miss of a read
+""",
+            native="""\
+cz_observe(stream, &request, &ticket);        /* every request, in order, writes too */
+cz_decide(stream, &ticket, &decision);        /* on a miss of a read: decision.admit */
+""",
+            avoid="a page cache, whose hits it does not know, nor a flash cache of another size or write budget than "
+            "it was calibrated for: take another threshold from the curve in `calibration`, or calibrate it again",
+            safer="A classic policy",
+        ),
+        weights=("model.lgb.txt",),
+        libraries=("lightgbm", "numba", "numpy"),
+        kind=Lazy(f"{HERE}.bundle:KIND"),
+        onnx=Lazy(f"{HERE}.model:export_onnx"),
+        reference=Lazy(f"{HERE}.model:reference"),
+        calibrated=True,
+    ),
+    page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
+    page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),
+)

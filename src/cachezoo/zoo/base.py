@@ -1,0 +1,254 @@
+"""What the rest of the project knows of a system: one record, its parts by name until they are needed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from statistics import stdev
+from typing import TYPE_CHECKING, Any, Literal
+
+from cachezoo.errors import ConfigError
+from cachezoo.meanings import Columns, Keys, Table
+
+if TYPE_CHECKING:
+    from cachezoo.report.gather import Sources
+    from cachezoo.show.section import Figure, Section
+    from cachezoo.show.table import Table as ViewTable
+
+Scope = Literal["category", "page category", "stream category", "all"]
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """A module, or something in it, that is imported when it is asked for.
+
+    Attributes:
+        name: `package.module`, or `package.module:name`.
+    """
+
+    name: str
+
+    def load(self) -> Any:  # noqa: ANN401 - whatever stands there
+        """Import it."""
+        module, _, inside = self.name.partition(":")
+        found = import_module(module)
+        return getattr(found, inside) if inside else found
+
+
+@dataclass(frozen=True)
+class AtSize:
+    """A model on a test trace in a page cache of one size.
+
+    Attributes:
+        policy: the model's id.
+        capacity: pages.
+        hit_ratio: page hits per page access, the mean of the seeds where several were run.
+        best_classic: hit ratio of the trace's best classic at that size.
+        optimum: of Belady with bypass.
+        seeds: hit ratio of each training; empty where one alone was run.
+    """
+
+    policy: str
+    capacity: int
+    hit_ratio: float
+    best_classic: float
+    optimum: float
+    seeds: Sequence[float]
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation over the trainings; None of fewer than two."""
+        return stdev(self.seeds) if len(self.seeds) > 1 else None
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """What a system says on the report's page besides the tables that all share.
+
+    Attributes:
+        id, title: of the section.
+        answer: a few sentences that it begins with.
+        section: its tables and figures, from those drawn; None where it has nothing to show.
+        draw: draws its figures into a folder.
+        sizes: what its models hit on a test trace at each size that was tried; none where it runs no page cache.
+        carried: (sources, category) what its model does on other set-ups and programs of a category, beside the test
+            traces of the category itself; empty where nothing was tried.
+    """
+
+    id: str
+    title: str
+    answer: "Callable[[Sources], str]"
+    section: "Callable[[Sources, Mapping[str, Figure]], Section | None]"
+    draw: "Callable[[Sources, Path], Sequence[Figure]]"
+    sizes: "Callable[[Sources, str], Sequence[AtSize]] | None" = None
+    carried: "Callable[[Sources, str], str] | None" = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What `cachezoo results` shows of a system besides what all share.
+
+    Attributes:
+        tables: (metrics/<system>.json as its reader gives it; where a model is of a category, those of the categories
+            by name) to tables for the terminal.
+        values: (the same) to the JSON values behind them, lists by name.
+    """
+
+    tables: "Callable[[Any], Sequence[ViewTable]]"
+    values: Callable[[Any], Mapping[str, Sequence[Mapping[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A system's own words on the card of its bundles.
+
+    Attributes:
+        what: what a model does, in one sentence.
+        ask: Python lines that ask a loaded `model`, many requests at once.
+        runtime: Python lines that ask a `model` of cachezoo.runtime, one request at a time.
+        native: the same in C, from a `stream` on.
+        avoid: what it is not for; completes "Not for ...".
+        safer: what to take where it is not promoted; begins a sentence.
+    """
+
+    what: str
+    ask: str
+    runtime: str
+    native: str
+    avoid: str
+    safer: str
+
+
+@dataclass(frozen=True)
+class Described:
+    """What the documents and files of a system's models hold, for the data dictionary.
+
+    Attributes:
+        geometry, learned: of fit.json, its keys of these names.
+        fitted: figures of the fit: `figures` of fit.json, in train.json under `validation`.
+        calibration: of train.json.
+        validation: figures on validation, in train.json.
+        page: figures that the system adds to a model's row in metrics/page/<category>.json.
+        files: other files in a model's folder, by name.
+        fitted_files: the same of a fitted model's folder, where they differ from those.
+        fitted_in: the folder below the fitted model's where these lie; empty where that is itself.
+        plots: those in the report that `System.plots` names.
+    """
+
+    geometry: Columns
+    learned: Keys
+    fitted: Columns
+    calibration: Keys
+    validation: Columns
+    files: Mapping[str, Table]
+    page: Columns = field(default_factory=dict)
+    plots: Mapping[str, Table] = field(default_factory=dict)
+    fitted_files: Mapping[str, Table] = field(default_factory=dict)
+    fitted_in: str = ""
+
+
+@dataclass(frozen=True)
+class Bundling:
+    """How a system's models become bundles.
+
+    Attributes:
+        card: words of the bundle's card.
+        weights: files of weights that a bundle holds.
+        libraries: distributions that decide a bundle's bytes.
+        kind: `cachezoo.serving.kind.Kind`, how a bundle serves and replays.
+        onnx: (manifest, the weights' files by name) to the bytes of an ONNX file; None where a model is no network or
+            forest.
+        reference: (folder, model, features) to the outputs of the training library, to compare the exported model
+            with; None where what was trained is the file that the bundle holds.
+        calibrated: a bundle needs a threshold that was calibrated to a write budget.
+        must_win: a model that does not beat its baseline on validation is not exported.
+    """
+
+    card: Card
+    weights: tuple[str, ...]
+    libraries: tuple[str, ...]
+    kind: Lazy
+    onnx: Lazy | None = None
+    reference: Lazy | None = None
+    calibrated: bool = False
+    must_win: bool = False
+
+
+@dataclass(frozen=True)
+class Studied:
+    """How a system's trainings are compared over seeds.
+
+    Attributes:
+        fit, judge: its stages, (params, category); (params) for a system of all categories.
+        choosing: (folder of the trained model) to the figure that may choose a recipe: of data that judges nothing.
+        choosing_is: what that is, in words.
+        lower_is_better: of that figure.
+        judging: name of the figure of the verdict among `validation` of train.json.
+        judging_is: what that is, in words.
+        tests: (params, category) to a figure of the trained model on each test trace.
+        tests_are: what they are, in words.
+    """
+
+    fit: Callable[..., None]
+    judge: Callable[..., None]
+    choosing: Callable[[Path], float]
+    choosing_is: str
+    lower_is_better: bool
+    judging: str
+    judging_is: str
+    tests: Callable[..., dict[str, float]]
+    tests_are: str
+
+
+@dataclass(frozen=True)
+class System:
+    """A kind of model, from its settings to the section of the report.
+
+    Attributes:
+        id: lower case; the first part of a model's id, the bundle's kind, and the key in params.yaml.
+        title: one line for people.
+        source: paper and section.
+        scope: what one model is of: a `category`, a `page category` (whose traces serve a page cache), a `stream
+            category` (whose writes a drive lives through), or `all`.
+        headline: names of the figures that its models are compared by.
+        settings: module with `Model`, `Fit` and `Judge`, its sections of params.yaml.
+        bundling: how its models become bundles; None where they become none.
+        page_cache: (trained model, `cachezoo.zoo.page_case.PageCase`) to a page cache's run and figures besides;
+            None where it decides nothing in one.
+        page_bundle: (serving object, name, trace, pages, capacity, warmup) to the same of a loaded bundle.
+        report: its `ReportSection`; None where the common tables say everything.
+        metrics: (path) to `cachezoo.metrics.base.Overall`, the reader of metrics/<system>.json, and where a model is
+            of a category of metrics/<system>/<category>.json; None where the figures of a category's caches say it.
+        results: its `Results`; None where the tables that all share and the summary of its metrics say everything.
+        plots: files of the report that belong to its models, besides a model's own.
+        described: its `Described`; None leaves open in the data dictionary what its models hold.
+        study: its `Studied`; None where `cachezoo study` cannot compare its trainings.
+    """
+
+    id: str
+    title: str
+    source: str
+    scope: Scope
+    headline: tuple[str, ...]
+    settings: Lazy
+    bundling: Bundling | None = None
+    page_cache: Lazy | None = None
+    page_bundle: Lazy | None = None
+    report: Lazy | None = None
+    metrics: Lazy | None = None
+    results: Lazy | None = None
+    plots: tuple[str, ...] = ()
+    described: Lazy | None = None
+    study: Lazy | None = None
+
+
+def studied_of(system: System) -> Studied:
+    """How a system's trainings are compared.
+
+    Raises:
+        ConfigError: they cannot be.
+    """
+    if system.study is None:
+        raise ConfigError(f"system {system.id}: its record has no `study`, so its trainings cannot be compared")
+    found: Studied = system.study.load()
+    return found

@@ -1,0 +1,85 @@
+"""Sections `model.caching`, `fit.caching` and `judge.caching`."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from cachezoo.settings.base import Count, Gain, Strict
+from cachezoo.settings.lstm import Layers, LstmFit, Units
+
+
+class Model(Strict):
+    """`model.caching`: the caching model's network.
+
+    Attributes:
+        arch: last part of the model's id.
+        layers, units: LSTM layers and their width.
+        sequence: requests of a training sequence.
+        state: `carried` keeps the LSTM's state from sequence to sequence, in training and serving; `reset100` starts
+            each sequence of 100 from zero in both.
+        feedback: the previous request's tags are inputs; then the model's outputs depend on its cache, and one
+            oracle alone can teach them.
+    """
+
+    arch: str = Field(pattern=r"^[a-z0-9_]+$")
+    layers: Layers
+    units: Units
+    sequence: int = Field(ge=2, le=1_000_000)
+    state: Literal["carried", "reset100"]
+    feedback: bool
+
+    @model_validator(mode="after")
+    def _named_right(self) -> Self:
+        if self.state == "reset100" and self.sequence != 100:
+            raise ValueError(f"state reset100 means sequences of 100, not {self.sequence}")
+        return self
+
+
+class Augment(Strict):
+    """`fit.caching.augment`: copies of the train traces with other inputs and the same tags.
+
+    Attributes:
+        copies: of each train trace, beside the trace itself; 0 trains on the traces alone.
+        offset_spans: a copy's addresses are moved by up to this many times the trace's range of addresses, either way.
+        rate_octaves: its gaps are longer or shorter by a factor of up to 2 to the power of this.
+        size_octaves: its sizes, and the distances between requests, likewise.
+    """
+
+    copies: int = Field(ge=0, le=100)
+    offset_spans: float = Field(ge=0, le=1000)
+    rate_octaves: float = Field(ge=0, le=20)
+    size_octaves: float = Field(ge=0, le=10)
+
+
+class Fit(LstmFit):
+    """`fit.caching`.
+
+    Attributes:
+        seeds: networks that are trained, alike but for their seed; the judge ships one. A model of fewer than five is
+            not promoted.
+        tag_dropout: with feedback, part of training sequences that do not see the previous requests' tags. In
+            training these are the oracle's, online the model's own; a model that leans on them follows its mistakes.
+        hit_weight: weight of requests that are wholly in the oracle's cache, with "is used again before it leaves"
+            as the target; 0 trains on consulted requests alone.
+        augment: copies of the train traces that are learned from too.
+    """
+
+    seeds: int = Field(ge=1, le=100)
+    tag_dropout: float = Field(ge=0, le=1)
+    hit_weight: float = Field(ge=0, le=1)
+    augment: Augment
+
+
+class Judge(Strict):
+    """`judge.caching`.
+
+    Attributes:
+        thresholds: how many thresholds of the cached probability are compared in closed loop, for each oracle and
+            rules: those that admit all and nothing, and quantiles of the model's outputs between them.
+        closed_loop_requests: requests of each validation trace that the closed loop replays.
+        least_gain: hit ratio above the classic's that is worth a model.
+    """
+
+    thresholds: int = Field(ge=3, le=1000)
+    closed_loop_requests: Count
+    least_gain: Gain

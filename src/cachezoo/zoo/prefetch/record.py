@@ -1,0 +1,47 @@
+"""The record of the system `prefetch`."""
+
+from cachezoo.zoo.base import Bundling, Card, Lazy, System
+
+HERE = "cachezoo.zoo.prefetch"
+PREFETCH = System(
+    id="prefetch",
+    title="prefetch into a flash cache, ML-Range and ML-When",
+    source="Baleen post, 'Training Baleen to predict what and when to prefetch'",
+    scope="category",
+    headline=("best_mean_dt_saved", "peak_dt"),
+    settings=Lazy(f"{HERE}.settings"),
+    described=Lazy(f"{HERE}.described:DESCRIBED"),
+    study=Lazy(f"{HERE}.study:STUDIED"),
+    bundling=Bundling(
+        card=Card(
+            what="Says which segments of its block a miss should fetch at once, and whether to.",
+            ask="""\
+# rows are those of the category's admission model: whichever computes them, once; admit at this bundle's threshold
+batch = RequestBatch(time_us, op, offset, size, Coded.of(volume), Coded.of(namespace), Coded.of(user))
+rows = model.features(batch)
+beside = model.prefetch(rows)   # segments [low, high) of each request's block; nothing where low >= high
+admit = admission.scores(rows) >= model.threshold
+""",
+            runtime="""\
+cache = admission.cache(capacity_segments, prefetch=model)   # admission: opened likewise
+served = cache.access(time_us, op, offset, size, volume)   # every request: hits, misses, units, victims
+""",
+            native="""\
+/* admission: a stream of the bundle that policy.admission names */
+cz_cache_options options = {.mode = CZ_MODEL, .capacity = capacity_segments};
+cz_cache_new(&options, (cz_stream *[2]){admission, stream}, &cache, &error);
+cz_cache_access(cache, &request, &served);    /* every request: served.hits, units, victims */
+""",
+            avoid="another admission than the one that `policy.admission` names, or another threshold than "
+            "`calibration.threshold`: what is prefetched is written to flash too",
+            safer="Prefetching without a model",
+        ),
+        weights=("start.lgb.txt", "end.lgb.txt", "when.lgb.txt"),
+        libraries=("lightgbm", "numba", "numpy"),
+        kind=Lazy(f"{HERE}.bundle:KIND"),
+        onnx=Lazy(f"{HERE}.model:export_onnx"),
+        reference=Lazy(f"{HERE}.model:reference"),
+        calibrated=True,
+        must_win=True,
+    ),
+)

@@ -1,0 +1,149 @@
+"""The cache itself: pages into classes by the forest's score and the shadows of classics, then the most worth stay.
+
+The score is corrected by a forest of the trace's own past (`cachezoo.kernels.reuse.own`). The forest's cache is one
+expert beside classics, and a follower (`cachezoo.policies.following`) runs what leads.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.arrays import F32, F64, U8
+from cachezoo.errors import ConfigError
+from cachezoo.features.reuse import input_rows
+from cachezoo.kernels.evict import worth
+from cachezoo.kernels.outcome import HIT
+from cachezoo.kernels.reuse import hazards, own
+from cachezoo.kernels.reuse.past import Asked
+from cachezoo.labels.reuse import HORIZON, next_use
+from cachezoo.policies.admissions import ACCEPT_ALL
+from cachezoo.policies.components import Composition, Eviction
+from cachezoo.policies.following import Followed, follow_runs
+from cachezoo.policies.registry import policy
+from cachezoo.policies.spec import parse
+from cachezoo.policies.stream import Stream
+from cachezoo.traces.pages import PageAccesses
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the forest's cache ranks pages, and who stands beside it.
+
+    Attributes:
+        quantiles: float32[Q - 1], scores at which classes are cut, rising.
+        shadows: classics whose hit or miss cuts each class in two; K = Q * 2**len(shadows) classes.
+        events, risks: float64[K, BINS], counts to start from.
+        candidates: residents compared at each eviction.
+        experts: texts of the caches beside the forest's.
+        following: values of the follower.
+        seed: of the draws.
+    """
+
+    quantiles: F32
+    shadows: Sequence[str]
+    events: F64
+    risks: F64
+    candidates: int
+    experts: Sequence[str]
+    following: Mapping[str, float]
+    seed: int
+
+
+def shadow_bits(stream: Stream, capacity: int, shadows: Sequence[str]) -> U8:
+    """uint8[m]: bit k is set where the cache of the k-th of `shadows` had the page."""
+    bits = np.zeros(len(stream), np.uint8)
+    for k, name in enumerate(shadows):
+        hit = policy(name).simulate(stream, capacity).outcome == HIT
+        bits |= hit.astype(np.uint8) << np.uint8(k)
+    return bits
+
+
+def classes_of(scores: npt.NDArray[Any], quantiles: F32, bits: U8, shadows: int) -> U8:
+    """uint8[m]: the score's place among the quantiles, and the bits of so many shadows below it."""
+    places = np.searchsorted(quantiles, np.asarray(scores, np.float32)).astype(np.uint8)
+    found: U8 = (places << np.uint8(shadows)) | bits
+    return found
+
+
+def forest_cache(classes: U8, plan: Plan) -> Composition:
+    """The cache of a stream whose accesses have these classes, uint8[m].
+
+    It raises ConfigError on a stream of another length, such as a sampled shadow's.
+    """
+
+    def make(stream: Stream, capacity: int, values: Mapping[str, float]) -> worth.State:
+        if len(classes) != len(stream):
+            message = f"worth: {len(classes)} classes for a stream of {len(stream)} accesses; give it full shadows"
+            raise ConfigError(message)
+        prior = plan.events, plan.risks
+        counts = hazards.make(stream.page_ids, classes, stream.n_pages, capacity, prior)
+        return worth.make(counts, capacity, plan.candidates, plan.seed)
+
+    eviction = Eviction(
+        "worth", "the page worth least for its time leaves", make, worth.has, worth.touch, worth.insert
+    )  # fmt: skip
+    return Composition(eviction, ACCEPT_ALL)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What page accesses show at one capacity, whichever forest scores them.
+
+    Attributes:
+        stream: what is asked.
+        capacity: C, pages.
+        inputs: float32[m, F] of the forests.
+        bits: uint8[m] of the shadows.
+        own: float32[m], scores of the trace's own forest, not a number where there is none.
+        target: float32[m], what scores predict; of an access it is read 4 C accesses later.
+    """
+
+    stream: Stream
+    capacity: int
+    inputs: F32
+    bits: U8
+    own: F32
+    target: F32
+
+    def corrected(self, scores: npt.NDArray[Any]) -> F32:
+        """float32[m]: a forest's scores, float[m], moved towards the own forest's as far as that one earned it."""
+        given = np.asarray(scores, np.float32)
+        found: F32 = own.believe(given, self.own, self.target, HORIZON * self.capacity, self.capacity)
+        return found
+
+    def classes(self, scores: npt.NDArray[Any], plan: Plan) -> U8:
+        """uint8[m]: the class of each access that a forest gave these scores, float[m]."""
+        return classes_of(self.corrected(scores), plan.quantiles, self.bits, len(plan.shadows))
+
+    def serve(self, scores: npt.NDArray[Any], plan: Plan) -> Followed:
+        """Serve all from an empty cache: the forest's cache leads until a classic is ahead.
+
+        Args:
+            scores: float[m] of the forest.
+            plan: how pages are ranked, and who stands beside.
+        """
+        experts = [parse(text).composition() for text in plan.experts]
+        caches = [forest_cache(self.classes(scores, plan), plan), *experts]
+        return follow_runs(self.stream, self.capacity, caches, plan.following)
+
+
+def look(asked: Asked, pages: PageAccesses, stream: Stream, capacity: int, policy: Mapping[str, Any]) -> Seen:
+    """Go through page accesses once, before any forest scores them.
+
+    Args:
+        asked: the requests.
+        pages: their page accesses.
+        stream: the same, as a cache is asked.
+        capacity: pages.
+        policy: `shadows`, `own_trees`, `own_rows` and `seed` of a model's policy.
+
+    Raises:
+        ConfigError: capacity below 1.
+    """
+    inputs, target = input_rows(asked, capacity), next_use(pages, capacity).target
+    trees, rows, seed = (int(policy[name]) for name in ("own_trees", "own_rows", "seed"))
+    found = own.foresee(inputs, target, HORIZON * capacity, capacity, own.blank(trees), rows, seed)
+    return Seen(stream, capacity, inputs, shadow_bits(stream, capacity, policy["shadows"]), found, target)

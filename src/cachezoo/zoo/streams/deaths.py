@@ -1,0 +1,238 @@
+"""A forest that says, when a page is written, how long that version will live; and the stream that follows from it.
+
+The forest predicts the base-2 logarithm of the lifetime in page writes of the host, from `cachezoo.kernels.deaths`
+alone. Lifetimes above a horizon count as the horizon, which is how many distinct pages the train cycle writes, but at
+most half of what it writes: to know which versions live on for longer, only page writes whose horizon lies within the
+cycle are learned from, so that early deaths are not learned from more often than late ones. All lifetimes are those of
+the train cycle alone.
+
+Predictions are cut into classes of equal width, from low ones of the train cycle to its highest. The class that lives
+longest, to which most of what the drive holds belongs, is cut further into parts by address: what lies together is
+often given up together. How many classes and parts there are, the judge chooses by write amplification.
+
+Page ids and chunks that the train cycle never wrote need no dictionary: their inputs are unknown, which is a value too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachezoo.arrays import F32, F64, I32, I64, U8
+from cachezoo.errors import TrainingError
+from cachezoo.io import read_json, write_json
+from cachezoo.kernels.chunks import PAGES_PER_CHUNK
+from cachezoo.kernels.deaths import NAMES, REGION_PAGES, Places, Written, describe_writes
+from cachezoo.models.forest import fit_regression, read_forest_text
+from cachezoo.seeds import derive_seed
+from cachezoo.serving.forest import read_forest
+from cachezoo.traces.chunks import FLASH_PAGE_BYTES
+from cachezoo.traces.table import Trace
+from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
+from cachezoo.zoo.streams.settings import Lifetime
+
+FOLDER, NUMBERS, SUFFIX = "lifetime", "lifetime.json", ".lgb.txt"
+CONTEXT = "fit_deaths"
+LOW = 0.01  # quantile of the train cycle's predictions at which the classes begin
+MOST_PARTS = 16
+FEWEST = 20  # page writes to learn from
+
+
+def inputs_of(writes: DriveWrites) -> F32:
+    """float32[n, inputs] of each page write, see `cachezoo.kernels.deaths`; none depends on what is written later."""
+    begins = writes.begins
+    first = np.flatnonzero(begins)
+    gap = np.diff(writes.time_us[first], prepend=0)
+    gap[np.isin(first, writes.starts[:-1])] = -1
+    number = writes.address // writes.page_bytes
+    regions = number // REGION_PAGES
+    places = Places(number, _dense(number // PAGES_PER_CHUNK), _dense(regions), regions)
+    return describe_writes(Written(writes.pages, begins, gap[np.cumsum(begins) - 1]), places)
+
+
+def _dense(numbers: I64) -> I32:
+    return np.unique(numbers, return_inverse=True)[1].astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a forest learns from.
+
+    Attributes:
+        inputs: float32[r, inputs].
+        targets: float32[r] base-2 logarithm of the lifetime, or of the horizon if that is less.
+        horizon: page writes.
+    """
+
+    inputs: F32
+    targets: F32
+    horizon: int
+
+
+def rows_of(writes: DriveWrites) -> Rows:
+    """The settled page writes of train cycles.
+
+    Args:
+        writes: of the train cycles alone, so that no lifetime ends in a later one.
+    """
+    n = len(writes)
+    horizon = max(1, min(writes.footprint, n // 2))
+    settled = np.arange(n) + horizon < n
+    life = np.where(writes.lifetimes == NEVER, horizon, np.minimum(writes.lifetimes, horizon))
+    return Rows(inputs_of(writes)[settled], np.log2(life[settled]).astype(np.float32), horizon)
+
+
+@dataclass(frozen=True)
+class Deaths:
+    """A forest and the range of what it predicts.
+
+    Attributes:
+        text: LightGBM's model text.
+        low, high: predictions on the train cycle at which the classes begin and end.
+    """
+
+    text: str
+    low: float
+    high: float
+
+    def predict(self, inputs: F32) -> F64:
+        """float64[n] base-2 logarithm of the lifetime of each row of float32[n, inputs]."""
+        return read_forest(self.text.encode(), len(NAMES)).scores(inputs)
+
+    def classes(self, predicted: F64, count: int) -> U8:
+        """uint8[n] death class of each prediction, of so many; 0 lives longest."""
+        cuts = self.low + (self.high - self.low) * np.arange(1, count) / count
+        return (count - 1 - np.searchsorted(cuts, predicted)).astype(np.uint8)
+
+
+@dataclass
+class Lifetimes:
+    """Forests of one train cycle, which differ by their seeds.
+
+    Attributes:
+        forests: one at least.
+        addresses: int64[MOST_PARTS - 1] bytes that cut the pages which the train cycle wrote into equally many.
+        horizon: lifetimes of at least so many page writes are not told apart.
+        rows: page writes that there were to learn from.
+    """
+
+    forests: Sequence[Deaths]
+    addresses: I64
+    horizon: int
+    rows: int
+    _predicted: dict[tuple[int, bytes], F64] = field(default_factory=dict, repr=False)
+
+    def streams_of(self, seed: int, writes: DriveWrites, since: int, classes: int, parts: int) -> U8:
+        """The stream of each page write: uint8[n].
+
+        Args:
+            seed: which of the forests.
+            writes: of all cycles.
+            since: the first page write that it is asked for; those before go to stream 0.
+            classes: of death.
+            parts: by address, that the longest-lived class is cut into; a divisor of `MOST_PARTS`.
+        """
+        predicted = self._predict(seed, writes, since)
+        death = self.forests[seed].classes(predicted, classes)
+        cuts = self.addresses[MOST_PARTS // parts - 1 :: MOST_PARTS // parts]
+        part = np.searchsorted(cuts, writes.address[writes.pages[since:]], side="right")
+        found = np.zeros(len(writes), np.uint8)
+        found[since:] = np.where(death == 0, part, death + parts - 1)
+        return found
+
+    def _predict(self, seed: int, writes: DriveWrites, since: int) -> F64:
+        """Predictions from a page write on, made once for each drive's writes whatever the drive's size."""
+        columns = (writes.pages, writes.address, writes.request, writes.time_us, np.array([since]))
+        said = sha256(b"".join(column.tobytes() for column in columns)).digest()
+        if (seed, said) not in self._predicted:
+            inputs = inputs_of(writes)[since:]
+            self._predicted |= {(k, said): one.predict(inputs) for k, one in enumerate(self.forests)}
+        return self._predicted[seed, said]
+
+    def write(self, folder: Path) -> None:
+        """Write the forests, and what belongs to them, into `folder`/lifetime."""
+        own = folder / FOLDER
+        own.mkdir()
+        for number, forest in enumerate(self.forests):
+            (own / f"{number}{SUFFIX}").write_text(forest.text, encoding="utf-8")
+        numbers = {
+            "horizon": self.horizon,
+            "rows": self.rows,
+            "addresses": self.addresses.tolist(),
+            "ranges": [[forest.low, forest.high] for forest in self.forests],
+        }
+        write_json(own / NUMBERS, numbers)
+
+
+def fit_lifetimes(
+    traces: Sequence[Trace],
+    settings: Lifetime,
+    seed: int,
+    category: str,
+    page_bytes: int = FLASH_PAGE_BYTES,
+    starts: Mapping[str, int] | None = None,
+) -> Lifetimes | None:
+    """Learn from the train cycles; None where they write too little.
+
+    Args:
+        traces: of which one at least writes anything.
+        settings: section `fit.streams.lifetime`.
+        seed: of params.yaml.
+        category: of the model.
+        page_bytes: a flash page of the drive that will be served.
+        starts: where each of its volumes begins, see `cachezoo.wear.writes.drive_writes`; None for one volume.
+
+    Raises:
+        TraceError: nothing is written.
+    """
+    writes = drive_writes(traces, page_bytes, starts)
+    rows = rows_of(writes)
+    if len(rows.targets) < FEWEST:
+        return None
+    forests = [
+        _fit_one(rows, settings, derive_seed(seed, CONTEXT, category, number)) for number in range(settings.seeds)
+    ]
+    addresses = writes.address[np.arange(1, MOST_PARTS) * writes.footprint // MOST_PARTS]
+    return Lifetimes(forests, addresses, rows.horizon, len(rows.targets))
+
+
+def _fit_one(rows: Rows, settings: Lifetime, seed: int) -> Deaths:
+    chosen = np.arange(len(rows.targets))
+    if len(chosen) > settings.rows:
+        chosen = np.sort(np.random.default_rng(seed).choice(chosen, settings.rows, replace=False))
+    shape = {
+        "num_leaves": settings.leaves,
+        "learning_rate": settings.learning_rate,
+        "min_data_in_leaf": settings.min_rows_in_leaf,
+        "feature_fraction": settings.input_fraction,
+        "bagging_fraction": settings.row_fraction,
+        "bagging_freq": 1,
+    }
+    inputs = rows.inputs[chosen]
+    forest = fit_regression(inputs, rows.targets[chosen], list(NAMES), settings.trees, shape, 1, seed)
+    predicted = read_forest(forest.text.encode(), len(NAMES)).scores(inputs)
+    return Deaths(forest.text, float(np.quantile(predicted, LOW)), float(predicted.max()))
+
+
+def read_lifetimes(folder: Path) -> Lifetimes | None:
+    """The forests of a fitted model's folder; None where it has none.
+
+    Raises:
+        TrainingError: a file is damaged.
+    """
+    own = folder / FOLDER
+    if not own.is_dir():
+        return None
+    numbers: Mapping[str, Any] = read_json(own / NUMBERS)
+    try:
+        forests = [
+            Deaths(read_forest_text(own / f"{number}{SUFFIX}"), float(low), float(high))
+            for number, (low, high) in enumerate(numbers["ranges"])
+        ]
+        addresses = np.array(numbers["addresses"], np.int64)
+        return Lifetimes(forests, addresses, int(numbers["horizon"]), int(numbers["rows"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise TrainingError(f"{own / NUMBERS}: not as this release writes it ({error}); fit the model again") from error

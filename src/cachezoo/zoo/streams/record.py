@@ -1,0 +1,40 @@
+"""The record of the system `streams`."""
+
+from cachezoo.zoo.base import Bundling, Card, Lazy, System
+
+HERE = "cachezoo.zoo.streams"
+STREAMS = System(
+    id="streams",
+    title="which stream of a multi-stream SSD a write belongs to, a dictionary of chunks clustered by their features",
+    source="FIOS, Sec. II to IV",
+    scope="stream category",
+    headline=("waf", "of_legacy"),
+    settings=Lazy(f"{HERE}.settings"),
+    bundling=Bundling(
+        card=Card(
+            what="Says which stream of a multi-stream SSD a write goes to, so that what dies together lies together.",
+            ask="""\
+streams = model.placements(offset)   # one id a write; 0 where the chunk was not learned
+""",
+            runtime="""\
+stream = model.placement(offset)   # of a write: the id of the chunk of its first byte; 0 where it was not learned
+""",
+            native="""\
+int id = cz_placement(bundle, 4096);   /* of a write that begins at this byte */
+if (id < 0) id = 0;                    /* not of this kind: 0 is also where the unknown goes */
+""",
+            avoid="another volume than the one that it was learned on: its chunks are addresses of that one, and after "
+            "the volume is filled anew they mean nothing",
+            safer="One stream",
+        ),
+        weights=("sid.bin",),
+        libraries=("numpy", "scikit-learn"),
+        kind=Lazy(f"{HERE}.bundle:KIND"),
+    ),
+    report=Lazy(f"{HERE}.report:PART"),
+    metrics=Lazy(f"{HERE}.metrics:read_metrics"),
+    results=Lazy(f"{HERE}.results:PART"),
+    plots=("streams.png",),
+    described=Lazy(f"{HERE}.described:DESCRIBED"),
+    study=Lazy(f"{HERE}.study:STUDIED"),
+)

@@ -1,0 +1,120 @@
+"""The virtual I/O cache as a runtime runs it: page accesses in, what was in the cache out.
+
+Built from the plain JSON values of `train.json` or a bundle's model.json and the profile; numpy is all it needs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.arrays import F64
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.virtual.queues import Moves, moves
+from cachezoo.kernels.virtual.vrm import Served, Settings, simulate
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.zoo.virtual.profile import fitted_to
+
+WARM, COLD = "warm", "cold"
+
+
+@dataclass(frozen=True)
+class ProfileSession:
+    """`profile.bin` as an engine: `run(["profile"], {})` gives its float64[fragments]."""
+
+    profile: F64
+
+    def run(self, outputs: list[str] | None, inputs: dict[str, Any]) -> list[Any]:
+        """The one output there is, `profile`."""
+        return [self.profile]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the cache did.
+
+    Attributes:
+        moves: of the queue, at each page access.
+        served: of the cache.
+    """
+
+    moves: Moves
+    served: Served
+
+    @property
+    def hit(self) -> npt.NDArray[np.bool_]:
+        """bool[m]: the page was in the cache."""
+        return self.served.hit
+
+    @property
+    def moved(self) -> npt.NDArray[np.int32]:
+        """int32[m]: pages read from the disk at the access, besides its own."""
+        return self.served.moved
+
+
+class VirtualServing:
+    """The cache of one model.
+
+    Attributes:
+        queue: `lru`, `lfu` or `arc`.
+        pages: how long the queue is.
+        settings: of the cache.
+        start: `warm`, from the profile, or `cold`, from the head of the queue.
+        profile: hits per reference of each fragment.
+    """
+
+    def __init__(self, *, arch: Mapping[str, Any], policy: Mapping[str, Any], profile: F64) -> None:
+        """Build from `TrainedModel.model_dump()`'s values.
+
+        Args:
+            arch: `queue`, `pages`, `fragment`, `runs`, `decay`, `quantum`, `cost`.
+            policy: `start`.
+            profile: float64[fragments].
+
+        Raises:
+            ConfigError: the queue is no whole number of fragments.
+        """
+        self.queue, self.pages = str(arch["queue"]), int(arch["pages"])
+        self.settings = Settings(
+            int(arch["fragment"]), int(arch["runs"]), float(arch["decay"]), int(arch["quantum"]), float(arch["cost"])
+        )
+        self.start, self.profile = str(policy["start"]), profile
+        if self.pages % self.settings.fragment:
+            raise ConfigError(f"arch.pages {self.pages} is no multiple of arch.fragment {self.settings.fragment}")
+
+    def run(self, pages: PageAccesses, capacity: int) -> Ran:
+        """Serve page accesses from an empty cache.
+
+        Args:
+            pages: of the requests, from the first on.
+            capacity: pages.
+
+        Raises:
+            ConfigError: the cache is longer than the queue, or has no room for a fragment of each run.
+        """
+        return self.follow(moves(self.queue, pages.page_ids, pages.n_pages, self.pages), capacity)
+
+    def follow(self, moved: Moves, capacity: int) -> Ran:
+        """The same of page accesses whose moves in the queue are known."""
+        own = self.settings
+        check_capacity(capacity, self.pages, own)
+        rates = fitted_to(self.profile, self.pages // own.fragment) if self.start == WARM else None
+        return Ran(moved, simulate(moved, capacity, self.pages, own, rates))
+
+
+def check_capacity(capacity: int, pages: int, settings: Settings) -> None:
+    """Refuse a cache that the queue cannot fill, or that has no room for a fragment of each run.
+
+    Raises:
+        ConfigError: the one or the other.
+    """
+    if capacity > pages:
+        raise ConfigError(f"capacity {capacity}: n below the cache; the queue has {pages} pages")
+    if capacity < settings.f * settings.fragment:
+        message = (
+            f"capacity {capacity}: a cache smaller than f fragments; f {settings.f} of {settings.fragment} pages are "
+            f"{settings.f * settings.fragment}"
+        )
+        raise ConfigError(message)

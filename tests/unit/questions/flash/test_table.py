@@ -1,0 +1,256 @@
+"""`cachezoo flash`'s rows, against the rooms that they come from."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.contest.counting import Count
+from cachezoo.errors import BundleError, ConfigError, TraceError
+from cachezoo.flash.policies import baseline, beside
+from cachezoo.flash.problem import flash_problem
+from cachezoo.kernels.segments import Geometry
+from cachezoo.questions.flash.asked import (
+    BLOCKS,
+    DISK,
+    OBJECTS,
+    POLICIES,
+    TOLERANCE,
+    FlashAsked,
+    flash_problem_of,
+    geometry_by_reads,
+)
+from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
+from cachezoo.questions.flash.rate import parse_rates
+from cachezoo.questions.flash.table import OPT_SEARCH, count_cases, flash_table
+from cachezoo.serving.requests import batch_of
+from cachezoo.sizes import Size
+from cachezoo.traces.read import read_any
+from cachezoo.zoo.admission.serve import serve_trace
+from tests.baleen_data import FLASH, LABEL, make_trace
+
+ROOT = Path(__file__).resolve().parents[4]
+STORED = ROOT / "tests/golden/protocol2"
+ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
+
+
+def asked(**changed):
+    given = {"capacity": Size.parse("10%"), "rates": parse_rates("25%"), "policies": POLICIES, **changed}
+    return FlashAsked(**given)
+
+
+def table(trace, what, bundles=(), geometry=BLOCKS):
+    opened = open_bundles(bundles)
+    models = [decide(own, trace) for own in opened]
+    ran = []
+    found = flash_table(
+        trace, flash_problem_of(trace, geometry, what), models, what, 3, lambda done, note="": ran.append(done)
+    )
+    assert ran == list(range(count_cases(what, models))) and len(found.rows) == len(ran)
+    return found
+
+
+def test_the_settings_are_those_of_the_project():
+    assert (DISK.seek_ms, DISK.rate_mib_s, TOLERANCE) == (FLASH.seek_ms, FLASH.rate_mib_s, LABEL.budget_tolerance)
+    assert {name: getattr(LABEL, name) for name in OPT_SEARCH if name not in ("cache_fraction", "write_budget")} == {
+        name: value for name, value in OPT_SEARCH.items() if name not in ("cache_fraction", "write_budget")
+    }
+    assert (BLOCKS.block_bytes, BLOCKS.segment_bytes) == (LABEL.block_bytes, LABEL.segment_bytes)
+
+
+def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
+    trace = make_trace(4000, 5)
+    problem = flash_problem(trace, LABEL, FLASH)
+    found = table(trace, asked(prefetch=["none", "next(8)"], capacity=Size.parse(f"{problem.capacity}p")))
+    assert found.capacity == problem.capacity and found.windows.first == problem.first
+    for row in found.rows:
+        if row.policy == "opt":
+            continue
+        limit, half = problem.accept_all.segment_writes / 4, TOLERANCE / 2
+        own = [
+            replace(problem, budget=limit / 2**halves * (1 - half), tolerance=half)
+            for halves in range(7 if row.asked else 1)
+        ]
+        ran = [baseline(row.policy, 3, trace.meta.trace_id)(each, beside(each, row.prefetch)) for each in own]
+        tuned = next(
+            one for one in ran if one.run.segment_writes / problem.accept_all.segment_writes == row.written_share
+        )
+        assert row.knob == (tuned.knob if row.asked else None)
+        seconds = problem.dt_seconds(tuned.run)[problem.first :].sum()
+        assert row.disks_busy == pytest.approx(seconds / (found.windows.seconds * found.windows.count))
+        hit = (tuned.run.io_segments == 0)[problem.first :] & problem.read[problem.first :]
+        assert row.io_hit_ratio == pytest.approx(hit.sum() / problem.read[problem.first :].sum())
+        assert row.disks_busy_peak >= row.disks_busy >= row.disks_busy_interval[0]
+
+
+def test_policies_without_a_model_come_first_then_bundles_then_the_oracle():
+    trace = make_trace(3000, 5)
+    found = table(trace, asked(rates=parse_rates("10%,30%")), [PREFETCH, ADMISSION])
+    kinds = [row.kind for row in found.rows]
+    assert kinds == sorted(kinds, key=["without model", "model", "oracle"].index)
+    assert {row.prefetch for row in found.rows if row.kind == "without model"} == {"none", "next(16)"}
+    assert {row.prefetch for row in found.rows if row.kind == "model"} == {"none", "next(16)", "ml_range"}
+    assert {row.asked for row in found.rows if row.policy in ("accept_all", "admission.database.lgbm")} == {
+        None, "10%", "30%",
+    }  # fmt: skip
+    for row in found.rows:
+        if row.asked is not None and row.reached:
+            share = float(row.asked.rstrip("%")) / 100
+            assert share * (1 - TOLERANCE) <= row.written_share <= share
+    assert [lead.asked for lead in found.leads] == ["10%", "30%"]
+
+
+def test_a_bundle_as_shipped_runs_at_its_own_thresholds():
+    trace = make_trace(3000, 5)
+    problem = flash_problem(trace, LABEL, FLASH)
+    found = table(
+        trace, asked(policies=["rejectx"], capacity=Size.parse(f"{problem.capacity}p")), [ADMISSION, PREFETCH]
+    )
+    (own,) = open_bundles([ADMISSION, PREFETCH])
+    serving, fetching = own.admission.serving(), own.prefetch.serving()
+    scores = serving.scores(serve_trace(serving, trace))
+    shipped = {row.prefetch: row for row in found.rows if row.kind == "model" and row.asked is None}
+    alone = problem.run(scores >= serving.threshold)
+    both = problem.run(scores >= fetching.threshold, fetching.prefetch(serve_trace(fetching, trace)))
+    assert alone.segment_writes != both.segment_writes
+    for mode, run in (("none", alone), ("ml_range", both)):
+        assert shipped[mode].written_share == run.segment_writes / problem.accept_all.segment_writes
+        assert shipped[mode].reached is None
+
+
+def test_what_a_bundle_saves_is_of_the_best_policy_without_a_model():
+    trace = make_trace(4000, 5)
+    found = table(trace, asked(), [ADMISSION])
+    (lead,) = found.leads
+    rated = [row for row in found.rows if row.asked]
+    rival = min((row for row in rated if row.kind == "without model"), key=lambda row: row.disks_busy)
+    ours = min((row for row in rated if row.kind == "model"), key=lambda row: row.disks_busy)
+    assert (lead.rival.policy, lead.saving.model.policy) == (rival.policy, ours.policy)
+    assert lead.saving.share == pytest.approx(1 - ours.disks_busy / rival.disks_busy)
+    assert lead.saving.interval[0] <= lead.saving.share <= lead.saving.interval[1]
+
+
+def test_rates_follow_the_clock_and_days_what_it_stands_for():
+    trace = make_trace(3000, 5)
+    trace = replace(trace, time_us=trace.time_us * 1000)
+    found = table(trace, asked(rates=parse_rates("2kB/s"), policies=["coin_flip"]))
+    (row,) = found.rows
+    assert row.reached and row.written_bytes_s == pytest.approx(2000, rel=TOLERANCE)
+    days = found.seconds / 86_400
+    assert row.ssd_bytes_a_day == pytest.approx(row.written_bytes_s * found.seconds / days)
+    assert row.drive_writes_a_day == pytest.approx(row.ssd_bytes_a_day / (found.capacity * 4096))
+    assert row.lifetime_years == pytest.approx(5 / row.drive_writes_a_day)
+    scaled = replace(trace, meta=replace(trace.meta, extra={"time_scale": "10"}))
+    (slow,) = table(scaled, asked(rates=parse_rates("2kB/s"), policies=["coin_flip"])).rows
+    assert slow.ssd_bytes_a_day == pytest.approx(row.ssd_bytes_a_day / 10)
+    assert slow.written_bytes_s == row.written_bytes_s
+    short = table(make_trace(3000, 5), asked(policies=["coin_flip"])).rows[0]
+    assert short.lifetime_years is short.ssd_bytes_a_day is None
+
+
+@pytest.mark.parametrize("case", ["row numbers", "one time", "the reader says so", "columns say so"])
+def test_without_a_clock_nothing_is_said_by_the_second(case):
+    trace = make_trace(500, 5)
+    assert table(trace, asked(policies=["accept_all"])).clock
+    times = {"row numbers": np.arange(500), "one time": np.zeros(500, np.int64)}.get(case, trace.time_us)
+    extra = {
+        "the reader says so": {"time": "row numbers, a microsecond apart"},
+        "columns say so": {"columns": "time=row:us"},
+    }
+    without = replace(trace, time_us=times, meta=replace(trace.meta, extra=extra.get(case, {})))
+    found = table(without, asked(policies=["accept_all", "rejectx"]))
+    assert not found.clock and found.write_disks_busy is None
+    for row in found.rows:
+        assert row.disks_busy is row.disks_busy_peak is row.written_bytes_s is row.ssd_bytes_a_day is None
+        assert row.disk_ms_per_read > 0
+    with pytest.raises(ConfigError, match="the trace has no clock, so there is no rate; give a share as 25%"):
+        table(without, asked(rates=parse_rates("10MB/s")))
+
+
+def test_a_higher_limit_is_never_worse_and_says_where_more_writes_do_not_help():
+    trace = make_trace(4000, 5)
+    found = table(trace, asked(rates=parse_rates("80%,10%,40%"), policies=["coin_flip", "rejectx"]))
+    for name in ("coin_flip", "rejectx"):
+        rows = sorted((row for row in found.rows if row.policy == name), key=lambda row: float(row.asked.rstrip("%")))
+        busy = [row.disks_busy for row in rows]
+        assert busy == sorted(busy, reverse=True)
+        assert all(row.written_share <= float(row.asked.rstrip("%")) / 100 for row in rows)
+
+
+def test_the_warm_up_can_be_given():
+    trace = make_trace(2000, 5)
+    whole = table(trace, asked(policies=["accept_all"], count=Count("all")))
+    late = table(trace, asked(policies=["accept_all"], count=Count("1900")))
+    assert (whole.windows.first, late.windows.first) == (0, 1900)
+    problem = flash_problem_of(trace, BLOCKS, asked())
+    hit, read = problem.accept_all.io_segments == 0, problem.read
+    for found, first in ((whole, 0), (late, 1900)):
+        assert found.rows[0].io_hit_ratio == pytest.approx((hit & read)[first:].sum() / read[first:].sum())
+    with pytest.raises(ConfigError, match="--count 2000: the trace ends before"):
+        table(trace, asked(count=Count("2000")))
+
+
+def test_the_geometry_follows_the_reads_or_the_bundles():
+    trace = make_trace(300, 5)
+    assert geometry_by_reads(trace) == BLOCKS
+    assert geometry_by_reads(replace(trace, size=np.full(300, 131_072))) == OBJECTS
+    own = open_bundles([ADMISSION])
+    assert geometry_of(own, None) == own[0].geometry == BLOCKS
+    assert geometry_of([], None) is None
+    with pytest.raises(ConfigError, match="it learned on segments of 4096 bytes in blocks of 262144"):
+        geometry_of(own, OBJECTS)
+
+
+def test_capacities_are_shares_of_segments_or_what_fits():
+    trace = make_trace(2000, 5)
+    distinct = flash_problem_of(trace, BLOCKS, asked()).accesses.n_segments
+    assert flash_problem_of(trace, BLOCKS, asked(capacity=Size.parse("50%"))).capacity == round(distinct / 2)
+    assert flash_problem_of(trace, BLOCKS, asked(capacity=Size.parse("1MiB"))).capacity == 256
+    assert flash_problem_of(trace, Geometry(2**18, 2**13), asked(capacity=Size.parse("9p"))).capacity == 4
+    with pytest.raises(ConfigError, match="--capacity 4KiB: less than one segment of 128 KiB"):
+        flash_problem_of(trace, OBJECTS, asked(capacity=Size.parse("4KiB")))
+
+
+def test_a_trace_without_reads_is_refused():
+    trace = make_trace(50, 5)
+    with pytest.raises(TraceError, match="no reads, and a flash cache is filled by reads"):
+        flash_problem_of(replace(trace, op=np.ones(50, np.uint8)), BLOCKS, asked())
+
+
+@pytest.mark.parametrize(
+    ("bundles", "said"),
+    [
+        ([STORED / "caching.database.lstm1x8"], "decides nothing in a flash cache; compare --bundle runs"),
+        ([STORED / "workload.lstm8"], "decides nothing in a flash cache; give another"),
+        ([PREFETCH], "it fetches beside what admission.database.lgbm admits; give --bundle of that one too"),
+        ([ADMISSION, ADMISSION], "given twice"),
+        ([ADMISSION, PREFETCH, PREFETCH], "given twice"),
+    ],
+)
+def test_bundles_that_do_not_go_together_are_one_line(bundles, said):
+    with pytest.raises((ConfigError, BundleError), match=said):
+        open_bundles(bundles)
+
+
+def test_drifted_inputs_are_told_where_the_bundle_states_its_own():
+    trace = make_trace(2000, 5)
+    (own,) = open_bundles([ADMISSION])
+    assert decide(own, trace).drifted is None
+    rows, inputs = own.admission.serving().features(batch_of(trace))[trace.op == 0], {}
+    for k, entry in enumerate(own.admission.manifest["features"]):
+        column = np.sort(rows[:, k])
+        codes = np.bincount(column.astype(np.int64) + 1) if entry["encoding"] == "ordinal" else None
+        inputs[entry["name"]] = np.quantile(column, np.arange(11) / 10) if codes is None else codes
+    own.admission.manifest["measured"]["inputs"] = inputs
+    assert decide(own, trace).drifted == ()
+    far = decide(own, replace(trace, size=trace.size * 64)).drifted
+    assert {"end", "size"} <= set(far)
+
+
+def test_a_captured_trace_of_large_objects_runs_in_its_own_geometry():
+    trace = read_any(ROOT / "data/raw/captured/blob_test.parquet")
+    assert geometry_by_reads(trace) == OBJECTS
+    found = table(trace, asked(policies=["accept_all", "rejectx", "opt"]), geometry=OBJECTS)
+    busy = {row.policy: row.disks_busy for row in found.rows}
+    assert busy["opt"] < busy["rejectx"] < busy["accept_all"] < 1.0
