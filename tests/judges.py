@@ -87,7 +87,7 @@ def remembering() -> Iterator[None]:
         requests, _, outputs, _ = paths_of(golden.folder)
         own = (ACTS, *bundling_of(bundle.kind).weights, requests, *(() if golden.given is None else (outputs,)))
         of: list[Any] = [bundle.files.get(name) for name in own]
-        of += [len(golden.requests), json.dumps(golden.stated, sort_keys=True, default=str)]
+        of += [len(golden.requests), json.dumps(golden.entry, sort_keys=True, default=str)]
         return done(_Replayed((bundle.kind, golden.folder, *of), lambda: replay(bundle, golden)))
 
     with ExitStack() as patches:

@@ -13,15 +13,15 @@ from random import Random
 
 import numpy as np
 
-from cachezoo.bundles.archive import archive_bytes, read_archive
-from cachezoo.bundles.inspect import inspect, render
+from cachezoo.bundles.card import inspect, render
+from cachezoo.bundles.integrity import archive_bytes, read_archive
 from cachezoo.bundles.protocol import FILE_NAME, MANIFEST
 from cachezoo.bundles.reader import load
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.models.forest import read_forest_text
 from cachezoo.models.weights import WEIGHTS_FILE, read_weights
 from cachezoo.serving.forest import read_forest
-from cachezoo.serving.safetensors import read_safetensors
+from cachezoo.serving.lstm import read_safetensors
 from cachezoo.zoo.streams.dictionary import Dictionary
 from tests import signed
 from tests.fuzz import document_mutators, mutators

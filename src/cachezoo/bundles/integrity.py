@@ -4,16 +4,18 @@ Files are read once, into memory, and what was checked is what is used. Numpy-fr
 """
 
 import hashlib
+import io
 import json
 import os
 import stat
+import struct
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cachezoo.bundles import protocol
-from cachezoo.bundles.archive import read_archive
 from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
 from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
@@ -67,7 +69,7 @@ def read_checked(path: Path) -> Checked:
     _compare_names(set(files), set(listed), where)
     for name, entry in listed.items():
         _check_content(name, files[name], entry, where)
-    return _whole(where, manifest, digest, files)
+    return _assembled(where, manifest, digest, files)
 
 
 def _check_bytes(size: int, where: str) -> None:
@@ -97,10 +99,10 @@ def _from_folder(path: Path) -> Checked:
             raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
         files[name] = _read_regular(path / name, entry["size"], name)
         _check_content(name, files[name], entry, where)
-    return _whole(where, manifest, digest, files)
+    return _assembled(where, manifest, digest, files)
 
 
-def _whole(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
+def _assembled(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
     """The documents in one, and the files that its kind has.
 
     Raises:
@@ -224,3 +226,40 @@ def _check_content(name: str, data: bytes, entry: Mapping[str, Any], where: str)
         raise _refuse(where, f"{name} has {len(data)} bytes, the manifest says {entry['size']}")
     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
         raise _refuse(where, f"{name} does not have the sha256 that the manifest states")
+
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+MODE = 0o100644 << 16
+UNIX = 3
+
+
+def archive_bytes(files: Mapping[str, bytes]) -> bytes:
+    """The archive of a bundle's files (all of them, manifest and seal included)."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.create_system = UNIX
+            entry.external_attr = MODE
+            archive.writestr(entry, files[name])
+    return buffer.getvalue()
+
+
+def read_archive(data: bytes, where: str) -> dict[str, bytes]:
+    """Files of an archive that `archive_bytes` made.
+
+    Raises:
+        BundleError: damaged, or not the one archive of its files.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+            bounded = sum(entry.file_size for entry in entries) <= len(data)
+            files = {entry.filename: archive.read(entry) for entry in entries} if stored and bounded else {}
+    except (zipfile.BadZipFile, struct.error, ValueError, RuntimeError, EOFError, OSError, KeyError) as error:
+        raise BundleError(f"{where}: not a readable zip ({one_line(error)}); copy or export it again") from error
+    if len(files) != len(entries) or archive_bytes(files) != data:
+        message = f"{where}: not the one archive of its files; unpack it and load the folder, or export it again"
+        raise BundleError(message)
+    return files

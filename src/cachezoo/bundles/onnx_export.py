@@ -44,8 +44,7 @@ def onnx_of(bundle: Bundle) -> bytes:
     """
     build = bundling_of(bundle.kind).onnx
     if build is None:
-        message = f"{bundle.where}: a {bundle.kind} model is no network or forest, so ONNX cannot hold it"
-        raise BundleError(message)
+        raise BundleError(f"{bundle.where}: a {bundle.kind} model is no network or forest, so ONNX cannot hold it")
     model: bytes = build.load()(bundle.manifest, bundle.files)
     return model
 
@@ -59,16 +58,14 @@ def open_session(model: bytes, where: str) -> Any:  # noqa: ANN401 - onnxruntime
     try:
         import onnxruntime
     except ImportError as error:
-        message = f"{where}: onnxruntime is not installed; pip install cachezoo[onnx]"
-        raise BundleError(message) from error
+        raise BundleError(f"{where}: onnxruntime is not installed; pip install cachezoo[onnx]") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        message = f"{where}: onnxruntime refuses the model ({one_line(error)}); report this fault"
-        raise BundleError(message) from error
+        raise BundleError(f"{where}: onnxruntime refuses the model ({one_line(error)}); report this fault") from error
 
 
 def _difference(bundle: Bundle, model: bytes) -> float:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cachezoo.bundles.golden import Golden, read_golden
+from cachezoo.bundles.golden import Golden, compare, read_golden
 from cachezoo.bundles.integrity import Checked, read_checked
 from cachezoo.bundles.protocol import ACTING, GOLDEN, one_line
 from cachezoo.bundles.schema import MODEL_SCHEMA, check_document
@@ -52,8 +52,7 @@ class Bundle:
         self._kind: Kind = bundling_of(self.kind).kind.load()
         self._check_model()
         if self.manifest["id"].split(".")[0] != self.kind:
-            message = f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again"
-            raise BundleError(message)
+            raise BundleError(f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again")
         self.serving()
 
     @property
@@ -84,8 +83,8 @@ class Bundle:
     @property
     def conformance(self) -> Mapping[str, str | float]:
         """What runtimes have to reach, by precision."""
-        stated: Mapping[str, str | float] = self.manifest["conformance"]
-        return stated
+        precisions: Mapping[str, str | float] = self.manifest["conformance"]
+        return precisions
 
     def _check_model(self) -> None:
         """Sizes are in their ranges, rules between values hold, and what follows from others is so.
@@ -97,16 +96,16 @@ class Bundle:
         try:
             check_sizes(self.manifest, self._kind.sizes)
             self._kind.check(self.manifest)
-            stated = {
+            derived = {
                 "profile": (self.profile, self._kind.profile(self.manifest)),
                 "golden.outputs": (tuple(golden["outputs"]), tuple(self._kind.outputs(self.manifest))),
                 "golden.decisions": (tuple(golden["decisions"]), self._kind.decisions),
             }
         except (ConfigError, KeyError, TypeError) as error:
             raise self._no_model(error) from error
-        for name, (said, is_so) in stated.items():
-            if said != is_so:
-                raise self._no_model(ConfigError(f"{name} is {said}, its values make it {is_so}"))
+        for name, (value, wanted) in derived.items():
+            if value != wanted:
+                raise self._no_model(ConfigError(f"{name} is {value}, its values make it {wanted}"))
 
     def _no_model(self, error: Exception) -> BundleError:
         what = f"no {error}" if isinstance(error, KeyError) else one_line(error)
@@ -166,13 +165,13 @@ class Bundle:
         try:
             acting = changed({name: self.manifest[name] for name in ACTING}, golden.changes)
             check_document(acting, MODEL_SCHEMA, where)
-            whole = {**self.manifest, **acting}
-            check_sizes(whole, self._kind.sizes)
-            self._kind.check(whole)
+            document = {**self.manifest, **acting}
+            check_sizes(document, self._kind.sizes)
+            self._kind.check(document)
         except (ConfigError, KeyError, TypeError) as error:
             message = f"{where}: its changes make no model ({one_line(error)}); export the bundle again"
             raise BundleError(message) from error
-        return whole
+        return document
 
     def recompute(self, requests: RequestBatch) -> Recomputed:
         """Run raw requests through a fresh serving object, in the context of the golden rows.
@@ -188,12 +187,42 @@ class Bundle:
         Raises:
             BundleError: the changes make no model, or it fails on the requests.
         """
-        context = golden.stated["context"]
+        context = golden.entry["context"]
         self.under(golden)
         if golden.folder == GOLDEN:
             return self._guarded(lambda: self._kind.recompute(self.serving(), golden.requests, context))
-        own = SyntheticSet(golden.stated["name"], golden.requests, golden.changes, context, golden.given)
+        own = SyntheticSet(golden.entry["name"], golden.requests, golden.changes, context, golden.given)
         return self._guarded(lambda: self._kind.recompute_synthetic(self.manifest, self._serving, own))
+
+    def verify(self) -> dict[str, Any]:
+        """Recompute the golden rows.
+
+        Returns:
+            `id`, `version`, `kind`, `profile`, `digest`, `model_digest`, `files` (count), `bytes`, `golden_rows`,
+            `synthetic_rows`, `branches` of the golden rows, and `output_difference`, the largest between a golden
+            output and this runtime's.
+
+        Raises:
+            BundleError: the first thing that is wrong, in one line.
+        """
+        golden, *synthetic = self.golden_sets()
+        weights = bundling_of(self.kind).weights
+        worst = max(compare(one, self.replay(one), self.where, weights) for one in (golden, *synthetic))
+        return {
+            "ok": True,
+            "id": self.id,
+            "version": self.version,
+            "kind": self.kind,
+            "profile": self.profile,
+            "digest": self.digest,
+            "model_digest": self.model_digest,
+            "files": len(self.files),
+            "bytes": sum(len(data) for data in self.files.values()),
+            "golden_rows": len(golden.requests),
+            "synthetic_rows": sum(len(one.requests) for one in synthetic),
+            "branches": golden.entry["branches"],
+            "output_difference": worst,
+        }
 
     def _guarded(self, run: Callable[[], Recomputed]) -> Recomputed:
         try:

@@ -85,8 +85,7 @@ def check_document(value: object, name: str, where: str) -> None:
     """
     problem = first_problem(value, name)
     if problem is not None:
-        message = f"{where}: {problem}; the bundle breaks the {name}'s schema, export it again"
-        raise BundleError(message)
+        raise BundleError(f"{where}: {problem}; the bundle breaks the {name}'s schema, export it again")
 
 
 def first_problem(value: object, name: str) -> str | None:

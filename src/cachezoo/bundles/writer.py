@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.bundles.archive import archive_bytes
 from cachezoo.bundles.card import model_card
 from cachezoo.bundles.golden import golden_files, synthetic_folder
-from cachezoo.bundles.integrity import Checked
+from cachezoo.bundles.integrity import Checked, archive_bytes
 from cachezoo.bundles.measured import Metrics, measured
 from cachezoo.bundles.protocol import ACTING, ACTS, CARD, MANIFEST, PROTOCOL, SEAL, model_digest, seal
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document, schema
-from cachezoo.bundles.verification import verify_loaded
 from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
@@ -126,7 +124,7 @@ def build_bundle(
     files[CARD] = model_card(manifest).encode("utf-8")
     text, digest = _documents(manifest, files, trained.model_id)
     _check_pinned(trained.model_id, settings, manifest["model_digest"])
-    verify_loaded(Bundle(Checked(trained.model_id, manifest, digest, manifest["model_digest"], dict(files))))
+    Bundle(Checked(trained.model_id, manifest, digest, manifest["model_digest"], dict(files))).verify()
     return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
 
 
@@ -192,8 +190,7 @@ def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
         try:
             files[name] = (folder / name).read_bytes()
         except OSError as error:
-            message = f"{folder / name}: cannot be read ({error.strerror}); train the model again"
-            raise BundleError(message) from error
+            raise BundleError(f"{folder / name}: cannot be read ({error.strerror}); train the model again") from error
     return files
 
 
@@ -326,8 +323,8 @@ def _documents(manifest: dict[str, Any], files: dict[str, bytes], model_id: str)
         for name in sorted(files)
     ]
     manifest["model_digest"] = model_digest(manifest["files"])
-    told = {name: value for name, value in manifest.items() if name not in ACTING}
-    text = _text(told, MANIFEST_SCHEMA, model_id)
+    measured_part = {name: value for name, value in manifest.items() if name not in ACTING}
+    text = _text(measured_part, MANIFEST_SCHEMA, model_id)
     return text, hashlib.sha256(text).hexdigest()
 
 

@@ -65,7 +65,7 @@ def bundle_release(
     from rich.table import Table
 
     from cachezoo import paths
-    from cachezoo.bundles.figures import unseen_traces
+    from cachezoo.bundles.measured import unseen_traces
     from cachezoo.bundles.release import bundles_below, release, sign_release, zoo_page
     from cachezoo.console import out
     from cachezoo.errors import ConfigError
@@ -109,7 +109,7 @@ def bundle_export(
 @app.command("inspect")
 def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
     """Show what a bundle says of itself."""
-    from cachezoo.bundles.inspect import inspect, render
+    from cachezoo.bundles.card import inspect, render
     from cachezoo.console import out
 
     report = inspect(path)
@@ -150,5 +150,5 @@ def bundle_drift(
     worst = found.inputs[0]
     again = f"train it again: {retrain_command(str(trace), bundle.manifest['category'])}"
     advice = {"same": "nothing to do", "moved": "look again soon", "drifted": again}
-    text = f"{worst.name} is farthest: {worst.said}; {advice[worst.said]}"
+    text = f"{worst.name} is farthest: {worst.verdict}; {advice[worst.verdict]}"
     out().print(text, soft_wrap=True, markup=False, highlight=False)

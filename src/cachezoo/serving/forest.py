@@ -197,8 +197,8 @@ def _check_children(left: I32, right: I32, branches: int, leaves: int, what: str
     if (children[inner] <= own[inner]).any():
         raise ValueError(f"{what}: a branch leads back")
     reached = np.sort(children)
-    whole = np.arange(-leaves, branches)
-    if branches and not np.array_equal(reached, whole[whole != 0]):
+    all_ends = np.arange(-leaves, branches)
+    if branches and not np.array_equal(reached, all_ends[all_ends != 0]):
         raise ValueError(f"{what}: a branch or leaf hangs on none, or on several")
 
 

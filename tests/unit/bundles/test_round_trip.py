@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles import load, verify
-from cachezoo.bundles.inspect import inspect, render
+from cachezoo.bundles.card import inspect, render
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.protocol import CARD, SEAL
 from cachezoo.bundles.writer import build_bundle, write_archive, write_bundle

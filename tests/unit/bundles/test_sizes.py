@@ -10,7 +10,7 @@ import pytest
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.protocol import GOLDEN_REQUESTS, MANIFEST
 from cachezoo.errors import BundleError, ConfigError
-from cachezoo.serving.ranges import check_sizes, whole
+from cachezoo.serving.ranges import check_sizes, integer
 from cachezoo.zoo.registry import SYSTEMS, bundling_of
 from tests.bundle_data import reseal
 
@@ -78,7 +78,7 @@ def test_golden_requests_that_no_trace_holds(copy_of: Any, field: int, value: st
 
 
 def test_ranges_include_their_ends() -> None:
-    assert [whole(value, "x", 1, 3) for value in (1, 3)] == [1, 3]
+    assert [integer(value, "x", 1, 3) for value in (1, 3)] == [1, 3]
     manifest: Mapping[str, Any] = {"a": {"b": [1, 2]}, "c": 3}
     check_sizes(manifest, {"a.b[]": (1, 2), "c": (3, 3)})
     for sizes in ({"a.b[]": (1, 1)}, {"a.b[]": (2, 2)}, {"c": (4, 5)}, {"a": (1, 2)}, {"a.b": (1, 2)}):

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles import load, verify, writer
-from cachezoo.bundles.inspect import inspect
+from cachezoo.bundles.card import inspect
 from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
 from cachezoo.errors import BundleError
-from cachezoo.serving.safetensors import read_safetensors
+from cachezoo.serving.lstm import read_safetensors
 from cachezoo.zoo.registry import bundling_of
 from tests.bundle_data import EXPORT, documents, metrics, model_id, reseal
 from tests.refused import setting

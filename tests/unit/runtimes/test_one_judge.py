@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cachezoo.bundles.archive import archive_bytes
+from cachezoo.bundles.integrity import archive_bytes
 from cachezoo.bundles.protocol import ACTS
 from tests import signed
 from tests.judges import by_c, by_python, comparable

@@ -11,7 +11,7 @@ import numpy as np
 
 from cachezoo.models.onnx_lstm import Graph
 from cachezoo.models.weights import WEIGHTS_FILE
-from cachezoo.serving.safetensors import read_safetensors
+from cachezoo.serving.lstm import read_safetensors
 
 
 def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:

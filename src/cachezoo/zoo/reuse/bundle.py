@@ -12,7 +12,7 @@ from cachezoo.kernels.reuse.past import CONTEXTS, SEEN_KINDS, WIDTH
 from cachezoo.serving.forest import forests_cost
 from cachezoo.serving.history import open_forests
 from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session, State
-from cachezoo.serving.ranges import LARGEST, number, whole
+from cachezoo.serving.ranges import LARGEST, integer, number
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.reuse import synthetic
 from cachezoo.zoo.reuse.plan import FOLLOWING
@@ -51,7 +51,7 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
         given = manifest["policy"][name]
         if not isinstance(given, list) or not least <= len(given) <= most:
             raise ConfigError(f"policy.{name} is no list of {least} to {most} names")
-    whole(manifest["geometry"]["page_bytes"], "geometry.page_bytes", 4096, 4096)
+    integer(manifest["geometry"]["page_bytes"], "geometry.page_bytes", 4096, 4096)
 
 
 def _serve(manifest: Mapping[str, Any], session: Session) -> ReuseServing:

@@ -7,8 +7,7 @@ import numpy as np
 
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script
-from cachezoo.serving.synthetic import SyntheticSet
+from cachezoo.serving.synthetic import READ, WRITE, Script, SyntheticSet
 from cachezoo.traces.table import OP_WRITE
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, MOST_CHUNKS, Dictionary
 from cachezoo.zoo.streams.serve import StreamsServing

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.bundles import load, verify
-from cachezoo.bundles.archive import archive_bytes
+from cachezoo.bundles.card import inspect, render
 from cachezoo.bundles.drift import drift
-from cachezoo.bundles.inspect import inspect, render
+from cachezoo.bundles.integrity import archive_bytes
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import build_bundle, refusal, write_bundle
 from cachezoo.coded import Coded
