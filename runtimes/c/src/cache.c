@@ -103,8 +103,9 @@ static int sizes(cz_cache *cache, cz_error *error) {
         if (unit != info.segment_bytes || block != info.block_bytes)
             return cz_fail(error, CZ_BAD_CALL,
                            "cache: the prefetch bundle's segments have %lld bytes and its blocks %lld, the admission's "
-                           "%lld and %lld; give bundles of one geometry", (long long)info.segment_bytes,
-                           (long long)info.block_bytes, (long long)unit, (long long)block);
+                           "%lld and %lld; give bundles of one geometry",
+                           (long long)info.segment_bytes, (long long)info.block_bytes, (long long)unit,
+                           (long long)block);
     }
     if (unit < 1 || block < unit || block % unit)
         return cz_fail(error, CZ_BAD_CALL, "cache: units of %lld bytes in blocks of %lld: a block holds whole units",

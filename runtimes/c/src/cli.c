@@ -19,7 +19,8 @@ static const char HELP[] =
     "         pages, or segments of a flash cache; without --mode the bundle's model decides; of kind streams, count\n"
     "         the writes and bytes that go to each stream\n"
     "\n"
-    "With a public key (PEM) the bundle must be in the signed release beside it: FILE, else that of CACHEZOO_KEY, else\n"
+    "With a public key (PEM) the bundle must be in the signed release beside it: FILE, else that of CACHEZOO_KEY, "
+    "else\n"
     "/etc/cachezoo/key.pub where there is one.\n"
     "PATH is a bundle's folder or .zip. Exit status: 0 good, 1 the bundle or the trace is not, 2 wrong usage.\n";
 
@@ -110,8 +111,8 @@ static int count(const char *text, int64_t *found) {
 }
 
 static int option(const char *name, const char *value, cz_arguments *given) {
-    static const char *const precisions[] = {"fp32", "bf16", "int8", NULL}, *const modes[] = {"lru", "rejectx",
-                                                                                               "model", NULL};
+    static const char *const precisions[] = {"fp32", "bf16", "int8", NULL}, *const modes[] = {"lru", "rejectx", "model",
+                                                                                              NULL};
     int found = 0, result;
     if (!value)
         return cz_usage("no value after ", name);

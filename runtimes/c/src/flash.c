@@ -8,8 +8,8 @@
 /* Misses that RejectX remembers, newest at the head; a miss older than the window can admit nothing and goes. */
 typedef struct misses {
     cz_index index;
-    cz_rings rings;  /* ring 0 remembered, ring 1 free */
-    uint64_t *row;   /* of the request that missed */
+    cz_rings rings; /* ring 0 remembered, ring 1 free */
+    uint64_t *row;  /* of the request that missed */
     int64_t room, used;
     uint64_t forgotten;
 } misses;

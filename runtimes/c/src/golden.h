@@ -15,7 +15,7 @@ typedef struct cz_csv {
     char *buffer;
 } cz_csv;
 bool cz_csv_open(cz_csv *in, const char *data, size_t size); /* false: `problem` says why; NULL: no memory */
-bool cz_csv_next(cz_csv *in); /* false at the end, and where `problem` is set */
+bool cz_csv_next(cz_csv *in);                                /* false at the end, and where `problem` is set */
 void cz_csv_close(cz_csv *in);
 
 /* An array of a golden set in a buffer of its own: version 1.0, C order, two sides. `type` is "<f4" or "<i4". */

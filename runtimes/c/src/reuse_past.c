@@ -7,8 +7,27 @@
 #define PRIOR_RATE 0.3
 enum { STEPS = 8, SEEN_STEPS = 8, REGION_PAGES = 64, STRETCH_PAGES = 512 };
 enum {
-    INTERVAL, BEFORE, CHANGE, QUARTER, ONE, FOUR, WRITE, WROTE, SHARE, PAGES, PLACE, RUN,
-    REGION, REGION_ONE, REGION_FOUR, STRETCH, COMPANIONS, METADATA, READAHEAD, SYNC, RATES
+    INTERVAL,
+    BEFORE,
+    CHANGE,
+    QUARTER,
+    ONE,
+    FOUR,
+    WRITE,
+    WROTE,
+    SHARE,
+    PAGES,
+    PLACE,
+    RUN,
+    REGION,
+    REGION_ONE,
+    REGION_FOUR,
+    STRETCH,
+    COMPANIONS,
+    METADATA,
+    READAHEAD,
+    SYNC,
+    RATES
 };
 /* An access of the ring: process, context, seen, and whether it was used again within C and 4 C. */
 enum { CONTEXT_AT = 16, SEEN_AT = 24 };
@@ -18,16 +37,15 @@ static const double half_lives[CZ_HALF_LIVES] = {0.25, 1.0, 4.0};
 static const double memory_of[3] = {2000.0, 1000.0, 4000.0};
 
 void cz_past_new(cz_past *past, cz_memory *memory, int64_t capacity, int64_t most_keys, int32_t processes,
-                 int64_t most_pages)
-{
+                 int64_t most_pages) {
     past->capacity = (double)capacity;
     past->processes = processes;
     past->ring = CZ_HORIZON * capacity + most_pages + 2;
     cz_table_new(&past->regions, memory, most_keys);
     cz_table_new(&past->stretches, memory, most_keys);
     past->region = cz_memory_room(memory, (size_t)past->regions.most, sizeof *past->region, &past->regions.n.used);
-    past->stretch = cz_memory_room(memory, (size_t)past->stretches.most, sizeof *past->stretch,
-                                   &past->stretches.n.used);
+    past->stretch =
+        cz_memory_room(memory, (size_t)past->stretches.most, sizeof *past->stretch, &past->stretches.n.used);
     past->recent = cz_memory_room(memory, (size_t)past->ring, sizeof *past->recent, NULL);
     size_t rates = CZ_CONTEXTS + CZ_SEEN + (size_t)processes;
     for (int which = 0; which < 2; which++) {
@@ -40,16 +58,14 @@ void cz_past_new(cz_past *past, cz_memory *memory, int64_t capacity, int64_t mos
 }
 
 /* Rows of `rates` that an access counts for, in the order in which the kernel counts them. */
-static inline void keys_of(uint32_t access, uint32_t keys[3])
-{
+static inline void keys_of(uint32_t access, uint32_t keys[3]) {
     keys[0] = CZ_CONTEXTS + CZ_SEEN + (access & 0xFFFF);
     keys[1] = access >> CONTEXT_AT & 0xFF;
     keys[2] = CZ_CONTEXTS + (access >> SEEN_AT & 0xF);
 }
 
 /* Count the accesses that are `horizon` accesses old by access number `before`. */
-static void settle(cz_past *past, int64_t before, int which)
-{
+static void settle(cz_past *past, int64_t before, int which) {
     int64_t horizon = (which == 0 ? 1 : CZ_HORIZON) * (int64_t)past->capacity, j = past->settled[which];
     uint32_t bit = which == 0 ? SOON : AGAIN, keys[3];
     int64_t at = j % past->ring;
@@ -67,13 +83,11 @@ static void settle(cz_past *past, int64_t before, int which)
     past->settled[which] = j;
 }
 
-static inline double faded(double sum, int64_t last, int64_t i, double half_life)
-{
+static inline double faded(double sum, int64_t last, int64_t i, double half_life) {
     return last >= 0 ? sum * exp2((double)(last - i) / half_life) : 0.0;
 }
 
-static int32_t tract_of(cz_table *table, cz_tract *tracts, const cz_asked *asked, int64_t number)
-{
+static int32_t tract_of(cz_table *table, cz_tract *tracts, const cz_asked *asked, int64_t number) {
     bool found;
     int32_t slot = cz_table_find(table, asked->volume, number, asked->number, &found);
     if (!found)
@@ -82,8 +96,7 @@ static int32_t tract_of(cz_table *table, cz_tract *tracts, const cz_asked *asked
 }
 
 /* Regions and stretches of the request's pages. */
-static void place(cz_past *past, const cz_asked *asked, cz_seen_access *accesses)
-{
+static void place(cz_past *past, const cz_asked *asked, cz_seen_access *accesses) {
     for (int64_t k = 0; k < asked->pages; k++) {
         int64_t page = asked->page + k;
         accesses[k].region = k > 0 && page % REGION_PAGES != 0
@@ -96,8 +109,7 @@ static void place(cz_past *past, const cz_asked *asked, cz_seen_access *accesses
 }
 
 /* What the access's page shows. */
-static void of_page(const cz_page *page, int write, const cz_seen_access *access, float *row)
-{
+static void of_page(const cz_page *page, int write, const cz_seen_access *access, float *row) {
     row[INTERVAL] = (float)access->interval;
     row[BEFORE] = (float)page->interval;
     row[CHANGE] = page->seen > 1 ? row[INTERVAL] - row[BEFORE] : 0.0f;
@@ -109,8 +121,7 @@ static void of_page(const cz_page *page, int write, const cz_seen_access *access
 }
 
 /* What its region and its stretch show. */
-static void of_tracts(const cz_past *past, const cz_seen_access *access, int64_t i, float *row)
-{
+static void of_tracts(const cz_past *past, const cz_seen_access *access, int64_t i, float *row) {
     const cz_tract *region = &past->region[access->region], *stretch = &past->stretch[access->stretch];
     double capacity = past->capacity;
     row[REGION] = (float)(region->last >= 0 ? log2((double)(i - region->last) / capacity) : NEVER);
@@ -120,8 +131,7 @@ static void of_tracts(const cz_past *past, const cz_seen_access *access, int64_t
 }
 
 /* The rates of accesses like this one; the access joins the ring of those that they will count. */
-static void of_rates(cz_past *past, uint32_t access, int64_t at, float *row)
-{
+static void of_rates(cz_past *past, uint32_t access, int64_t at, float *row) {
     uint32_t keys[3];
     keys_of(access, keys);
     for (int k = 0; k < 3; k++) {
@@ -132,8 +142,7 @@ static void of_rates(cz_past *past, uint32_t access, int64_t at, float *row)
 }
 
 void cz_past_describe(cz_past *past, const cz_page *pages, const cz_asked *asked, cz_seen_access *accesses,
-                      float *rows)
-{
+                      float *rows) {
     settle(past, asked->first, 0);
     settle(past, asked->first, 1);
     past->run = asked->follows ? past->run + (double)asked->pages : (double)asked->pages;
@@ -169,22 +178,19 @@ void cz_past_describe(cz_past *past, const cz_page *pages, const cz_asked *asked
     }
 }
 
-static void add(cz_tract *tract, int kind, int64_t i, double half_life)
-{
+static void add(cz_tract *tract, int kind, int64_t i, double half_life) {
     tract->sums[kind] = faded(tract->sums[kind], tract->last, i, half_life) + 1;
 }
 
 /* The page's latest access was used again by access i. */
-static void used_again(cz_past *past, int64_t last, int64_t i)
-{
+static void used_again(cz_past *past, int64_t last, int64_t i) {
     int64_t distance = i - last, capacity = (int64_t)past->capacity;
     if (distance > CZ_HORIZON * capacity)
         return;
     past->recent[last % past->ring] |= distance <= capacity ? SOON | AGAIN : AGAIN;
 }
 
-void cz_past_remember(cz_past *past, cz_page *page, const cz_asked *asked, const cz_seen_access *access, int64_t i)
-{
+void cz_past_remember(cz_past *past, cz_page *page, const cz_asked *asked, const cz_seen_access *access, int64_t i) {
     cz_tract *region = &past->region[access->region], *stretch = &past->stretch[access->stretch];
     double capacity = past->capacity;
     if (page->last >= 0) {

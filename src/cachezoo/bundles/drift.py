@@ -45,7 +45,7 @@ class Input:
     outside_before: float
 
     @property
-    def said(self) -> str:
+    def verdict(self) -> str:
         """Same, moved or drifted."""
         return "drifted" if self.distance > DRIFTED else "moved" if self.distance > MOVED else "same"
 
@@ -100,8 +100,8 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     """
     if bundle.kind == STREAMS:
         return _placed(bundle, batch)
-    stated = bundle.manifest["measured"].get("inputs")
-    if bundle.kind not in SERVED or not stated:
+    deciles = bundle.manifest["measured"].get("inputs")
+    if bundle.kind not in SERVED or not deciles:
         what = f"of this release or later, of kind {', '.join(SERVED)} or {STREAMS}"
         raise BundleError(f"{bundle.where}: states no distribution of its inputs; give a bundle {what}")
     read = batch.op == OP_READ
@@ -110,7 +110,7 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     serving = bundle.serving()
     rows = serving.features(batch)
     admitted = float(serving.decide(rows)[read].mean()) if bundle.kind == "admission" else None
-    own = [_input(entry, stated, rows[read, k]) for k, entry in enumerate(bundle.manifest["features"])]
+    own = [_input(entry, deciles, rows[read, k]) for k, entry in enumerate(bundle.manifest["features"])]
     return Drift(int(read.sum()), tuple(sorted(own, key=lambda one: -one.distance)), admitted)
 
 
@@ -151,9 +151,9 @@ def retrain_command(traces: str, category: str) -> str:
     return f'make retrain TRACES="{traces}" CATEGORY={category}'
 
 
-def _input(entry: Mapping[str, object], stated: Mapping[str, Sequence[float]], column: F32) -> Input:
+def _input(entry: Mapping[str, object], learned: Mapping[str, Sequence[float]], column: F32) -> Input:
     name = str(entry["name"])
-    values = np.asarray(stated[name], np.float64)
+    values = np.asarray(learned[name], np.float64)
     if entry["encoding"] == "number":
         below, above = float((column < values[0]).mean()), float((column > values[-1]).mean())
         return Input(name, decile_distance(values, column), below + above, 0.0)
@@ -187,5 +187,5 @@ def table_of(found: Drift, title: str) -> "Table":
     table = Table("input", "distance", outside_is, "verdict", title=title)
     for one in found.inputs:
         outside = percent(one.outside) + (f" (was {percent(one.outside_before)})" if one.outside_before else "")
-        table.add_row(one.name, number(one.distance, 2), outside, one.said)
+        table.add_row(one.name, number(one.distance, 2), outside, one.verdict)
     return table

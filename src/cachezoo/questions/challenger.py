@@ -13,8 +13,8 @@ import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64
+from cachezoo.bundles.measured import FLASH, PAGE, ROLES, seat_of
 from cachezoo.bundles.reader import Bundle
-from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means
 from cachezoo.contest.counting import first_access

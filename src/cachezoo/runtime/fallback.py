@@ -7,7 +7,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault
 from cachezoo.runtime.model import OPS, Decision, Path, Text, Values, check_offset, places_nothing
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional, SupportsIndex, Union
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.abi import checked
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault, checked
 from cachezoo.runtime.model import Model, Owner, Path
 
 QUEUES = ("lru", "lfu", "arc")
@@ -57,7 +56,7 @@ class Place(NamedTuple):
     moved: int
 
 
-def _whole(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -> int:
+def _integer(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -> int:
     """A whole number of so many bits: ctypes takes a larger one too, and cuts it."""
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     try:
@@ -67,10 +66,6 @@ def _whole(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -
     if not least <= found <= most:
         raise RuntimeFault(f"{name}: give a whole number of {least} to {most}")
     return found
-
-
-def _key(value: SupportsIndex) -> int:
-    return _whole("key", value, 64, signed=False)
 
 
 def _real(name: str, value: float) -> float:
@@ -96,10 +91,10 @@ def _row(source: Source) -> abi.VirtualSettings:
         return source.virtual_settings()
     if source.queue not in QUEUES:
         raise RuntimeFault(f"queue {source.queue!r}: there are {', '.join(QUEUES)}")
-    fragment, pages = _whole("fragment", source.fragment, 32), _whole("pages", source.pages, 64)
+    fragment, pages = _integer("fragment", source.fragment, 32), _integer("pages", source.pages, 64)
     row = abi.VirtualSettings(
-        QUEUES.index(source.queue), fragment, _whole("runs", source.runs, 32), pages,
-        _whole("quantum", source.quantum, 64), _real("decay", source.decay), _real("cost", source.cost),
+        QUEUES.index(source.queue), fragment, _integer("runs", source.runs, 32), pages,
+        _integer("quantum", source.quantum, 64), _real("decay", source.decay), _real("cost", source.cost),
     )  # fmt: skip
     if source.profile is not None:
         row.profile = _profile(source.profile, -(-pages // fragment) if fragment > 0 else 0)
@@ -133,7 +128,7 @@ class Virtual:
         """
         library, error, cache = _library(), abi.Error(), ctypes.c_void_p()
         row = _row(source)
-        held = _whole("capacity", capacity, 64)
+        held = _integer("capacity", capacity, 64)
         code = library.cz_virtual_new(ctypes.byref(row), held, ctypes.byref(cache), ctypes.byref(error))
         checked(code, error)
         self._cache = Owner(library, "cz_virtual_free", cache)
@@ -146,7 +141,7 @@ class Virtual:
             RuntimeFault: the key is no such number.
         """
         place = abi.PlaceRow()
-        self._refer(self._cache.handle, _key(key), ctypes.byref(place))
+        self._refer(self._cache.handle, _integer("key", key, 64, signed=False), ctypes.byref(place))
         return Place(place.position, bool(place.hit), place.moved)
 
     @property
@@ -191,7 +186,7 @@ class Share:
         library, error, share = _library(), abi.Error(), ctypes.c_void_p()
         rows = (abi.VirtualSettings * max(len(applications), 1))(*(_row(source) for source in applications))
         options = abi.ShareOptions(
-            _whole("pages", pages, 64), _whole("step", step, 32), _whole("reach", reach, 32), _real("fill", fill)
+            _integer("pages", pages, 64), _integer("step", step, 32), _integer("reach", reach, 32), _real("fill", fill)
         )
         code = library.cz_share_new(
             ctypes.byref(options), rows, len(applications), ctypes.byref(share), ctypes.byref(error)
@@ -207,8 +202,8 @@ class Share:
             RuntimeFault: there is no such application, or no such key.
         """
         place = abi.PlaceRow()
-        asked = _whole("application", application, 32)
-        if self._refer(self._share.handle, asked, _key(key), ctypes.byref(place)) != 0:
+        index = _integer("application", application, 32)
+        if self._refer(self._share.handle, index, _integer("key", key, 64, signed=False), ctypes.byref(place)) != 0:
             raise RuntimeFault(f"application {application}: there are {self._count}, from 0")
         return Place(place.position, bool(place.hit), place.moved)
 
@@ -224,8 +219,8 @@ class Share:
         Raises:
             RuntimeFault: the application is no whole number of 32 bits.
         """
-        asked = _whole("application", application, 32)
-        return _runs(self._share.library.cz_share_runs, self._share.handle, asked)
+        index = _integer("application", application, 32)
+        return _runs(self._share.library.cz_share_runs, self._share.handle, index)
 
     def save(self, path: Path) -> None:
         """Write what the share remembers, whole or not at all."""

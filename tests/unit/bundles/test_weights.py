@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from cachezoo.serving.safetensors import read_safetensors
+from cachezoo.serving.lstm import read_safetensors
 
 
 @given(

@@ -20,7 +20,7 @@ from tests.c_library import CHECKED, make
 from tests.unit.runtimes.test_pages import random_batch, rows_of
 
 ROOT = Path(__file__).parents[3]
-STORED = ROOT / "tests/golden/protocol1"
+STORED = ROOT / "tests/golden/protocol2"
 CAPTURED = ROOT / "data/raw/captured"
 POLICIES = [
     {"state": state, "on_hit": on_hit, "queues": queues, "fill_free": fill}
@@ -58,7 +58,6 @@ def feed_back(manifest, weights):
     for output in OUTPUTS:
         manifest["features"].append({"name": f"previous_{output}", "formula": f"feedback.{output}", "unit": "0 or 1",
                                      "encoding": "number", "mean": 0.0, "scale": 1.0})  # fmt: skip
-    manifest["inputs"][0]["shape"] = ["L", len(manifest["features"])]
 
 
 def caching_bundle(folder, policy, fed_back=False):

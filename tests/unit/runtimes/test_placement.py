@@ -10,7 +10,7 @@ import pytest
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
-from cachezoo.runtime import RuntimeFault, abi, bundle_cli
+from cachezoo.runtime import RuntimeFault, __main__, abi
 from cachezoo.runtime import open as open_model
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from tests import placement_data
@@ -66,7 +66,7 @@ def test_without_the_library_numpy_answers(no_library):
     offsets = offsets_of(load(STORED).serving().dictionary)
     assert [model.placement(int(offset)) for offset in offsets] == load(STORED).serving().placements(offsets).tolist()
     assert model.observe(0, "write", int(offsets[3]), 4096, "sda").outputs == (float(model.placement(int(offsets[3]))),)
-    assert bundle_cli.main(["verify", str(STORED)]) == 0
+    assert __main__.main(["verify", str(STORED)]) == 0
 
 
 def bad_calls():
@@ -117,7 +117,7 @@ def test_both_commands_count_the_writes_of_each_stream(library, built, capsys):
     done = run(built / "cz", "run", STORED, trace)
     assert done.returncode == 0, done.stderr
     assert [line.split() for line in done.stdout.splitlines()] == counted(trace)
-    assert bundle_cli.main(["run", str(STORED), str(trace)]) == 0
+    assert __main__.main(["run", str(STORED), str(trace)]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == counted(trace)
 
 
@@ -126,7 +126,7 @@ def test_a_capacity_belongs_to_caches(library, built, capsys, bundle, words):
     trace = str(STORED / "golden/requests.csv")
     done = run(built / "cz", "run", bundle, trace, *words)
     assert done.returncode == 1 and "--capacity" in done.stderr and done.stderr.count("\n") == 1
-    assert bundle_cli.main(["run", str(bundle), trace, *words]) == 2
+    assert __main__.main(["run", str(bundle), trace, *words]) == 2
     said = capsys.readouterr().err
     assert "--capacity" in said and said.count("\n") == 1
 
@@ -137,15 +137,15 @@ def test_a_diff_says_how_much_of_the_volume_moved(library, tmp_path, capsys):
     old, new = (Dictionary.of(chunks, chunks // cut % 4, own.count) for cut in (10, 20))
     wanted = int((old.look_up(chunks) != new.look_up(chunks)).sum())
     ends = max(int(one.starts[-1]) for one in (old, new))
-    assert bundle_cli.moved(old.to_bytes(), new.to_bytes()) == (ends, wanted)
+    assert __main__.chunks_moved(old.to_bytes(), new.to_bytes()) == (ends, wanted)
     with pytest.raises(RuntimeFault, match="its size is not that of its ranges"):
-        bundle_cli.moved(old.to_bytes(), b"x")
+        __main__.chunks_moved(old.to_bytes(), b"x")
     paths = []
     for name, one in (("a", old), ("b", new)):
         paths.append(tmp_path / name / STORED.name)
         model = placement_data.write_model(tmp_path / name / "model", one)
         write_bundle(model, placement_data.requests(300, 4, 100), Metrics(), EXPORT, paths[-1])
-    assert bundle_cli.main(["diff", str(paths[0]), str(paths[1])]) == 1
+    assert __main__.main(["diff", str(paths[0]), str(paths[1])]) == 1
     share = 100 * wanted / ends
     assert f"sid.bin: {share:.1f} % of the {ends} chunks up to the last one learned" in capsys.readouterr().out
     assert json.loads((paths[0] / "manifest.json").read_text())["cost"]["state_bytes"] == 0

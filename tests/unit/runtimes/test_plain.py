@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cachezoo.bundles.archive import archive_bytes
+from cachezoo.bundles.integrity import archive_bytes
 from tests.c_library import make
 from tests.refused import stored
 from tests.sealed import files_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.runtime import RuntimeFault, abi, bundle_cli
+from cachezoo.runtime import RuntimeFault, __main__, abi
 from cachezoo.runtime import open as open_model
 from tests.c_library import make
 from tests.capabilities import LIBSODIUM
@@ -67,11 +67,11 @@ def test_the_python_runtime_takes_a_released_bundle_and_refuses_another(built, s
         assert model.info["release"] == 0
     with pytest.raises(RuntimeFault, match=ASKS):
         open_model(unsigned, key=key)
-    assert bundle_cli.main(["verify", str(path), "--key", str(key)]) == 0
+    assert __main__.main(["verify", str(path), "--key", str(key)]) == 0
     assert "release            7, signed" in capsys.readouterr().out
     for command in ("verify", "inspect", "run", "diff"):
         more = {"run": ["trace.csv"], "diff": [str(path)]}.get(command, [])
-        assert bundle_cli.main([command, str(unsigned), *more, "--key", str(key)]) == 2
+        assert __main__.main([command, str(unsigned), *more, "--key", str(key)]) == 2
         assert ASKS in capsys.readouterr().err
 
 

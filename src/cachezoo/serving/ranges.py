@@ -13,7 +13,7 @@ LIST = "[]"
 MOST_LISTED = 64
 
 
-def whole(value: object, place: str, least: int, most: int) -> int:
+def integer(value: object, place: str, least: int, most: int) -> int:
     """A whole number.
 
     Raises:
@@ -72,4 +72,4 @@ def check_sizes(manifest: Mapping[str, Any], sizes: Sizes) -> None:
         if listed and not (isinstance(value, list) and 1 <= len(value) <= MOST_LISTED):
             raise ConfigError(f"{place} is no list of 1 to {MOST_LISTED} numbers")
         for one in value if listed else [value]:
-            whole(one, place, least, most)
+            integer(one, place, least, most)
