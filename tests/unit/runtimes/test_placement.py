@@ -52,21 +52,15 @@ def test_without_the_library_numpy_answers(no_library):
     assert __main__.main(["verify", str(STORED)]) == 0
 
 
-def bad_calls():
+@pytest.mark.parametrize("present", ["library", "no_library"])
+def test_bad_calls_are_one_line(request, present):
+    request.getfixturevalue(present)
     with open_model(STORED) as model:
         for offset in (-1, 1 << 63):
             with pytest.raises(RuntimeFault, match="a write begins at byte 0"):
                 model.placement(offset)
     with open_model(ADMISSION) as model, pytest.raises(RuntimeFault, match="kind admission places no writes"):
         model.placement(0)
-
-
-def test_bad_calls_are_one_line(library):
-    bad_calls()
-
-
-def test_bad_calls_are_one_line_without_the_library(no_library):
-    bad_calls()
 
 
 @pytest.mark.parametrize("name", DAMAGES)
