@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, SEAL
 from cachezoo.bundles.writer import ExportSettings, write_bundle
+from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.zoo.admission import fit as admission
 from cachezoo.zoo.prefetch import fit as prefetch
@@ -143,6 +145,14 @@ def bundle_dir(trained: tuple[Path, RequestBatch], tmp_path_factory: pytest.Temp
 def bundle_dirs(trained_of: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The bundle of each kind."""
     return {kind: _bundle(trained_of(kind), tmp_path_factory) for kind in sorted(TRAINERS)}
+
+
+def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> None:
+    """A check of a bundle, by default loading it, fails with one line that names it."""
+    with pytest.raises(BundleError, match=match) as caught:
+        check(path)
+    text = str(caught.value)
+    assert "\n" not in text and len(text) < 500 and str(path) in text
 
 
 def documents(folder: Path) -> dict[str, Any]:

@@ -34,7 +34,7 @@ int cz_check_ranges(const cz_values *values, cz_error *error);
 int cz_name_bundle(const char *where, int result, cz_error *error);
 /* Rules between values; and that profile and golden columns are those that follow from the others. */
 int cz_check_rules(const cz_values *values, cz_error *error);
-int cz_check_stated(const cz_values *values, cz_error *error);
+int cz_check_values(const cz_values *values, cz_error *error);
 
 /* A model's document with some places replaced: blocks are freed with cz_changed_free. */
 typedef struct cz_changed {

@@ -78,7 +78,7 @@ static const cz_json *listing(const cz_bundle *bundle) {
     return cz_json_get(cz_json_root(bundle->manifest), "files");
 }
 
-static const cz_json *listed(const cz_bundle *bundle, const char *path) {
+static const cz_json *entry_of(const cz_bundle *bundle, const char *path) {
     const cz_json *files = listing(bundle);
     for (size_t i = 0; i < files->length; i++)
         if (strcmp(cz_json_get(&files->items[i], "path")->text, path) == 0)
@@ -87,7 +87,7 @@ static const cz_json *listed(const cz_bundle *bundle, const char *path) {
 }
 
 static int must_list(const cz_bundle *bundle, const char *path, const char *kind, cz_error *error) {
-    if (listed(bundle, path))
+    if (entry_of(bundle, path))
         return CZ_OK;
     return cz_refuse(bundle->store.where, error, CZ_AGAIN, CZ_MANIFEST " lists no %s, which every %s bundle has", path,
                      kind);
@@ -101,7 +101,7 @@ static int check_listing(const cz_bundle *bundle, cz_error *error) {
         if (!portable(path))
             return cz_refuse(where, error, CZ_AGAIN,
                              CZ_MANIFEST " lists the path '%.80s', which leaves the bundle or is not portable", path);
-        if (listed(bundle, path) != &files->items[i] || strcmp(path, CZ_MANIFEST) == 0 || strcmp(path, CZ_SEAL) == 0)
+        if (entry_of(bundle, path) != &files->items[i] || strcmp(path, CZ_MANIFEST) == 0 || strcmp(path, CZ_SEAL) == 0)
             return cz_refuse(where, error, CZ_AGAIN, CZ_MANIFEST " lists %.80s twice or lists itself", path);
     }
     for (size_t i = 0; i < sizeof REQUIRED / sizeof *REQUIRED; i++) {
@@ -122,7 +122,7 @@ static int compare_names(const cz_bundle *bundle, cz_error *error) {
     }
     for (size_t i = 0; i < store->count; i++) {
         const char *path = store->entries[i].path;
-        if (!listed(bundle, path) && strcmp(path, CZ_MANIFEST) != 0 && strcmp(path, CZ_SEAL) != 0)
+        if (!entry_of(bundle, path) && strcmp(path, CZ_MANIFEST) != 0 && strcmp(path, CZ_SEAL) != 0)
             return cz_refuse(store->where, error, "remove it or export the bundle again",
                              "'%.200s' is not listed in " CZ_MANIFEST, path);
     }

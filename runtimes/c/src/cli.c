@@ -25,12 +25,12 @@ static const char HELP[] =
     "PATH is a bundle's folder or .zip. Exit status: 0 good, 1 the bundle or the trace is not, 2 wrong usage.\n";
 
 int cz_usage(const char *problem, const char *what) {
-    cz_say(stderr, "cz: %s%s; see cz --help", problem, what);
+    cz_print(stderr, "cz: %s%s; see cz --help", problem, what);
     return 2;
 }
 
 static int failed(const cz_error *error) {
-    cz_say(stderr, "cz: %s", error->text);
+    cz_print(stderr, "cz: %s", error->text);
     return 1;
 }
 
@@ -47,12 +47,12 @@ static int verify(const cz_arguments *given) {
     result = cz_verify(bundle, &report, &error);
     cz_bundle_info(bundle, &info);
     if (!result)
-        cz_say(stdout,
-               "%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal",
-               given->path, info.id, info.version, (long long)report.rows, (long long)report.cases,
-               report.output_difference, report.agreement);
+        cz_print(stdout,
+                 "%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal",
+                 given->path, info.id, info.version, (long long)report.rows, (long long)report.cases,
+                 report.output_difference, report.agreement);
     if (!result && cz_bundle_release(bundle))
-        cz_say(stdout, "%s: of release %lld, signed", given->path, (long long)cz_bundle_release(bundle));
+        cz_print(stdout, "%s: of release %lld, signed", given->path, (long long)cz_bundle_release(bundle));
     cz_close(bundle);
     return result ? failed(&error) : 0;
 }
@@ -63,7 +63,7 @@ static void bytes_line(const char *name, int64_t bytes) {
 }
 
 static void text_line(const char *name, const char *text) {
-    cz_say(stdout, "%-14s %s", name, text);
+    cz_print(stdout, "%-14s %s", name, text);
 }
 
 static int inspect(const cz_arguments *given) {

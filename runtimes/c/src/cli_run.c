@@ -200,7 +200,7 @@ int cz_cli_run(const cz_arguments *given) {
     if (!result)
         result = serve(&on, &line);
     if (result)
-        cz_say(stderr, "cz: %s", on.error.text);
+        cz_print(stderr, "cz: %s", on.error.text);
     else if (on.places)
         print_streams(&on);
     else

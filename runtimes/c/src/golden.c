@@ -80,10 +80,10 @@ static int read_arrays(const cz_bundle *bundle, const char *folder, cz_golden *g
     return result;
 }
 
-static int read_requests(const cz_bundle *bundle, const cz_json *stated, const char *folder, cz_golden *golden,
+static int read_requests(const cz_bundle *bundle, const cz_json *entry, const char *folder, cz_golden *golden,
                          cz_error *error) {
     char path[300];
-    const cz_json *rows = cz_json_get(stated, "rows");
+    const cz_json *rows = cz_json_get(entry, "rows");
     const cz_file *file = file_of(bundle, folder, "requests.csv", path, sizeof path, error);
     if (!file)
         return CZ_BAD_BUNDLE;
@@ -94,18 +94,18 @@ static int read_requests(const cz_bundle *bundle, const cz_json *stated, const c
     return result;
 }
 
-int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *stated, const char *folder,
+int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *entry, const char *folder,
                    const char *name, cz_golden *golden, cz_error *error) {
-    const cz_json *given = cz_json_get(stated, "context.outputs");
+    const cz_json *given = cz_json_get(entry, "context.outputs");
     *golden = (cz_golden){
         .name = name,
         .n_features = (int64_t)cz_json_get(&bundle->root, "features")->length,
-        .n_outputs = (int64_t)cz_json_get(stated, "outputs")->length,
-        .n_decisions = (int64_t)cz_json_get(stated, "decisions")->length,
-        .context = cz_json_get(stated, "context"),
+        .n_outputs = (int64_t)cz_json_get(entry, "outputs")->length,
+        .n_decisions = (int64_t)cz_json_get(entry, "decisions")->length,
+        .context = cz_json_get(entry, "context"),
         .outputs_given = given && given->type == CZ_JSON_TEXT && strcmp(given->text, "given") == 0,
     };
-    int result = read_requests(bundle, stated, folder, golden, error);
+    int result = read_requests(bundle, entry, folder, golden, error);
     if (!result)
         result = read_arrays(bundle, folder, golden, error);
     if (!result)

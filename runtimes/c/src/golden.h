@@ -26,8 +26,8 @@ int cz_npy_read(const char *where, const char *name, const unsigned char *data, 
 int cz_requests_read(const char *where, const char *name, const unsigned char *data, size_t size, cz_golden *golden,
                      cz_error *error);
 
-/* A golden set as a kind's `remake` takes it. `stated` says what it holds, `folder` where its files are. */
-int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *stated, const char *folder,
+/* A golden set as a kind's `remake` takes it. `entry` says what it holds, `folder` where its files are. */
+int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *entry, const char *folder,
                    const char *name, cz_golden *golden, cz_error *error);
 void cz_golden_free(cz_golden *golden);
 

@@ -19,7 +19,7 @@ typedef struct prefetch {
 
 typedef struct ranges {
     int32_t low, high; /* predicted, in any mode */
-    cz_verdict asked;  /* what the mode fetches beside a miss */
+    cz_verdict plan;   /* what the mode fetches beside a miss */
 } ranges;
 
 /* ---- the model ---- */
@@ -88,14 +88,14 @@ static ranges ranges_of(const prefetch *model, const float *row, const double *o
     int64_t high = last + 1 + (int64_t)reach(output[AFTER], per_block);
     ranges found = {.low = (int32_t)(low < 0 ? 0 : low), .high = (int32_t)(high < per_block ? high : per_block)};
     if (model->mode.kind != CZ_ML_RANGE && model->mode.kind != CZ_ML_RANGE_WHEN) {
-        cz_prefetch_plain(&model->mode, last, per_block, &found.asked);
+        cz_prefetch_plain(&model->mode, last, per_block, &found.plan);
         return found;
     }
     int64_t own = (last + 1 < per_block ? last + 1 : per_block) - first;
     bool worth = model->mode.kind == CZ_ML_RANGE || output[WORTH] >= model->worth;
     if (found.high - found.low > own && worth) {
-        found.asked.low = found.low;
-        found.asked.high = found.high;
+        found.plan.low = found.low;
+        found.plan.high = found.high;
     }
     return found;
 }
@@ -111,9 +111,9 @@ static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision 
     *decision = (cz_decision){.category = CZ_UNKNOWN};
     scores(model, ticket->row, decision->output);
     ranges found = ranges_of(model, ticket->row, decision->output);
-    decision->low = learned ? found.low : found.asked.low;
-    decision->high = learned ? found.high : found.asked.high;
-    decision->fetch = ticket->request.op == CZ_READ && found.asked.low < found.asked.high;
+    decision->low = learned ? found.low : found.plan.low;
+    decision->high = learned ? found.high : found.plan.high;
+    decision->fetch = ticket->request.op == CZ_READ && found.plan.low < found.plan.high;
     return CZ_OK;
 }
 
@@ -141,9 +141,9 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
         int32_t *row = remade->decisions + i * golden->n_decisions;
         row[0] = found.low;
         row[1] = found.high;
-        row[2] = request->op == CZ_READ && found.asked.low < found.asked.high;
-        found.asked.admit = true; /* the context of these sets says so */
-        result = cz_flash_set_access(&set, request, &found.asked, row + 3, error);
+        row[2] = request->op == CZ_READ && found.plan.low < found.plan.high;
+        found.plan.admit = true; /* the context of these sets says so */
+        result = cz_flash_set_access(&set, request, &found.plan, row + 3, error);
     }
     cz_flash_set_free(&set);
     return result;

@@ -143,8 +143,8 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
     const cz_reuse_model *model = data;
     const char *where = cz_bundle_where(bundle);
     bool large;
-    const cz_json *stated = cz_json_get(golden->context, "capacity_pages");
-    if (!stated || !stated->whole || stated->integer < 1 || stated->integer > MOST_CAPACITY)
+    const cz_json *capacity = cz_json_get(golden->context, "capacity_pages");
+    if (!capacity || !capacity->whole || capacity->integer < 1 || capacity->integer > MOST_CAPACITY)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context.capacity_pages: give pages, 1 to %lld", where,
                        (long long)MOST_CAPACITY);
     if (golden->n_features != CZ_INPUTS || golden->n_outputs != 1 || golden->n_decisions != 3 ||
@@ -153,17 +153,17 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
                        "%s: golden rows of kind reuse have %d features, an output and 3 decisions of "
                        "each page access",
                        where, CZ_INPUTS);
-    int64_t keys = cz_reuse_least_keys(model, stated->integer);
+    int64_t keys = cz_reuse_least_keys(model, capacity->integer);
     keys = golden->feature_rows > keys ? golden->feature_rows : keys;
-    cz_reuse *cache = cz_reuse_new(model, stated->integer, keys, golden->n_names[CZ_USER] + 1, MOST_GOLDEN, &large);
+    cz_reuse *cache = cz_reuse_new(model, capacity->integer, keys, golden->n_names[CZ_USER] + 1, MOST_GOLDEN, &large);
     if (!cache && large)
         return cz_fail(error, CZ_BAD_BUNDLE,
                        "%s: a golden set's cache of %lld pages and policy.own_rows take more than "
                        "1 GiB; export the bundle with smaller ones",
-                       where, (long long)stated->integer);
+                       where, (long long)capacity->integer);
     if (!cache)
         return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for a cache of %lld pages", where,
-                       (long long)stated->integer);
+                       (long long)capacity->integer);
     int result = remake_rows(where, cache, model, golden, remade, error);
     cz_reuse_free(cache);
     return result;

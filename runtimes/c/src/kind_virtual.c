@@ -250,17 +250,17 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
                   cz_error *error) {
     const virtual_model *model = data;
     const char *where = cz_bundle_where(bundle);
-    const cz_json *stated = cz_json_get(golden->context, "capacity_pages");
+    const cz_json *capacity = cz_json_get(golden->context, "capacity_pages");
     cz_virtual *cache;
     cz_error why = {0};
-    if (!stated || !stated->whole || stated->integer < 1)
+    if (!capacity || !capacity->whole || capacity->integer < 1)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context.capacity_pages: give pages, at least 1", where);
     if (most_bytes(&model->settings) > MOST_GOLDEN)
         return cz_fail(error, CZ_BAD_BUNDLE,
                        "%s: a golden set's queue of %lld pages takes more than 1 GiB; export the bundle "
                        "with a shorter one",
                        where, (long long)model->settings.pages);
-    int result = cz_virtual_new(&model->settings, stated->integer, &cache, &why);
+    int result = cz_virtual_new(&model->settings, capacity->integer, &cache, &why);
     if (result)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context: %.300s", where, why.text);
     result = remake_rows(cache, where, golden, remade, error);

@@ -44,7 +44,7 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
     if (!result)
         result = cz_check_rules(&values, error);
     if (!result)
-        result = cz_check_stated(&values, error);
+        result = cz_check_values(&values, error);
     if (result)
         return result;
     if (strncmp(id, kind, length) != 0 || id[length] != '.')

@@ -85,12 +85,12 @@ static bool take_lfu(cz_queue *queue, cz_bytes *in) {
         return false;
     for (uint64_t i = 0; i < count; i++) {
         int32_t page = take_page(queue, in);
-        int64_t asked = (int64_t)cz_take(in, 8);
-        if (page == CZ_NO_PAGE || in->failed || asked < least || asked > INT64_MAX / 2)
+        int64_t uses = (int64_t)cz_take(in, 8);
+        if (page == CZ_NO_PAGE || in->failed || uses < least || uses > INT64_MAX / 2)
             return false;
-        cz_queue_begin(queue, page, before, asked);
+        cz_queue_begin(queue, page, before, uses);
         before = page;
-        least = asked;
+        least = uses;
     }
     queue->length = (int32_t)count;
     return true;

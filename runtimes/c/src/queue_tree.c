@@ -46,10 +46,10 @@ size_t cz_tree_bytes(const cz_tree *tree) {
 
 /* Where a page stands in its leaf: all are compared, so no branch hangs on data. */
 static int32_t index_in(const cz_leaf *leaf, int32_t page) {
-    four asked = {page, page, page, page}, at = {0, 1, 2, 3}, found = {0, 0, 0, 0};
+    four wanted = {page, page, page, page}, at = {0, 1, 2, 3}, found = {0, 0, 0, 0};
     const four step = {4, 4, 4, 4};
     for (int i = 0; i < CZ_LEAF; i += 4, at += step)
-        found |= (*(const four *)&leaf->pages[i] == asked) & at;
+        found |= (*(const four *)&leaf->pages[i] == wanted) & at;
     return found[0] | found[1] | found[2] | found[3];
 }
 

@@ -108,10 +108,10 @@ int cz_reuse_flags(const char *text) {
 }
 
 /* Slots of the request's pages; new ones are numbered in the order in which they appear. */
-static void find_pages(cz_reuse *cache, const cz_asked *asked) {
-    for (int64_t k = 0; k < asked->pages; k++) {
+static void find_pages(cz_reuse *cache, const cz_page_range *range) {
+    for (int64_t k = 0; k < range->pages; k++) {
         bool found;
-        int32_t slot = cz_table_find(&cache->table, asked->volume, asked->page + k, asked->number, &found);
+        int32_t slot = cz_table_find(&cache->table, range->volume, range->page + k, range->number, &found);
         if (!found)
             cache->pages[slot] =
                 (cz_page){.last = -1, .interval = 10.0, .row = CZ_NONE, .id = cache->n.ids++, .wrote = -1};
@@ -131,12 +131,12 @@ static int class_of(cz_reuse *cache, const cz_reuse_model *model, int32_t slot, 
     return place << cache->n_shadows | bits;
 }
 
-/* What became of an access, for who asked. */
-static void report(cz_reuse *cache, const cz_asked *asked, int64_t k, int outcome, int32_t victim) {
+/* What became of an access, for the caller. */
+static void report(cz_reuse *cache, const cz_page_range *range, int64_t k, int outcome, int32_t victim) {
     int32_t slot = cache->accesses[k].slot;
     cz_reuse_page *served = &cache->served[k];
-    *served = (cz_reuse_page){.number = asked->page + k,
-                              .volume = asked->volume,
+    *served = (cz_reuse_page){.number = range->page + k,
+                              .volume = range->volume,
                               .outcome = (uint8_t)outcome,
                               .leader = (uint8_t)cache->follow.n.leader,
                               .slot = -1,
@@ -147,7 +147,7 @@ static void report(cz_reuse *cache, const cz_asked *asked, int64_t k, int outcom
     cache->n.bypassed += outcome == CZ_BYPASSED;
     if (outcome != CZ_BYPASSED) {
         served->slot = cache->follow.pages[slot].slot;
-        cache->pages[slot].dirty |= (uint8_t)asked->write;
+        cache->pages[slot].dirty |= (uint8_t)range->write;
     }
     if (victim == CZ_NONE)
         return;
@@ -160,11 +160,11 @@ static void report(cz_reuse *cache, const cz_asked *asked, int64_t k, int outcom
     cache->n.dirty_evicted += served->victim_dirty;
 }
 
-static void serve_page(cz_reuse *cache, const cz_reuse_model *model, const cz_asked *asked, int64_t k) {
-    int64_t i = asked->first + k;
+static void serve_page(cz_reuse *cache, const cz_reuse_model *model, const cz_page_range *range, int64_t k) {
+    int64_t i = range->first + k;
     int32_t slot = cache->accesses[k].slot, victims[CZ_MOST_EXPERTS], victim;
     cz_page *page = &cache->pages[slot];
-    bool metadata = !(asked->flags & CZ_FLAG_UNKNOWN) && asked->flags & CZ_FLAG_METADATA;
+    bool metadata = !(range->flags & CZ_FLAG_UNKNOWN) && range->flags & CZ_FLAG_METADATA;
     uint8_t did[CZ_MOST_EXPERTS];
     float score = cz_own_correct(&cache->own, page, i, cache->rows + k * CZ_INPUTS, cache->scores[k]);
     int class = class_of(cache, model, slot, i, metadata, score);
@@ -173,8 +173,8 @@ static void serve_page(cz_reuse *cache, const cz_reuse_model *model, const cz_as
         did[e + 1] = (uint8_t)cz_classic_serve(&cache->experts[e], slot, page->id, i, metadata, &victims[e + 1]);
     int outcome = cz_follow_serve(&cache->follow, slot, did, victims, &victim);
     page->class = (uint8_t)class;
-    cz_past_remember(&cache->past, page, asked, &cache->accesses[k], i);
-    report(cache, asked, k, outcome, victim);
+    cz_past_remember(&cache->past, page, range, &cache->accesses[k], i);
+    report(cache, range, k, outcome, victim);
 }
 
 int cz_reuse_serve(cz_reuse *cache, const cz_reuse_model *model, const cz_request *request, int flags,
@@ -183,27 +183,27 @@ int cz_reuse_serve(cz_reuse *cache, const cz_reuse_model *model, const cz_reques
         request->volume < 0 || request->user < CZ_UNKNOWN || request->user + 1 >= cache->past.processes)
         return CZ_BAD_CALL;
     int64_t first = request->offset / CZ_REUSE_PAGE_BYTES, end = request->offset + request->size;
-    cz_asked asked = {.number = cache->n.requests + 1,
-                      .first = cache->n.accesses,
-                      .page = first,
-                      .pages = (end - 1) / CZ_REUSE_PAGE_BYTES - first + 1,
-                      .volume = request->volume,
-                      .process = request->user + 1,
-                      .write = request->op == CZ_WRITE,
-                      .follows = request->offset == cache->n.end && request->volume == cache->n.volume,
-                      .flags = flags};
-    if (asked.pages > CZ_REUSE_MOST_PAGES)
+    cz_page_range range = {.number = cache->n.requests + 1,
+                           .first = cache->n.accesses,
+                           .page = first,
+                           .pages = (end - 1) / CZ_REUSE_PAGE_BYTES - first + 1,
+                           .volume = request->volume,
+                           .process = request->user + 1,
+                           .write = request->op == CZ_WRITE,
+                           .follows = request->offset == cache->n.end && request->volume == cache->n.volume,
+                           .flags = flags};
+    if (range.pages > CZ_REUSE_MOST_PAGES)
         return CZ_BAD_CALL;
-    find_pages(cache, &asked);
-    cz_past_describe(&cache->past, cache->pages, &asked, cache->accesses, cache->rows);
-    for (int64_t k = 0; k < asked.pages; k++)
+    find_pages(cache, &range);
+    cz_past_describe(&cache->past, cache->pages, &range, cache->accesses, cache->rows);
+    for (int64_t k = 0; k < range.pages; k++)
         cache->scores[k] = given ? given[k] : (float)cz_forest_score(model->forest, cache->rows + k * CZ_INPUTS);
-    for (int64_t k = 0; k < asked.pages; k++)
-        serve_page(cache, model, &asked, k);
+    for (int64_t k = 0; k < range.pages; k++)
+        serve_page(cache, model, &range, k);
     cache->n.requests++;
-    cache->n.accesses += asked.pages;
+    cache->n.accesses += range.pages;
     cache->n.end = end;
     cache->n.volume = request->volume;
-    *pages = asked.pages;
+    *pages = range.pages;
     return CZ_OK;
 }

@@ -130,12 +130,12 @@ typedef struct cz_page {
 enum { CZ_FLAG_METADATA = 1, CZ_FLAG_READAHEAD = 2, CZ_FLAG_SYNC = 4, CZ_FLAG_UNKNOWN = 8 };
 #define CZ_CONTEXTS 256
 #define CZ_SEEN 16
-typedef struct cz_asked {
+typedef struct cz_page_range {
     uint64_t number;            /* of the request, from 1 */
     int64_t first, page, pages; /* its first access, its first page, how many */
     int32_t volume, process;
     int write, follows, flags;
-} cz_asked;
+} cz_page_range;
 typedef struct cz_tract {
     int64_t last;
     double sums[2];
@@ -159,9 +159,10 @@ typedef struct cz_past {
 } cz_past;
 void cz_past_new(cz_past *past, cz_memory *memory, int64_t capacity, int64_t most_keys, int32_t processes,
                  int64_t most_pages);
-void cz_past_describe(cz_past *past, const cz_page *pages, const cz_asked *asked, cz_seen_access *accesses,
+void cz_past_describe(cz_past *past, const cz_page *pages, const cz_page_range *range, cz_seen_access *accesses,
                       float *rows);
-void cz_past_remember(cz_past *past, cz_page *page, const cz_asked *asked, const cz_seen_access *access, int64_t i);
+void cz_past_remember(cz_past *past, cz_page *page, const cz_page_range *range, const cz_seen_access *access,
+                      int64_t i);
 
 /* ---- a small forest, grown from rows (kernels/reuse/own.py) ---- */
 enum { CZ_DEPTH = 4, CZ_INNER = 15, CZ_LEAVES = 16, CZ_BINS = 32, CZ_LEAST = 20 };

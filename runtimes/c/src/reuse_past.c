@@ -87,24 +87,24 @@ static inline double faded(double sum, int64_t last, int64_t i, double half_life
     return last >= 0 ? sum * exp2((double)(last - i) / half_life) : 0.0;
 }
 
-static int32_t tract_of(cz_table *table, cz_tract *tracts, const cz_asked *asked, int64_t number) {
+static int32_t tract_of(cz_table *table, cz_tract *tracts, const cz_page_range *range, int64_t number) {
     bool found;
-    int32_t slot = cz_table_find(table, asked->volume, number, asked->number, &found);
+    int32_t slot = cz_table_find(table, range->volume, number, range->number, &found);
     if (!found)
         tracts[slot] = (cz_tract){.last = -1};
     return slot;
 }
 
 /* Regions and stretches of the request's pages. */
-static void place(cz_past *past, const cz_asked *asked, cz_seen_access *accesses) {
-    for (int64_t k = 0; k < asked->pages; k++) {
-        int64_t page = asked->page + k;
+static void place(cz_past *past, const cz_page_range *range, cz_seen_access *accesses) {
+    for (int64_t k = 0; k < range->pages; k++) {
+        int64_t page = range->page + k;
         accesses[k].region = k > 0 && page % REGION_PAGES != 0
                                  ? accesses[k - 1].region
-                                 : tract_of(&past->regions, past->region, asked, page / REGION_PAGES);
+                                 : tract_of(&past->regions, past->region, range, page / REGION_PAGES);
         accesses[k].stretch = k > 0 && page % STRETCH_PAGES != 0
                                   ? accesses[k - 1].stretch
-                                  : tract_of(&past->stretches, past->stretch, asked, page / STRETCH_PAGES);
+                                  : tract_of(&past->stretches, past->stretch, range, page / STRETCH_PAGES);
     }
 }
 
@@ -141,38 +141,38 @@ static void of_rates(cz_past *past, uint32_t access, int64_t at, float *row) {
     past->recent[at] = access;
 }
 
-void cz_past_describe(cz_past *past, const cz_page *pages, const cz_asked *asked, cz_seen_access *accesses,
+void cz_past_describe(cz_past *past, const cz_page *pages, const cz_page_range *range, cz_seen_access *accesses,
                       float *rows) {
-    settle(past, asked->first, 0);
-    settle(past, asked->first, 1);
-    past->run = asked->follows ? past->run + (double)asked->pages : (double)asked->pages;
-    place(past, asked, accesses);
-    double log_size = log2((double)asked->pages), log_run = log2(past->run), together = 0.0;
+    settle(past, range->first, 0);
+    settle(past, range->first, 1);
+    past->run = range->follows ? past->run + (double)range->pages : (double)range->pages;
+    place(past, range, accesses);
+    double log_size = log2((double)range->pages), log_run = log2(past->run), together = 0.0;
     int size_step = log_size < STEPS - 1 ? (int)log_size : STEPS - 1;
     int run_step = log_run < STEPS - 1 ? (int)log_run : STEPS - 1;
-    uint32_t context = (uint32_t)(((asked->write * STEPS + size_step) * STEPS + run_step) * 2);
-    int64_t at = asked->first % past->ring;
-    for (int64_t k = 0; k < asked->pages; k++) {
+    uint32_t context = (uint32_t)(((range->write * STEPS + size_step) * STEPS + run_step) * 2);
+    int64_t at = range->first % past->ring;
+    for (int64_t k = 0; k < range->pages; k++) {
         const cz_page *page = &pages[accesses[k].slot];
-        int64_t i = asked->first + k;
+        int64_t i = range->first + k;
         for (int h = 0; h < CZ_HALF_LIVES; h++)
             accesses[k].counts[h] = faded(page->sums[h], page->last, i, half_lives[h] * past->capacity);
         accesses[k].interval = page->last >= 0 ? log2((double)(i - page->last) / past->capacity) : NEVER;
         together += accesses[k].counts[2];
     }
-    for (int64_t k = 0; k < asked->pages; k++) {
+    for (int64_t k = 0; k < range->pages; k++) {
         const cz_page *page = &pages[accesses[k].slot];
         float *row = rows + k * CZ_INPUTS;
-        of_page(page, asked->write, &accesses[k], row);
-        of_tracts(past, &accesses[k], asked->first + k, row);
+        of_page(page, range->write, &accesses[k], row);
+        of_tracts(past, &accesses[k], range->first + k, row);
         row[PAGES] = (float)log_size;
-        row[PLACE] = (float)((double)k / (double)asked->pages);
+        row[PLACE] = (float)((double)k / (double)range->pages);
         row[RUN] = (float)log_run;
-        row[COMPANIONS] = (float)(asked->pages > 1 ? (together - row[FOUR]) / (double)(asked->pages - 1) : UNKNOWN);
+        row[COMPANIONS] = (float)(range->pages > 1 ? (together - row[FOUR]) / (double)(range->pages - 1) : UNKNOWN);
         for (int bit = 0; bit < 3; bit++)
-            row[METADATA + bit] = asked->flags & CZ_FLAG_UNKNOWN ? -1.0f : (float)(asked->flags >> bit & 1);
-        uint32_t seen = (uint32_t)((page->seen < SEEN_STEPS - 1 ? page->seen : SEEN_STEPS - 1) * 2 + asked->write);
-        uint32_t access = (uint32_t)asked->process | (context + (page->last >= 0)) << CONTEXT_AT | seen << SEEN_AT;
+            row[METADATA + bit] = range->flags & CZ_FLAG_UNKNOWN ? -1.0f : (float)(range->flags >> bit & 1);
+        uint32_t seen = (uint32_t)((page->seen < SEEN_STEPS - 1 ? page->seen : SEEN_STEPS - 1) * 2 + range->write);
+        uint32_t access = (uint32_t)range->process | (context + (page->last >= 0)) << CONTEXT_AT | seen << SEEN_AT;
         of_rates(past, access, at, row);
         at = at + 1 < past->ring ? at + 1 : 0;
     }
@@ -190,15 +190,16 @@ static void used_again(cz_past *past, int64_t last, int64_t i) {
     past->recent[last % past->ring] |= distance <= capacity ? SOON | AGAIN : AGAIN;
 }
 
-void cz_past_remember(cz_past *past, cz_page *page, const cz_asked *asked, const cz_seen_access *access, int64_t i) {
+void cz_past_remember(cz_past *past, cz_page *page, const cz_page_range *range, const cz_seen_access *access,
+                      int64_t i) {
     cz_tract *region = &past->region[access->region], *stretch = &past->stretch[access->stretch];
     double capacity = past->capacity;
     if (page->last >= 0) {
         used_again(past, page->last, i);
         page->interval = access->interval;
-        page->share = (1 - LATEST) * page->share + LATEST * asked->write;
+        page->share = (1 - LATEST) * page->share + LATEST * range->write;
     } else {
-        page->share = asked->write;
+        page->share = range->write;
     }
     for (int k = 0; k < CZ_HALF_LIVES; k++)
         page->sums[k] = access->counts[k] + 1;
@@ -206,6 +207,6 @@ void cz_past_remember(cz_past *past, cz_page *page, const cz_asked *asked, const
     add(region, 1, i, 4 * capacity);
     add(stretch, 0, i, 4 * capacity);
     page->last = region->last = stretch->last = i;
-    page->wrote = (int8_t)asked->write;
+    page->wrote = (int8_t)range->write;
     page->seen += page->seen < 255;
 }

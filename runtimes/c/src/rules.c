@@ -143,7 +143,7 @@ static const char *profile_of(const cz_values *values) {
     return "block";
 }
 
-int cz_check_stated(const cz_values *values, cz_error *error) {
+int cz_check_values(const cz_values *values, cz_error *error) {
     const cz_json *outputs = cz_values_get(values, "golden.outputs"),
                   *decisions = cz_values_get(values, "golden.decisions");
     size_t kind = 0;

@@ -117,7 +117,7 @@ static const char *const OTHERS[] = {"type",  "$ref",  "required", "properties",
                                      "items", "allOf", "if",       "then",       "$schema",
                                      "$id",   "$defs", "title",    "description"};
 
-static bool listed(const char *word, const char *const *list, size_t count) {
+static bool in_list(const char *word, const char *const *list, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(word, list[i]) == 0)
             return true;
@@ -126,8 +126,8 @@ static bool listed(const char *word, const char *const *list, size_t count) {
 
 static bool words_known(check *on, const cz_json *rules) {
     for (size_t i = 0; i < rules->length; i++)
-        if (!listed(rules->keys[i], LIMITS, sizeof LIMITS / sizeof *LIMITS) &&
-            !listed(rules->keys[i], OTHERS, sizeof OTHERS / sizeof *OTHERS))
+        if (!in_list(rules->keys[i], LIMITS, sizeof LIMITS / sizeof *LIMITS) &&
+            !in_list(rules->keys[i], OTHERS, sizeof OTHERS / sizeof *OTHERS))
             return breaks(on, "cannot be checked: this library does not know the schema word %.60s", rules->keys[i]);
     return true;
 }

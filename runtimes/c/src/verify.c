@@ -97,9 +97,9 @@ static int remake(tally *on, const void *model, const cz_golden *golden) {
     return result;
 }
 
-static int verify_set(tally *on, const void *model, const cz_values *values, const cz_json *stated, const char *name) {
+static int verify_set(tally *on, const void *model, const cz_values *values, const cz_json *entry, const char *name) {
     cz_golden golden;
-    int result = cz_golden_read(on->bundle, values, stated, on->folder, name, &golden, on->error);
+    int result = cz_golden_read(on->bundle, values, entry, on->folder, name, &golden, on->error);
     if (result)
         return result;
     for (int64_t i = 0; i < golden.rows; i++)
@@ -122,17 +122,17 @@ static int check_changed(const cz_values *values, cz_error *error) {
 }
 
 /* A synthetic set has a model of its own: the bundle's with some of its values changed. */
-static int verify_synthetic(tally *on, const cz_json *stated) {
+static int verify_synthetic(tally *on, const cz_json *entry) {
     const cz_bundle *bundle = on->bundle;
-    const char *name = cz_json_get(stated, "name")->text;
+    const char *name = cz_json_get(entry, "name")->text;
     char folder[200], where[400];
     cz_changed changed;
     void *model = NULL;
     snprintf(folder, sizeof folder, "golden/synthetic/%.160s/", name);
     snprintf(where, sizeof where, "%.200s: golden/synthetic/%.160s", bundle->store.where, name);
     on->folder = folder;
-    int result = cz_changed_new(cz_json_root(bundle->model_document), cz_json_get(stated, "changes"), where, &changed,
-                                on->error);
+    int result =
+        cz_changed_new(cz_json_root(bundle->model_document), cz_json_get(entry, "changes"), where, &changed, on->error);
     if (result)
         return result;
     cz_values values = {where, bundle->ops->name, &changed.root};
@@ -140,7 +140,7 @@ static int verify_synthetic(tally *on, const cz_json *stated) {
     if (!result)
         result = bundle->ops->model_new(bundle, &values, bundle->precision, &model, on->error);
     if (!result)
-        result = verify_set(on, model, &values, stated, name);
+        result = verify_set(on, model, &values, entry, name);
     if (model)
         bundle->ops->model_free(model);
     cz_changed_free(&changed);

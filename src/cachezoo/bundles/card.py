@@ -181,7 +181,6 @@ def _facts(manifest: Mapping[str, Any]) -> list[str]:
     cost, golden = manifest["cost"], manifest["golden"]
     arch = ", ".join(f"{name} {value}" for name, value in sorted(manifest["arch"].items()))
     features = ", ".join(feature["name"] for feature in manifest["features"])
-    branches = ", ".join(f"{name} {count}" for name, count in sorted(golden["branches"].items()))
     rows = [
         ["kind", manifest["kind"]],
         ["category", manifest["category"] or "all"],
@@ -196,7 +195,7 @@ def _facts(manifest: Mapping[str, Any]) -> list[str]:
             f"{cost['parameters']} numbers, {cost['model_bytes']} bytes, state {state_of(cost)}",
         ],
         ["profile", manifest["profile"]],
-        ["golden rows", f"{golden['rows']} ({branches})"],
+        ["golden rows", f"{golden['rows']} ({branches_of(golden)})"],
     ]
     return _table(["", ""], rows)
 
@@ -361,7 +360,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
 
 
-def branches_of(golden: dict[str, Any]) -> str:
+def branches_of(golden: Mapping[str, Any]) -> str:
     """How many golden rows pass each branch, in words."""
     return ", ".join(f"{name} {count}" for name, count in sorted(golden["branches"].items()))
 

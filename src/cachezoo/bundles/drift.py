@@ -30,19 +30,12 @@ SERVED, STREAMS = ("admission", "prefetch"), "streams"
 
 @dataclass(frozen=True)
 class Input:
-    """One input on a trace.
-
-    Attributes:
-        name: the input.
-        distance: from training, in [0, 1].
-        outside: share of requests below the least or above the largest value of training; of a code, unknown ones.
-        outside_before: the same in training: 0, or the unknown ones.
-    """
+    """One input on a trace."""
 
     name: str
-    distance: float
-    outside: float
-    outside_before: float
+    distance: float  # from training, in [0, 1]
+    outside: float  # share of requests below the least or above the largest value of training; of a code, unknown ones
+    outside_before: float  # the same in training: 0, or the unknown ones
 
     @property
     def verdict(self) -> str:
@@ -52,40 +45,24 @@ class Input:
 
 @dataclass(frozen=True)
 class Drift:
-    """A trace beside a bundle's training.
+    """A trace beside a bundle's training."""
 
-    Attributes:
-        reads: requests looked at.
-        inputs: by falling distance.
-        admitted: share of the reads that the model would admit; None of a kind that admits nothing.
-        placed: of kind streams, which looks at writes; None of the others.
-    """
-
-    reads: int
-    inputs: tuple[Input, ...]
-    admitted: float | None
-    placed: "Placed | None" = None
+    reads: int  # requests looked at
+    inputs: tuple[Input, ...]  # by falling distance
+    admitted: float | None  # share of the reads that the model would admit; None of a kind that admits nothing
+    placed: "Placed | None" = None  # of kind streams, which looks at writes; None of the others
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a dictionary of streams puts a trace's writes.
+    """Where a dictionary of streams puts a trace's writes."""
 
-    Attributes:
-        writes: write requests.
-        stream_0: share of them that goes to stream 0: its own chunks, and those that were not learned.
-        stream_0_before: the same in training.
-        beyond: share that begins beyond the last chunk that was learned.
-        several_chunks: share that spans more than one chunk; the first byte's decides.
-        other_streams: share whose last byte's chunk is of another stream than the first byte's.
-    """
-
-    writes: int
-    stream_0: float
-    stream_0_before: float
-    beyond: float
-    several_chunks: float
-    other_streams: float
+    writes: int  # write requests
+    stream_0: float  # share of them that goes to stream 0: its own chunks, and those that were not learned
+    stream_0_before: float  # the same in training
+    beyond: float  # share that begins beyond the last chunk that was learned
+    several_chunks: float  # share that spans more than one chunk; the first byte's decides
+    other_streams: float  # share whose last byte's chunk is of another stream than the first byte's
 
 
 def drift(bundle: Bundle, batch: RequestBatch) -> Drift:

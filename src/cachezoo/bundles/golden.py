@@ -28,16 +28,10 @@ HEADER = re.compile(
 
 @dataclass(frozen=True)
 class Golden:
-    """A golden set, read.
+    """A golden set, read."""
 
-    Attributes:
-        folder: `golden`, or that of a synthetic set.
-        entry: the manifest's.
-        requests, features, outputs, decisions: its files.
-    """
-
-    folder: str
-    entry: Mapping[str, Any]
+    folder: str  # `golden`, or that of a synthetic set
+    entry: Mapping[str, Any]  # the manifest's
     requests: RequestBatch
     features: F32
     outputs: F32

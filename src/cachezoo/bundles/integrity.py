@@ -27,21 +27,13 @@ OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class Checked:
-    """A bundle whose bytes are what its manifest says.
+    """A bundle whose bytes are what its manifest says."""
 
-    Attributes:
-        where: the folder or archive, for messages.
-        manifest: the parsed manifest, with the keys of model.json among its own.
-        digest: sha256 of manifest.json, which stands for the whole bundle.
-        model_digest: stands for what acts.
-        files: the listed files by path.
-    """
-
-    where: str
-    manifest: dict[str, Any]
-    digest: str
-    model_digest: str
-    files: dict[str, bytes]
+    where: str  # the folder or archive, for messages
+    manifest: dict[str, Any]  # the parsed manifest, with the keys of model.json among its own
+    digest: str  # sha256 of manifest.json, which stands for the whole bundle
+    model_digest: str  # stands for what acts
+    files: dict[str, bytes]  # the listed files by path
 
 
 def _refuse(where: str, problem: str, fix: str = "copy or export the bundle again") -> BundleError:

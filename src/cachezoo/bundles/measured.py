@@ -24,17 +24,13 @@ M = TypeVar("M")
 class Metrics:
     """What the stages that evaluate wrote of a model's category, or of its system where it is of all categories.
 
-    Attributes:
-        own: metrics/page/<category>.json, or metrics/<system>.json; None where it is not there.
-        flash: metrics/flash/<category>.json; None where it is not there, or the model serves no flash cache.
-        headline: of a model of all categories: its figures over the test traces.
-        inputs: how the model's inputs were distributed on the train traces; empty where its folder does not say.
+    A file that is not there is None.
     """
 
-    own: Measurements | None = None
-    flash: FlashMetrics | None = None
-    headline: Figures = field(default_factory=dict)
-    inputs: Mapping[str, list[float]] = field(default_factory=dict)
+    own: Measurements | None = None  # metrics/page/<category>.json or metrics/<system>.json
+    flash: FlashMetrics | None = None  # metrics/flash/<category>.json of a model for a flash cache
+    headline: Figures = field(default_factory=dict)  # of a model of all categories, over the test traces
+    inputs: Mapping[str, list[float]] = field(default_factory=dict)  # their distributions on the train traces, if known
 
 
 def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:

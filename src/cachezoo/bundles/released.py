@@ -29,17 +29,11 @@ AGAIN = "take the release again from its maker"
 
 @dataclass(frozen=True)
 class Release:
-    """What a maker says of a release.
+    """What a maker says of a release."""
 
-    Attributes:
-        number: it rises from release to release.
-        floor: the least number that the maker still stands by.
-        bundles: `id`, `version`, `kind`, `manifest_sha256` and `archive_sha256` of each.
-    """
-
-    number: int
-    floor: int
-    bundles: tuple[Mapping[str, str], ...]
+    number: int  # it rises from release to release
+    floor: int  # the least number that the maker still stands by
+    bundles: tuple[Mapping[str, str], ...]  # `id`, `version`, `kind`, `manifest_sha256` and `archive_sha256` of each
 
     def document(self) -> dict[str, Any]:
         """The values of `release.json`."""

@@ -30,21 +30,13 @@ BEGINNINGS = 8
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """What export needs beside the model.
-
-    Attributes:
-        version: semantic version of the bundle.
-        golden_rows: golden requests to start with.
-        golden_rows_max: they are doubled up to this many while a branch is not passed.
-        libraries: versions that requirements.lock pins, by distribution.
-        pinned: model digests that must not change, by model id and version (VERSIONS.json).
-    """
+    """What export needs besides the model."""
 
     version: str
-    golden_rows: int
-    golden_rows_max: int
-    libraries: Mapping[str, str]
-    pinned: Mapping[str, Mapping[str, str]]
+    golden_rows: int  # to start with
+    golden_rows_max: int  # they are doubled up to this many while a branch is not passed
+    libraries: Mapping[str, str]  # versions that requirements.lock pins, by distribution
+    pinned: Mapping[str, Mapping[str, str]]  # VERSIONS.json: digests that must not change, by model id and version
 
 
 def _kind(name: str) -> Kind:

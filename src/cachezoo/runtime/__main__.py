@@ -37,23 +37,12 @@ def show(line: str, file: TextIO | None = None) -> None:
     print(plain(line), file=file or sys.stdout)
 
 
-def documents(path: Path) -> dict[str, Any]:
-    """Everything that a bundle says of itself; open it first, which checks it."""
-    found: dict[str, Any] = {}
-    if path.is_dir():
-        texts = [(path / name).read_text("utf-8") for name in DOCUMENTS if (path / name).exists()]
-    else:
-        with zipfile.ZipFile(path) as archive:
-            texts = [archive.read(name).decode("utf-8") for name in DOCUMENTS if name in archive.namelist()]
-    for text in texts:
-        found.update(json.loads(text))
-    return found
-
-
 def verify(arguments: argparse.Namespace) -> None:
     """Check every file and recompute the golden rows."""
     if abi.library() is None:
-        report = _with_numpy(arguments.bundle, arguments.key)
+        from cachezoo.runtime.fallback import by_numpy
+
+        report = by_numpy("verify", arguments.bundle, arguments.key)
     else:
         with open(arguments.bundle, capacity=1, precision=arguments.precision, key=arguments.key) as model:
             report = {**model.info, **model.verify()}
@@ -66,23 +55,10 @@ def verify(arguments: argparse.Namespace) -> None:
     show(f"{arguments.bundle}: verified")
 
 
-def _with_numpy(path: str, key: str | None) -> dict[str, Any]:
-    try:
-        from cachezoo.bundles import verify as by_numpy
-        from cachezoo.errors import CachezooError
-    except ImportError as error:
-        message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
-        raise RuntimeFault(message) from error
-    try:
-        return by_numpy(path, None if key is None else Path(key))
-    except CachezooError as error:
-        raise RuntimeFault(str(error)) from error
-
-
-def _checked(path: str, key: str | None) -> dict[str, Any]:
-    """Documents of a bundle that was checked."""
+def _documents(path: str, key: str | None) -> dict[str, Any]:
+    """Both documents of a bundle in one, once it was checked."""
     with open(path, capacity=1, key=key):
-        return documents(Path(path))
+        return {k: v for name in DOCUMENTS for k, v in json.loads(_bytes_of(Path(path), name)).items()}
 
 
 def _flat(value: object, place: str = "") -> dict[str, str]:
@@ -99,7 +75,7 @@ def _flat(value: object, place: str = "") -> dict[str, str]:
 
 def inspect(arguments: argparse.Namespace) -> None:
     """Show what a bundle says of itself."""
-    found = _checked(arguments.bundle, arguments.key)
+    found = _documents(arguments.bundle, arguments.key)
     if arguments.json:
         print(json.dumps(found, sort_keys=True))
         return
@@ -110,7 +86,7 @@ def inspect(arguments: argparse.Namespace) -> None:
 
 def diff(arguments: argparse.Namespace) -> int:
     """Show what changed between two bundles: inputs, thresholds, policy, figures. Exit 1 where something did."""
-    old, new = (_checked(path, arguments.key) for path in (arguments.old, arguments.new))
+    old, new = (_documents(path, arguments.key) for path in (arguments.old, arguments.new))
     changed = 0
     for name in (*("id", "version", "kind", "model_digest"), *SECTIONS):
         before, after = _flat(old.get(name), name), _flat(new.get(name), name)
@@ -120,8 +96,7 @@ def diff(arguments: argparse.Namespace) -> int:
         if len(places) > MOST_SHOWN and not arguments.all:
             show(f"{name}: {len(places) - MOST_SHOWN} more; --all shows them")
         changed += len(places)
-    files = ({entry["path"]: entry["sha256"] for entry in one["files"]} for one in (old, new))
-    before, after = files
+    before, after = ({entry["path"]: entry["sha256"] for entry in one["files"]} for one in (old, new))
     for path in sorted({**before, **after}):
         if before.get(path) != after.get(path):
             show(f"{path}: {'changed' if path in before and path in after else 'added' if path in after else 'gone'}")

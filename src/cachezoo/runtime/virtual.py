@@ -18,24 +18,16 @@ QUEUES = ("lru", "lfu", "arc")
 class Settings(NamedTuple):
     """How a queue is kept and mapped.
 
-    Attributes:
-        queue: lru, lfu or arc.
-        pages: of the queue, at least the cache's.
-        fragment: positions that are mapped together.
-        runs: of neighbouring fragments, mapped at most.
-        decay: that values are multiplied by after each quantum.
-        quantum: references from one mapping to the next.
-        cost: hits that a page costs which enters a run away from the queue's head; 0 as in the paper.
-        profile: hits per reference of each fragment, from which the first mapping is made; None: it is the head.
+    `profile` has the hits per reference of each fragment, from which the first mapping is made; None: it is the head.
     """
 
-    queue: str = "lru"
-    pages: int = 1 << 18
-    fragment: int = 256
-    runs: int = 2
-    decay: float = 0.95
-    quantum: int = 2000
-    cost: float = 0.0
+    queue: str = "lru"  # or lfu, arc
+    pages: int = 1 << 18  # of the queue, at least the cache's
+    fragment: int = 256  # positions that are mapped together
+    runs: int = 2  # of neighbouring fragments, mapped at most
+    decay: float = 0.95  # that values are multiplied by after each quantum
+    quantum: int = 2000  # references from one mapping to the next
+    cost: float = 0.0  # hits that a page costs which enters a run away from the queue's head; 0 as in the paper
     profile: Optional[Sequence[float]] = None
 
 
@@ -43,17 +35,11 @@ Source = Union[Settings, Model]
 
 
 class Place(NamedTuple):
-    """What became of a reference.
+    """What became of a reference."""
 
-    Attributes:
-        position: of the page in the queue before it moved; -1 where it was not there.
-        hit: it was in the cache.
-        moved: pages read from the disk besides a missed one.
-    """
-
-    position: int
-    hit: bool
-    moved: int
+    position: int  # of the page in the queue before it moved; -1 where it was not there
+    hit: bool  # it was in the cache
+    moved: int  # pages read from the disk besides a missed one
 
 
 def _integer(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -> int:

@@ -29,52 +29,34 @@ class Session(Protocol):
 class Recomputed:
     """What a model makes of raw requests.
 
-    Attributes:
-        features: float32[n, F] model inputs in the manifest's order.
-        outputs: float32[k, O]; columns as the kind names them.
-        decisions: int32[r, D]; columns as the kind names them.
-        branches: how often each branch of the runtime was passed.
-        steady: leading requests whose decisions do not hang on digits within the outputs' tolerance, which
-            runtimes may differ in; None where outputs are exact.
+    `steady` counts the leading requests whose decisions do not depend on digits within the outputs' tolerance, in which
+    runtimes may differ; None where outputs are exact.
     """
 
-    features: F32
-    outputs: F32
-    decisions: I32
-    branches: dict[str, int]
+    features: F32  # [n, F] model inputs in the manifest's order
+    outputs: F32  # [k, O]; columns as the kind names them
+    decisions: I32  # [r, D]; columns as the kind names them
+    branches: dict[str, int]  # how often each branch of the runtime was passed
     steady: int | None = None
 
 
 @dataclass(frozen=True)
 class State:
-    """What a runtime has to keep between requests.
+    """What a runtime has to keep between requests."""
 
-    Attributes:
-        fixed: bytes, whatever it has seen.
-        each: bytes beside those, for each key that is remembered.
-        key: what a key is: `none`, `block or segment` or `page`.
-    """
-
-    fixed: int
-    each: int
-    key: str
+    fixed: int  # bytes, whatever it has seen
+    each: int  # bytes beside those, for each key that is remembered
+    key: str  # what a key is: `none`, `block or segment` or `page`
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Static counts of one inference: no clock, so the same everywhere.
+    """Static counts of one inference: no clock, so the same everywhere."""
 
-    Attributes:
-        macs: multiply-accumulates.
-        comparisons: of numbers, at most.
-        parameters: numbers in the model.
-        model_bytes: bytes of the weights' files.
-    """
-
-    macs: int
-    comparisons: int
-    parameters: int
-    model_bytes: int
+    macs: int  # multiply-accumulates
+    comparisons: int  # of numbers, at most
+    parameters: int  # numbers in the model
+    model_bytes: int  # bytes of the weights' files
 
 
 def _holds(manifest: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from cachezoo.bundles.protocol import GOLDEN_DECISIONS, GOLDEN_OUTPUTS, MANIFEST
 from cachezoo.bundles.writer import write_archive
 from cachezoo.errors import BundleError
 from cachezoo.zoo.registry import SYSTEMS, bundling_of
-from tests.bundle_data import reseal
+from tests.bundle_data import refused, reseal
 
 WEIGHT_FILES = {name for system in SYSTEMS for name in bundling_of(system).weights}
 
@@ -23,13 +22,6 @@ WEIGHT_FILES = {name for system in SYSTEMS for name in bundling_of(system).weigh
 @pytest.fixture
 def copy(bundle_dir: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(bundle_dir, tmp_path / "bundle"))
-
-
-def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> None:
-    with pytest.raises(BundleError, match=match) as caught:
-        check(path)
-    text = str(caught.value)
-    assert "\n" not in text and len(text) < 500 and str(path) in text
 
 
 def test_missing_and_extra_files(copy: Path) -> None:

@@ -1,5 +1,6 @@
 """What a bundle must be: two documents, strict values, golden rows through every file."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
 from cachezoo.errors import BundleError
 from cachezoo.serving.lstm import read_safetensors
 from cachezoo.zoo.registry import bundling_of
-from tests.bundle_data import EXPORT, documents, metrics, model_id, reseal
+from tests.bundle_data import EXPORT, documents, metrics, model_id, refused, reseal
 from tests.refused import setting
 
 ROOT = Path(__file__).parents[3]
@@ -33,13 +34,6 @@ NETWORKS = [path for path in PATHS if (path / "weights.safetensors").exists()]
 @pytest.fixture
 def copy_of(tmp_path: Path) -> Callable[[Path], Path]:
     return lambda path: Path(shutil.copytree(path, tmp_path / "bundle"))
-
-
-def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> None:
-    with pytest.raises(BundleError, match=match) as caught:
-        check(path)
-    text = str(caught.value)
-    assert "\n" not in text and len(text) < 500 and str(path) in text
 
 
 def named(path: Path) -> str:
@@ -111,10 +105,8 @@ def test_a_model_digest_that_is_not_the_files_is_refused(copy_of: Any) -> None:
     copy = copy_of(STORED["workload"])
     raw = json.loads((copy / MANIFEST).read_text())
     sealed = json.dumps({**raw, "model_digest": "0" * 64}).encode()
-    from hashlib import sha256
-
     (copy / MANIFEST).write_bytes(sealed)
-    (copy / SEAL).write_bytes(seal(sha256(sealed).hexdigest()))
+    (copy / SEAL).write_bytes(seal(hashlib.sha256(sealed).hexdigest()))
     refused(copy, "states another model_digest than that of the files it lists")
 
 
@@ -134,21 +126,6 @@ def test_an_unknown_key_anywhere_but_among_names_is_refused(copy_of: Any, kind: 
 
 
 @pytest.mark.parametrize("kind", sorted(STORED))
-def test_synthetic_sets_pass_every_wanted_branch(kind: str) -> None:
-    bundle = load(STORED[kind])
-    own = bundling_of(kind).kind.load()
-    passed: dict[str, int] = {}
-    for one in bundle.manifest["golden"]["synthetic"]:
-        for name, count in one["branches"].items():
-            passed[name] = passed.get(name, 0) + count
-    wanted = [name for name in own.synthetic_wanted(bundle.manifest) if name in passed]  # the others are newer than it
-    assert len(wanted) > 3 and all(passed[name] > 0 for name in wanted)
-    assert verify(STORED[kind])["synthetic_rows"] == sum(
-        one["rows"] for one in bundle.manifest["golden"]["synthetic"]
-    ) > 50  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", sorted(STORED))
 def test_a_synthetic_row_that_does_not_come_out_is_named(copy_of: Any, kind: str) -> None:
     copy = copy_of(STORED[kind])
     for one in documents(copy)["golden"]["synthetic"]:
@@ -159,7 +136,8 @@ def test_a_synthetic_row_that_does_not_come_out_is_named(copy_of: Any, kind: str
         refused(copy, rf"row \d+ of golden/synthetic/{one['name']}/decisions.npy", verify)
         np.save(file, before)
     reseal(copy)
-    assert verify(copy)["ok"]
+    rows = sum(one["rows"] for one in documents(copy)["golden"]["synthetic"])
+    assert verify(copy)["synthetic_rows"] == rows > 50
 
 
 def test_other_counts_of_branches_are_refused(copy_of: Any) -> None:

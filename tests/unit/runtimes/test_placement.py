@@ -10,34 +10,17 @@ import pytest
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
-from cachezoo.runtime import RuntimeFault, __main__, abi
+from cachezoo.runtime import RuntimeFault, __main__
 from cachezoo.runtime import open as open_model
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from tests import placement_data
 from tests.bundle_data import EXPORT
-from tests.c_library import make
 from tests.unit.runtimes.test_libcachezoo import run
 from tests.unit.zoo.streams.test_bundle import DAMAGES, reseal
 
 STORED = Path(__file__).parents[2] / "golden/protocol2/streams.ledger.fios"
 ADMISSION = STORED.parent / "admission.database.lgbm"
 pytestmark = pytest.mark.needs("gcc")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "all")
-
-
-@pytest.fixture
-def library(built, monkeypatch):
-    monkeypatch.setenv(abi.VARIABLE, str(built / "libcachezoo.so.1"))
-
-
-@pytest.fixture
-def no_library(monkeypatch):
-    monkeypatch.delenv(abi.VARIABLE, raising=False)
-    monkeypatch.setattr(abi, "NAME", "libcachezoo-that-is-nowhere.so")
 
 
 def offsets_of(own):
@@ -69,21 +52,15 @@ def test_without_the_library_numpy_answers(no_library):
     assert __main__.main(["verify", str(STORED)]) == 0
 
 
-def bad_calls():
+@pytest.mark.parametrize("present", ["library", "no_library"])
+def test_bad_calls_are_one_line(request, present):
+    request.getfixturevalue(present)
     with open_model(STORED) as model:
         for offset in (-1, 1 << 63):
             with pytest.raises(RuntimeFault, match="a write begins at byte 0"):
                 model.placement(offset)
     with open_model(ADMISSION) as model, pytest.raises(RuntimeFault, match="kind admission places no writes"):
         model.placement(0)
-
-
-def test_bad_calls_are_one_line(library):
-    bad_calls()
-
-
-def test_bad_calls_are_one_line_without_the_library(no_library):
-    bad_calls()
 
 
 @pytest.mark.parametrize("name", DAMAGES)

@@ -18,7 +18,6 @@ from cachezoo.runtime import open as open_model
 from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
 from tests.bundle_data import reseal
-from tests.c_library import make
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden/protocol2"
@@ -30,23 +29,6 @@ STRUCTURES = {
     "cz_counters": abi.Counters,
 }  # fmt: skip
 pytestmark = pytest.mark.needs("gcc")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "lib") / "libcachezoo.so.1"
-
-
-@pytest.fixture
-def library(built, monkeypatch):
-    monkeypatch.setenv(abi.VARIABLE, str(built))
-    return built
-
-
-@pytest.fixture
-def no_library(monkeypatch):
-    monkeypatch.delenv(abi.VARIABLE, raising=False)
-    monkeypatch.setattr(abi, "NAME", "libcachezoo-that-is-nowhere.so")
 
 
 def texts(coded, n):

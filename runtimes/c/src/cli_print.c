@@ -1,4 +1,4 @@
-/* Lines of the command cz. */
+/* What the command cz prints. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void put_plain(FILE *to, const char *at, size_t length) {
         fwrite(at, 1, length, to);
 }
 
-void cz_say(FILE *to, const char *format, ...) {
+void cz_print(FILE *to, const char *format, ...) {
     va_list values;
     char *line = NULL;
     va_start(values, format);
