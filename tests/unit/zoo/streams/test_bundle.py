@@ -215,13 +215,13 @@ def test_drift_says_where_writes_go_beside_training():
     bundle = load(STORED)
     trained = placement_data.requests(2_000, 3)
     same = drifted(bundle, trained.offset[trained.op == 1])
-    assert same.inputs[0].distance == pytest.approx(0) and same.inputs[0].said == "same" and same.admitted is None
+    assert same.inputs[0].distance == pytest.approx(0) and same.inputs[0].verdict == "same" and same.admitted is None
     own = bundle.serving().dictionary
     counts = np.array(bundle.manifest["calibration"]["writes_by_stream"])
     assert same.placed.stream_0 == pytest.approx(same.placed.stream_0_before) == pytest.approx(counts[0] / counts.sum())
     far = int(own.starts[-1]) * CHUNK_BYTES
     gone = drifted(bundle, np.arange(40) * CHUNK_BYTES + far)
-    assert gone.placed.beyond == gone.placed.stream_0 == 1 and gone.inputs[0].said == "drifted"
+    assert gone.placed.beyond == gone.placed.stream_0 == 1 and gone.inputs[0].verdict == "drifted"
     assert gone.inputs[0].distance == pytest.approx(1 - counts[0] / counts.sum())
     cut = int(own.starts[3]) * CHUNK_BYTES
     spans = drifted(bundle, [cut - 4096, cut - 4096, cut, 0], 8192)
