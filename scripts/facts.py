@@ -30,6 +30,7 @@ from cachezoo.questions import results as found
 from cachezoo.questions.result_tables import admissions_table, flash_table, printed, summary_table
 from cachezoo.questions.share import table as share
 from cachezoo.questions.tiers import table as tiers
+from cachezoo.questions.wear import report as streams
 from cachezoo.report.gather import Category
 from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables
@@ -42,7 +43,6 @@ from cachezoo.traces.formats import FORMATS
 from cachezoo.zoo.reuse import results as reuse
 from cachezoo.zoo.reuse.metrics import ReuseMetrics
 from cachezoo.zoo.reuse.report import carried_figure
-from cachezoo.zoo.streams import results as streams
 from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import results as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics

@@ -1,16 +1,14 @@
 """`cachezoo recommend`: from a trace to a policy and a size, as a line, a table and a page."""
 
-import json
-import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json
+from cachezoo.cli.common import Json, hand_out, outputs
+from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
-from cachezoo.cli.trace import refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,37 +18,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 MOST_ROWS = 9
-TB = {"tbw": 1.0, "pbw": 1000.0}
-
-
-def endurance(text: str) -> float:
-    """Terabytes written, from `600TBW` or `1.2PBW`.
-
-    Raises:
-        ConfigError: neither.
-    """
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(TBW|PBW)\s*", text, re.IGNORECASE)
-    if match is None:
-        raise ConfigError(f"endurance {text[:24]!r}: give the writes that the SSD's data sheet allows, such as 600TBW")
-    return float(match[1]) * TB[match[2].lower()]
-
-
-def hit_ratio(text: str) -> float:
-    """A hit ratio, from `0.8` or `80%`.
-
-    Raises:
-        ConfigError: neither.
-    """
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(%?)\s*", text)
-    if match is None:
-        raise ConfigError(f"target-hit {text[:24]!r}: give a hit ratio such as 0.8 or 80%")
-    return float(match[1]) / (100 if match[2] else 1)
 
 
 @app.command()
 def recommend(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
-    budget: Annotated[
+    size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="The most cache that you would buy: 64GiB, 10% or 4096p.")
     ] = None,
     target_hit: Annotated[
@@ -71,9 +44,24 @@ def recommend(
     ] = None,
     no_models: Annotated[bool, typer.Option("--no-models", help="Ask no models.")] = False,
     try_model: Annotated[bool, typer.Option("--try", help="Run the zoo's page cache on the trace too; slow.")] = False,
+    _only: Annotated[
+        Literal["ram-ssd", "tiers", "flash", "wear", "cache-wear", "share"] | None,
+        typer.Option(
+            "--only",
+            expose_value=False,
+            help="A deep answer, with options of its own (--only NAME --help): RAM and SSD for your money; hierarchies "
+            "of given sizes; a flash cache before disks; what writes do to a drive; what a page cache does to its SSD; "
+            "one cache for several applications.",
+        ),
+    ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="PAGE", help="The HTML page; default TRACE.recommend.html here."),
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The page (.html; default TRACE.recommend.html here) or all figures (.json); repeatable.",
+        ),
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -86,7 +74,7 @@ def recommend(
     and what was assumed. With --json a page is written only if -o names it.
     """
     from cachezoo.console import progress
-    from cachezoo.io import atomic_file, check_file
+    from cachezoo.io import atomic_file
     from cachezoo.questions.page.likeness import bundles_folder, page_cache
     from cachezoo.questions.page.recommendation import Options, models_of
     from cachezoo.questions.page.recommendation import recommend as run
@@ -96,18 +84,17 @@ def recommend(
 
     if no_models and (models is not None or try_model):
         raise ConfigError("--no-models: leave it out beside --models or --try")
-    size = Size.parse(budget, "budget") if budget is not None else None
+    most = Size.parse(size) if size is not None else None
     hit = hit_ratio(target_hit) if target_hit is not None else None
     options = Options(
-        size, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file()
+        most, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file()
     )
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
     if try_model:
         page_cache(folder)  # refused before the trace is read
-    page = output or (None if as_json else Path(f"{trace.name}.recommend.html"))
-    if page is not None:
-        refuse_same([trace], page)
-        check_file(page)
+    usual = None if as_json or output else [Path(f"{trace.name}.recommend.html")]
+    wanted = outputs(output or usual, ("page", "json"), [trace])
+    page = wanted.get("page")
     files = given_files([trace], fmt, option, columns, ask=not as_json)
     options = replace(options, reading=as_typed(files.fmt, files.options))
     with progress(f"recommending for {trace.name}", 1.0) as advance:
@@ -117,8 +104,7 @@ def recommend(
             advance(0.95, "page")
             with atomic_file(page) as temporary:
                 temporary.write_text(page_of(found), encoding="utf-8", errors="replace")
-    if as_json:
-        typer.echo(json.dumps(values_of(found), allow_nan=False))
+    if hand_out(values_of(found), as_json, wanted):
         return
     _print(found, page)
 

@@ -13,18 +13,17 @@ import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64
+from cachezoo.bundles.measured import FLASH, PAGE, ROLES, seat_of
 from cachezoo.bundles.reader import Bundle
-from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means
 from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import average
 from cachezoo.errors import ConfigError, no_trace
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import beside
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash.problem import flash_problem, label_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.params import traces_of
 from cachezoo.questions.page.bundle import simulate_bundle

@@ -177,12 +177,13 @@ def next_steps(bundles: Sequence[BundleResult], chosen: str | None = None) -> st
     steps = ["Next:"]
     if found:
         first, bundle = found[0].model, found[0].bundle
-        steps += [f"  .venv/bin/cachezoo bundle verify {bundle}    check a bundle; its card.md says what it is for"]
+        steps += [f"  .venv/bin/cachezoo models bundle verify {bundle}    check a bundle; card.md says what it is for"]
         if first.startswith(PAGE_CACHES):
             steps += [f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours"]
         elif first.startswith("admission."):
-            steps += [f"  .venv/bin/cachezoo flash TRACE --bundle {bundle}    try it on a trace of yours"]
-    steps += ["  .venv/bin/cachezoo report    which model to deploy, and is it worth it, on a page"]
+            flash = "recommend --only flash TRACE"
+            steps += [f"  .venv/bin/cachezoo {flash} --bundle {bundle}    try it on a trace of yours"]
+    steps += ["  .venv/bin/cachezoo models report    which model to deploy, and is it worth it, on a page"]
     steps += ["  make ui    the same in MLflow", "  conf/matrix.yaml    add your traces, then make repro"]
     return "\n".join(steps)
 

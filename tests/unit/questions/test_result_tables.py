@@ -55,7 +55,7 @@ def test_nothing_is_cut_in_a_terminal_of_eighty_columns(project: Path, width: in
 
 
 def test_the_summary_is_short_and_says_how_to_see_more(project: Path) -> None:
-    shown = CliRunner().invoke(app, ["results"]).stdout
+    shown = CliRunner().invoke(app, ["models", "results"]).stdout
     assert len(shown.splitlines()) < 25 and "results -v" in shown
     assert "refused" not in shown
 

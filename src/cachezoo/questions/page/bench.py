@@ -11,9 +11,10 @@ from cachezoo.devices.service import ServiceTimes
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import policy
-from cachezoo.policies.simulate import Simulator, capacity_of
+from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
+from cachezoo.sizes import Size
 from cachezoo.traces.table import Trace
 
 Row = dict[str, Any]
@@ -97,9 +98,9 @@ class Bench:
         """The bench of a simulator, with a device's models of response times."""
         return cls(simulator, None if device is None else modelled(simulator.trace, device), count)
 
-    def size(self, text: str) -> int:
-        """Pages of a size as typed: `64MiB`, `10%` of the distinct pages, `4096p`."""
-        return capacity_of(text, self.pages)
+    def size(self, given: Size) -> int:
+        """Pages of a size; a share is of the distinct pages."""
+        return given.pages(self.pages.n_pages)
 
     def case(self, capacity: int) -> Case:
         """What counts of the page accesses with a cache of so many pages, from the first of a request on."""

@@ -31,7 +31,7 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
     bundle = load(given) if isinstance(given, Path) else given
     if bundle.kind in FLASH:
         what = f"{given}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
-        raise BundleError(f"{what}; run cachezoo flash TRACE --bundle {given}")
+        raise BundleError(f"{what}; run cachezoo recommend --only flash TRACE --bundle {given}")
     part = SYSTEMS[bundle.kind].page_bundle
     if part is None:
         able = [name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH]

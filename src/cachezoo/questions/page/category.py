@@ -15,9 +15,10 @@ from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrac
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import entry_of, traces_of
 from cachezoo.policies.registry import OPTIMUM, classics, policy
-from cachezoo.policies.simulate import Simulator, parse_capacity
+from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
 from cachezoo.questions.page.bench import Bench, Run
+from cachezoo.sizes import pages_of
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.zoo.page_case import PageCase
 from cachezoo.zoo.registry import SYSTEMS
@@ -67,7 +68,7 @@ def evaluate_trace(
     trace, pages = read_trace(paths.requests(category, key)), read_pages(paths.requests(category, key))
     times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
     bench, fraction = Bench(Simulator(trace, pages), times), params.evaluate.capacity_fraction
-    capacity = parse_capacity(f"{100 * fraction}%", pages.n_pages)
+    capacity = pages_of(100 * fraction, pages.n_pages)
     case = PageCase(category, key, trace, pages, fraction, capacity, bench.case(capacity).first, params.label.benefit)
     ran = {name: bench.run(name, capacity) for name in classics()}
     own = dict[str, int]()

@@ -116,7 +116,7 @@ def flash_of(paths: list[Path], category: str, batch: RequestBatch) -> Flash | N
     if not bundle.manifest["measured"].get("inputs"):  # earlier releases did not state them
         return None
     found = drift(bundle, batch)
-    drifted = sum(one.said == "drifted" for one in found.inputs)
+    drifted = sum(one.verdict == "drifted" for one in found.inputs)
     return Flash(str(chosen), bundle.id, drifted, len(found.inputs), found.inputs[0].name)
 
 

@@ -62,14 +62,14 @@ class Options:
     reading: str = ""  # options that commands need to read the trace, as typed; empty where its content says all
 
     def __post_init__(self) -> None:
-        given = {"--budget": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
+        given = {"--size": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
         named = [name for name, value in given.items() if value is not None]
         if len(named) > 1:
             raise ConfigError(f"{' and '.join(named)}: give one aim; the table shows what each size brings of all")
         if self.hit is not None and not 0 < self.hit <= 1:
-            raise ConfigError(f"target-hit {self.hit:g}: give a hit ratio above 0 and at most 1, such as 0.8 or 80%")
+            raise ConfigError(f"--target-hit {self.hit:g}: give a hit ratio above 0 and at most 1, such as 0.8 or 80%")
         if self.ms is not None and not 0 < self.ms < float("inf"):
-            raise ConfigError(f"target-ms {self.ms:g}: give milliseconds above 0, such as 2")
+            raise ConfigError(f"--target-ms {self.ms:g}: give milliseconds above 0, such as 2")
         if not 0 < self.endurance_tb < float("inf"):
             raise ConfigError(f"endurance {self.endurance_tb:g}: give terabytes written above 0, such as 600TBW")
 

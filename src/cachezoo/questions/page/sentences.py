@@ -314,7 +314,7 @@ def commands(found: Recommendation) -> list[str]:
     policy = shlex.quote(row.ran.policy)
     device = f" --device {shlex.quote(found.options.device)}" if found.options.device else ""
     whole = row.capacity >= found.bench.pages.n_pages
-    again = f"--capacity {'100%' if whole else typed(row.capacity)}"
+    again = f"--size {'100%' if whole else typed(row.capacity)}"
     lines = [
         f"cachezoo simulate {trace} --policy {policy} {again}{device}",
         f"cachezoo compare {trace} {again}{device}",

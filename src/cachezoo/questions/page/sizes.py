@@ -87,7 +87,7 @@ def middle(low: int, high: int) -> int | None:
 
 
 def typed(capacity: int) -> str:
-    """A size as `--capacity` and `--budget` take it: `64MiB`, or pages where it is no whole number of KiB to MiB."""
+    """A size as `--size` takes it: `64MiB`, or pages where it is no whole number of KiB to MiB."""
     size = capacity * PAGE_BYTES
     for unit, name in UNITS:
         if size % unit == 0 and size // unit < 1 << 20 and (unit > 1 << 10 or size < 1 << 20):

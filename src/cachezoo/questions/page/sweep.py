@@ -18,6 +18,7 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.questions.page.bench import Bench, Options, Row
 from cachezoo.settings.device import AnalyticDevice
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 
@@ -26,7 +27,7 @@ Key = tuple[Path, Writes, Unit, str, str, tuple[tuple[str, str], ...]]
 _held: dict[Key, Bench] = {}
 
 
-def _job(path: Path, policy_id: str, capacities: Sequence[str], options: Options, quiet: bool) -> list[Row]:
+def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool) -> list[Row]:
     device = options.device.model_dump_json() if options.device else ""
     key = (path, options.writes, options.unit, device, *options.reading)
     if key not in _held:
@@ -37,12 +38,12 @@ def _job(path: Path, policy_id: str, capacities: Sequence[str], options: Options
         simulator = Simulator(trace, expand_pages(trace), options.writes, options.unit)
         _held[key] = Bench.of(simulator, models)
     bench = Bench(_held[key].simulator, _held[key].times, options.count)
-    runs = [bench.run(policy_id, bench.size(text), options.decision_us) for text in capacities]
+    runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
     return [{"trace": path.name, **run.values()} for run in runs]
 
 
 def sweep(
-    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[str], options: Options,
+    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[Size], options: Options,
     workers: int | None = None, advance: Advance | None = None,
 ) -> list[Row]:  # fmt: skip
     """Run every policy at every capacity on every trace.
@@ -50,7 +51,7 @@ def sweep(
     Args:
         traces: canonical or raw files; each worker holds one in memory at a time.
         policies: ids or compositions.
-        capacities: pages, or N% of each trace's distinct pages.
+        capacities: of the cache; shares are of each trace's distinct pages.
         options: how.
         workers: processes; None takes one for each processor. No figure depends on it but `requests_per_s`.
         advance: progress, in policies.
@@ -108,12 +109,12 @@ def compare(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def bounds_row(bench: Bench, capacity: str) -> Row:
+def bounds_row(bench: Bench, capacity: Size) -> Row:
     """What the best cache could reach at one capacity: by pages, by bytes, and by the disk time that hits save.
 
     Args:
         bench: the trace, with its response times where a device is given.
-        capacity: pages, or N% of the distinct pages.
+        capacity: of the cache.
 
     Returns:
         JSON values: `capacity`, `warmup`; `optimum` and `static_hindsight`, page hit ratios; `byte_hit_ratio_lower` and

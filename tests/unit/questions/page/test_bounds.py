@@ -13,6 +13,7 @@ from cachezoo.policies.registry import classics, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.page.sweep import bounds_row
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from tests.page_data import seeded_trace
 
@@ -23,7 +24,7 @@ DEVICE = load_models(str(ROOT / "conf/device/wdredpro2tb_850pro.yaml"))
 
 def test_without_a_device_no_time_is_saved_and_whole_pages_weigh_alike():
     pages = replace(TRACE, offset=TRACE.offset // 4096 * 4096, size=np.full(len(TRACE), 4096, np.int64))
-    row = bounds_row(Bench.of(Simulator(pages, expand_pages(pages)), count=Count("all")), "10%")
+    row = bounds_row(Bench.of(Simulator(pages, expand_pages(pages)), count=Count("all")), Size.parse("10%"))
     assert row["time_saved_lower"] is row["time_saved_upper"] is None
     assert row["byte_hit_ratio_lower"] == pytest.approx(row["optimum"], abs=1e-12)
     assert row["optimum"] <= row["byte_hit_ratio_upper"] + 1e-12
@@ -39,7 +40,7 @@ def test_the_lower_bound_is_the_optimum_s_where_taking_the_shortest_interval_fir
     bench = Bench.of(Simulator(trace, expand_pages(trace)), count=Count("all"))
     stream = bench.simulator.stream(policy("belady_bypass"))
     assert weighted_bounds(stream, np.ones(n), 1).lower == 1
-    row = bounds_row(bench, "1p")
+    row = bounds_row(bench, Size.parse("1p"))
     assert row["optimum"] == row["byte_hit_ratio_lower"] == pytest.approx(2 / n)
 
 
@@ -49,7 +50,7 @@ def test_no_policy_is_above_its_bounds_and_a_cache_that_holds_writes_back_attain
     trace = seeded_trace(500, 150, seed)
     pages = expand_pages(trace)
     bench = Bench.of(Simulator(trace, pages, writes), DEVICE, Count("auto"))
-    row = bounds_row(bench, capacity)
+    row = bounds_row(bench, Size.parse(capacity))
     first, counts = row["warmup"], np.diff(pages.request_start)
     assert first == first_access(pages, Count("auto"), row["capacity"])
     saved = np.repeat(np.maximum(bench.times.hdd_us - bench.times.ssd_us, 0) / counts, counts)[first:]

@@ -196,7 +196,7 @@ def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
     assert "cannot be reached" in sentences.headline(found)
     told = ordinary(sentences.headline(found))
     assert "75.0 % is the most" in told and "25.0 % of page accesses are the page's first" in told
-    assert "--capacity 100%" in sentences.commands(found)[0]
+    assert "--size 100%" in sentences.commands(found)[0]
 
 
 def test_a_target_in_milliseconds():
