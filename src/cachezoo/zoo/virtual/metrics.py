@@ -32,8 +32,7 @@ class Setting(Document):
         """`arch` of a model."""
         return {**self.model_dump(mode="json"), "fragment": fragment}
 
-    @property
-    def said(self) -> str:
+    def __str__(self) -> str:
         """In a line."""
         return (
             f"{self.queue} of {self.pages} pages, {self.runs} runs, decay {self.decay:g}, quantum {self.quantum}, "
