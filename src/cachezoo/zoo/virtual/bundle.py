@@ -5,13 +5,12 @@ pages, so that thousands of page accesses are few rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from cachezoo.arrays import F32, I64
+from cachezoo.arrays import F32, F64, I64
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual.mapping import MOST_RUNS, allocate, make_work
 from cachezoo.kernels.virtual.queues import Moves
@@ -164,27 +163,19 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     ]
 
 
-@dataclass(frozen=True)
-class _Quanta:
+def _quanta(serving: VirtualServing, moved: Moves, capacity: int) -> tuple[F64, F64, list[I64]]:
     """What was mapped, from the start on: one entry at the start, and one for each quantum.
 
-    Attributes:
-        value: float64[quanta + 1, fragments] that each mapping was made by; not decayed since.
-        crossings: float64[quanta + 1, fragments] the same.
-        runs: of each, its runs of fragments, int64[runs, 2].
+    Returns:
+        float64[quanta + 1, fragments] the values that each mapping was made by, not decayed since; the same of
+        crossings; and the runs of fragments of each mapping, int64[runs, 2].
     """
-
-    value: npt.NDArray[np.float64]
-    crossings: npt.NDArray[np.float64]
-    runs: list[I64]
-
-
-def _quanta(serving: VirtualServing, moved: Moves, capacity: int) -> _Quanta:
     own, fragments = serving.settings, serving.pages // serving.settings.fragment
     value, crossings, k = np.zeros(fragments), np.zeros(fragments), capacity // own.fragment
+    runs = [np.array([[0, k]])]
     if serving.start == WARM:
         value[:] = fitted_to(serving.profile, fragments) * memory(own)
-    runs = [_runs(value, crossings, k, serving) if serving.start == WARM else np.array([[0, k]])]
+        runs = [_runs(value, crossings, k, serving)]
     values, crossed = [value.copy()], [crossings.copy()]
     edges = np.arange(fragments) * own.fragment
     for end in range(own.q, len(moved.position) + 1, own.q):
@@ -197,74 +188,69 @@ def _quanta(serving: VirtualServing, moved: Moves, capacity: int) -> _Quanta:
         runs.append(_runs(value, crossings, k, serving))
         value *= own.alpha
         crossings *= own.alpha
-    return _Quanta(np.array(values), np.array(crossed), runs)
+    return np.array(values), np.array(crossed), runs
 
 
-def _runs(value: Any, crossings: Any, k: int, serving: VirtualServing, cost: float | None = None) -> I64:  # noqa: ANN401
+def _runs(value: F64, crossings: F64, k: int, serving: VirtualServing, cost: float | None = None) -> I64:
     found, own = np.zeros((MOST_RUNS, 2), np.int64), serving.settings
-    paid = own.cost if cost is None else cost
-    count, _ = allocate(value, crossings, k, own.f, paid, make_work(len(value)), found)
+    count, _ = allocate(value, crossings, k, own.f, own.cost if cost is None else cost, make_work(len(value)), found)
     return found[:count]
 
 
-def branches(serving: VirtualServing, ran: Ran, capacity: int) -> dict[str, int]:
+def _is_head(runs: I64) -> bool:
+    return len(runs) == 1 and runs[0, 0] == 0
+
+
+def _branches(serving: VirtualServing, ran: Ran, capacity: int) -> dict[str, int]:
     """How often each branch is passed."""
     own, moved, hit = serving.settings, ran.moves, ran.hit
-    quanta, k, m = _quanta(serving, moved, capacity), capacity // own.fragment, len(hit)
-    fragments = len(quanta.value[0])
-    known = moved.position >= 0
+    (values, crossings, runs), k, m = _quanta(serving, moved, capacity), capacity // own.fragment, len(hit)
+    fragments = len(values[0])
+    known, moves = moved.position >= 0, moved.filled < moved.vacated
+    lru, lfu, arc = (serving.queue == queue for queue in ("lru", "lfu", "arc"))
+    longest = np.maximum.accumulate(np.append(-1, moved.vacated))[:-1]
     grown = np.cumsum(~known & (moved.vacated >= np.maximum.accumulate(np.append(0, moved.vacated[:-1] + 1))))
-    first = np.array([run[0, 1] if run[0, 0] == 0 else 0 for run in quanta.runs])  # fragments mapped at the head
-    at = np.arange(m) // own.q
+    first = np.array([run[0, 1] if run[0, 0] == 0 else 0 for run in runs])  # fragments mapped at the head
+    at, last = np.arange(m) // own.q, np.arange(1, m + 1) % own.q == 0
+    near = own.fragment * first[np.minimum(at, len(first) - 1)] + capacity % own.fragment
     kept = np.zeros(m, bool)
-    for run, which in zip(quanta.runs, range(len(quanta.runs)), strict=True):
+    for which, run in enumerate(runs):
         part = at == which
         inside = moved.filled[part][:, None] // own.fragment
         kept[part] = ((run[:, 0] <= inside) & (inside < run[:, 1])).any(axis=1)
-    ordered = np.sort(quanta.value[1:], axis=1)[:, ::-1]
-    best = [np.argsort(-value, kind="stable")[:k] for value in quanta.value[1:]]
-    gaps = [int(np.count_nonzero(np.diff(np.sort(own_best)) > 1)) + 1 for own_best in best]
-    heads = [len(run) == 1 and run[0, 0] == 0 for run in quanta.runs[1:]]
-    free = [_runs(v, c, k, serving, 0.0) for v, c in zip(quanta.value[1:], quanta.crossings[1:], strict=True)]
-    far = [not (len(run) == 1 and run[0, 0] == 0) for run in free]
+    ordered = np.sort(values[1:], axis=1)[:, ::-1]
+    best = [np.sort(np.argsort(-value, kind="stable")[:k]) for value in values[1:]]
+    heads = [_is_head(run) for run in runs[1:]]
+    free = [_runs(value, crossed, k, serving, 0.0) for value, crossed in zip(values[1:], crossings[1:], strict=True)]
     rest = capacity % own.fragment > 0
     found = {
         "hit": hit,
-        "far_hit": hit
-        & (moved.position >= own.fragment * first[np.minimum(at, len(first) - 1)] + capacity % own.fragment),
+        "far_hit": hit & (moved.position >= near),
         "unmapped": known & ~hit,
         "new_page": ~known,
         "forgotten": ~known & (moved.vacated == serving.pages - 1) & (grown >= 1),
         "passed_by": ~hit & ~kept,
-        "fragmentation": (ran.moved > 0) & (np.arange(1, m + 1) % own.q > 0),
-        "allocation": (ran.moved > own.f) & (np.arange(1, m + 1) % own.q == 0),
-        "quantum": np.arange(1, m + 1) % own.q == 0,
-        "several_runs": np.array([len(run) > 1 for run in quanta.runs]),
+        "fragmentation": (ran.moved > 0) & ~last,
+        "allocation": (ran.moved > own.f) & last,
+        "quantum": last,
+        "several_runs": np.array([len(run) > 1 for run in runs]),
         "head_unmapped": first == 0,
-        "dropped_run": np.array([count > own.f for count in gaps]),
+        "dropped_run": np.array([np.count_nonzero(np.diff(one) > 1) >= own.f for one in best]),
         "tie": np.array([k < fragments and bool(row[k - 1] == row[k] > 0) for row in ordered]),
-        "left_over": np.array([rest] * len(quanta.runs)),
-        "left_over_before": np.array([rest and run[0, 1] == fragments for run in quanta.runs]),
+        "left_over": np.array([rest] * len(runs)),
+        "left_over_before": np.array([rest and run[0, 1] == fragments for run in runs]),
         "whole_queue": np.array([capacity == serving.pages]),
         "single": np.array([own.f == 1]),
         "cold": np.array([serving.start == COLD]),
         "warm": np.array([serving.start == WARM]),
-        "head_chosen": np.array([own.cost > 0 and one and other for one, other in zip(heads, far, strict=True)]),
+        "head_chosen": np.array(
+            [own.cost > 0 and one and not _is_head(run) for one, run in zip(heads, free, strict=True)]
+        ),
         "runs_chosen": np.array([own.cost > 0 and not one for one in heads]),
         "no_memory": np.array([own.alpha == 0]),
         "all_memory": np.array([own.alpha == 1]),
-    }
-    return {name: int(np.count_nonzero(passed)) for name, passed in found.items()} | _of_the_queue(serving, moved)
-
-
-def _of_the_queue(serving: VirtualServing, moved: Moves) -> dict[str, int]:
-    """What only one order of the queue passes."""
-    known = moved.position >= 0
-    moves = moved.filled < moved.vacated
-    lfu, arc = serving.queue == "lfu", serving.queue == "arc"
-    longest = np.maximum.accumulate(np.append(-1, moved.vacated))[:-1]
-    found = {
-        "lru_moves": moves & (serving.queue == "lru"),
+        # Of one order of the queue.
+        "lru_moves": moves & lru,
         "lfu_moves": moves & lfu,
         "lfu_inner": known & (moved.filled > 0) & lfu,
         "lfu_new_inner": ~known & (moved.filled > 0) & lfu,
@@ -282,7 +268,7 @@ def _run(serving: VirtualServing, batch: RequestBatch, capacity: int) -> Recompu
     table = np.stack([ran.moves.position, ran.hit.astype(np.int32), ran.moved], axis=1).astype(np.int32)
     outputs: F32 = ran.moves.position.astype(np.float32)[:, None]
     features = (batch.offset // PAGE_BYTES).astype(np.float32)[:, None]
-    return Recomputed(features, outputs, table, branches(serving, ran, capacity))
+    return Recomputed(features, outputs, table, _branches(serving, ran, capacity))
 
 
 def _recompute_synthetic(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> Recomputed:

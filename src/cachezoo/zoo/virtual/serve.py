@@ -32,7 +32,7 @@ def profile_of(position: I32, fragments: int, fragment: int) -> F64:
         fragment: positions in each.
 
     Returns:
-        float64[fragments]; zeros where nothing is asked.
+        float64[fragments]; zeros where nothing is accessed.
     """
     found = np.bincount(position[position >= 0] // fragment, minlength=fragments)
     rates: F64 = found / max(1, len(position))
@@ -60,10 +60,7 @@ def from_bytes(data: bytes) -> F64:
 
 def fitted_to(profile: F64, fragments: int) -> F64:
     """The rates of a queue of so many fragments: float64[fragments]; those that the profile lacks are 0."""
-    rates = np.zeros(fragments)
-    known = profile[:fragments]
-    rates[: len(known)] = known
-    return rates
+    return np.pad(profile[:fragments], (0, max(0, fragments - len(profile))))
 
 
 @dataclass(frozen=True)
