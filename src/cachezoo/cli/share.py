@@ -1,12 +1,11 @@
 """One cache for several applications: `cachezoo share`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
 from cachezoo.cli.tables import print_rows
 
@@ -24,7 +23,7 @@ def share(
         list[Path],
         typer.Argument(metavar="TRACE", help="A trace of each application, or one mixture made by trace merge."),
     ],
-    cache: Annotated[
+    size: Annotated[
         str, typer.Option(help="64MiB, 10% of the distinct pages of all applications, or 4096p (pages of 4 KiB).")
     ] = "10%",
     by: Annotated[
@@ -64,7 +63,6 @@ def share(
         str,
         typer.Option(
             "--count",
-            "--warmup",
             help="From where on to count: half: the second half of all references; auto: from where the cache could be "
             "full, after 10 to 33 % of them; all; 25% or 1000: from there on; several with commas: of each "
             "application's own.",
@@ -76,7 +74,7 @@ def share(
             "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device) for page times."
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")] = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -96,7 +94,7 @@ def share(
     from cachezoo.questions.share.partitioners import parse_several
     from cachezoo.sizes import Size
 
-    plot, size = png_path(plot), Size.parse(cache, "cache")
+    files, cache = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size)
     candidates = parse_several(DEFAULT_BY if by is None else by, fragment)
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
@@ -106,16 +104,15 @@ def share(
     for remark in mix.remarks:
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(candidates)} partitioners, {mix.count} applications", len(candidates)) as advance:
-        pages = size.pages(mix.n_pages)
+        pages = cache.pages(mix.n_pages)
         found = compare(mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None)
     for line in found.left_out:
         err().print(f"note: {line}", soft_wrap=True, markup=False)
-    if plot is not None:
+    if "plot" in files:
         from cachezoo.questions.share.plot import draw
 
-        draw(found, title(found), plot)
-    if as_json:
-        typer.echo(json.dumps(values(found), allow_nan=False))
+        draw(found, title(found), files["plot"])
+    if hand_out(figures := values(found), as_json, files, figures["rows"]):
         return
     _print(found, device)
 

@@ -18,21 +18,10 @@ from cachezoo.runtime import RuntimeFault, Settings, Share, Virtual, abi
 from cachezoo.runtime import open as open_model
 from tests import virtual_data
 from tests.bundle_data import EXPORT
-from tests.c_library import make
 from tests.golden import make_share
 from tests.unit.runtimes.test_libcachezoo import run
 
-pytestmark = pytest.mark.needs("gcc")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "all")
-
-
-@pytest.fixture(autouse=True)
-def library(built, monkeypatch):
-    monkeypatch.setenv(abi.VARIABLE, str(built / "libcachezoo.so.1"))
+pytestmark = [pytest.mark.needs("gcc"), pytest.mark.usefixtures("library")]
 
 
 @pytest.fixture(scope="session")

@@ -361,7 +361,7 @@ def compare(
     if pages > mix.n_pages:
         message = (
             f"a cache of {human_pages(pages)} is more than the {human_pages(mix.n_pages)} that the applications touch, "
-            "so that there is nothing to split; give --cache 100% or less"
+            "so that there is nothing to split; give --size 100% or less"
         )
         raise ConfigError(message)
     case = Case.of(mix, pages, disk_us(mix, hdd), counted_from(mix, count, pages))

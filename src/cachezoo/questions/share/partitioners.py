@@ -11,10 +11,9 @@ import numpy as np
 
 from cachezoo.arrays import I64
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.accounting import residents
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, HIT
-from cachezoo.kernels.partition import add_misses, partitioned
-from cachezoo.kernels.residency import residents
-from cachezoo.kernels.split import lookahead, optimum
+from cachezoo.kernels.partition import add_misses, lookahead, optimum, partitioned
 from cachezoo.kernels.virtual.gvpa import share
 from cachezoo.kernels.virtual.queues import QUEUES
 from cachezoo.kernels.virtual.vrm import Settings

@@ -1,4 +1,4 @@
-"""Share or split, as verdicts, sentences and tables: for `cachezoo results` and for the report's page."""
+"""Share or split, as verdicts, sentences and tables: for `cachezoo models results` and for the report's page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -17,8 +17,7 @@ from cachezoo.kernels.virtual.queues import Moves
 from cachezoo.kernels.virtual.vrm import memory
 from cachezoo.serving.kind import BLOCK, EXACT_FOREST, Cost, Kind, Recomputed, State
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script, draws_of
-from cachezoo.serving.synthetic import SyntheticSet, changed
+from cachezoo.serving.synthetic import READ, WRITE, Script, SyntheticSet, changed, draws_of
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.virtual.serve import (
     COLD,
@@ -318,15 +317,12 @@ def _state(manifest: Mapping[str, Any]) -> State:
 KIND = Kind(
     outputs=lambda manifest: ("position",),
     decisions=DECISIONS,
-    graph=None,
     sizes=SIZES,
-    units={},
     wanted=WANTED,
     serve=_serve,
     recompute=_recompute,
     contexts=_contexts,
     open_weights=_open,
-    weights_decide=True,
     check=lambda manifest: check_queue(manifest["arch"]),
     profile=lambda manifest: BLOCK,
     conformance=EXACT_FOREST,

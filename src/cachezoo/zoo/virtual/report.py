@@ -1,4 +1,4 @@
-"""Virtual caches in `cachezoo results` and on the report's page: does one pay, and what does it cost the disk?
+"""Virtual caches in `cachezoo models results` and on the report's page: does one pay, and what does it cost the disk?
 
 Transfers are shown with every hit ratio.
 """
