@@ -26,18 +26,12 @@ def window_of(references: int, window: int) -> int:
 
 @dataclass(frozen=True)
 class Run:
-    """What a cache did, from empty on.
+    """What a cache did, from empty on."""
 
-    Attributes:
-        hit: bool[m], of each page access.
-        moved: int32[m], pages read from the disk besides misses.
-        allocation, fragmentation: these in all, by why they were read.
-    """
-
-    hit: Bool
-    moved: I32
-    allocation: int = 0
-    fragmentation: int = 0
+    hit: Bool  # bool[m], of each page access
+    moved: I32  # int32[m], pages read from the disk besides misses
+    allocation: int = 0  # of all that moved, read because the mapping changed
+    fragmentation: int = 0  # and read because they came into a mapped run
 
     @property
     def hit_ratio(self) -> float:
@@ -76,17 +70,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Case(core.Case):
-    """A trace, all of whose page accesses count; what its queues do is computed once.
-
-    Attributes:
-        trace: requests.
-        pages: their page accesses.
-        fragment: positions that are mapped together.
-    """
+    """A trace, all of whose page accesses count; what its queues do is computed once."""
 
     trace: Trace
     pages: PageAccesses
-    fragment: int
+    fragment: int  # positions that are mapped together
     _moves: dict[tuple[str, int], Moves] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod

@@ -40,19 +40,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What runs on a test trace.
-
-    Attributes:
-        validation: what it found.
-        setting: that it chose.
-        profile: of a warm start with it.
-        papers: the paper's setting with each queue, and its profile.
-    """
+    """What runs on a test trace."""
 
     validation: Validation
-    setting: Setting
-    profile: F64
-    papers: Mapping[Queue, tuple[Setting, F64]]
+    setting: Setting  # that it chose
+    profile: F64  # of a warm start with it
+    papers: Mapping[Queue, tuple[Setting, F64]]  # the paper's setting with each queue, and its profile
 
     @property
     def settings(self) -> dict[str, tuple[Setting, F64]]:

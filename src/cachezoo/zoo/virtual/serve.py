@@ -76,15 +76,10 @@ class ProfileSession:
 
 @dataclass(frozen=True)
 class Ran:
-    """What the cache did.
+    """What the cache did."""
 
-    Attributes:
-        moves: of the queue, at each page access.
-        served: of the cache.
-    """
-
-    moves: Moves
-    served: Served
+    moves: Moves  # of the queue, at each page access
+    served: Served  # of the cache
 
     @property
     def hit(self) -> Bool:
@@ -98,23 +93,15 @@ class Ran:
 
 
 class VirtualServing:
-    """The cache of one model.
-
-    Attributes:
-        queue: `lru`, `lfu` or `arc`.
-        pages: how long the queue is.
-        settings: of the cache.
-        start: `warm`, from the profile, or `cold`, from the head of the queue.
-        profile: hits per reference of each fragment.
-    """
+    """The cache of one model."""
 
     def __init__(self, *, arch: Mapping[str, Any], policy: Mapping[str, Any], profile: F64) -> None:
         """Build from `TrainedModel.model_dump()`'s values.
 
         Args:
             arch: `queue`, `pages`, `fragment`, `runs`, `decay`, `quantum`, `cost`.
-            policy: `start`.
-            profile: float64[fragments].
+            policy: `start`: `warm`, from the profile, or `cold`, from the head of the queue.
+            profile: float64[fragments], hits per reference.
 
         Raises:
             ConfigError: the queue is no whole number of fragments.
