@@ -56,7 +56,7 @@ def disk_us(mix: Mix, hdd: Hdd) -> F64:
 
 @dataclass(frozen=True)
 class Case(core.Case):
-    """A mix in front of which a cache of some size stands."""
+    """A mix in front of a cache of some size."""
 
     mix: Mix
     start: I64  # int64[A] the place among all references from which on each application counts

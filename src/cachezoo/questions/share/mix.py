@@ -101,7 +101,7 @@ class Mix:
 
     @cached_property
     def at(self) -> tuple[I64, ...]:
-        """Of each application int64[m]: where its references stand among all."""
+        """Of each application int64[m]: the places of its references among all."""
         order = np.argsort(self.app, kind="stable")
         ends = np.cumsum([len(one) for one in self.applications])
         return tuple(np.split(order.astype(np.int64), ends[:-1]))

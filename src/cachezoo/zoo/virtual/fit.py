@@ -1,7 +1,7 @@
 """Learns a category's profiles: where in each queue the pages are that are accessed, on the train traces.
 
 Nothing is chosen here. A profile is hits per reference of each fragment of the queue; that of a category is the mean of
-those of its train traces, and each trace's own is kept beside it.
+those of its train traces, and each trace's own is kept too.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""metrics/virtual/<category>.json: virtual caches beside the plain policies of their queues, on the test traces."""
+"""metrics/virtual/<category>.json: virtual caches and the plain policies of their queues on the test traces."""
 
 from pathlib import Path
 from statistics import fmean, stdev

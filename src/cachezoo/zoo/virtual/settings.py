@@ -37,7 +37,7 @@ class Fit(Strict):
 
 
 class Paper(Strict):
-    """`judge.virtual.paper`: the settings of the paper, which are tried first and shown beside what is tuned."""
+    """`judge.virtual.paper`: the settings of the paper, which are tried first and shown with what is tuned."""
 
     runs: Runs
     decay: Decay
