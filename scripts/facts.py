@@ -44,7 +44,7 @@ from cachezoo.zoo.reuse import results as reuse
 from cachezoo.zoo.reuse.metrics import ReuseMetrics
 from cachezoo.zoo.reuse.report import carried_figure
 from cachezoo.zoo.streams.metrics import StreamsMetrics
-from cachezoo.zoo.virtual import results as virtual
+from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
 from cachezoo.zoo.workload.metrics import WorkloadMetrics
 from lab.carry_over import document as carried

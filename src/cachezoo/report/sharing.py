@@ -39,12 +39,12 @@ COLOURS = {
 }  # fmt: skip
 APPS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY, BLACK)
 HOW = (
-    "Applications that run at the same time, each a captured trace, ask one cache. Every way to share it chose its "
+    "Applications that run at the same time, each a captured trace, use one cache. Every way to share it chose its "
     "values on validation mixes, by the pages that it reads from the disk; here is what they do on test mixes, once "
     "the cache has filled. Share: one cache for all. Split: each application has a part of its own, which may change "
-    "as time goes by. A hit in a mapped part far from the head of a queue was read from the disk before it was asked "
-    "for, so pages read are shown with every hit ratio. Slowdowns are of mean page times, a miss taking the disk's "
-    "mean, without waiting. Intervals are over blocks of time of one mix, and say nothing of other days."
+    "as time goes by. A hit in a mapped part far from the head of a queue was read from the disk before its access, so "
+    "pages read are shown with every hit ratio. Slowdowns are of mean page times, a miss taking the disk's mean, "
+    "without waiting. Intervals are over blocks of time of one mix, and say nothing of other days."
 )
 
 

@@ -56,17 +56,11 @@ def disk_us(mix: Mix, hdd: Hdd) -> F64:
 
 @dataclass(frozen=True)
 class Case(core.Case):
-    """A mix in front of which a cache of some size stands.
-
-    Attributes:
-        mix: the applications.
-        start: int64[A] the place among all references from which on each application counts.
-        disk_us: float64[A] how long a page takes each application from the disk, where nothing waits.
-    """
+    """A mix in front of a cache of some size."""
 
     mix: Mix
-    start: I64
-    disk_us: F64
+    start: I64  # int64[A] the place among all references from which on each application counts
+    disk_us: F64  # float64[A] how long a page takes each application from the disk, where nothing waits
 
     @classmethod
     def of(cls, mix: Mix, pages: int, disk: F64, start: I64) -> "Case":
@@ -134,42 +128,25 @@ class Case(core.Case):
 
 @dataclass(frozen=True)
 class Served:
-    """One application's figures; None where none of its references counts.
-
-    Attributes:
-        name: its own.
-        references: that count.
-        hit_ratio: of them.
-        transfers: pages read for it, a reference: misses, and what its runs and its share read besides them.
-        beside: of `transfers` those that are no misses.
-        slowdown: mean page time over that with the whole cache to itself under LRU.
-        pages: of its share, on average over time; None where the cache does not say whose pages it holds.
-    """
+    """One application's figures; None where none of its references counts."""
 
     name: str
-    references: int
-    hit_ratio: float | None
-    transfers: float | None
-    beside: float | None
-    slowdown: float | None
-    pages: float | None
+    references: int  # that count
+    hit_ratio: float | None  # of them
+    transfers: float | None  # pages read for it, a reference: misses, and what its runs and its share read besides them
+    beside: float | None  # of `transfers` those that are no misses
+    slowdown: float | None  # mean page time over that with the whole cache to itself under LRU
+    pages: float | None  # of its share, on average over time; None where the cache does not say whose pages it holds
 
 
 @dataclass(frozen=True)
 class Score(core.Outcome):
-    """A candidate's figures; its cost is the pages read from the disk, a reference that counts.
-
-    Attributes:
-        case: what it ran on.
-        candidate: which.
-        shared: what it did.
-        by_split: int64[A] pages that new splits and mappings read for each application, where they count.
-    """
+    """A candidate's figures; its cost is the pages read from the disk, a reference that counts."""
 
     case: Case
     candidate: Candidate
     shared: Shared
-    by_split: I64
+    by_split: I64  # int64[A] pages that new splits and mappings read for each application, where they count
 
     @classmethod
     def of(cls, case: Case, candidate: Candidate, shared: Shared) -> "Score":
@@ -319,17 +296,11 @@ def score_all(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Candidates on the same mix and cache.
-
-    Attributes:
-        case: the mix and the cache.
-        rows: of each candidate, in their order.
-        left_out: candidates that cannot have so small a cache, and why, a line for each reason.
-    """
+    """Candidates on the same mix and cache."""
 
     case: Case
-    rows: tuple[Score, ...]
-    left_out: tuple[str, ...] = ()
+    rows: tuple[Score, ...]  # of each candidate, in their order
+    left_out: tuple[str, ...] = ()  # candidates that cannot have so small a cache, and why, a line for each reason
 
 
 def compare(

@@ -40,21 +40,13 @@ LADDER = (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 @dataclass(frozen=True)
 class Application:
-    """One of those that share the cache.
+    """One of those that share the cache."""
 
-    Attributes:
-        name: unlike any other's.
-        page_ids: int32[m] its references, in [0, n_pages).
-        n_pages: its distinct pages.
-        trace: its requests; None where the references are all that is known.
-        reused: it is in several mixes, so what depends on it alone is computed once and kept.
-    """
-
-    name: str
-    page_ids: I32
-    n_pages: int
-    trace: Trace | None = None
-    reused: bool = False
+    name: str  # unlike any other's
+    page_ids: I32  # int32[m] its references, in [0, n_pages)
+    n_pages: int  # its distinct pages
+    trace: Trace | None = None  # its requests; None where the references are all that is known
+    reused: bool = False  # it is in several mixes, so what depends on it alone is computed once and kept
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -80,19 +72,12 @@ class Application:
 
 @dataclass(frozen=True)
 class Mix:
-    """Applications, and the one order of their M references; what no cache changes is computed once.
+    """Applications, and the one order of their M references; what no cache changes is computed once."""
 
-    Attributes:
-        applications: A of them.
-        app: int32[M] whose each reference is; an application's own come in its own order.
-        order: `lockstep`: one of each in turn, and one that has ended is over; `clock`: by the traces' times.
-        remarks: what to know of that order, a line each.
-    """
-
-    applications: tuple[Application, ...]
-    app: I32
-    order: Order
-    remarks: tuple[str, ...] = ()
+    applications: tuple[Application, ...]  # A of them
+    app: I32  # int32[M] whose each reference is; an application's own come in its own order
+    order: Order  # `lockstep`: one of each in turn, and one that has ended is over; `clock`: by the traces' times
+    remarks: tuple[str, ...] = ()  # what to know of that order, a line each
     _moves: OrderedDict[tuple[str, int], Moves] = field(default_factory=OrderedDict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -116,7 +101,7 @@ class Mix:
 
     @cached_property
     def at(self) -> tuple[I64, ...]:
-        """Of each application int64[m]: where its references stand among all."""
+        """Of each application int64[m]: the places of its references among all."""
         order = np.argsort(self.app, kind="stable")
         ends = np.cumsum([len(one) for one in self.applications])
         return tuple(np.split(order.astype(np.int64), ends[:-1]))

@@ -62,17 +62,11 @@ class Shared:
 
 @dataclass(frozen=True)
 class Task:
-    """A mix in front of a cache.
-
-    Attributes:
-        mix: the applications.
-        pages: of the whole cache.
-        counted: bool[M], which references count: what the future's optimum is the optimum of.
-    """
+    """A mix in front of a cache."""
 
     mix: Mix
-    pages: int
-    counted: Bool
+    pages: int  # of the whole cache
+    counted: Bool  # bool[M], which references count: what the future's optimum is the optimum of
 
     def total(self, fragment: int, least: int = 1) -> int:
         """Whole fragments of the cache.
@@ -99,19 +93,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Text:
-    """A value of a partitioner that is no number.
-
-    Attributes:
-        name: of the value.
-        default: where none is given.
-        check: the canonical text of one; raises ConfigError.
-        meaning: for people.
-    """
+    """A value of a partitioner that is no number."""
 
     name: str
     default: str
-    check: Callable[[str], str]
-    meaning: str
+    check: Callable[[str], str]  # the canonical text of one; raises ConfigError
+    meaning: str  # for people
 
 
 @dataclass(frozen=True)
@@ -128,20 +115,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Partitioner:
-    """One way to decide the split.
+    """One way to decide the split."""
 
-    Attributes:
-        id: lower case.
-        title: one line for people.
-        knows: what it knows of the future, in words; `NOTHING` of what any cache can do.
-        run: what it does.
-        parameters: its numbers.
-        texts: its texts.
-    """
-
-    id: str
-    title: str
-    knows: str
+    id: str  # lower case
+    title: str  # one line for people
+    knows: str  # what it knows of the future, in words; `NOTHING` of what any cache can do
     run: Callable[[Task, Options], Shared]
     parameters: tuple[Parameter, ...] = (FRAGMENT,)
     texts: tuple[Text, ...] = ()
@@ -149,16 +127,10 @@ class Partitioner:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A partitioner with its values, as `parse` reads them; equal ones are equal, and so are their texts.
-
-    Attributes:
-        partitioner: which.
-        given: values that differ from the defaults, texts as they are and numbers in their shortest form.
-        options: all values.
-    """
+    """A partitioner with its values, as `parse` reads them; equal ones are equal, and so are their texts."""
 
     partitioner: Partitioner
-    given: tuple[tuple[str, str], ...] = ()
+    given: tuple[tuple[str, str], ...] = ()  # values that differ from the defaults, numbers in their shortest form
     options: Options = field(default_factory=lambda: Options({}, {}), compare=False)
 
     def __str__(self) -> str:

@@ -109,15 +109,10 @@ def mixes_of(entries: Mapping[str, TraceEntry], categories: Sequence[str], role:
 
 @dataclass(frozen=True)
 class Traces:
-    """Captured traces as applications, read when a mix first needs them.
-
-    Attributes:
-        entries: the matrix.
-        order: `auto`, by the clocks where all of a mix have one, or `lockstep`.
-    """
+    """Captured traces as applications, read when a mix first needs them."""
 
     entries: Mapping[str, TraceEntry]
-    order: str
+    order: str  # `auto`, by the clocks where all of a mix have one, or `lockstep`
     _read: dict[str, tuple[Application, I64 | None]] = field(default_factory=dict, repr=False, compare=False)
 
     def mix(self, named: Named) -> Mix:
@@ -207,19 +202,12 @@ def best_family(choices: Sequence[Mapping[str, Chosen]], names: Sequence[str]) -
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs on every test mix.
+    """What runs on every test mix."""
 
-    Attributes:
-        chosen: by size and family.
-        bounds: by name.
-        rivals: families and bounds that each row is compared with.
-        lines: the family whose split over time is kept; None where none splits.
-    """
-
-    chosen: Mapping[float, Mapping[str, Candidate]]
-    bounds: Mapping[str, Candidate]
-    rivals: Sequence[str]
-    lines: str | None
+    chosen: Mapping[float, Mapping[str, Candidate]]  # by size and family
+    bounds: Mapping[str, Candidate]  # by name
+    rivals: Sequence[str]  # families and bounds that each row is compared with
+    lines: str | None  # the family whose split over time is kept; None where none splits
 
 
 def evaluate_mix(named: Named, mix: Mix, plan: Plan, settings: Settings) -> ShareMix:

@@ -23,18 +23,12 @@ Verdict = Literal["split", "share", "no matter", "cannot be told"]
 
 @dataclass(frozen=True)
 class Tested:
-    """The advised family on a test mix at a size.
-
-    Attributes:
-        name, mix: the test mix.
-        row: what the family does there.
-        rival: what the best family does there that does the other thing, share or split; None without one.
-    """
+    """The advised family on a test mix at a size."""
 
     name: str
     mix: ShareMix
     row: ShareRow
-    rival: ShareRow | None
+    rival: ShareRow | None  # of the best family that does the other thing, share or split; None without one
 
     @property
     def saved(self) -> Saved | None:
