@@ -31,8 +31,8 @@ class Checked:
 
     where: str  # the folder or archive, for messages
     manifest: dict[str, Any]  # the parsed manifest, with the keys of model.json among its own
-    digest: str  # sha256 of manifest.json, which stands for the whole bundle
-    model_digest: str  # stands for what acts
+    digest: str  # sha256 of manifest.json, which lists all files
+    model_digest: str  # of what acts
     files: dict[str, bytes]  # the listed files by path
 
 
@@ -98,7 +98,7 @@ def _assembled(where: str, manifest: dict[str, Any], digest: str, files: dict[st
     """The documents in one, and the files that its kind has.
 
     Raises:
-        BundleError: the model's document is not what its PROTOCOL asks for, or weights are missing.
+        BundleError: the model's document breaks its PROTOCOL, or weights are missing.
     """
     acting = protocol.model_digest(manifest["files"])
     if manifest["model_digest"] != acting:

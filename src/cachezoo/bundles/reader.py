@@ -33,8 +33,8 @@ class Bundle:
 
     Attributes:
         manifest: the parsed manifest, with the keys of model.json among its own.
-        digest: sha256 of manifest.json; it stands for the whole bundle.
-        model_digest: stands for what acts, whatever was measured of it.
+        digest: sha256 of manifest.json, which lists all files.
+        model_digest: of what acts, whatever was measured of it.
         where: where it was loaded from.
     """
 

@@ -30,7 +30,7 @@ class Values(NamedTuple):
 
 
 class Decision:
-    """What a model says of one request. Values are computed when one of them is asked for first, and kept.
+    """What a model decides for one request. Values are computed when one of them is first read, and kept.
 
     Attributes:
         admit: whether what a read missed is worth admitting.
@@ -204,7 +204,7 @@ class Model:
             offset: bytes from the volume's start.
             size: bytes, at least 1.
             volume: name of the device.
-            namespace: name, as the model's training traces had it; None where unknown, then the volume stands for it.
+            namespace: name, as the model's training traces had it; None where unknown, then the volume is used.
             user: process name, or None.
             flags: as block traces write them, or None.
 
@@ -218,7 +218,7 @@ class Model:
         request = self.request(time_us, op, offset, size, volume, namespace, user, flags)
         code = self._library.cz_observe(self._stream.handle, ctypes.byref(request), ctypes.byref(ticket))
         if code != 0:
-            message = f"request at {offset} of {size} bytes, time {time_us}: no cache is asked for such a request"
+            message = f"request at {offset} of {size} bytes, time {time_us}: a cache serves no such request"
             raise RuntimeFault(message)
         return Decision(lambda: self._decide(ticket))
 
@@ -263,7 +263,7 @@ class Model:
 
         Args:
             capacity: pages, or segments in a flash cache.
-            prefetch: the prefetch model beside an admission model.
+            prefetch: the prefetch model that goes with an admission model.
         """
         return Cache(self, capacity, prefetch)
 
@@ -343,12 +343,12 @@ class Cache:
         self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
         user: Text = None, flags: Text = None,
     ) -> Access:  # fmt: skip
-        """Serve a request; `Model.observe` has the arguments, and must not be called beside it."""
+        """Serve a request; `Model.observe` has the arguments, and must not be called as well."""
         row, request = abi.AccessRow(), self._model.request(time_us, op, offset, size, volume, namespace, user, flags)
         library = self._model._library
         code = library.cz_cache_access(self._cache.handle, ctypes.byref(request), ctypes.byref(row))
         if code != 0:
-            message = f"request at {offset} of {size} bytes, time {time_us}: no cache is asked for such a request"
+            message = f"request at {offset} of {size} bytes, time {time_us}: a cache serves no such request"
             raise RuntimeFault(message)
         return Access(row.hits, row.misses, _units(row.units, row.n_units), _units(row.victims, row.n_victims))
 

@@ -121,7 +121,7 @@ class Virtual:
         self._refer = library.cz_virtual_reference
 
     def reference(self, key: int) -> Place:
-        """Serve a page; the key is its address, or whatever else tells pages apart, below 2**64.
+        """Serve a page; the key is its address, or whatever else identifies it, below 2**64.
 
         Raises:
             RuntimeFault: the key is no such number.
