@@ -272,11 +272,21 @@ def library() -> Any | None:  # noqa: ANN401 - ctypes.CDLL with its functions ty
         raise RuntimeFault(message) from error
 
 
-def checked(code: int, error: Error) -> None:
-    """Raise what the library answered.
+def checked(code: int, text: bytes = b"") -> None:
+    """Raise what the library answered, if it is not CZ_OK.
 
     Raises:
-        RuntimeFault: it was not CZ_OK.
+        RuntimeFault: the text, or the code where there is none.
     """
     if code != 0:
-        raise RuntimeFault(error.text.decode("utf-8", "replace") or f"libcachezoo answered {code}")
+        raise RuntimeFault(text.decode("utf-8", "replace") or f"libcachezoo answered {code}")
+
+
+def call(function: Any, *given: Any) -> None:  # noqa: ANN401 - a function of ctypes and its arguments
+    """Call a function that takes a cz_error after its other arguments.
+
+    Raises:
+        RuntimeFault: what the error says.
+    """
+    error = Error()
+    checked(function(*given, ctypes.byref(error)), error.text)
