@@ -123,7 +123,7 @@ def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
         f'model = load("{where}").serving()   # checked before use, fresh state',
         words.ask + "```",
         "",
-        f"`.venv/bin/cachezoo bundle verify {where}` checks every file and recomputes the golden rows.",
+        f"`.venv/bin/cachezoo models bundle verify {where}` checks every file and recomputes the golden rows.",
         "",
     ]
 
@@ -274,7 +274,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
     points = [f"- Not for {own.card.avoid}."]
     if manifest["kind"] in FLASH_KINDS:
         points.append(
-            f"- Not for other workloads than {manifest['category']}: `.venv/bin/cachezoo bundle drift "
+            f"- Not for other workloads than {manifest['category']}: `.venv/bin/cachezoo models bundle drift "
             f"{paths.bundle(manifest['id'])} TRACE` says how far yours is from what it learned from; if an input has "
             "drifted, don't use it."
         )

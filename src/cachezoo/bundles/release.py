@@ -23,7 +23,7 @@ What `make release` packs: one archive for each bundle, with `SHA256SUMS`. `sha2
 *Profile* block: a block layer can run it; full: it also wants names of processes or namespaces. *Promoted*: it beat its
 baseline on validation, with the interval of the difference above 0. *Headline*: of the test traces at home, as shipped;
 MLflow has the same figure by the same name ([tracking.md](tracking.md)). Who runs, the champion of each seat, is in
-`zoo.json`; `cachezoo zoo` prints it with this list.
+`zoo.json`; `cachezoo models zoo` prints it with this list.
 
 | model | version | what it does | profile | archive, KiB | promoted | headline | model digest |
 |---|---|---|---|---|---|---|---|

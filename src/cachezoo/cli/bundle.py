@@ -1,4 +1,4 @@
-"""Bundles: `cachezoo bundle …`."""
+"""Bundles: `cachezoo models bundle …`."""
 
 import dataclasses
 import json
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cachezoo.cli.common import Group, Json, print_values, project
+from cachezoo.cli.common import Group, Json, outputs, print_values, project
 from cachezoo.cli.reading import FormatName
 from cachezoo.show.formats import percent
 
@@ -55,8 +55,9 @@ def bundle_release(
     floor: Annotated[
         int | None, typer.Option("--floor", help="Least release still good; else as in the one before.", min=1)
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write the table of all bundles here, as Markdown.")
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The table of all bundles, as Markdown (.md)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -71,6 +72,7 @@ def bundle_release(
     from cachezoo.errors import ConfigError
     from cachezoo.io import atomic_file
 
+    page = outputs(output, ("markdown",)).get("markdown")
     if key is None and (number, floor) != (None, None):
         raise ConfigError("--number and --floor are those of a signed release; give --key")
     root = project()

@@ -52,7 +52,7 @@ PAGES = {
     ),
     NOTE: ABOUT,
 }
-REBUILD = "; run `cachezoo track sync`, which builds it anew"
+REBUILD = "; run `cachezoo models track sync`, which builds it anew"
 BATCH = 1000
 NOTE_CHARS = 4500  # MLflow keeps about 5,000 characters of a note
 QUIET = {
@@ -132,7 +132,7 @@ def ui_address(root: Path, port: int = 5000) -> str:
     from mlflow.tracking import MlflowClient
 
     if not (root / DATABASE).exists():
-        raise CachezooError(f"{root / DATABASE}: is not there; run `cachezoo track sync` first")
+        raise CachezooError(f"{root / DATABASE}: is not there; run `cachezoo models track sync` first")
     with refusals(root / DATABASE, REBUILD):
         found = MlflowClient(tracking_uri=tracking_uri(root)).get_experiment_by_name(EXPERIMENT)
     page = f"/experiments/{found.experiment_id}/runs" if found else "/experiments"

@@ -1,4 +1,4 @@
-"""zoo.json: which bundles run, and which ran before; `cachezoo promote` and `cachezoo rollback` write it.
+"""zoo.json: which bundles run, and which ran before; `cachezoo models promote` and `cachezoo models rollback` write it.
 
 A *seat* is what one bundle is run as: the page cache of a category or of all, the flash cache of a category. It has a
 champion, perhaps a challenger, and the champions before. Their archives lie in models/zoo, named by model digest, so
@@ -119,7 +119,7 @@ def _followed(root: Path) -> None:
     try:
         follow(root)
     except CachezooError as error:
-        text = f"note: MLflow's aliases did not follow ({error}); cachezoo track sync sets them"
+        text = f"note: MLflow's aliases did not follow ({error}); cachezoo models track sync sets them"
         err().print(text, soft_wrap=True, markup=False)
 
 

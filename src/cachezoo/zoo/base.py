@@ -86,7 +86,7 @@ class ReportSection:
 
 @dataclass(frozen=True)
 class Results:
-    """What `cachezoo results` shows of a system besides what all share.
+    """What `cachezoo models results` shows of a system besides what all share.
 
     Attributes:
         tables: (metrics/<system>.json as its reader gives it; where a model is of a category, those of the categories

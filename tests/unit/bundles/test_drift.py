@@ -73,7 +73,7 @@ def test_the_command_line_says_the_whole_command_that_trains_it_again(tmp_path, 
     monkeypatch.setattr("cachezoo.bundles.released.load", lambda _: bundle)
     monkeypatch.setattr("cachezoo.traces.read.read_any", lambda *_, **__: None)
     monkeypatch.setattr("cachezoo.serving.requests.batch_of", lambda _: replace(batch, size=batch.size * moved))
-    shown = CliRunner().invoke(app, ["bundle", "drift", str(STORED), str(log)]).stdout
+    shown = CliRunner().invoke(app, ["models", "bundle", "drift", str(STORED), str(log)]).stdout
     command = f'make retrain TRACES="{log}" CATEGORY=database'
     assert shown.splitlines()[-1].endswith(f"is farthest: {advice.format(command)}")
 

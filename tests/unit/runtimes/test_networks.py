@@ -52,7 +52,6 @@ def feed_back(manifest, weights):
     for output in OUTPUTS:
         manifest["features"].append({"name": f"previous_{output}", "formula": f"feedback.{output}", "unit": "0 or 1",
                                      "encoding": "number", "mean": 0.0, "scale": 1.0})  # fmt: skip
-    manifest["inputs"][0]["shape"] = ["L", len(manifest["features"])]
 
 
 def caching_bundle(folder, policy, fed_back=False):

@@ -13,8 +13,7 @@ from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual import gvpa, vrm
 from cachezoo.kernels.virtual.queues import QUEUES, Moves, moves
-from cachezoo.questions.share.partition import parse
-from cachezoo.questions.share.virtual import PARAMETERS
+from cachezoo.questions.share.partitioners import GVPA, parse
 from cachezoo.runtime import RuntimeFault, Settings, Share, Virtual, abi
 from cachezoo.runtime import open as open_model
 from tests import virtual_data
@@ -141,7 +140,7 @@ def share_with(name, value):
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_limits_are_those_of_gvpa(name):
-    limits = next(one for one in PARAMETERS if one.name == name)
+    limits = next(one for one in GVPA.parameters if one.name == name)
     for value in (limits.low, limits.high):
         share_with(name, value).close()
         parse(f"gvpa({name}={value})")

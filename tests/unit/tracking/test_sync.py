@@ -277,7 +277,7 @@ def test_a_seat_is_given_where_mlflow_cannot_follow(
     _, _, zoo = promote(root, params, bundle_dir)
     assert list(zoo.seats) == ["flash/database"]
     said = capsys.readouterr().err
-    assert re.search(r"note: MLflow's aliases did not follow \(.*MLflow refuses.*cachezoo track sync", said)
+    assert re.search(r"note: MLflow's aliases did not follow \(.*MLflow refuses.*cachezoo models track sync", said)
 
 
 @one_kind
@@ -342,7 +342,7 @@ def test_ui_stays_on_this_machine(tmp_path: Path) -> None:
 
 @one_kind
 def test_the_address_opens_the_runs(root: Path) -> None:
-    with pytest.raises(CachezooError, match=r"mlflow\.db: is not there; run `cachezoo track sync`"):
+    with pytest.raises(CachezooError, match=r"mlflow\.db: is not there; run `cachezoo models track sync`"):
         ui_address(root)
     sync(root)
     experiments = client(root).search_experiments()
@@ -396,7 +396,7 @@ def test_a_file_that_is_no_database_is_put_aside_with_its_journal(
     before = state(root)
     (root / "mlflow.db").write_bytes(b"no database" * 100)
     (root / "mlflow.db-journal").write_bytes(b"old")
-    one_line(root, r"MLflow refuses .*; run `cachezoo track sync`, which builds it anew$", ui_address)
+    one_line(root, r"MLflow refuses .*; run `cachezoo models track sync`, which builds it anew$", ui_address)
     built_anew(root, before, capsys)
     assert not (root / "mlflow.db-journal").exists()
 
@@ -418,7 +418,7 @@ def test_a_database_that_sqlite_cannot_open_is_not_called_damaged(root: Path) ->
 @one_kind
 def test_a_folder_in_the_databases_place_is_named(root: Path) -> None:
     (root / "mlflow.db").mkdir()
-    one_line(root, "is no file; move it away and run `cachezoo track sync`", sync)
+    one_line(root, "is no file; move it away and run `cachezoo models track sync`", sync)
 
 
 HOLD = """
