@@ -10,7 +10,7 @@ from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
 from cachezoo.cli.trace import Files, SkipBadRows
 
 if TYPE_CHECKING:
-    from cachezoo.characteristics.whole import Characteristics
+    from cachezoo.characteristics.describe import Characteristics
 
 app = typer.Typer()
 READING = 0.3  # of the work, for the progress bar
@@ -34,7 +34,7 @@ def report(
     How much cache, popularity, reuse, working set, reads and writes, bursts, sizes, addresses, patterns, who, response
     times, and the rows that two papers would give the trace. The trace is read into memory.
     """
-    from cachezoo.characteristics.whole import characterise
+    from cachezoo.characteristics.describe import characterise
     from cachezoo.console import progress
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_files
@@ -70,12 +70,12 @@ def _print(found: "Characteristics", page: Path | None) -> None:
     from rich.table import Table
 
     from cachezoo.console import out
-    from cachezoo.trace_report.sentences import said
+    from cachezoo.trace_report.sentences import sentences_of
 
     table = Table(
         title=escape(f"{found.summary.trace_id}: what it asks of a cache"), show_header=False, show_lines=True
     )
-    for title, sentence in said(found):
+    for title, sentence in sentences_of(found):
         table.add_row(escape(title), escape(sentence))
     out().print(table)
     if page is not None:

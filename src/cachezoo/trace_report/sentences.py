@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals, Scale
-from cachezoo.characteristics.whole import OPTIMUM, Characteristics
+from cachezoo.characteristics.describe import OPTIMUM, Characteristics
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU
 from cachezoo.show.formats import duration, share, significant, size
@@ -217,23 +217,23 @@ def patterns_sentence(found: Characteristics) -> str:
     return f"{share(shares[kind])} of the requests are {kind}, more than of any other kind: {MEANT[kind]}."
 
 
-WHO = {
+SENDERS = {
     "user": "process or user", "volume": "volume", "namespace": "namespace", "host": "host", "source": "trace merged",
 }  # fmt: skip
 
 
-def who_kind(found: Characteristics) -> str | None:
-    """The column that tells most: the first of `WHO` with several senders, or None."""
-    return next((name for name in WHO if name in found.who and found.who[name].count > 1), None)
+def sender_kind(found: Characteristics) -> str | None:
+    """The column that tells most: the first of `SENDERS` with several senders, or None."""
+    return next((name for name in SENDERS if name in found.who and found.who[name].count > 1), None)
 
 
-def who_sentence(found: Characteristics) -> str:
+def sender_sentence(found: Characteristics) -> str:
     """Whether one sender decides."""
-    kind = who_kind(found)
+    kind = sender_kind(found)
     if kind is None:
         return "All requests come from one sender: one cache, one rule."
     own = found.who[kind]
-    first, named = own.top[0], WHO[kind]
+    first, named = own.top[0], SENDERS[kind]
     if first.request_share >= ONE_SENDER:
         return (
             f"Of {own.count:,} senders one {named} ({first.name}) sends {share(first.request_share)} of the requests: "
@@ -284,11 +284,11 @@ def lead(found: Characteristics) -> list[str]:
 PARTS: Mapping[str, Callable[[Characteristics], str]] = {
     "how much cache": curve_sentence, "popularity": popularity_sentence, "when pages come again": reuse_sentence,
     "working set": working_sentence, "reads, writes": mix_sentence, "load": load_sentence, "sizes": sizes_sentence,
-    "addresses": heat_sentence, "order": patterns_sentence, "who": who_sentence, "response times": latency_sentence,
+    "addresses": heat_sentence, "order": patterns_sentence, "who": sender_sentence, "response times": latency_sentence,
     "papers": papers_sentence,
 }  # fmt: skip
 
 
-def said(found: Characteristics) -> list[tuple[str, str]]:
+def sentences_of(found: Characteristics) -> list[tuple[str, str]]:
     """Every part's sentence, with its name."""
     return [(name, sentence(found)) for name, sentence in PARTS.items()]
