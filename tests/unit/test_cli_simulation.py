@@ -311,13 +311,13 @@ def test_help_says_how_policies_are_composed():
 def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     from rich.console import Console
 
-    from cachezoo import console
-    from cachezoo.cli import simulation, tables
+    from cachezoo.cli import simulation
+    from cachezoo.show import output
 
     found = values("compare", trace, "--policy", "coinflip(p=0.3)+arc+next", "--device", DEVICE)["runs"][0]["rows"]
-    monkeypatch.setattr(console, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
+    monkeypatch.setattr(output, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *simulation._columns(found)[1:]]
-    tables.print_rows(found, "title", "below", columns)
+    output.print_rows(found, "title", "below", columns)
     text = capsys.readouterr().out
     assert "…" not in text and "coinflip(p=0.3)+arc+next" in text
     assert max(map(len, text.splitlines())) <= width

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from cachezoo.cli.common import Group, Json, cell, hand_out, output_option, outputs, print_values, project
+from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project
 from cachezoo.cli.reading import FormatName
 from cachezoo.show.formats import percent
-from cachezoo.show.output import print_lines, print_table
+from cachezoo.show.output import print_lines, print_table, value_text
 from cachezoo.show.table import text_table
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, release and receive bundles.")
@@ -77,7 +77,7 @@ def bundle_release(
             temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8", errors="replace")
     if hand_out([{"archive": str(one.archive), "bytes": one.size, "sha256": one.sha256} for one in found], as_json):
         return
-    rows = ((one.archive.name, cell(one.size), one.sha256) for one in found)
+    rows = ((one.archive.name, value_text(one.size), one.sha256) for one in found)
     print_table(text_table(str(out_dir), ("archive", "bytes", "sha256"), rows))
     if signed is not None:
         print_lines(f"release {signed.number}, floor {signed.floor}, signed by the key of {key}")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, cell, hand_out, output_option, outputs
+from cachezoo.cli.common import Json, hand_out, output_option, outputs
 from cachezoo.cli.options import device_bytes
 from cachezoo.errors import ConfigError, DeviceError
 from cachezoo.show.formats import number, percent, share, significant
-from cachezoo.show.output import flat, print_lines, print_table
+from cachezoo.show.output import flat, print_lines, print_table, value_text
 from cachezoo.show.table import text_table
 
 if TYPE_CHECKING:
@@ -258,4 +258,4 @@ def _print(found: "Calibration", taken: Taken, out_file: Path | None) -> None:
 
 
 def _value(value: object) -> str:
-    return significant(value, 6) if isinstance(value, float) else cell(value)
+    return significant(value, 6) if isinstance(value, float) else value_text(value)

@@ -13,15 +13,13 @@ from cachezoo import numerals
 from cachezoo.cli.options import OLD_OPTIONS
 from cachezoo.console import complain, drop_lost_output
 from cachezoo.errors import ConfigError
-from cachezoo.show.formats import NONE, number
-from cachezoo.show.output import print_table, write_csv
+from cachezoo.show.output import print_table, value_text, write_csv
 from cachezoo.show.table import text_table
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter, Parameter
 
 INTERRUPT_STATUS = 130
-LONGEST_CELL = 240
 ENDINGS = {
     "plot": (".png", ".svg"), "csv": (".csv",), "json": (".json",), "page": (".html",), "markdown": (".md",),
     "profile": (".yaml", ".yml"),
@@ -145,19 +143,7 @@ def fail(message: str, status: int) -> NoReturn:
 def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:
     """Print a table of two columns, or one line of JSON."""
     if not hand_out(value, as_json):
-        print_table(text_table(title, ("", ""), ((key, cell(item)) for key, item in value.items())))
-
-
-def cell(value: object) -> str:
-    """A value as a table shows it: long texts, such as a capture's recipe, cut short."""
-    if value is None:
-        return NONE
-    if isinstance(value, float):
-        return number(value, 0 if abs(value) >= 1000 else 4)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return number(value)
-    text = str(value)
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+        print_table(text_table(title, ("", ""), ((key, value_text(item, key)) for key, item in value.items())))
 
 
 def project() -> Path:

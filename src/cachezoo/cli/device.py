@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cachezoo.cli import calibrate
-from cachezoo.cli.common import Group, Json, PlotFiles, cell, hand_out, outputs, print_values, refuse_same
+from cachezoo.cli.common import Group, Json, PlotFiles, hand_out, outputs, print_values, refuse_same
 from cachezoo.cli.options import device_bytes
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
 from cachezoo.show.formats import number, significant
-from cachezoo.show.output import print_lines, print_table
+from cachezoo.show.output import print_lines, print_table, value_text
 from cachezoo.show.table import text_table
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Disks and SSDs: models, response times under load, replays.")
@@ -214,7 +214,8 @@ def response(
 def _print_response(about: dict[str, str], found: dict[str, Any]) -> None:
     devices = found["devices"]
     rows = (
-        (HEADS.get(key, key), *(cell(own[key]) for own in devices.values())) for key in next(iter(devices.values()))
+        (HEADS.get(key, key), *(value_text(own[key]) for own in devices.values()))
+        for key in next(iter(devices.values()))
     )
     print_table(text_table(f"{about['trace']} on {about['profile']}", ("", *devices), rows, 1))
     queue = f"{found['loop']} loop, depth {found['depth']:,}, disk {found['scheduler']}"

@@ -77,15 +77,8 @@ def given_files(
 ) -> "TraceFiles":
     """The files of a trace as the command line gives them; a person at a terminal is asked what they leave open.
 
-    Args:
-        paths: the files.
-        fmt: ``auto`` or a format's id (`--format`).
-        option: KEY=VALUE of the format, each (`--option`).
-        columns: ROLE=COLUMN,… of any delimited text (`--columns`).
-        category: as in `TraceFiles`, as are `trace_id` and `skip_bad_rows`.
-        trace_id: see there.
-        skip_bad_rows: see there.
-        ask: whether to ask; False under `--json`.
+    `fmt`, `option` and `columns` are of the options of these names, the others as in `TraceFiles`; `ask` is False under
+    `--json`.
 
     Raises:
         ConfigError, TraceError: as `chosen`, or what recognises the file says.

@@ -61,7 +61,7 @@ def _popularity(found: Characteristics) -> Section:
     if own.zipf is not None:
         fits = sentences.fit_words(own.zipf.distance)
         more.append(
-            f"Zipf's law with s = {own.zipf.exponent:.2f} fits {fits}: where it is worst, it is off by "
+            f"Zipf's law with s = {number(own.zipf.exponent, 2)} fits {fits}: where it is worst, it is off by "
             f"{significant(100 * own.zipf.distance)} points of the accesses. {share(own.half_of_accesses_share)} "
             "of the pages get half of the accesses."
         )
@@ -304,9 +304,9 @@ def gaps_table(own: Arrivals) -> Table:
         [Cell("at the same time as the one before"), _share(gaps.zero_share)],
     ]  # fmt: skip
     if hurst is not None:
-        note = f"± {significant(hurst.error)}, R² {hurst.r2:.2f}"
+        note = f"± {significant(hurst.error)}, R² {number(hurst.r2, 2)}"
         rows.append(
-            [Cell("Hurst's exponent", note="0.5 by chance"), Cell(f"{hurst.exponent:.2f}", hurst.exponent, note)]
+            [Cell("Hurst's exponent", note="0.5 by chance"), Cell(number(hurst.exponent, 2), hurst.exponent, note)]
         )
     return Table("Time to the next request", [Column("", numeric=False), Column("")], rows)
 
@@ -345,7 +345,7 @@ def senders_table(kind: str, own: Senders) -> Table:
         for one in own.top
     ]  # fmt: skip
     titles = ("requests", "of all", "bytes", "reads", "footprint")
-    more = f", the busiest {len(own.top)} of {own.count:,}" if own.count > len(own.top) else ""
+    more = f", the busiest {len(own.top)} of {number(own.count)}" if own.count > len(own.top) else ""
     return Table(f"By {SENDERS[kind]}{more}", [Column(SENDERS[kind], numeric=False), *map(Column, titles)], rows)
 
 

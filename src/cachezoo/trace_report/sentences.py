@@ -12,7 +12,7 @@ from cachezoo.characteristics.arrivals import Arrivals, Scale
 from cachezoo.characteristics.describe import OPTIMUM, Characteristics
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU
-from cachezoo.show.formats import duration, share, significant, size
+from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.sizes import PAGE_BYTES
 
 MOSTLY, HARDLY = 0.7, 0.3
@@ -234,14 +234,12 @@ def sender_sentence(found: Characteristics) -> str:
         return "All requests come from one sender: one cache, one rule."
     own = found.who[kind]
     first, named = own.top[0], SENDERS[kind]
+    count, sends = number(own.count), f"sends {share(first.request_share)} of the requests"
     if first.request_share >= ONE_SENDER:
-        return (
-            f"Of {own.count:,} senders one {named} ({first.name}) sends {share(first.request_share)} of the requests: "
-            "what suits it suits the cache."
-        )
+        return f"Of {count} senders one {named} ({first.name}) {sends}: what suits it suits the cache."
     return (
-        f"The busiest {named} ({first.name}) of {own.count:,} sends {share(first.request_share)} of the requests: they "
-        "share the cache, so one may push another's pages out."
+        f"The busiest {named} ({first.name}) of {count} {sends}: they share the cache, so one may push another's pages "
+        "out."
     )
 
 
