@@ -29,6 +29,9 @@ POINTS = 120
 COMPARED = 20_000  # ranks, evenly apart in logarithm, at which the fit is compared
 AT_ONCE = 1 << 20
 SUMMED = 10_000  # terms of the normalising sum that are added one by one; the rest by Euler and Maclaurin's formula
+MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)
+REGION_BYTES = (1 << 20, 1 << 16, 1 << 12)  # the first of which enough are touched
+HEAT_ROWS, HEAT_COLUMNS = 96, 160
 
 
 @dataclass(frozen=True)
@@ -168,9 +171,6 @@ def popularity(used: Uses) -> Popularity:
     return Popularity(rank, counts[rank - 1], top, float((counts == 1).mean()), half, fit_zipf(counts))
 
 
-MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)
-
-
 @dataclass(frozen=True)
 class Again:
     """Accesses of pages that were accessed before, by what the use before and the present one were.
@@ -297,10 +297,6 @@ def reuse(trace: Trace, pages: PageAccesses, clock: bool, sample: tuple[PageAcce
     again = Again(float(share.sum()), *(float(share[a, b]) for a, b in ((0, 0), (1, 0), (0, 1), (1, 1))))
     looked, rate = sample or (pages, 1.0)
     return Reuse(again, _times(gaps) if clock else None, distances_of(looked, accesses, rate))
-
-
-REGION_BYTES = (1 << 20, 1 << 16, 1 << 12)  # the first of which enough are touched
-HEAT_ROWS, HEAT_COLUMNS = 96, 160
 
 
 @dataclass(frozen=True)

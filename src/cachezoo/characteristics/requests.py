@@ -15,6 +15,11 @@ from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
+COMMON = 6  # how many of the most common sizes are kept
+COLUMNS = ("volume", "namespace", "user", "host", "source")
+MOST = 10
+UNKNOWN = "(unknown)"
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -84,9 +89,6 @@ def summary(trace: Trace, pages: PageAccesses) -> Summary:
     )  # fmt: skip
 
 
-COMMON = 6  # how many of the most common sizes are kept
-
-
 @dataclass(frozen=True)
 class CommonSize:
     """A size that many requests have, and their share of the requests."""
@@ -146,11 +148,6 @@ def sizes(trace: Trace) -> dict[str, Sizes | None]:
     read = trace.op == OP_READ
     rows = {"all": np.ones(len(trace), np.bool_), "reads": read, "writes": ~read}
     return {name: _sizes(trace.offset[chosen], trace.size[chosen]) for name, chosen in rows.items()}
-
-
-COLUMNS = ("volume", "namespace", "user", "host", "source")
-MOST = 10
-UNKNOWN = "(unknown)"
 
 
 @dataclass(frozen=True)

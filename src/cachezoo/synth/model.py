@@ -18,6 +18,9 @@ KINDS, CLASSES = 5, 10
 # Quantiles of gaps: every half per cent, and closer and closer to the largest, which makes a trace bursty.
 TIME_STEPS = np.concatenate([np.arange(199) / 200, 1 - 0.005 * 2.0 ** -np.arange(16), [1.0]])
 USE_STEPS = np.arange(17) / 16
+# Bins of distances, counts and sizes: so fine that curves agree, and so coarse that a model stays small.
+EXACT, PER_OCTAVE = 16, 8  # distances with a bin each; bins of an octave beyond them
+COUNTS_PER_OCTAVE, LARGEST_OCTAVE = 4, 9
 Counts = list[tuple[int, int, int]]
 Whole = Annotated[int, Field(ge=0, le=2**40)]
 Often = Annotated[int, Field(ge=1, le=2**40)]
@@ -182,12 +185,6 @@ def load_model(path: Path) -> SynthModel:
         where = ".".join(map(str, first["loc"])) or "the document"
         message = f"{path}: no model of trace synth ({where}: {first['msg']}); make it with trace synth --model"
         raise ConfigError(message) from error
-
-
-EXACT = 16
-PER_OCTAVE = 8
-COUNTS_PER_OCTAVE = 4
-LARGEST_OCTAVE = 9
 
 
 def distance_bin(distance: I64) -> I64:

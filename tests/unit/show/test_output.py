@@ -18,13 +18,13 @@ def test_a_table_of_texts_is_as_it_is_given():
     assert not drawn(text_table("", ("", ""), [("a", "b")])).show_header
 
 
-@pytest.mark.parametrize(("width", "head", "below"), [(160, "share\n(of all)", None), (20, "share", "share: of all")])
+@pytest.mark.parametrize(("width", "head", "below"), [(160, "share\n(of all)", ""), (20, "share", "share: of all")])
 def test_notes_follow_their_cells_and_hints_go_where_there_is_room(width, head, below):
     table = Table(
         "t", [Column("name", numeric=False), Column("share", "of all")], [[Cell("a"), Cell("3 %", 0.03, "±1")]]
     )
     assert columns_of(table, width)[1] == (head, "right", ["3 % (±1)"])
-    assert drawn(table, width).caption == below
+    assert str(drawn(table, width).caption) == below
 
 
 def test_rows_become_csv_with_every_column_of_any_of_them(tmp_path):
