@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     rng = np.random.default_rng(1)
     rows = [f"{k * 700},{'RW'[k % 3 == 0]},{4096 * page},4096\n" for k, page in enumerate(rng.zipf(1.2, 6000) % 900)]
-    Path("raw.csv").write_text("time_us,op,offset,size\n" + "".join(rows))
+    Path("raw.2026.csv").write_text("time_us,op,offset,size\n" + "".join(rows))
     write_trace(seeded_trace(2000, 300, 1), Path("trace.parquet"))
     return tmp_path
 
@@ -33,23 +33,23 @@ def run(*words: str) -> tuple[int, str, str]:
 
 
 def test_a_line_a_table_a_page_and_the_next_command(folder):
-    status, said, _ = run("raw.csv", "--no-models")
+    status, said, _ = run("raw.2026.csv", "--no-models")
     assert status == 0
     lines = said.splitlines()
     assert lines[0].startswith("Run ")
-    assert lines[-2] == "page: raw.csv.recommend.html"
-    assert lines[-1].startswith("next: cachezoo simulate raw.csv --policy ")
+    assert lines[-2] == "page: raw.2026.csv.recommend.html"
+    assert lines[-1].startswith("next: cachezoo simulate raw.2026.csv --policy ")
     assert "SSD per GiB" in said  # four seconds are recorded: nothing is said of a day
     table = [line for line in lines if line[:20].count("iB") == 1 and line.endswith("iB ")]
     assert len(table) >= 5
     assert max(map(len, lines[1 : lines.index(table[-1]) + 3])) <= 80
     assert sum(line.startswith(" > ") for line in table) == 1
-    assert Path("raw.csv.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet", "raw.csv.recommend.html"}
+    assert Path("raw.2026.csv.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert {path.name for path in folder.iterdir()} == {"raw.2026.csv", "trace.parquet", "raw.2026.csv.recommend.html"}
 
 
 def test_the_first_row_that_is_shown_is_held_against_none(folder):
-    status, said, _ = run("raw.csv", "--no-models", "--size", "37p")
+    status, said, _ = run("raw.2026.csv", "--no-models", "--size", "37p")
     assert status == 0
     table = [line for line in said.splitlines() if line[:20].count("iB") == 1 and line.endswith("iB ")]
     assert len(table) == 9
@@ -105,7 +105,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(folder, words, named):
     assert said == ""
     assert len(error.splitlines()) == 1
     assert named in error
-    assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet"}
+    assert {path.name for path in folder.iterdir()} == {"raw.2026.csv", "trace.parquet"}
 
 
 def test_a_hit_ratio_in_percent(folder):
@@ -127,7 +127,7 @@ def test_a_model_that_is_not_there_is_refused_before_the_trace_is_read(folder):
 
 def test_a_trace_from_a_pipe_has_to_be_saved_for_the_next_command(folder):
     os.mkfifo("pipe")
-    feeding = threading.Thread(target=lambda: Path("pipe").write_text(Path("raw.csv").read_text()))
+    feeding = threading.Thread(target=lambda: Path("pipe").write_text(Path("raw.2026.csv").read_text()))
     feeding.start()
     status, said, _ = run("pipe", "--no-models")
     feeding.join()

@@ -284,7 +284,8 @@ def test_what_cannot_be_is_refused_before_anything_runs(trace, tmp_path):
     # It is longer than any trace, and would be refused as soon as one is read.
     late = ("--count", "9" * 20)
     refused(("sweep", trace, *late, "-o", tmp_path / "file" / "o.csv"), "cannot be written")
-    refused(("sweep", trace, *late, "-o", tmp_path), "is a folder")
+    (tmp_path / "folder.csv").mkdir()
+    refused(("sweep", trace, *late, "-o", tmp_path / "folder.csv"), "is a folder")
     refused(("sweep", trace, tmp_path / "none.parquet", *late), "none.parquet: no such file")
     for command in ("simulate", "compare", "curve"):
         more = () if command == "curve" else late
@@ -301,13 +302,13 @@ def test_help_says_how_policies_are_composed():
 def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     from rich.console import Console
 
-    from cachezoo import console
-    from cachezoo.cli import simulation, tables
+    from cachezoo.cli import simulation
+    from cachezoo.show import output
 
     found = values("compare", trace, "--policy", "coinflip(p=0.3)+arc+next", "--device", DEVICE)["runs"][0]["rows"]
-    monkeypatch.setattr(console, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
+    monkeypatch.setattr(output, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *simulation._columns(found)[1:]]
-    tables.print_rows(found, "title", "below", columns)
+    output.print_rows(found, "title", "below", columns)
     text = capsys.readouterr().out
     assert "…" not in text and "coinflip(p=0.3)+arc+next" in text
     assert max(map(len, text.splitlines())) <= width

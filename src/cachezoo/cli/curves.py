@@ -18,7 +18,7 @@ from cachezoo.cli.runs import (
     known,
     options_of,
 )  # fmt: skip
-from cachezoo.cli.tables import print_rows
+from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.curves.curve import Curve

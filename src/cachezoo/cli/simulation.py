@@ -26,8 +26,8 @@ from cachezoo.cli.runs import (
     options_of,
     present,
 )  # fmt: skip
-from cachezoo.cli.tables import print_rows, shown_values
 from cachezoo.errors import ConfigError
+from cachezoo.show.output import print_rows
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
@@ -76,7 +76,7 @@ def simulate(
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {trace.name}"
     if len(rows) == 1:
-        print_values(shown_values(rows[0]), False, f"{title}, {counted_words(rows)}")
+        print_values(rows[0], False, f"{title}, {counted_words(rows)}")
     else:
         print_rows(
             rows, title, counted_words(rows), [*(["policy"] if len(ids) > 1 else []), "capacity", *_columns(rows)]
