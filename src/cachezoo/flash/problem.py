@@ -16,29 +16,18 @@ from cachezoo.traces.table import OP_READ, Trace
 
 @dataclass(frozen=True)
 class FlashProblem:
-    """A part of a trace with the cache that is to serve it.
-
-    Attributes:
-        accesses: its segments.
-        read: bool[n].
-        capacity: segments the cache holds.
-        geometry, cost, lru: as configured.
-        accept_all: the run that admits everything, without prefetch.
-        budget: segment writes allowed.
-        tolerance: how near to the budget a policy must come, relative.
-        first: request from which on it counts.
-    """
+    """A part of a trace with the cache that is to serve it."""
 
     accesses: SegmentAccesses
-    read: Bool
-    capacity: int
+    read: Bool  # [n]
+    capacity: int  # segments
     geometry: Geometry
     cost: DiskHead
     lru: bool
-    accept_all: FlashRun
-    budget: float
-    tolerance: float
-    first: int
+    accept_all: FlashRun  # admits everything, without prefetch
+    budget: float  # segment writes allowed
+    tolerance: float  # how near to the budget a policy must come, relative
+    first: int  # request from which on it counts
 
     def __len__(self) -> int:
         return len(self.read)

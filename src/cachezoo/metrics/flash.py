@@ -201,7 +201,7 @@ class ModeFigures(Document):
 
 
 class PolicyModes(Document):
-    """The prefetch mode of a policy that asks no model."""
+    """The prefetch mode of a policy without a model: the lowest mean read disk-head time, then the fewest writes."""
 
     mode: Annotated[str, Means("prefetch mode that validation chose")]
     figures: Annotated[dict[str, ModeFigures], Each("one prefetch mode of a policy", "policy and mode", "mode")]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from cachezoo.arrays import F64
 from cachezoo.flash.load import LoadWindows, load_curve, load_windows, measure, time_scale
-from cachezoo.flash.policies import Tuned, baseline, beside, learned
+from cachezoo.flash.policies import Tuned, baseline, learned, prefetch_of
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import Choice, OptMode
@@ -63,7 +63,7 @@ class Bench:
     def plain(self, name: str, mode: str) -> Candidate:
         """A policy without a model."""
         policy = baseline(name, self._seed, self._trace_id)
-        return Candidate(name, WITHOUT, mode, lambda problem: (mode, policy(problem, beside(problem, mode))))
+        return Candidate(name, WITHOUT, mode, lambda problem: (mode, policy(problem, prefetch_of(problem, mode))))
 
     def model(
         self, name: str, scores: F64, mode: str, prefetch: Prefetch | None, threshold: float | None = None

@@ -22,7 +22,7 @@ Source: Baleen post, "Evaluation"; the best policy without a model, and the shar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -36,14 +36,13 @@ from cachezoo.flash.policies import (
     BASELINES,
     BUDGETED,
     REJECTX,
-    ModeChoice,
     Tuned,
     baseline,
-    beside,
     best_of,
     choose_mode,
     learned,
     modes_of,
+    prefetch_of,
 )
 from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
@@ -58,7 +57,6 @@ from cachezoo.metrics.flash import (
     FlashTrace,
     FlashVerdict,
     Gap,
-    ModeFigures,
     ModelModes,
     PolicyModes,
     TriedMode,
@@ -272,24 +270,24 @@ class Models:
         if ranges is not None:
             prefetch: Prefetch | None = ranges.prefetch(serve_trace(ranges, trace))
         else:
-            prefetch = beside(problem, self.mode)
+            prefetch = prefetch_of(problem, self.mode)
         setting = self.prefetch.calibration if self.ranged else self.admission.calibration["with_prefetch"]
         scores = admits.scores(serve_trace(admits, trace))
         return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch)
 
 
-def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, ModeChoice]:
+def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, PolicyModes]:
     """Each baseline's prefetch mode, its knob set to the budget in each mode on each of these traces."""
     problems = [flash_problem(trace, settings.label, settings.flash) for trace in traces.values()]
 
-    def choice(name: str) -> ModeChoice:
+    def choice(name: str) -> PolicyModes:
         policies = [baseline(name, settings.seed, trace.meta.trace_id) for trace in traces.values()]
         return choose_mode(problems, policies, modes_of(problems))
 
     return {name: choice(name) for name in BASELINES}
 
 
-def chosen_baselines(choices: Mapping[str, ModeChoice]) -> Baselines:
+def chosen_baselines(choices: Mapping[str, PolicyModes]) -> Baselines:
     """The baselines' modes, and which of those with a budget are best."""
     return Baselines(
         {name: choice.mode for name, choice in choices.items()},
@@ -352,7 +350,7 @@ def evaluate_further(folder: Path, tests: Mapping[str, Trace], chosen: Baselines
     mode, traces = str(setting["mode"]), {}
     for key, trace in tests.items():
         serving, problem = load_admission(folder)[1], flash_problem(trace, settings.label, flash)
-        scores, fetched = serving.scores(serve_trace(serving, trace)), beside(problem, mode)
+        scores, fetched = serving.scores(serve_trace(serving, trace)), prefetch_of(problem, mode)
         ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched)
         opt = {name: label_problem(problem, settings.label, name) for name in OPT_MODES}
         bench = Comparisons(trace, problem, opt, ours, chosen, flash, settings.seed)
@@ -395,7 +393,7 @@ def evaluate_models(
         prefetch=_verdict(models.prefetch),
         transfer_note="transfer is below 10 % of disk-head time: it amounts to an I/O count" if few else None,
         modes={
-            **{name: _modes(choice) for name, choice in choices.items()},
+            **choices,
             MODEL: ModelModes(mode=models.mode, figures=tried),
         },
         best_without_model=chosen.best,
@@ -407,18 +405,7 @@ def evaluate_models(
 
 
 def _verdict(trained: TrainedModel) -> FlashVerdict:
-    return FlashVerdict(
-        model_id=trained.model_id,
-        trained=trained.trained,
-        beats_baseline=trained.beats_baseline,
-        reason=trained.reason,
-    )
-
-
-def _modes(choice: ModeChoice) -> PolicyModes:
-    return PolicyModes(
-        mode=choice.mode, figures={mode: ModeFigures(**asdict(found)) for mode, found in choice.figures.items()}
-    )
+    return FlashVerdict(**{name: getattr(trained, name) for name in FlashVerdict.model_fields})
 
 
 def evaluate_flash(params: "Params", category: str) -> FlashMetrics:

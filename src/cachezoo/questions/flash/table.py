@@ -21,7 +21,7 @@ from cachezoo.contest.lead import Lead, saving
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.flash.load import LoadWindows, load_curve
 from cachezoo.flash.modes import ML_MODES, NONE
-from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED, Tuned, beside
+from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED, Tuned, prefetch_of
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, Choice, OptMode, label_problem
@@ -288,7 +288,7 @@ def flash_table(
         if kind == WITHOUT:
             return bench.plain(policy, mode)
         model = by_name[policy]
-        fetched = model.ranged[mode] if mode in model.ranged else beside(problem, mode)
+        fetched = model.ranged[mode] if mode in model.ranged else prefetch_of(problem, mode)
         return bench.model(policy, model.scores, mode, fetched, model.thresholds[mode] if as_shipped else None)
 
     for done, (policy, kind, mode, rate) in enumerate(cases_of(options, models)):

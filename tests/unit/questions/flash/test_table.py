@@ -9,7 +9,7 @@ import pytest
 
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
-from cachezoo.flash.policies import Tuned, baseline, beside
+from cachezoo.flash.policies import Tuned, baseline, prefetch_of
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
@@ -73,7 +73,7 @@ def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
             replace(problem, budget=limit / 2**halves * (1 - half), tolerance=half)
             for halves in range(7 if row.asked else 1)
         ]
-        ran = [baseline(row.policy, 3, trace.meta.trace_id)(each, beside(each, row.prefetch)) for each in own]
+        ran = [baseline(row.policy, 3, trace.meta.trace_id)(each, prefetch_of(each, row.prefetch)) for each in own]
         tuned = next(
             one for one in ran if one.run.segment_writes / problem.accept_all.segment_writes == row.written_share
         )
