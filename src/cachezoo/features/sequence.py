@@ -76,11 +76,7 @@ MIN_SCALE = 1e-3
 
 @dataclass(frozen=True)
 class Memory:
-    """What a runtime has to remember, part of a bundle's `policy.memory`.
-
-    Attributes:
-        memory_accesses, window_accesses, region_bytes, region_bits, clip: as in `SequenceFeatures`.
-    """
+    """What a runtime has to remember, part of a bundle's `policy.memory`; fields as in `SequenceFeatures`."""
 
     memory_accesses: int
     window_accesses: int
@@ -96,17 +92,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class Columns:
-    """Raw inputs of a trace's requests.
+    """Raw inputs of a trace's requests."""
 
-    Attributes:
-        common: float32[n, 12], columns `COMMON_NAMES`.
-        sized: float32[K, n, 4] for each capacity, columns `SIZED_NAMES`.
-        capacities: float64[K] pages.
-    """
-
-    common: F32
-    sized: F32
-    capacities: F64
+    common: F32  # [n, 12], columns `COMMON_NAMES`
+    sized: F32  # [K, n, 4] for each capacity, columns `SIZED_NAMES`
+    capacities: F64  # [K] pages
 
 
 def _in_one_piece(batch: RequestBatch) -> RequestBatch:
@@ -170,7 +160,7 @@ def _moments(parts: list[F64], formula: str) -> tuple[float, float]:
 
 
 def _every_lane(parts: Sequence[Columns], formula: str) -> list[F64]:
-    """A column of every trace, at every capacity where it hangs on that."""
+    """A column of every trace, at every capacity where it depends on that."""
     _, _, _, place, relative = _ENTRIES[formula]
     lanes_differ = relative or place >= _SIZED
     return [

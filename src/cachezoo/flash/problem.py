@@ -33,11 +33,11 @@ class FlashProblem:
         return len(self.read)
 
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
-        """Simulate one decision per request, bool[n], and what an admitted miss fetches beside."""
+        """Simulate one decision per request, bool[n], and what an admitted miss also fetches."""
         return simulate_flash(self.accesses, self.read, admit, self.capacity, lru=self.lru, prefetch=prefetch)
 
     def run_rejectx(self, window: int, prefetch: Prefetch | None = None) -> FlashRun:
-        """Simulate RejectX with a window of requests, and what its misses fetch beside."""
+        """Simulate RejectX with a window of requests, and what its misses also fetch."""
         return simulate_rejectx(self.accesses, self.read, window, self.capacity, lru=self.lru, prefetch=prefetch)
 
     def dt_seconds(self, run: FlashRun) -> F64:

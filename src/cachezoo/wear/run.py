@@ -26,7 +26,7 @@ def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
 
     Its flash is addresses / (1 - over-provisioning), in whole blocks. The number of streams does not change it: each
     stream's open block and the blocks kept free are part of the over-provisioning, as in a real drive. On a small drive
-    they would be most of it, and say nothing of a large one; so a drive is refused that has not two blocks beside them.
+    they would be most of it, and say nothing of a large one; so a drive without two blocks more is refused.
 
     Raises:
         DeviceError: what is written is more than the capacity, or the drive is too small for the streams.

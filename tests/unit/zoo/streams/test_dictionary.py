@@ -106,7 +106,7 @@ def test_every_cut_is_refused(learned, data):
         ([1], [-1], 2, "stream -1"),
         ([-4], [1], 2, "chunk -4"),
         ([2**32], [1], 2, "chunk 4294967296"),
-        ([3, 1, 3], [1, 1, 1], 2, "chunk 3 stands there twice"),
+        ([3, 1, 3], [1, 1, 1], 2, "chunk 3 is given twice"),
         ([3, 1], [1], 2, "2 chunks and 1 streams"),
     ],
 )
