@@ -262,13 +262,15 @@ def cached(tmp_path):
 
 def test_what_a_caches_admission_writes_becomes_erases(run, tmp_path):
     words = (cached(tmp_path), "--policy", "lru", "--policy", "rejectx+lru", "--capacity", "40%", "--op", "28%")
-    status, out, err = run("cache-wear", *words)
+    by = ("--by", "legacy,sepbit")
+    status, out, err = run("cache-wear", *words, *by)
     assert status == 0, err
-    assert out.startswith("At 28 % over-provisioning lru erases ")
-    assert "rejectx erases " in out.splitlines()[0]
-    lru, rejectx = json.loads(run("cache-wear", *words, "--json")[1])["runs"]
-    assert rejectx["host_pages"] < lru["host_pages"]
-    assert rejectx["rows"][0]["erases"] < lru["rows"][0]["erases"]
+    lru, rejectx = json.loads(run("cache-wear", *words, *by, "--json")[1])["runs"]
+    first, *_ = rows = lru["rows"]
+    assert [row["placement"] for row in rows] == ["legacy", "sepbit"] and lru["page_bytes"] == 4096
+    begin = f"At 28 % over-provisioning lru erases {first['erases']:,} blocks for {lru['host_pages']:,} pages"
+    assert out.startswith(begin) and "rejectx erases " in out.splitlines()[0]
+    assert rejectx["host_pages"] < lru["host_pages"] and rejectx["rows"][0]["erases"] < first["erases"]
 
 
 def test_a_cache_that_hardly_writes_in_the_cycle_before_has_a_note_below_its_table(run):

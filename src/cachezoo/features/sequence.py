@@ -63,7 +63,6 @@ _HISTORY = (
     ("region_heat", "region.heat", "log2 accesses", _SIZED + kernel.REGION_HEAT, False),
 )
 _FEEDBACK = tuple((f"previous_{name}", f"feedback.{name}", "0 or 1") for name in ("cached", "soon", "mean", "late"))
-WINDOW_WIDTH = len(_REQUEST)
 REQUEST_FORMULAS = tuple(entry[1] for entry in _REQUEST)
 OPEN_WIDTH = len(_REQUEST) + len(_HISTORY)
 FEEDBACK_WIDTH = len(_FEEDBACK)
