@@ -22,7 +22,7 @@ from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import average
 from cachezoo.errors import ConfigError, no_trace
 from cachezoo.flash.modes import NONE
-from cachezoo.flash.policies import beside
+from cachezoo.flash.policies import prefetch_of
 from cachezoo.flash.problem import flash_problem, label_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.params import traces_of
@@ -124,7 +124,7 @@ def flash_gains(params: "Params", bundle: Bundle, trace: Trace, category: str) -
     problem = flash_problem(trace, label_of(params.label.episodes, category), params.policy.flash)
     serving, (threshold, mode) = bundle.serving(), flash_setting(bundle)
     scores = serving.scores(serving.features(batch_of(trace)))
-    run = problem.run(scores >= threshold, None if mode == NONE else beside(problem, mode))
+    run = problem.run(scores >= threshold, None if mode == NONE else prefetch_of(problem, mode))
     return -1e3 * problem.dt_seconds(run)[problem.first :]
 
 
