@@ -8,7 +8,7 @@ from cachezoo.io import atomic_dir
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def main(params: "Params") -> None:

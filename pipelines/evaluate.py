@@ -15,7 +15,7 @@ from cachezoo.zoo.reuse import evaluate as reuse
 from cachezoo.zoo.reuse import record as reuse_record
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 # The parts of systems that run in the page cache: the imports put them on the stage's list of sources.
 PARTS = (admission, admission_record, caching, caching_record, reuse, reuse_record)

@@ -8,7 +8,7 @@ from cachezoo.stage import stage
 from cachezoo.zoo.reuse.evaluate import evaluate_reuse
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def main(params: "Params") -> None:

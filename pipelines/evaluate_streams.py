@@ -10,7 +10,7 @@ from cachezoo.zoo.streams.evaluate import evaluate_streams
 from cachezoo.zoo.streams.judge import Settings
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 EACH = Each(
     stream_categories,

@@ -9,7 +9,7 @@ from cachezoo.questions.tiers.stage import Settings, evaluate_tiers
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 EACH = Each(
     page_categories,

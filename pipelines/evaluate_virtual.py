@@ -9,7 +9,7 @@ from cachezoo.zoo.virtual.evaluate import Settings, evaluate_virtual
 from cachezoo.zoo.virtual.metrics import metrics_of
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 EACH = Each(
     page_categories,

@@ -8,7 +8,7 @@ from cachezoo.stage import stage
 from cachezoo.zoo.workload.evaluate import evaluate_workload
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def main(params: "Params") -> None:

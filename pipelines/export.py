@@ -25,7 +25,7 @@ from cachezoo.zoo.workload import metrics as workload_metrics
 from cachezoo.zoo.workload import onnx as workload_onnx
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 # What the registry names and this stage runs: the imports put it on the stage's list of sources.
 PARTS = (

@@ -10,7 +10,7 @@ from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 EACH = Each(
     all_traces,

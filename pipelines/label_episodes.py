@@ -11,7 +11,7 @@ from cachezoo.stage import stage
 from cachezoo.traces.store import read_trace
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 EACH = Each(
     traces,

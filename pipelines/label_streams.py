@@ -9,7 +9,7 @@ from cachezoo.stage import stage
 from cachezoo.zoo.streams.labelling import label_trace
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 EACH = Each(
     stream_traces,

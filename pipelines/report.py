@@ -13,7 +13,7 @@ from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.workload import report as workload
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 # What it finds through the registry, and how it looks: the imports put that on the stage's list of sources.
 PARTS = (registry, reuse, streams, formats, section, style, table, virtual, workload)

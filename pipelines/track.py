@@ -12,7 +12,7 @@ from cachezoo.zoo.virtual import metrics as virtual
 from cachezoo.zoo.workload import metrics as workload
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 # What it finds through the registry: the imports put that on the stage's list of sources.
 PARTS = (registry, reuse, streams, virtual, workload)

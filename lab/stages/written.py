@@ -11,7 +11,7 @@ from cachezoo.jobs import processes, side_by_side
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def run(

@@ -21,7 +21,7 @@ from cachezoo.io import atomic_dir, dump_json, sha256_file
 from cachezoo.params import Picked, value_of
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 KEPT = Path(".cache/kept")
 LIST = "files.json"

@@ -18,7 +18,7 @@ from cachezoo.private import closed_folder
 from cachezoo.to_go import timed
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def heed_interrupts() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from cachezoo import paths
-from cachezoo.config.schema import Params
+from cachezoo.config.schema import Schema
+from cachezoo.settings.params import Params
 from cachezoo.yaml_file import checked, read_yaml
 
 
@@ -16,7 +17,7 @@ def validate_params(value: Any, where: str) -> Params:  # noqa: ANN401 - any YAM
     Raises:
         ConfigError: unknown or missing key, or a value out of range; the first of them is named.
     """
-    return checked(TypeAdapter(Params), value, where, "fix it in conf/")
+    return checked(TypeAdapter(Schema), value, where, "fix it in conf/")
 
 
 def load_params(path: Path = paths.PARAMS) -> Params:

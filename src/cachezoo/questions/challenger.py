@@ -35,7 +35,7 @@ from cachezoo.traces.table import Trace
 from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 OPS = ("read", "write")
 UNITS = {PAGE: "hits per page access", FLASH: "read disk-head ms saved per request"}

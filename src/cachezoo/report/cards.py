@@ -1,6 +1,6 @@
 """Model cards as HTML: Markdown with everything that is no Markdown escaped."""
 
-from cachezoo.report.gather import Model
+from cachezoo.models.measured import Model
 from cachezoo.report.tables import card_anchor
 from cachezoo.show.section import Section
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 from cachezoo import paths
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
 from cachezoo.io import read_refusal
-from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow, FlashTrace
 from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.models.curves import CURVES_FILE, read_curves
+from cachezoo.models.measured import Measured, Model
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.params import categories_of
 from cachezoo.questions.share.columns import ShareMetrics, read_share, share_metrics
@@ -22,7 +22,7 @@ from cachezoo.report.traces import TraceFacts, trace_facts
 from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 T = TypeVar("T")
 ROLES = ("test", "validation", "train")
@@ -34,32 +34,6 @@ SMALL_INPUTS = (
     f"models/bundles/*/{CARD}",
     f"models/bundles/*/{REFUSED}",
 )
-
-
-@dataclass(frozen=True)
-class Model:
-    """A trained model and what became of it.
-
-    Attributes:
-        trained: its train.json.
-        curves: (name, step, value) of its training.
-        card: its bundle's card.md, or None where there is no bundle.
-        refused: why there is no bundle, or None.
-        promoted: it may be champion.
-        reason: why, or why not.
-    """
-
-    trained: TrainedModel
-    curves: list[tuple[str, int, float]]
-    card: str | None
-    refused: str | None
-    promoted: bool
-    reason: str
-
-    @property
-    def id(self) -> str:
-        """`kind[.category].arch`."""
-        return self.trained.model_id
 
 
 @dataclass(frozen=True)
@@ -79,31 +53,25 @@ class Category:
     models: list[Model]
 
 
-@dataclass(frozen=True)
-class Sources:
+@dataclass(frozen=True, kw_only=True)
+class Sources(Measured):
     """All that the report shows.
 
     Attributes:
         categories: by name.
-        overall: metrics/<system>.json of the systems whose model is of all categories, by system; those that there are.
-        models: every trained model, by id.
         traces: every trace of the matrix, by category, role and key.
         capacity_fraction: `evaluate.capacity_fraction`.
         digest: of the small inputs, see `inputs_digest`.
         seed: `seed`, from which every training's own is derived.
-        by_category: metrics/<system>/<category>.json of the systems that have such, by system and category.
         tiers: metrics/tiers/<category>.json, by category; those that there are.
         share: metrics/share/mixes.json, or None: no shared cache was measured.
     """
 
     categories: list[Category]
-    overall: Mapping[str, Measurements]
-    models: list[Model]
     traces: list[TraceFacts]
     capacity_fraction: float
     digest: str
     seed: int
-    by_category: Mapping[str, Mapping[str, Measurements]] = field(default_factory=dict)
     tiers: Mapping[str, TiersMetrics] = field(default_factory=dict)
     share: ShareMetrics | None = None
 
@@ -161,19 +129,21 @@ def gather(root: Path, params: "Params", describe: Callable[..., TraceFacts] = t
 
     capacity = params.evaluate.capacity_fraction
     return Sources(
-        [
+        models=models,
+        overall={name: found for name, found in measured.items() if found is not None},
+        by_category=by_category,
+        categories=[
             Category(name, page[name], flash[name], [m for m in models if m.trained.category == name])
             for name in categories_of(params)
         ],
-        {name: found for name, found in measured.items() if found is not None},
-        models,
-        [describe(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)],
-        capacity,
-        inputs_digest(root),
-        params.seed,
-        by_category,
-        {name: found for name, found in tiers.items() if found is not None},
-        _optional(read_share, root / share_metrics()),
+        traces=[
+            describe(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)
+        ],
+        capacity_fraction=capacity,
+        digest=inputs_digest(root),
+        seed=params.seed,
+        tiers={name: found for name, found in tiers.items() if found is not None},
+        share=_optional(read_share, root / share_metrics()),
     )
 
 

@@ -27,7 +27,7 @@ from cachezoo.show.table import Cell, Column, Table, name_cell
 from cachezoo.zoo.base import ReportSection
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 TITLE = "Which cache policy should each workload run?"
 HOW = (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cachezoo.metrics.flash import FlashRow
-from cachezoo.report.gather import Category, Model, Sources, flash_policies
+from cachezoo.models.measured import Model
+from cachezoo.report.gather import Category, Sources, flash_policies
 from cachezoo.report.sections import report_sections
 from cachezoo.report.traces import TraceFacts
 from cachezoo.show import plots as names

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from cachezoo.bundles.measured import FLASH_MODEL
 from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.metrics.flash import FlashMetrics
+from cachezoo.models.measured import Model
 from cachezoo.report.cases import (
     Case,
     InFlash,
@@ -22,7 +23,7 @@ from cachezoo.report.cases import (
     surely_fewer_hits,
     surely_more_hits,
 )
-from cachezoo.report.gather import Category, Model, Sources
+from cachezoo.report.gather import Category, Sources
 from cachezoo.report.telling import (
     accepting_all,
     beside,

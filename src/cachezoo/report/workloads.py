@@ -5,8 +5,9 @@ from typing import TypeVar
 
 from cachezoo.metrics.flash import FlashRow
 from cachezoo.metrics.page import PageTrace, PolicyRow
+from cachezoo.models.measured import Model
 from cachezoo.report.cases import Case, InFlash, InPage
-from cachezoo.report.gather import Category, Model, Sources
+from cachezoo.report.gather import Category, Sources
 from cachezoo.report.sections import at_sizes, carried
 from cachezoo.report.snippets import flash_lines, page_lines
 from cachezoo.report.tables import card_anchor

@@ -11,10 +11,10 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from cachezoo.closure import Project, sources_of
-from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, sha256_file
 from cachezoo.kept import Each, Job
+from cachezoo.settings.params import Params
 from cachezoo.study.grid import Setting
 from cachezoo.yaml_file import read_yaml
 from cachezoo.zoo.base import System

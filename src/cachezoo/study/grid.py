@@ -10,8 +10,8 @@ from typing import Any
 from cachezoo import paths
 from cachezoo.config.compose import compose
 from cachezoo.config.load import load_params, validate_params
-from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
+from cachezoo.settings.params import Params
 from cachezoo.yaml_file import parsed
 
 MODEL = "model"

@@ -6,9 +6,9 @@ from typing import Any
 
 from cachezoo import paths
 from cachezoo.config.load import load_params
-from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 from cachezoo.params import categories_of
+from cachezoo.settings.params import Params
 from cachezoo.study.depends import CHOOSING, WHOLE, Pipeline
 from cachezoo.study.grid import grid
 from cachezoo.study.run import JOBS, runs

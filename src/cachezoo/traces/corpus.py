@@ -11,7 +11,7 @@ from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def ingest_corpus(params: "Params", category: str) -> None:

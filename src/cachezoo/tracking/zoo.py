@@ -27,7 +27,7 @@ from cachezoo.tracking.seats import FILE, NOBODY, Entry, Seat, Zoo, read_zoo
 from cachezoo.tracking.sync import follow
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 STORE = Path("models/zoo")
 

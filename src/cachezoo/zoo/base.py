@@ -11,7 +11,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.meanings import Columns, Keys, Table
 
 if TYPE_CHECKING:
-    from cachezoo.report.gather import Sources
+    from cachezoo.models.measured import Measured
     from cachezoo.show.section import Figure, Section
     from cachezoo.show.table import Table as ViewTable
 
@@ -77,11 +77,11 @@ class ReportSection:
 
     id: str
     title: str
-    answer: "Callable[[Sources], str]"
-    section: "Callable[[Sources, Mapping[str, Figure]], Section | None]"
-    draw: "Callable[[Sources, Path], Sequence[Figure]]"
-    sizes: "Callable[[Sources, str], Sequence[AtSize]] | None" = None
-    carried: "Callable[[Sources, str], str] | None" = None
+    answer: "Callable[[Measured], str]"
+    section: "Callable[[Measured, Mapping[str, Figure]], Section | None]"
+    draw: "Callable[[Measured, Path], Sequence[Figure]]"
+    sizes: "Callable[[Measured, str], Sequence[AtSize]] | None" = None
+    carried: "Callable[[Measured, str], str] | None" = None
 
 
 @dataclass(frozen=True)

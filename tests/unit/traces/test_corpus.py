@@ -10,12 +10,12 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.config.load import load_params
-from cachezoo.config.schema import Params
 from cachezoo.contest.counting import first_access
 from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.settings.data import CorpusEntry, Data
+from cachezoo.settings.params import Params
 from cachezoo.traces.corpus import ingest_corpus
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace

@@ -26,7 +26,7 @@ from cachezoo.settings.device import Device, Hdd, RealDevice
 from cachezoo.settings.share import SharePolicy
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 Choices = dict[float, dict[str, tuple[Asked, Chosen]]]
 

@@ -29,7 +29,7 @@ from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRo
 from cachezoo.zoo.streams.variants import Known, Variant, read_dictionary, read_variants
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 SERVED = "validation", "test"
 

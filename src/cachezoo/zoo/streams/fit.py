@@ -28,7 +28,7 @@ from cachezoo.zoo.streams.stated import FEATURES, GEOMETRY
 from cachezoo.zoo.streams.variants import Known, write_variants
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT = "fit_streams"
 

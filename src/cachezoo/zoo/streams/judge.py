@@ -40,7 +40,7 @@ from cachezoo.zoo.streams.stated import ACT, calibration_of
 from cachezoo.zoo.streams.variants import Known, Variant, read_variants
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 JUDGED_FILE = "judged.json"
 

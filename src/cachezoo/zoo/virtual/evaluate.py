@@ -42,7 +42,7 @@ from cachezoo.zoo.virtual.starts import reached, steady, window_of
 from cachezoo.zoo.virtual.tune import papers
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 COLD: Start = "cold"
 WARM: Start = "warm"

@@ -27,7 +27,7 @@ from cachezoo.zoo.virtual.settings import Fit, Model
 from cachezoo.zoo.virtual.stated import FEATURES, GEOMETRY
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT = "tune_virtual"
 PROFILES, SUFFIX = "profiles", ".bin"

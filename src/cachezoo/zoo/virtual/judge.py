@@ -38,7 +38,7 @@ from cachezoo.zoo.virtual.stated import policy_of
 from cachezoo.zoo.virtual.tune import Space, best, search
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 JUDGED_FILE = "judged.json"
 

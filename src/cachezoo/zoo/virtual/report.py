@@ -26,7 +26,7 @@ from cachezoo.zoo.virtual.results import (
 )
 
 if TYPE_CHECKING:
-    from cachezoo.report.gather import Sources
+    from cachezoo.models.measured import Measured
 
 KIND = "virtual"
 TITLE = "Does a virtual cache pay here?"
@@ -40,13 +40,13 @@ PLACES = {"plain": ("plain policy", GREY, "o"), "paper": ("the paper's settings"
           "head": ("head of the tuned queue", SKY, "s"), "tuned": ("tuned", BLUE, "D")}  # fmt: skip
 
 
-def _metrics(sources: "Sources") -> Found:
+def _metrics(sources: "Measured") -> Found:
     """metrics/virtual/<category>.json by category."""
     found = sources.by_category.get(KIND, {})
     return {name: one for name, one in found.items() if isinstance(one, VirtualMetrics)}
 
 
-def _answer(sources: "Sources") -> str:
+def _answer(sources: "Measured") -> str:
     """Whether a virtual cache pays, on each test trace."""
     metrics = _metrics(sources)
     if not tests(metrics):
@@ -96,7 +96,7 @@ def starts_said(metrics: Found) -> str:
     )
 
 
-def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | None:
+def _section(sources: "Measured", figures: Mapping[str, Figure]) -> Section | None:
     metrics = _metrics(sources)
     if not metrics:
         return None
@@ -113,7 +113,7 @@ def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | Non
     return Section(KIND, TITLE, [text for text in texts if text], found, shown)
 
 
-def _draw(sources: "Sources", folder: Path) -> list[Figure]:
+def _draw(sources: "Measured", folder: Path) -> list[Figure]:
     figure = transfers_figure(_metrics(sources), folder)
     return [] if figure is None else [figure]
 
