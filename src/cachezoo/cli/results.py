@@ -34,8 +34,7 @@ def results(
     from cachezoo.params import categories_of
     from cachezoo.questions.exported import of_categories, write_csv
     from cachezoo.questions.results import read_results
-    from cachezoo.report.gather import gather
-    from cachezoo.report.traces import listed_facts
+    from cachezoo.report.gather import gather, listed_facts
     from cachezoo.report.verdict import page_choice
 
     if csv is not None:

@@ -65,8 +65,8 @@ def zoo(as_json: Json = False) -> None:
     from rich.table import Table
 
     from cachezoo.console import out
-    from cachezoo.tracking.listed import listed
     from cachezoo.tracking.seats import read_zoo
+    from cachezoo.tracking.zoo import listed
 
     root = project()
     found, bundles = read_zoo(root), listed(root)

@@ -18,23 +18,21 @@ from cachezoo.report.cases import (
     Case,
     InFlash,
     InPage,
-    fewer_writes,
-    slower_by,
-    surely_fewer_hits,
-    surely_more_hits,
-)
-from cachezoo.report.gather import Category, Sources
-from cachezoo.report.telling import (
     accepting_all,
     beside,
     classic_text,
+    fewer_writes,
     flash_text,
     page_text,
     prefetching,
+    slower_by,
+    surely_fewer_hits,
+    surely_more_hits,
     title,
     tried,
     with_mode,
 )
+from cachezoo.report.gather import Category, Sources
 
 PAGE_KINDS = ("caching", "reuse")
 FLASH_KINDS = ("admission", "prefetch")

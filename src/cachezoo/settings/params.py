@@ -1,20 +1,54 @@
 """The run's parameters as functions take them; `cachezoo.config.schema` checks the sections of each system, too."""
 
-from typing import Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Strict
+from cachezoo.settings.base import Part, Rounds, Strict
 from cachezoo.settings.data import Data
 from cachezoo.settings.device import Device
-from cachezoo.settings.evaluate import Evaluate
-from cachezoo.settings.export import Export
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy, ManagerPolicy, SequenceFeatures
 from cachezoo.settings.prices import Prices
 from cachezoo.settings.share import SharePolicy
 from cachezoo.settings.tiers import TiersPolicy
 from cachezoo.settings.wear import Drive
+
+SEMVER = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
+
+
+class Export(Strict):
+    """`export`: version and golden rows of the bundles.
+
+    Attributes:
+        version: semantic version; raise it when a released bundle's bytes change.
+        golden_rows: golden requests to start with.
+        golden_rows_max: they are doubled up to this many while a branch of the runtime is not passed.
+    """
+
+    version: str = Field(pattern=SEMVER)
+    golden_rows: Rounds
+    golden_rows_max: Rounds
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if self.golden_rows_max < self.golden_rows:
+            raise ValueError(f"golden_rows_max {self.golden_rows_max} is below golden_rows {self.golden_rows}")
+        return self
+
+
+class Evaluate(Strict):
+    """`evaluate`: the common comparison on test traces.
+
+    Attributes:
+        capacity_fraction: cache size as a part of a trace's distinct pages.
+        policies: what is shown besides every classic and the optimum, such as further bounds.
+        decision_cost_us: µs that a decision of each kind of model adds to a request; classics cost nothing.
+    """
+
+    capacity_fraction: Part
+    decision_cost_us: dict[str, Annotated[float, Field(ge=0, le=1e9)]]
+    policies: list[str] = Field(min_length=1)
 
 
 class Label(Strict):

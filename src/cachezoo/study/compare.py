@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, model_validator
 from cachezoo.errors import ConfigError
 from cachezoo.io import read_json
 from cachezoo.study.grid import differing
-from cachezoo.study.paired import difference, verdict
+from cachezoo.study.summary import difference, verdict
 from cachezoo.study.tables import span
 from cachezoo.yaml_file import checked
 
@@ -93,7 +93,7 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
     Returns:
         `system` and what its figures are; `files`; `differ`: what the studies were made from that is not the same, by
         part, each with both values; `categories`: for each the settings that are in both, with the difference of every
-        figure (second less first, see `cachezoo.study.paired.difference`), and `alone`, those that one of them has.
+        figure (second less first, see `cachezoo.study.summary.difference`), and `alone`, those that one of them has.
 
     Raises:
         CachezooError: a file cannot be read.

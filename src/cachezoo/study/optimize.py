@@ -18,12 +18,10 @@ from typing import Any
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.seeds import derive_seed
 from cachezoo.study.depends import CHOOSING, JUDGED, WHOLE, Pipeline
-from cachezoo.study.grid import Setting, Settings
-from cachezoo.study.paired import difference
+from cachezoo.study.grid import Axis, Setting, Settings, corners, drawn, here, space
 from cachezoo.study.run import runs
-from cachezoo.study.space import Axis, corners, drawn, here, space
 from cachezoo.study.study import check_seeds, studied_categories, studied_system
-from cachezoo.study.summary import summary
+from cachezoo.study.summary import difference, summary
 from cachezoo.zoo.base import studied_of
 
 # Trials drawn at random before the estimator has enough to learn from; then those that are proposed at once.
@@ -104,7 +102,7 @@ def optimize(
         root: the project, with the outputs of the stages before the system's fit.
         system: its id.
         categories: the one that is searched for; none for a system of all categories.
-        texts: what may be chosen, see `cachezoo.study.space.space`.
+        texts: what may be chosen, see `cachezoo.study.grid.space`.
         budget: how much is trained.
         jobs: processes at a time.
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.models.measured import Model
-from cachezoo.report.gather import Category, Sources
-from cachezoo.report.traces import TraceFacts
+from cachezoo.report.gather import Category, Sources, TraceFacts
 from cachezoo.report.verdict import Answer, InFlash, InPage, Verdict, flash_answer, page_answer, page_choice
 from tests.metrics_data import BEST, flash_metrics, flash_trace, gap, page_metrics, page_trace, row
 from tests.report_data import ADMISSION, CACHING, REUSE, trained

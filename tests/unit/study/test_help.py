@@ -8,8 +8,7 @@ import pytest
 
 from cachezoo.cli.study import SYSTEMS
 from cachezoo.study.depends import Pipeline
-from cachezoo.study.grid import Settings, grid
-from cachezoo.study.space import corners, space
+from cachezoo.study.grid import Settings, corners, grid, space
 from cachezoo.study.study import studied_categories, studied_system
 from cachezoo.zoo import registry
 from tests.command_line import run

@@ -6,9 +6,8 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cachezoo.errors import ConfigError
-from cachezoo.study.grid import Setting, Settings
+from cachezoo.study.grid import Axis, Setting, Settings
 from cachezoo.study.optimize import STARTUP, Budget, Trial, propose
-from cachezoo.study.space import Axis
 
 ROOT = Path(__file__).resolve().parents[3]
 AXES = [

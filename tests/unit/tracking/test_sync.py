@@ -21,9 +21,8 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.show.plots import model_plot, policies_plot
 from cachezoo.tracking import database
 from cachezoo.tracking import sync as sync_module
-from cachezoo.tracking.listed import listed
 from cachezoo.tracking.sync import follow, sync, track, track_study, tracking_uri, ui_address, ui_command
-from cachezoo.tracking.zoo import promote
+from cachezoo.tracking.zoo import listed, promote
 from cachezoo.zoo.registry import SYSTEMS
 from tests.bundle_data import EXPORT, metrics
 from tests.metrics_data import write
