@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from cachezoo.closure import Project, sources_of
+from cachezoo.closure import STAGES, TABLE, Project, sources_of
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, sha256_file
 from cachezoo.kept import Each, Job
@@ -53,7 +53,7 @@ class Pipeline:
     """The fit and the judge of a system in a project, and the stages before them."""
 
     def __init__(self, root: Path, system: System) -> None:
-        """Read dvc.yaml and the scripts of the two stages.
+        """Read dvc.yaml and the two stages.
 
         Raises:
             ConfigError: dvc.yaml is missing or no YAML.
@@ -61,12 +61,13 @@ class Pipeline:
         self.root, self.system = root.resolve(), system
         self._stages: dict[str, Any] = read_yaml(root / "dvc.yaml")["stages"]
         self._project = Project(self.root)
-        self._scripts = [self.root / f"pipelines/{step}_{system.id}.py" for step in ("fit", "judge")]
-        self._each: list[Each] = [runpy.run_path(str(own), run_name=own.stem)["EACH"] for own in self._scripts]
+        self._scripts = [self.root / STAGES / f"{step}_{system.id}" for step in ("fit", "judge")]
+        table = runpy.run_path(str(self.root / STAGES))[TABLE]
+        self._each: list[Each] = [table[own.name].each for own in self._scripts]
 
     def jobs(self, category: str, params: Params) -> list[Job]:
         """The fit and the judge of a category; an empty name for a system of all."""
-        return [own.job(script.stem, category, params) for script, own in zip(self._scripts, self._each, strict=True)]
+        return [own.job(script.name, category, params) for script, own in zip(self._scripts, self._each, strict=True)]
 
     def check(self, category: str, setting: Setting) -> None:
         """Refuse a setting that the fit and the judge do not read, or that what they read was made with.
