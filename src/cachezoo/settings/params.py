@@ -1,4 +1,4 @@
-"""The run's parameters as functions take them; `cachezoo.config.schema` checks the sections of each system, too."""
+"""The run's parameters as functions take them; `cachezoo.config.load` checks the sections of each system, too."""
 
 from typing import Annotated, Any, Self
 

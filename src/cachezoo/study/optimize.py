@@ -19,8 +19,7 @@ from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.seeds import derive_seed
 from cachezoo.study.depends import CHOOSING, JUDGED, WHOLE, Pipeline
 from cachezoo.study.grid import Axis, Setting, Settings, corners, drawn, here, space
-from cachezoo.study.run import runs
-from cachezoo.study.study import check_seeds, studied_categories, studied_system
+from cachezoo.study.run import check_seeds, runs, studied_categories, studied_system
 from cachezoo.study.summary import difference, summary
 from cachezoo.zoo.base import studied_of
 

@@ -12,8 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from cachezoo import settings
-from cachezoo.config.load import load_params, validate_params
-from cachezoo.config.schema import Schema
+from cachezoo.config.load import Schema, load_params, validate_params
 from cachezoo.zoo.registry import SYSTEMS
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"

@@ -10,7 +10,7 @@ from cachezoo.io import dump_json
 from cachezoo.study.grid import Setting
 from cachezoo.study.optimize import differences
 from cachezoo.study.plot import draw_study
-from cachezoo.study.study import studied_system
+from cachezoo.study.run import studied_system
 from cachezoo.study.summary import JUDGED_HIGHER, JUDGED_LOWER, Cell, difference, spread, summary, verdict
 from cachezoo.study.tables import advice, tables
 from cachezoo.zoo.base import studied_of
