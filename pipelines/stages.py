@@ -14,12 +14,12 @@ from cachezoo.kept import (
     all_traces,
     categories,
     corpora,
+    one_job,
     page_categories,
     page_traces,
     stream_categories,
     stream_traces,
     traces,
-    whole,
 )
 from cachezoo.params import entry_of, requests_of
 from cachezoo.stage import Stage, run
@@ -226,7 +226,7 @@ STAGES = {
     "fit_workload": Stage(
         "cachezoo.zoo.workload.fit:fit_workload",
         Each(
-            whole,
+            one_job,
             "cachezoo.zoo.workload.fit:Settings",
             ["data/requests"],
             ["models/fitted/workload/workload.{arch_workload}"],
@@ -235,7 +235,7 @@ STAGES = {
     "judge_workload": Stage(
         "cachezoo.zoo.workload.judge:judge_workload",
         Each(
-            whole,
+            one_job,
             "cachezoo.zoo.workload.judge:Settings",
             ["data/requests", "models/fitted/workload/workload.{arch_workload}"],
             ["models/trained/workload/workload.{arch_workload}"],
@@ -266,7 +266,7 @@ STAGES = {
     "fit_reuse": Stage(
         "cachezoo.zoo.reuse.fit:fit_reuse",
         Each(
-            whole,
+            one_job,
             "cachezoo.zoo.reuse.fit:Settings",
             ["data/requests", "data/corpus"],
             ["models/fitted/reuse/reuse.{arch_reuse}"],
@@ -275,7 +275,7 @@ STAGES = {
     "judge_reuse": Stage(
         "cachezoo.zoo.reuse.judge:judge_reuse",
         Each(
-            whole,
+            one_job,
             "cachezoo.zoo.reuse.judge:Settings",
             ["data/requests", "models/fitted/reuse/reuse.{arch_reuse}"],
             ["models/trained/reuse/reuse.{arch_reuse}"],

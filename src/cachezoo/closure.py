@@ -29,7 +29,7 @@ from typing import Any
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_dir, write_json
 from cachezoo.meanings import Column, Each, Means, Table
-from cachezoo.syntax import entries, entry, imported, said
+from cachezoo.syntax import digest, entries, entry, imported
 
 PACKAGE = "cachezoo"
 LOCK = "requirements.lock"
@@ -115,7 +115,7 @@ class Project:
             if is_entry:
                 tree = entry(tree, TABLE, file.name, PACKAGE)
             self.imports[file] = self._imports(tree)
-            self.hashes[file] = said(tree)
+            self.hashes[file] = digest(tree)
         return self.imports[file]
 
     def _parsed(self, file: Path) -> ast.Module:

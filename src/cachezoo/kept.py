@@ -194,7 +194,7 @@ def keep(job: Job, digest: str) -> None:
         shutil.rmtree(old)
 
 
-def whole(_: "Params") -> list[Names]:
+def one_job(_: "Params") -> list[Names]:
     """One job, which is no trace's or category's."""
     return [{"key": ""}]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 MEANINGS = {"Means", "Each"}
 
 
-def said(tree: ast.Module) -> str:
+def digest(tree: ast.Module) -> str:
     """sha256 of a parsed source without docstrings and meanings; comments and layout are not in it to begin with.
 
     The docstrings and the meanings of fields and columns (`cachezoo.meanings`) are taken out of the tree.

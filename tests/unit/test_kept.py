@@ -24,10 +24,10 @@ from cachezoo.kept import (
     categories,
     corpora,
     keep,
+    one_job,
     page_categories,
     restore,
     stream_categories,
-    whole,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +61,7 @@ def test_the_jobs_of_the_matrix():
     assert {row["key"] for row in categories(PARAMS)} - {"blob"} == set(PARAMS.data.page_categories)
     assert {row["key"]: row["folder"] for row in stream_categories(PARAMS)}["ledger"] == "data/writes"
     assert {row["key"]: row["folder"] for row in corpora(PARAMS)}["web"] == "data/raw/corpus/web"
-    assert whole(PARAMS) == [{"key": ""}]
+    assert one_job(PARAMS) == [{"key": ""}]
 
 
 def test_places_and_values_are_filled_in_and_the_largest_job_comes_first(project):

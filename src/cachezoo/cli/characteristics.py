@@ -12,7 +12,7 @@ from cachezoo.cli.trace import Files, SkipBadRows, refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cachezoo.characteristics.whole import Characteristics
+    from cachezoo.characteristics.characterise import Characteristics
 
 app = typer.Typer()
 SUFFIX = ".html"
@@ -45,7 +45,7 @@ def report(
     How much cache, popularity, reuse, working set, reads and writes, bursts, sizes, addresses, patterns, who, response
     times, and the rows that two papers would give the trace. The trace is read into memory.
     """
-    from cachezoo.characteristics.whole import characterise
+    from cachezoo.characteristics.characterise import characterise
     from cachezoo.console import progress
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_files
@@ -82,12 +82,12 @@ def _say(found: "Characteristics", page: Path | None, as_json: bool) -> None:
     from rich.table import Table
 
     from cachezoo.console import out
-    from cachezoo.trace_report.sentences import said
+    from cachezoo.trace_report.sentences import by_part
 
     table = Table(
         title=escape(f"{found.summary.trace_id}: what it asks of a cache"), show_header=False, show_lines=True
     )
-    for title, sentence in said(found):
+    for title, sentence in by_part(found):
         table.add_row(escape(title), escape(sentence))
     out().print(table)
     if page is not None:

@@ -66,10 +66,10 @@ def zoo(as_json: Json = False) -> None:
 
     from cachezoo.console import out
     from cachezoo.tracking.seats import read_zoo
-    from cachezoo.tracking.zoo import listed
+    from cachezoo.tracking.zoo import exported
 
     root = project()
-    found, bundles = read_zoo(root), listed(root)
+    found, bundles = read_zoo(root), exported(root)
     if as_json:
         rows = [dataclasses.asdict(one) for one in bundles]
         typer.echo(json.dumps({**found.model_dump(mode="json"), "bundles": rows}, allow_nan=False))

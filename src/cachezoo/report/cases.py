@@ -168,7 +168,7 @@ def classic_text(case: InPage) -> str:
     return f"{_on(case)} {own.policy}, validation's choice, hits {percent(own.hit_ratio)} of the pages, {place}."
 
 
-def beside(category: Category, run: str, kinds: Sequence[str]) -> list[str]:
+def other_models(category: Category, run: str, kinds: Sequence[str]) -> list[str]:
     """What the category's other models do on the test traces."""
     texts = []
     for model in category.models:

@@ -19,10 +19,10 @@ from cachezoo.report.cases import (
     InFlash,
     InPage,
     accepting_all,
-    beside,
     classic_text,
     fewer_writes,
     flash_text,
+    other_models,
     page_text,
     prefetching,
     slower_by,
@@ -221,13 +221,13 @@ def page_answer(sources: Sources, category: Category) -> Answer[InPage]:
         if choice is None:
             texts = (*held_back, "Without a validation trace nothing can be chosen.")
             return Answer("page cache", (), (), Verdict.UNKNOWN, "nothing was chosen", None, texts, ())
-        told = [classic_text(case) for case in cases] + beside(category, choice, PAGE_KINDS)
+        told = [classic_text(case) for case in cases] + other_models(category, choice, PAGE_KINDS)
         return Answer("page cache", (choice,), (), Verdict.DONT, NO_MODEL, choice, (*held_back, *told), tuple(cases))
     verdict, why = worst([page_verdict(case) for case in cases if not case.unseen])
     run = choice if verdict not in (Verdict.DEPLOY, Verdict.WRITES) and choice is not None else model.id
     told = [f"{model.id} on validation: {model.reason}."]
     told += [text for case in cases for text in page_text(case)]
-    told += [*tried(cases), *beside(category, model.id, PAGE_KINDS), *held_back]
+    told += [*tried(cases), *other_models(category, model.id, PAGE_KINDS), *held_back]
     return Answer("page cache", (run,), (model.id,), verdict, why, choice, tuple(told), tuple(cases))
 
 

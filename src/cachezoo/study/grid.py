@@ -193,7 +193,7 @@ class Axis:
             return repr(value)
         return repr(min(max(float(f"{value:.{FIGURES}g}"), self.drawn.low), self.drawn.high))
 
-    def said(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """As plain values."""
         if isinstance(self.drawn, CategoricalDistribution):
             return {"key": self.key, "values": list(self.drawn.choices)}

@@ -81,7 +81,7 @@ class Trial:
         values = [value for value in self.each if value is not None]
         return fmean(values) if len(values) == len(self.each) else None
 
-    def said(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """As plain values."""
         return {
             "number": self.number, "setting": self.setting.name, "set": dict(self.setting.values),
@@ -144,8 +144,8 @@ def optimize(
         cells = running.cells([(names[0], *one) for one in asked], range(seeds, 2 * seeds))
     found = summary(known, settings.params.seed + seeds, seeds, cells, pipeline.made_from(names, settings.params))
     found["search"] = {
-        "trials_asked": budget.trials, "trial_seeds": budget.trial_seeds, "axes": [own.said() for own in axes],
-        "trials": [trial.said() for trial in trials], "kept": [trial.said() for trial in kept],
+        "trials_asked": budget.trials, "trial_seeds": budget.trial_seeds, "axes": [own.plain() for own in axes],
+        "trials": [trial.plain() for trial in trials], "kept": [trial.plain() for trial in kept],
         "chosen": kept[0].number, **differences(found),
     }  # fmt: skip
     return found

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals
+from cachezoo.characteristics.characterise import Characteristics
 from cachezoo.characteristics.latency import Latency
 from cachezoo.characteristics.papers import FiosRow, RcRnnRow
+from cachezoo.characteristics.senders import Senders
 from cachezoo.characteristics.sizes import Sizes
 from cachezoo.characteristics.summary import Footprint
-from cachezoo.characteristics.who import Senders
-from cachezoo.characteristics.whole import Characteristics
 from cachezoo.curves.curve import Curve
 from cachezoo.features.fios import HIGH
 from cachezoo.show.formats import NONE, duration, number, share, significant, size

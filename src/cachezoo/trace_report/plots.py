@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 from cachezoo.arrays import F64
 from cachezoo.characteristics.arrivals import Arrivals, Daily
+from cachezoo.characteristics.characterise import OPTIMUM
 from cachezoo.characteristics.latency import Latency
 from cachezoo.characteristics.patterns import Patterns
 from cachezoo.characteristics.places import HeatMap, WorkingSet
 from cachezoo.characteristics.popularity import Popularity
 from cachezoo.characteristics.reuse import Reuse, Times
 from cachezoo.characteristics.sizes import Sizes
-from cachezoo.characteristics.whole import OPTIMUM
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU
 from cachezoo.show.drawing import svg

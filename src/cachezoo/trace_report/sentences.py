@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals, Scale
-from cachezoo.characteristics.whole import OPTIMUM, Characteristics
+from cachezoo.characteristics.characterise import OPTIMUM, Characteristics
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU
 from cachezoo.show.formats import duration, share, significant, size
@@ -289,6 +289,6 @@ PARTS: Mapping[str, Callable[[Characteristics], str]] = {
 }  # fmt: skip
 
 
-def said(found: Characteristics) -> list[tuple[str, str]]:
+def by_part(found: Characteristics) -> list[tuple[str, str]]:
     """Every part's sentence, with its name."""
     return [(name, sentence(found)) for name, sentence in PARTS.items()]

@@ -186,7 +186,7 @@ def rollback(root: Path, params: "Params", role: str) -> Zoo:
 
 
 @dataclass(frozen=True)
-class Listed:
+class Exported:
     """A bundle.
 
     Attributes:
@@ -208,7 +208,7 @@ class Listed:
     headline: tuple[str, float] | None
 
 
-def listed(root: Path) -> list[Listed]:
+def exported(root: Path) -> list[Exported]:
     """The bundles that the pipeline exported below a project's root, by id.
 
     Raises:
@@ -220,7 +220,7 @@ def listed(root: Path) -> list[Listed]:
         bundle = read_checked(file.parent)
         manifest, kind = bundle.manifest, str(bundle.manifest["kind"])
         found.append(
-            Listed(
+            Exported(
                 id=str(manifest["id"]),
                 version=str(manifest["version"]),
                 model_digest=bundle.model_digest,

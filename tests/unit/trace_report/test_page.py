@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from cachezoo import cli
-from cachezoo.characteristics.whole import characterise
+from cachezoo.characteristics.characterise import characterise
 from cachezoo.trace_report.page import trace_page
-from cachezoo.trace_report.sentences import said
+from cachezoo.trace_report.sentences import by_part
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import TraceMeta
@@ -68,7 +68,7 @@ def test_the_page_is_one_file_that_leads_with_its_sentences():
     assert anchors <= set(page.ids)
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links)
     text = re.sub(r"<[^>]+>", "", html).replace("&#39;", "'")
-    for _, sentence in said(found):
+    for _, sentence in by_part(found):
         assert sentence in text
     assert html.count("<svg") == 9
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cachezoo.characteristics.arrivals import Daily, Hurst
+from cachezoo.characteristics.characterise import Characteristics, characterise
 from cachezoo.characteristics.patterns import Twsd
-from cachezoo.characteristics.who import Sender, Senders
-from cachezoo.characteristics.whole import Characteristics, characterise
+from cachezoo.characteristics.senders import Sender, Senders
 from cachezoo.curves.curve import Curve
 from cachezoo.trace_report import sentences
 from cachezoo.trace_report.plots import axis_unit
@@ -179,7 +179,7 @@ def test_units_of_an_axis_of_time():
 
 def test_every_sentence_on_an_edge():
     trace = made(1)
-    for _, sentence in sentences.said(characterise(trace, expand_pages(trace))):
+    for _, sentence in sentences.by_part(characterise(trace, expand_pages(trace))):
         assert sentence.endswith(".")
 
 

@@ -70,7 +70,7 @@ def senders(trace: Trace, pages: PageAccesses, coded: Coded) -> Senders:
     return Senders(int((requests > 0).sum()), top)
 
 
-def who(trace: Trace, pages: PageAccesses) -> dict[str, Senders]:
+def all_senders(trace: Trace, pages: PageAccesses) -> dict[str, Senders]:
     """Those who send requests, by every column that the trace has."""
     columns = {name: getattr(trace, name) for name in COLUMNS}
     return {name: senders(trace, pages, coded) for name, coded in columns.items() if coded is not None}

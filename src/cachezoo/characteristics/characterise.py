@@ -11,9 +11,9 @@ from cachezoo.characteristics.patterns import Patterns, patterns
 from cachezoo.characteristics.places import HeatMap, WorkingSet, heat_map, working_set
 from cachezoo.characteristics.popularity import Popularity, popularity
 from cachezoo.characteristics.reuse import Reuse, reuse
+from cachezoo.characteristics.senders import Senders, all_senders
 from cachezoo.characteristics.sizes import Sizes, sizes
 from cachezoo.characteristics.summary import Footprint, Summary, footprint, summary, uses
-from cachezoo.characteristics.who import Senders, who
 from cachezoo.console import Advance
 from cachezoo.curves.curve import Curve, capacities_of
 from cachezoo.curves.exact import LRU, lru_curve
@@ -110,7 +110,7 @@ def characterise(
         reuse=reuse(trace, pages, counted.clock, sample),
         popularity=popularity(used),
         patterns=patterns(trace),
-        who=who(trace, pages),
+        who=all_senders(trace, pages),
         latency=latency(trace),
         rc_rnn_table_4=rc_rnn_row(counted),
         fios_table_2=fios_row(trace, counted, touched, used, continues(trace)),
