@@ -87,18 +87,8 @@ def fewer_writes(case: InPage) -> bool:
     return case.own.ssd_writes_per_100_io < case.rival.ssd_writes_per_100_io
 
 
-def break_even_us(case: InPage) -> float:
-    """What a decision may cost for the mean response time to equal that classic's."""
-    return case.own.decision_us - slower_by(case)
-
-
 def _on(case: Case) -> str:
     return f"On {case.trace}" + (", recorded from a program that no train trace came from," if case.unseen else "")
-
-
-def _reaches_0(interval: Sequence[float] | None) -> bool:
-    """Whether 0 lies in an interval; nothing is known without one."""
-    return interval is not None and interval[0] <= 0 <= interval[1]
 
 
 def page_text(case: InPage) -> list[str]:
@@ -107,7 +97,8 @@ def page_text(case: InPage) -> list[str]:
     if own.gap_closed is None:
         room = "there is hardly a gap between the best classic and the optimum there"
     else:
-        sure = "; the interval reaches 0, so this may be chance" if _reaches_0(own.gap_closed_interval) else ""
+        low, high = own.gap_closed_interval or (1.0, 1.0)
+        sure = "; the interval reaches 0, so this may be chance" if low <= 0 <= high else ""
         room = f"{percent(own.gap_closed, 0)} {span(own.gap_closed_interval)} of the gap to the optimum is closed{sure}"
     texts = [
         f"{_on(case)} {percent(own.hit_ratio)} of the page accesses hit, {points(own.gap_points)} against "
@@ -152,7 +143,7 @@ def _response_text(case: InPage) -> str:
     if lost <= 0:
         return f"{said}, {latency(-lost)} less than with {rival.policy}."
     said += f", {latency(lost)} more than with {rival.policy}"
-    even = break_even_us(case)
+    even = case.own.decision_us - lost  # what a decision may cost for the mean to equal that classic's
     if even <= 0:
         return f"{said}; even free decisions would not make it faster."
     return f"{said}: it pays in response time only where a decision takes less than {latency(even)}."

@@ -299,13 +299,10 @@ def flash_cases_table(answer: Answer[InFlash], cases: Sequence[InFlash], caption
         note = f"{percent(saved.mean_dt_saved, 1, signed=True)} {span(saved.mean_dt_saved_interval, 1)}"
         verdict, why = flash_verdict(case) if answer.models else (Verdict.DONT, "not promoted")
         told = Cell(verdict, note=f"{note}; {why}", tone=TONES[verdict])
-        rows.append(_flash_cells(name + _mode(case.own), case.trace, case.own, told))
+        mode = "" if case.own.prefetch == "none" else f" + {case.own.prefetch}"
+        rows.append(_flash_cells(name + mode, case.trace, case.own, told))
         rows.append(_flash_cells(case.rival, case.trace, case.beside, Cell("best without a model")))
     return Table(f"{caption}: the policies write as much to the SSD; one training", FLASH_COLUMNS, rows)
-
-
-def _mode(row: FlashRow) -> str:
-    return "" if row.prefetch == "none" else f" + {row.prefetch}"
 
 
 def _flash_cells(name: str, trace: str, row: FlashRow, verdict: Cell) -> list[Cell]:

@@ -73,16 +73,6 @@ class StudyFile(BaseModel):
     made_from: MadeFrom
 
 
-def read_study(path: Path) -> StudyFile:
-    """Read a study's figures.
-
-    Raises:
-        CachezooError: the file is missing or no JSON.
-        ConfigError: it is not what a study writes; the first key that is not is named.
-    """
-    return checked(TypeAdapter(StudyFile), read_json(path), str(path), "write it anew with `cachezoo study --out`")
-
-
 def compare(first: Path, second: Path) -> dict[str, Any]:
     """Compare two studies.
 
@@ -99,7 +89,8 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
         CachezooError: a file cannot be read.
         ConfigError: one is no study, or they are of other systems or of no common category.
     """
-    studies = [read_study(path) for path in (first, second)]
+    schema, cure = TypeAdapter(StudyFile), "write it anew with `cachezoo study --out`"
+    studies = [checked(schema, read_json(path), str(path), cure) for path in (first, second)]
     one, other = studies
     if one.system != other.system:
         message = f"{second}: is a study of {other.system}, and {first} of {one.system}; compare two of one system"

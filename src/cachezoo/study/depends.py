@@ -92,7 +92,9 @@ class Pipeline:
         while todo:
             dep = todo.pop()
             for name, stage in self._stages.items():
-                if name not in seen and any(_overlap(dep, out) for out in _outs(stage)):
+                # A file or folder that is the other, or in it.
+                pairs = [pair for out in _outs(stage) for pair in ((dep, out), (out, dep))]
+                if name not in seen and any(f"{path}/".startswith(f"{folder}/") for path, folder in pairs):
                     seen.add(name)
                     found |= set(stage.get("params", ()))
                     todo += [path for path in stage["deps"] if not path.startswith(SOURCES)]
@@ -166,11 +168,6 @@ def _values(job: Job) -> dict[str, Any]:
 def _outs(stage: Mapping[str, Any]) -> Iterator[str]:
     for out in [*stage.get("outs", ()), *stage.get("metrics", ())]:
         yield next(iter(out)) if isinstance(out, dict) else out
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Whether a file or folder is another, or in it."""
-    return any(f"{path}/".startswith(f"{folder}/") for path, folder in ((one, other), (other, one)))
 
 
 def _within(path: str, others: set[str]) -> bool:

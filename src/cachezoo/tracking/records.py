@@ -104,7 +104,8 @@ def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
         "bundle": state,
         "trained": str(trained.trained).lower(),
         "beats_baseline": str(trained.beats_baseline).lower(),
-        "verdict": _verdict(trained),
+        # MLflow's columns show about ten letters.
+        "verdict": "untrained" if not trained.trained else "better" if trained.beats_baseline else "no better",
         "why": trained.reason,
         "seat": seat_of(trained.kind, trained.category) or "none",
     }
@@ -161,13 +162,6 @@ def _in_page_caches(root: Path, trained: TrainedModel) -> dict[str, float]:
             if optimum is not None:
                 found[f"{key}/optimum_hit_ratio"] = optimum.hit_ratio
     return found
-
-
-def _verdict(trained: TrainedModel) -> str:
-    """What validation said of a model beside its baseline; MLflow's columns show about ten letters."""
-    if not trained.trained:
-        return "untrained"
-    return "better" if trained.beats_baseline else "no better"
 
 
 def _params(trained: TrainedModel) -> dict[str, str]:
@@ -248,7 +242,9 @@ def _parent(found: Mapping[str, Any]) -> tuple[str, dict[str, str], dict[str, fl
     name = f"{found['system']}: {', '.join(found['categories'])}, {found['seeds']} seeds"
     params = {"system": found["system"], "seeds": str(found["seeds"]), "choosing": found["choosing"]}
     metrics = {
-        f"{category}/{_place(number, row)}/{figure}_mean": row[figure]["mean"]
+        f"{category}/{'params_yaml' if row['is_params_yaml'] else f'setting_{number}'}/{figure}_mean": row[figure][
+            "mean"
+        ]
         for category, rows in found["categories"].items()
         for number, row in enumerate(rows)
         for figure in ("choosing", "judging")
@@ -264,10 +260,6 @@ def _parent(found: Mapping[str, Any]) -> tuple[str, dict[str, str], dict[str, fl
         if own and own["mean"] is not None:
             metrics |= {f"{figure}_difference{end}": own[key] for end, key in ENDS.items()}
     return f"{name}, search of {len(search['trials'])} trials", params, metrics
-
-
-def _place(number: int, row: Mapping[str, Any]) -> str:
-    return "params_yaml" if row["is_params_yaml"] else f"setting_{number}"
 
 
 def _children(found: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str], dict[str, float]]]:

@@ -245,7 +245,9 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
     from mlflow.entities import Metric, Param
 
     source = {"mlflow.source.name": f"pipelines/stages.py fit_{record.tags['kind']}", "mlflow.source.type": "LOCAL"}
-    tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: _note(record.card)}
+    tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: record.card}
+    if len(record.card) > NOTE_CHARS:
+        tags[NOTE] = f"{record.card[:NOTE_CHARS]} ... (the rest is in {CARD})"
     tags[CHAMPION] = "no"  # until the aliases follow zoo.json
     run = client.create_run(experiment, run_name=record.model_id, tags=tags)
     run_id, start = str(run.info.run_id), int(run.info.start_time)
@@ -263,11 +265,6 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
             _log_model(client, run_id, record.bundle / protocol.MODEL)
     client.set_terminated(run_id)
     return run_id
-
-
-def _note(card: str) -> str:
-    """What fits on the run's page of a card."""
-    return card if len(card) <= NOTE_CHARS else f"{card[:NOTE_CHARS]} ... (the rest is in {CARD})"
 
 
 def _log_model(client: Any, run_id: str, path: Path) -> None:  # noqa: ANN401 - MlflowClient
