@@ -9,12 +9,12 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.coded import Coded
 from cachezoo.config.load import load_params
-from cachezoo.config.schema import Params
 from cachezoo.io import write_json
 from cachezoo.models.trained import TrainedModel
 from cachezoo.questions.share.columns import share_metrics
 from cachezoo.questions.tiers.columns import tiers_metrics
 from cachezoo.settings.data import TraceEntry, roles_of
+from cachezoo.settings.params import Params
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace, TraceMeta

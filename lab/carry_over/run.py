@@ -35,7 +35,7 @@ from cachezoo.zoo.reuse.settings import Judge
 from lab.carry_over.document import WAYS, CarryOver, Fold, Row, Split, ours, summary_of
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 # Programs of the project's own traces, which conf/matrix.yaml does not name; of another it is its key.
 PROGRAMS = {

@@ -39,7 +39,7 @@ from cachezoo.zoo.streams.settings import Fit, Judge, Model
 from lab.fios.document import DriveCase, DriveRow, FiosFigure, figure_of
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT, SEEDS = "fios", 5
 CUTS = (0.0, 0.4, 0.7, 1.0)

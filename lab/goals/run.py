@@ -43,7 +43,7 @@ from cachezoo.zoo.reuse.prepared import Prepared, places
 from lab.goals.document import GoalRow, Goals, Protocol, summaries
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 Hits = dict[str, float]
 

@@ -49,7 +49,7 @@ from lab.hca.paper import (
 from lab.hca.traces import SAMPLE, SIZED_SKEW, Workload, pages_of
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 MEASURED_ON, SIMULATED_ON = "hdd7500rpm_lexar32gb", "wdredpro2tb_850pro"  # of conf/device
 LFU = "hcalfu"

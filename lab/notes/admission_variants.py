@@ -19,7 +19,6 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64
 from cachezoo.config.load import load_params
-from cachezoo.config.schema import Params
 from cachezoo.flash.load import load_curve, load_windows, time_scale
 from cachezoo.flash.policies import learned, prefetch_of
 from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
@@ -28,6 +27,7 @@ from cachezoo.models.forest import Forest, Scorer, fit_regression, forest_scorer
 from cachezoo.models.trained import FittedModel
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
+from cachezoo.settings.params import Params
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared, read_prepared, read_traces
 from cachezoo.zoo.admission.fit import CONTEXT, Settings, fit_prepared, training_rows

@@ -20,7 +20,7 @@ from lab.rcrnn.grid_fit import halves, named_right, trained_accuracy
 from lab.rcrnn.trained import MODEL, Added, Told
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 LEAST = 2
 

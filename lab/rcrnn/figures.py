@@ -20,7 +20,7 @@ from lab.rcrnn import accuracy, caches, caches_plot, grid, learning, sizes, tags
 from lab.rcrnn.files import FOLDER
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 @dataclass(frozen=True)

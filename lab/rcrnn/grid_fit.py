@@ -21,7 +21,7 @@ from cachezoo.zoo.workload.windows import Prepared, Windows, cut_windows, read_p
 from lab.rcrnn.trained import Grid, GridRow
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 UNITS, WINDOWS = (10, 25, 50, 100), (50, 100, 200)
 SEEDS, EPOCHS, STRIDE = 2, 5, 100

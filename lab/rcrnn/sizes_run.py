@@ -27,7 +27,7 @@ from cachezoo.zoo.caching.evaluate import evaluate_caching
 from lab.rcrnn.sizes import CacheRun, Kind, Sizes
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ from lab.reconfigure.monitor import UNKNOWNS, loading_plan
 from lab.reconfigure.streams import Changing, Part, changing
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 PAPER_REQUESTS = 50_000
 # Turns that are no multiple of a vote's requests, so that changes fall within votes.

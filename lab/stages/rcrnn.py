@@ -1,7 +1,10 @@
 """Stage rcrnn of lab/dvc.yaml: RC-RNN's figures, with what the paper says of each."""
 
-from cachezoo.stage import stage
+import sys
+from pathlib import Path
+
+from cachezoo.stage import Stage
 from lab.rcrnn.figures import write_figures
 
 if __name__ == "__main__":
-    stage(write_figures)()
+    Stage(write_figures).start(Path(sys.argv[0]).stem, sys.argv[1:])

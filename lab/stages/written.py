@@ -1,5 +1,6 @@
 """What a stage of lab/dvc.yaml does: it measures, draws its plots, and writes its document."""
 
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from cachezoo.documents import Document
 from cachezoo.io import write_json
 from cachezoo.jobs import processes, side_by_side
-from cachezoo.stage import stage
+from cachezoo.stage import Stage
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def run(
@@ -31,7 +32,7 @@ def run(
             draw(found, path)
         write_json(file, found.model_dump(mode="json"))
 
-    stage(main)()
+    Stage(main).start(Path(sys.argv[0]).stem, sys.argv[1:])
 
 
 def pooled(measure: Callable[..., Document], *, folder: bool = False) -> Callable[["Params"], Document]:

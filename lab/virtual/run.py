@@ -23,7 +23,7 @@ from lab.virtual.paper import APPLICATIONS, SIZES_MB, WORKLOADS
 from lab.virtual.shared import shared
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CAPTURED = "C4"
 """The workload of captured traces: of each page category the test trace that is called after it."""

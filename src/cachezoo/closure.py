@@ -13,6 +13,9 @@ A stage whose own file imports one of these does depend on it. Never on a list i
 none: files and tables as they are read and written, the stages' entry and their jobs. Else a statement in `io.py` would
 run the whole pipeline again, to the same bytes. Where a change of what carries does change bytes, raise `EDITION`, and
 everything runs again; a test compares the bytes of a small pipeline with stored ones, so that such a change is seen.
+
+A stage's own file is its entry of the table in pipelines/stages.py, which has a path of its own: that of the file, and
+below it the stage's name. A script is a stage's own file too.
 """
 
 import ast
@@ -26,13 +29,14 @@ from typing import Any
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_dir, write_json
 from cachezoo.meanings import Column, Each, Means, Table
-from cachezoo.syntax import imported, said
+from cachezoo.syntax import digest, entries, entry, imported
 
 PACKAGE = "cachezoo"
 LOCK = "requirements.lock"
 PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
 # Distributions whose modules have another name.
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml", "hydra": "hydra-core", "markdown_it": "markdown-it-py"}
+STAGES, TABLE = Path("pipelines/stages.py"), "STAGES"
 PINNED = Path("src/cachezoo/pinned.py")
 EDITION = 1
 LEFT_OUT = tuple(
@@ -46,7 +50,11 @@ LEFT_OUT = tuple(
 )
 CARRIES = re.compile(rf"src/{PACKAGE}/((io|documents|stage|kept|to_go|jobs|params|paths)|traces/(table|store))\.py")
 SOURCES = Table(
-    Each("one script of pipelines/", "script", text="what a stage depends on in place of its sources and libraries"),
+    Each(
+        "one stage of pipelines/stages.py",
+        "script",
+        text="what a stage depends on in place of its sources and libraries",
+    ),
     {
         "edition": Column("integer", Means("of what carries results and is on no list")),
         "files.<file>": Column("text", Means("sha256 of what a source says, or of another file's bytes")),
@@ -102,13 +110,28 @@ class Project:
             CachezooError: the file is not Python.
         """
         if file not in self.imports:
-            try:
-                tree = ast.parse(file.read_text(encoding="utf-8"))
-            except (OSError, UnicodeDecodeError, SyntaxError) as error:
-                raise CachezooError(f"{file}: not readable as Python ({error}); fix it, stages run it") from error
+            is_entry = file.parent.suffix == ".py"
+            tree = self._parsed(file.parent if is_entry else file)
+            if is_entry:
+                tree = entry(tree, TABLE, file.name, PACKAGE)
             self.imports[file] = self._imports(tree)
-            self.hashes[file] = said(tree)
+            self.hashes[file] = digest(tree)
         return self.imports[file]
+
+    def _parsed(self, file: Path) -> ast.Module:
+        try:
+            return ast.parse(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, SyntaxError) as error:
+            raise CachezooError(f"{file}: not readable as Python ({error}); fix it, stages run it") from error
+
+    def stages(self) -> list[Path]:
+        """The stages of the pipeline, each a path below the file of their table.
+
+        Raises:
+            CachezooError: the file is not Python.
+        """
+        file = self.root / STAGES
+        return [file / name for name in entries(self._parsed(file), TABLE)]
 
     def _imports(self, tree: ast.Module) -> Imports:
         names = imported(tree)
@@ -174,7 +197,7 @@ def versions(project: Project, files: list[Path]) -> dict[str, str]:
         ) from error
     if not pins:
         raise CachezooError(f"{lock}: pins no name==version; get it from Git")
-    imported = {name for file in files if file.suffix == ".py" for name in project.read(file).libraries}
+    imported = {name for file in files if file in project.imports for name in project.read(file).libraries}
     names = {DISTRIBUTIONS.get(name, name).lower() for name in imported}
     return {name: pins[name] for name in sorted(names & set(pins))}
 
@@ -187,9 +210,9 @@ def sources_of(project: Project, script: Path) -> dict[str, Any]:
 
 
 def write_sources(root: Path, folder: Path) -> None:
-    """Write `<stage>.json`, the `sources_of` each file of pipelines/.
+    """Write `<stage>.json`, the `sources_of` each stage of pipelines/stages.py.
 
-    A stage of dvc.yaml depends on its own list instead of on the files: DVC writes its lock anew, with every dependency
+    A stage depends on its own list instead of on the files: DVC writes its lock anew, with every dependency
     of every stage, after each stage, which took longer than most stages when they named some forty files each.
 
     Raises:
@@ -197,5 +220,5 @@ def write_sources(root: Path, folder: Path) -> None:
     """
     project = Project(root)
     with atomic_dir(folder) as temporary:
-        for script in sorted((root / "pipelines").glob("*.py")):
-            write_json(temporary / f"{script.stem}.json", sources_of(project, script))
+        for stage in project.stages():
+            write_json(temporary / f"{stage.name}.json", sources_of(project, stage))

@@ -333,11 +333,6 @@ def read_refusal(path: Path) -> str:
     return str(content["reason"])
 
 
-def _leaf_path(field: pa.Field) -> str:
-    """Parquet's name of a column's only leaf; this project's nested columns are lists of numbers."""
-    return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
-
-
 def _column_of(columns: Columns, name: str) -> Column:
     """The column of that name, or the one whose `<name>` stands for it."""
     if name in columns:
@@ -378,7 +373,9 @@ class TableWriter:
             delta_columns: integer columns stored as DELTA_BINARY_PACKED instead of dictionary pages; right for
                 times and offsets, whose values seldom repeat.
         """
-        leaves = {field.name: _leaf_path(field) for field in schema}
+        # Parquet's name of a column's only leaf: this project's nested columns are lists of numbers.
+        lists = {field.name for field in schema if pa.types.is_list(field.type)}
+        leaves = {name: f"{name}.list.element" if name in lists else name for name in schema.names}
         self._writer = pq.ParquetWriter(
             path,
             schema.remove_metadata(),

@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from cachezoo.io import atomic_dir, dump_json, sha256_file
 from cachezoo.params import Picked, value_of
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 KEPT = Path(".cache/kept")
 LIST = "files.json"
@@ -31,13 +32,22 @@ NEWEST = 2
 Names = dict[str, str]
 
 
+def named(name: Any) -> Any:  # noqa: ANN401 - whatever the module has of that name
+    """What `module:name` is, imported; what is no text is itself."""
+    if not isinstance(name, str):
+        return name
+    module, _, inside = name.partition(":")
+    return getattr(import_module(module), inside)
+
+
 @dataclass(frozen=True)
 class Each:
     """What the jobs of a stage are.
 
     Attributes:
         over: the jobs in params.yaml: names for each, of which `key` is its key.
-        values: dotted paths of the values of params.yaml that a job reads, or the dataclass that picks them.
+        values: dotted paths of the values of params.yaml that a job reads, or the dataclass that picks them, which may
+            be given as `module:name`.
         reads: files and folders that it reads.
         writes: files and folders that it writes, which no other job does.
         roots: the folders that all of these are in, there even where there is no job; those that the paths begin with.
@@ -46,7 +56,7 @@ class Each:
     """
 
     over: Callable[["Params"], list[Names]]
-    values: type[Picked] | Sequence[str]
+    values: type[Picked] | str | Sequence[str]
     reads: Sequence[str]
     writes: Sequence[str]
     roots: Sequence[str] = ()
@@ -59,7 +69,8 @@ class Each:
     def jobs(self, stage: str, params: "Params") -> list["Job"]:
         """The jobs, those that read most first: the last to end then keeps the fewest processes waiting."""
         archs = {f"arch_{kind}": model.arch for kind, model in dict(params.model).items()}
-        values = self.values if not isinstance(self.values, type) else tuple(self.values.places().values())
+        values = named(self.values)
+        values = tuple(values.places().values()) if isinstance(values, type) and issubclass(values, Picked) else values
         found = [self._job(stage, {**archs, **names}, values, params) for names in self.over(params)]
         return sorted(found, key=lambda job: (-job.size(), job.key))
 
@@ -183,7 +194,7 @@ def keep(job: Job, digest: str) -> None:
         shutil.rmtree(old)
 
 
-def whole(_: "Params") -> list[Names]:
+def one_job(_: "Params") -> list[Names]:
     """One job, which is no trace's or category's."""
     return [{"key": ""}]
 

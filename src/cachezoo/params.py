@@ -8,8 +8,8 @@ from cachezoo import paths
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
     from cachezoo.settings.data import TraceEntry
+    from cachezoo.settings.params import Params
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,26 @@
-"""The one entry through which every DVC stage starts."""
+"""A stage of DVC: what it does, its jobs, and how it starts."""
 
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from cachezoo.console import complain, err
 from cachezoo.errors import CachezooError, ConfigError, os_message
+from cachezoo.io import write_json
 from cachezoo.jobs import die_with_parent, spread, started_by
-from cachezoo.kept import Each, Hashes, Job, keep, restore
+from cachezoo.kept import Each, Hashes, Job, keep, named, restore
 from cachezoo.pinned import PINNED
 from cachezoo.private import closed_folder
 from cachezoo.to_go import timed
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def heed_interrupts() -> None:
@@ -56,11 +58,73 @@ def guarded(name: str) -> Iterator[None]:
         raise SystemExit(1) from error
 
 
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the pipeline.
+
+    Attributes:
+        main: `main(params)` or, with jobs, `main(params, key)`; as `module:name` it is imported as the stage starts.
+            A document that it returns is written as JSON.
+        each: its jobs; without them it is one.
+        writes: where the document goes; that of a job goes where the job writes.
+        parts: modules that it finds by name, such as through the registry: `cachezoo.closure` counts them as imported.
+        takes_params: False of a stage before params.yaml: `main()`.
+    """
+
+    main: Callable[..., object] | str
+    each: Each | None = None
+    writes: str = ""
+    parts: Sequence[str] = ()
+    takes_params: bool = True
+
+    def start(self, name: str, words: Sequence[str]) -> None:
+        """Do its work as a process of its own, from the project's root.
+
+        Args:
+            name: of the stage.
+            words: with a job's key it does that job alone, and keeps nothing.
+        """
+        with guarded(name):
+            if len(words) > (self.each is not None):
+                takes = "a job's key or nothing" if self.each is not None else "nothing"
+                message = f"takes {takes}, got {' '.join(words)}; it is started by `dvc repro`, conf/ has all values"
+                raise ConfigError(message)
+            main = named(self.main)
+            if not self.takes_params:
+                main()
+                return
+            from cachezoo.config.load import load_params
+
+            params: Params = load_params()
+            if self.each is None:
+                _timed(name, lambda: _write(main(params), self.writes))
+            elif words:
+                job = self.each.job(name, words[0], params)
+                _write(main(params, job.key), job.writes[0])
+            else:
+                self.each.make_roots()
+                _timed(name, partial(run_jobs, main, self.each.jobs(name, params), name))
+
+
+@runtime_checkable
+class Document(Protocol):
+    """What a stage may return: a model of pydantic, on which not every stage depends."""
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]:
+        """Its plain values."""
+
+
+def _write(found: object, path: str | Path) -> None:
+    """Write what a stage returned, where that is a document."""
+    if isinstance(found, Document):
+        write_json(Path(path), found.model_dump(mode="json"))
+
+
 def _do(main: Callable[..., object], job: Job, digest: str) -> None:
     """Do a job and keep what it has written."""
     from cachezoo.config.load import load_params
 
-    main(load_params(), *filter(None, [job.key]))
+    _write(main(load_params(), *filter(None, [job.key])), job.writes[0])
     keep(job, digest)
 
 
@@ -80,37 +144,17 @@ def run_jobs(main: Callable[..., object], jobs: Sequence[Job], title: str) -> No
     spread(title, _do, [(main, job, digests[job.key]) for job in todo])
 
 
-def stage(main: Callable[..., object], each: Each | None = None) -> Callable[[], None]:
-    """Turn `main(params)` or, with jobs, `main(params, key)` into a script, run from the project's root.
-
-    Args:
-        main: what the stage does; a function of a module, or of the script itself.
-        each: its jobs; without them it is one. With a key as its argument the script does that job alone, and keeps
-            nothing.
-    """
-
-    def run() -> None:
-        name, words = Path(sys.argv[0]).stem, sys.argv[1:]
-        with guarded(f"{name}.py"):
-            from cachezoo.config.load import load_params
-
-            if len(words) > (each is not None):
-                takes = "a job's key or nothing" if each is not None else "nothing"
-                raise ConfigError(f"takes {takes}, got {' '.join(words)}; it is started by `dvc repro`")
-            params: Params = load_params()
-            if each is None:
-                _timed(name, partial(main, params))
-            elif words:
-                main(params, each.job(name, words[0], params).key)
-            else:
-                each.make_roots()
-                _timed(name, partial(run_jobs, main, each.jobs(name, params), name))
-
-    return run
+def run(stages: Mapping[str, Stage]) -> None:
+    """Do what a script with a table of stages was started for: `SCRIPT NAME [KEY]`."""
+    name, words = next(iter(sys.argv[1:]), ""), sys.argv[2:]
+    if name not in stages:
+        complain(f"stages: there is no stage {name!r}; there are {', '.join(stages)}")
+        raise SystemExit(1)
+    stages[name].start(name, words)
 
 
 def _timed(name: str, work: Callable[[], object]) -> None:
-    with timed(name, " ".join(map(str, started_by()))) as said:
-        if said:
-            err().print(f"{name}: {said}", markup=False)
+    with timed(name, " ".join(map(str, started_by()))) as estimate:
+        if estimate:
+            err().print(f"{name}: {estimate}", markup=False)
         work()

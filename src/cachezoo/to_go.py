@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cachezoo import paths
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_file
 
@@ -48,7 +49,8 @@ class ToGo:
         own = self.seconds.get(stage)
         if own is None:
             return ""
-        left = [name for name in self.seconds if name not in self.ended and _is_of_pipeline(name)]
+        known = {path.stem for path in paths.SOURCES.glob("*.json")}
+        left = [name for name in self.seconds if name not in self.ended and name in known]
         rest = sum(self.seconds[name] for name in left)
         return f"about {in_words(own)}, the whole pipeline at most {in_words(rest)} to go"
 
@@ -58,10 +60,6 @@ class ToGo:
             FILE.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(FILE) as temporary:
                 temporary.write_text(json.dumps(vars(self), sort_keys=True, indent=0), encoding="utf-8")
-
-
-def _is_of_pipeline(stage: str) -> bool:
-    return Path("pipelines", f"{stage}.py").exists()
 
 
 def in_words(seconds: float) -> str:

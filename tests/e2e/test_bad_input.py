@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cachezoo.closure import Project
 from scripts import data_dictionary
 from tests.e2e import damage
 from tests.e2e.workspace import ROOT, Stage, contents, run
 
-SCRIPTS = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
+SCRIPTS = sorted(path.name for path in Project(ROOT).stages())
 # Rows are joined by position; with one file alone, nothing tells that its last row is gone.
 ROWS = ("data/requests", "data/responses", "data/labels", "data/features")
 # Both read everything that there is and draw it: of two ways of damage, where they read first, one is tried at a time,
@@ -166,7 +167,7 @@ PARAMS = {
 def test_params_and_keys_that_cannot_be_used_are_named(workspace, tmp_path, script):
     params = Path("params.yaml")
     text, stage = params.read_text(), workspace.of(script)
-    command, key = stage.command[:1], stage.command[1:]
+    command, key = stage.command[:2], stage.command[2:]
     before = contents(stage.outs)
     try:
         for what, (change, named) in PARAMS.items():
@@ -199,11 +200,11 @@ def test_a_real_process_ends_with_status_1_and_one_line(workspace, tmp_path):
 
     shutil.copytree(workspace.folder / "data/requests", tmp_path / "data/requests")
     shutil.copy("params.yaml", tmp_path)
-    key = workspace.of("replay").command[1]
+    key = workspace.of("replay").command[2]
     [requests] = (tmp_path / "data/requests").rglob(f"{key}.parquet")
     damage.truncated(requests)
     done = subprocess.run(
-        [ROOT / ".venv/bin/python", ROOT / "pipelines/replay.py", key],
+        [ROOT / ".venv/bin/python", ROOT / "pipelines/stages.py", "replay", key],
         cwd=tmp_path,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "CACHEZOO_CACHE_DIR": str(ROOT / ".cache")},
         capture_output=True,

@@ -12,10 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from cachezoo.cli import app
+from cachezoo.closure import Project
 from cachezoo.errors import CachezooError
 from tests.e2e.workspace import ROOT, contents, forget_times, run
 
-SCRIPTS = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
+SCRIPTS = sorted(path.name for path in Project(ROOT).stages())
 # MLflow keeps its database open for as long as a process lives, which a disk that is to be unmounted must not see; and
 # LSTMs are the same bytes in the environment of a stage alone (cachezoo.pinned).
 APART = ("track", "fit_caching", "fit_workload", "judge_caching", "judge_workload")

@@ -119,9 +119,9 @@ def test_a_target_that_is_gone_ends_the_stage_in_one_line_and_loses_no_measureme
     try:
         done = dvc(folder, "repro", "replay")
         assert done.returncode != 0
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("replay.py:")]
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "ssd.scratch" in line]
         assert len(lines) == 1
-        assert "ssd.scratch" in lines[0]
+        assert lines[0].startswith("replay: ")
         configure(folder)
         repro(folder, "replay")
     finally:

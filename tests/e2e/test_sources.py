@@ -38,7 +38,9 @@ def test_a_stage_runs_no_source_that_its_list_lacks(made, tmp_path, script):
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     loaded = {Path(name).relative_to(ROOT).as_posix() for name in done.stdout.splitlines()[-1].split()[1:]}
-    listed = {file.relative_to(ROOT).as_posix() for file in closure(Project(ROOT), ROOT / f"pipelines/{script}.py")}
+    listed = {
+        file.relative_to(ROOT).as_posix() for file in closure(Project(ROOT), ROOT / "pipelines/stages.py" / script)
+    }
     # The registry brings the records of all systems with it, and their type; a stage counts what its own file names.
     brought = ("/record.py", "/__init__.py", "/zoo/base.py")
     missing = {name for name in loaded - listed if not name.endswith(brought)}

@@ -19,8 +19,7 @@ from cachezoo.config.load import load_params
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json
 from cachezoo.models.trained import read_trained
-from cachezoo.study.run import FILE
-from cachezoo.study.training import FITS, STUDIES
+from cachezoo.study.run import FILE, FITS, STUDIES
 from cachezoo.zoo.base import studied_of
 from cachezoo.zoo.registry import SYSTEMS
 from tests.e2e.workspace import ROOT

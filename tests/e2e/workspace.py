@@ -103,7 +103,7 @@ def kill_in(folder: Path, script: str) -> None:
     process = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=log, stderr=log)
     try:
         # Its interpreter has started, and so DVC does not write its own files at this moment.
-        wait_until(lambda: any(f"pipelines/{script}.py" in line for line in at_work(folder)), process)
+        wait_until(lambda: any(f"pipelines/stages.py {script}" in line for line in at_work(folder)), process)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -149,7 +149,7 @@ class Stage:
 
     @property
     def script(self) -> str:
-        return Path(self.command[0]).stem
+        return self.command[1]
 
 
 @dataclass
@@ -158,9 +158,9 @@ class Workspace:
     stages: list[Stage] = field(default_factory=list)
 
     def of(self, script: str) -> Stage:
-        """The stage of a script; its first job, where it has several."""
+        """A stage, by its name in pipelines/stages.py; its first job, where it has several."""
         whole = next(stage for stage in self.stages if stage.script == script)
-        each = runpy.run_path(str(ROOT / whole.command[0]), run_name=script).get("EACH")
+        each = runpy.run_path(str(ROOT / whole.command[0]))["STAGES"][script].each
         if each is None:
             return whole
         with contextlib.chdir(self.folder):
@@ -176,7 +176,7 @@ def forget_times() -> None:
 
 
 def run(*command: str) -> tuple[int, str]:
-    """Exit status and standard error of a stage's script, run in the working folder and this process."""
+    """Exit status and standard error of a stage, run in the working folder and this process."""
     forget_times()
     said, before = io.StringIO(), sys.argv
     sys.argv = [command[0], *command[1:]]

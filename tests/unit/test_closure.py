@@ -11,17 +11,40 @@ from cachezoo.closure import CARRIES, LEFT_OUT, Project, closure, sources_of, wr
 from cachezoo.errors import CachezooError
 
 ROOT = Path(__file__).resolve().parents[2]
+TABLE = """
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cachezoo.rooms.first
+
+
+def one():
+    from cachezoo.rooms import first
+
+    return os.name
+
+
+def _schema():
+    from cachezoo.config import schema
+
+
+def three():
+    return _schema
+
+
+STAGES = {"one": one, "two": Stage(print), "three": Stage(three, parts=["cachezoo.third:name"])}
+"""
 SECOND = "import numpy.typing\nimport cachezoo.errors\nimport cachezoo.settings.one\n"
-STAGES = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
+SCRIPTS = {path.name: path for path in Project(ROOT).stages()}
+STAGES = sorted(SCRIPTS)
 RERUNS = ROOT / "tests/golden/reruns.json"
 
 
 @pytest.fixture
 def project(tmp_path):
     files = {
-        "pipelines/one.py": "import os\nfrom cachezoo.rooms import first\n",
-        "pipelines/two.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import cachezoo.rooms.first\n",
-        "pipelines/three.py": "from cachezoo.config import schema\nimport cachezoo.third\n",
+        "pipelines/stages.py": TABLE,
         "src/cachezoo/__init__.py": "",
         "src/cachezoo/config/__init__.py": "",
         "src/cachezoo/config/schema.py": "import cachezoo.settings.one\n",
@@ -42,7 +65,7 @@ def project(tmp_path):
 
 
 def listed(project: Path, stage: str) -> dict:
-    return sources_of(Project(project), project / f"pipelines/{stage}.py")
+    return sources_of(Project(project), project / f"pipelines/stages.py/{stage}")
 
 
 def names(project: Path, stage: str) -> list[str]:
@@ -51,8 +74,13 @@ def names(project: Path, stage: str) -> list[str]:
 
 def test_a_closure_follows_imports_inside_functions_and_leaves_out_those_for_types(project):
     rooms = [f"src/cachezoo/rooms/{name}" for name in ("__init__.py", "first.py", "part.c")]
-    assert names(project, "one") == ["pipelines/one.py", "src/cachezoo/__init__.py", *rooms, "src/cachezoo/second.py"]
-    assert names(project, "two") == ["pipelines/two.py"]
+    assert names(project, "one") == [
+        "pipelines/stages.py/one",
+        "src/cachezoo/__init__.py",
+        *rooms,
+        "src/cachezoo/second.py",
+    ]
+    assert names(project, "two") == ["pipelines/stages.py/two"]
 
 
 def test_settings_errors_and_configuration_count_only_where_the_stage_itself_imports_them(project):
@@ -71,6 +99,7 @@ def test_settings_errors_and_configuration_count_only_where_the_stage_itself_imp
         ("src/cachezoo/errors.py", "x = 1\n"),
         ("src/cachezoo/settings/one.py", "x = 1\n"),
         ("src/cachezoo/third.py", "x = 1\n"),
+        ("pipelines/stages.py", TABLE.replace("Stage(print)", "Stage(repr)").replace("return _schema", "return 1")),
         ("requirements.lock", "numpy==2.4.6\nscikit-learn==1.9.1\ntorch==3.0.0\n"),
     ],
 )
@@ -86,7 +115,7 @@ def test_what_changes_no_byte_leaves_the_list(project, file, text):
         ("src/cachezoo/second.py", "import numpy.typing\nx = 1\n"),
         ("src/cachezoo/rooms/first.py", "def f():\n    import cachezoo.second\n\n\ndef g(): ...\n"),
         ("src/cachezoo/rooms/part.c", "int x; /* even here */\n"),
-        ("pipelines/one.py", "from cachezoo.rooms import first\n"),
+        ("pipelines/stages.py", TABLE.replace("os.name", "os.sep")),
         ("requirements.lock", "numpy==2.5.0\nscikit-learn==1.9.1\ntorch==2.13.0\n"),
     ],
 )
@@ -126,8 +155,8 @@ def test_each_stage_has_its_list_and_an_unrelated_edit_leaves_its_bytes(project)
 
 def test_a_file_that_is_no_python_is_named_and_the_lists_stay(project):
     write_sources(project, project / "out")
-    (project / "pipelines/two.py").write_text("def f(:\n")
-    with pytest.raises(CachezooError, match=r"pipelines/two\.py: not readable as Python .* fix it") as error:
+    (project / "pipelines/stages.py").write_text("def f(:\n")
+    with pytest.raises(CachezooError, match=r"pipelines/stages\.py: not readable as Python .* fix it") as error:
         write_sources(project, project / "out")
     assert "\n" not in str(error.value)
     assert (project / "out/two.json").exists()
@@ -144,7 +173,7 @@ def reruns(house: Project) -> dict[str, list[str]]:
     rooms = {path.name for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
     found = {room: set() for room in rooms | {path.name for path in package.glob("*.py")}}
     for stage in STAGES:
-        for file in closure(house, ROOT / f"pipelines/{stage}.py"):
+        for file in closure(house, SCRIPTS[stage]):
             if file.is_relative_to(package):
                 found[file.relative_to(package).parts[0]].add(stage)
     return {room: sorted(stages) for room, stages in sorted(found.items())}
@@ -164,39 +193,35 @@ def test_what_carries_shows_or_starts_refits_and_relabels_nothing(house):
     for room in shown:
         assert not [stage for stage in stored[room] if stage.startswith(learned)], room
     for name in ("traces/table.py", "traces/store.py"):
-        assert not [stage for stage in STAGES if ROOT / "src/cachezoo" / name in closure(house, _script(stage))]
+        assert not [stage for stage in STAGES if ROOT / "src/cachezoo" / name in closure(house, SCRIPTS[stage])]
     # A list of kernels, on the other hand, computes.
     assert "judge_caching" in [stage for stage in STAGES if _kernels(house, stage) & {"lists.py"}]
 
 
-def _script(stage):
-    return ROOT / f"pipelines/{stage}.py"
-
-
 def _kernels(house, stage):
-    return {file.name for file in closure(house, _script(stage)) if file.parent.name == "kernels"}
+    return {file.name for file in closure(house, SCRIPTS[stage]) if file.parent.name == "kernels"}
 
 
 def test_what_fits_an_lstm_hangs_on_no_policy_judge_or_report(house):
-    files = [str(file.relative_to(ROOT)) for file in closure(house, ROOT / "pipelines/fit_caching.py")]
+    files = [str(file.relative_to(ROOT)) for file in closure(house, SCRIPTS["fit_caching"])]
     other = ("policies/", "evaluation/", "bundles/", "report/", "tracking/", "config/", "settings/", "devices/")
     assert not [file for file in files if file.startswith(tuple(f"src/cachezoo/{room}" for room in other))]
     assert not [file for file in files if file.endswith(("judge.py", "record.py", "settings.py", "serve.py"))]
 
 
 def test_replays_hang_on_the_emulated_disk_and_trainings_on_their_libraries(house):
-    replay = sources_of(house, ROOT / "pipelines/replay.py")
+    replay = sources_of(house, SCRIPTS["replay"])
     assert "src/cachezoo/devices/nbd/disk.c" in replay["files"]
-    fit = sources_of(house, ROOT / "pipelines/fit_caching.py")
+    fit = sources_of(house, SCRIPTS["fit_caching"])
     assert {"lightning", "numba", "numpy", "safetensors", "torch"} <= set(fit["libraries"])
-    assert "lightgbm" in sources_of(house, ROOT / "pipelines/fit_admission.py")["libraries"]
+    assert "lightgbm" in sources_of(house, SCRIPTS["fit_admission"])["libraries"]
 
 
 def test_every_library_that_a_stage_imports_is_locked(house):
     from cachezoo.closure import DISTRIBUTIONS, LOCK, PIN
 
     pins = {name.lower() for name, _ in PIN.findall((ROOT / LOCK).read_text())}
-    files = {file for stage in STAGES for file in closure(house, ROOT / f"pipelines/{stage}.py")}
+    files = {file for stage in STAGES for file in closure(house, SCRIPTS[stage])}
     imported = {name for file in files if file.suffix == ".py" for name in house.read(file).libraries}
     foreign = imported - set(sys.stdlib_module_names)
     assert {name for name in foreign if DISTRIBUTIONS.get(name, name).lower() not in pins} == set()
@@ -204,23 +229,25 @@ def test_every_library_that_a_stage_imports_is_locked(house):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_loads_no_file_of_the_project_that_its_list_lacks(house, stage):
-    script = f"import runpy, sys; runpy.run_path('pipelines/{stage}.py', run_name='stage')"
+    modules = [str(file.relative_to(ROOT / "src").with_suffix("")) for file in house.read(SCRIPTS[stage]).own]
+    names = [name.replace("/", ".").removesuffix(".__init__") for name in modules]
+    script = f"import importlib, sys; [*map(importlib.import_module, {[*names, 'cachezoo.stage']})]"
     script += "; print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('cachezoo')))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = {str(Path(name).relative_to(ROOT)) for name in done.stdout.split()}
-    files = {str(file.relative_to(ROOT)) for file in closure(house, ROOT / f"pipelines/{stage}.py")}
+    files = {str(file.relative_to(ROOT)) for file in closure(house, SCRIPTS[stage])}
     assert "src/cachezoo/stage.py" in loaded
     # The registry brings the records of all systems with it; a stage counts those that its own file names.
     left_out = (CARRIES, *LEFT_OUT, re.compile(r"src/cachezoo/zoo/\w+/(record|__init__)\.py"))
     assert {name for name in loaded - files if not any(pattern.fullmatch(name) for pattern in left_out)} == set()
 
 
-def test_every_stage_of_the_pipeline_depends_on_the_list_of_its_own_script():
+def test_every_stage_of_the_pipeline_depends_on_its_own_list():
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    commands = {stage["cmd"] for stage in stages.values()}
-    # `exec`: else some shells would wait for it, and keep it when DVC is killed.
-    assert {f"exec scripts/python pipelines/{name}.py" for name in STAGES} == commands
+    assert sorted(stages) == STAGES
     for name, stage in stages.items():
+        # `exec`: else some shells would wait for it, and keep it when DVC is killed.
+        assert stage["cmd"] == f"exec scripts/python pipelines/stages.py {name}"
         assert name == "sources" or f"data/sources/{name}.json" in stage["deps"], name
 
 

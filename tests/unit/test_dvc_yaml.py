@@ -1,12 +1,14 @@
 """dvc.yaml beside what the stages' jobs say that they read and write."""
 
 import runpy
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 
 from cachezoo.config.load import load_params
+from cachezoo.kept import named
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
@@ -14,13 +16,8 @@ PARAMS = load_params(ROOT / "params.yaml")
 MOST_STAGES, MOST_LOCK_BYTES = 80, 60 * 1024
 
 
-def scripts():
-    for name, stage in STAGES.items():
-        found = runpy.run_path(str(ROOT / stage["cmd"].split()[-1]), run_name="script")
-        yield name, found.get("EACH")
-
-
-EACH = {name: each for name, each in scripts() if each is not None}
+TABLE = runpy.run_path(str(ROOT / "pipelines/stages.py"))["STAGES"]
+EACH = {name: stage.each for name, stage in TABLE.items() if stage.each is not None}
 
 
 def outs(stage):
@@ -51,6 +48,15 @@ def test_a_stage_names_the_values_that_its_jobs_read(name):
     own = {path for path in values if not path.startswith("data.")}
     assert (own == values) or "data/traces.json" in stage["deps"]  # which has data.*
     assert own == set(stage.get("params", ()))
+
+
+def test_the_table_has_the_stages_and_what_it_names_is_there():
+    assert set(TABLE) == set(STAGES)
+    for name, stage in TABLE.items():
+        assert callable(named(stage.main)), name
+        assert all(map(import_module, stage.parts)), name
+        assert stage.each is None or not stage.writes, name
+        assert not stage.writes or within(stage.writes, outs(STAGES[name])), name
 
 
 def test_two_jobs_write_no_file_of_each_other():

@@ -24,10 +24,10 @@ from cachezoo.kept import (
     categories,
     corpora,
     keep,
+    one_job,
     page_categories,
     restore,
     stream_categories,
-    whole,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +61,7 @@ def test_the_jobs_of_the_matrix():
     assert {row["key"] for row in categories(PARAMS)} - {"blob"} == set(PARAMS.data.page_categories)
     assert {row["key"]: row["folder"] for row in stream_categories(PARAMS)}["ledger"] == "data/writes"
     assert {row["key"]: row["folder"] for row in corpora(PARAMS)}["web"] == "data/raw/corpus/web"
-    assert whole(PARAMS) == [{"key": ""}]
+    assert one_job(PARAMS) == [{"key": ""}]
 
 
 def test_places_and_values_are_filled_in_and_the_largest_job_comes_first(project):
@@ -148,7 +148,7 @@ TOY = """
 import sys, time
 from pathlib import Path
 from cachezoo.kept import Each
-from cachezoo.stage import stage
+from cachezoo.stage import Stage, run
 
 EACH = Each(lambda _: [{"key": key} for key in "abc"], ["seed"], ["in/{key}"], ["out/{key}"])
 
@@ -161,7 +161,7 @@ def main(params, key):
     Path("out", key).write_text(key * 3)
 
 if __name__ == "__main__":
-    stage(main, EACH)()
+    run({"toy": Stage(main, EACH)})
 """
 
 
@@ -177,7 +177,9 @@ def test_a_stage_that_is_ended_keeps_the_jobs_that_had_ended(tmp_path, ending):
     kept = tmp_path / KEPT / "toy"
 
     def start():
-        return subprocess.Popen([sys.executable, "toy.py"], cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            [sys.executable, "toy.py", "toy"], cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True
+        )
 
     process, end = start(), time.monotonic() + 300
     while len(list(kept.glob("[ab]/*/files.json"))) < 2 or "c" not in (tmp_path / "log").read_text():

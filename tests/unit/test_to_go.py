@@ -9,9 +9,9 @@ from cachezoo.to_go import FILE, ToGo, in_words, timed
 @pytest.fixture(autouse=True)
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "pipelines").mkdir()
+    (tmp_path / "data/sources").mkdir(parents=True)
     for name in ("one", "two", "three"):
-        (tmp_path / f"pipelines/{name}.py").touch()
+        (tmp_path / f"data/sources/{name}.json").touch()
 
 
 def test_what_is_left_of_a_run_is_all_that_it_has_not_had():

@@ -18,7 +18,7 @@ from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.traces.store import read_trace
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 LOCK = Path("requirements.lock")
 VERSIONS = Path("VERSIONS.json")

@@ -66,11 +66,11 @@ def rollback(
 @app.command()
 def zoo(as_json: Json = False) -> None:
     """Show which bundles run, and every bundle of the project: those that MLflow and docs/zoo.md list."""
-    from cachezoo.tracking.listed import listed
     from cachezoo.tracking.seats import read_zoo
+    from cachezoo.tracking.zoo import exported
 
     root = project()
-    found, bundles = read_zoo(root), listed(root)
+    found, bundles = read_zoo(root), exported(root)
     values = {**found.model_dump(mode="json"), "bundles": [dataclasses.asdict(one) for one in bundles]}
     if hand_out(values, as_json):
         return

@@ -34,8 +34,7 @@ def results(
     from cachezoo.console import out
     from cachezoo.params import categories_of
     from cachezoo.questions.results import of_categories, read_results, write_csv
-    from cachezoo.report.gather import gather
-    from cachezoo.report.traces import listed_facts
+    from cachezoo.report.gather import gather, listed_facts
     from cachezoo.report.verdict import page_choice
 
     files = outputs(output, ("csv", "json"))

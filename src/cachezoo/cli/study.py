@@ -107,7 +107,7 @@ def study(
                 )
                 found = search(*asked, budget, jobs)
             else:
-                from cachezoo.study.study import study as run_study
+                from cachezoo.study.run import study as run_study
 
                 found = run_study(*asked, seeds, jobs)
     except KeyboardInterrupt as error:

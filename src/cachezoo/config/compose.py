@@ -13,11 +13,11 @@ import yaml
 
 from cachezoo.config.load import validate_params
 from cachezoo.config.matrix_text import CACHE_TABLES, CORPORA, CORPUS, FOLDERS, KEYS, LISTS, STREAMS, WRITE_TABLE
-from cachezoo.config.schema import Params
 from cachezoo.errors import DEEP, ConfigError
 from cachezoo.io import atomic_file, write_json
 from cachezoo.params import categories_of
 from cachezoo.settings.data import cycles_of, roles_of
+from cachezoo.settings.params import Params
 from cachezoo.traces.formats import FORMATS
 from cachezoo.yaml_file import NOT_YAML, parsed, read_yaml
 from cachezoo.zoo.registry import SYSTEMS

@@ -22,7 +22,7 @@ from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import MAX_END_BYTES, OP_READ
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 Kind = Literal["hdd", "ssd"]
 MOST_FITTED = 100_000

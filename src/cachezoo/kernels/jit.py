@@ -70,12 +70,12 @@ def _read(file: Path) -> tuple[str, list[str]]:
     except (OSError, ValueError):
         import ast
 
-        from cachezoo.syntax import imported, said
+        from cachezoo.syntax import digest, imported
 
         _sweep()
         tree = ast.parse(source)
         names = sorted(name for name in imported(tree) if name.split(".")[0] == PACKAGE.name)
-        says = said(tree)
+        says = digest(tree)
         with contextlib.suppress(OSError):
             kept.write_text(json.dumps([says, names]), encoding="utf-8")
     return says, names

@@ -35,7 +35,7 @@ from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 OPS = ("read", "write")
 UNITS = {PAGE: "hits per page access", FLASH: "read disk-head ms saved per request"}

@@ -9,7 +9,8 @@ from cachezoo.bundles.measured import headline, measured, read_metrics, seat_of,
 from cachezoo.io import write_json
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import write_rows
-from cachezoo.report.gather import Model, Sources
+from cachezoo.models.measured import Model
+from cachezoo.report.gather import Sources
 from cachezoo.zoo.registry import SYSTEMS
 
 HIT_RATIO, TRAINING = "hit_ratio.csv", "training.csv"

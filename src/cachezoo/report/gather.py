@@ -1,28 +1,157 @@
-"""What the report is made from, read from stage outputs; whatever a stage has not written is None or empty."""
+"""What the report is made from: stage outputs, None or empty where a stage has written none, and figures of traces."""
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from cachezoo import paths
+from cachezoo.arrays import F64
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
+from cachezoo.curves.measure import curves
 from cachezoo.io import read_refusal
-from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow, FlashTrace
 from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.models.curves import CURVES_FILE, read_curves
+from cachezoo.models.measured import Measured, Model
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.params import categories_of
+from cachezoo.policies.registry import OPTIMUM
 from cachezoo.questions.share.columns import ShareMetrics, read_share, share_metrics
 from cachezoo.questions.tiers.columns import TiersMetrics, read_tiers, tiers_metrics
-from cachezoo.report.traces import TraceFacts, trace_facts
+from cachezoo.sizes import pages_of
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.stats import describe
+from cachezoo.traces.store import read_pages, read_trace
+from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.data import TraceEntry
+    from cachezoo.settings.params import Params
+
+WINDOWS = 100
+FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+SIMULATED = ("lru", OPTIMUM)
+MOST_ACCESSES = 2_000_000  # simulated as they are; of longer traces a sample of the pages
+PROGRAMS = "programs"
+
+
+@dataclass(frozen=True)
+class TraceFacts:
+    """A trace as the report shows it.
+
+    Attributes:
+        key: the trace.
+        category: its workload.
+        role: train, validation or test.
+        unseen: a test trace of a program that no train trace of the category was recorded from.
+        programs: the programs it was recorded from, as its metadata name them; may be empty.
+        figures: see `cachezoo.traces.stats.describe`; besides `iops_mean`, `iops_peak` (the busiest of 100 equal
+            windows) and `reuse`, the share of page accesses that touch a page seen before.
+        window_s: seconds of a window.
+        reads, writes: float64[100] requests a second in each window.
+        capacities: cache sizes as parts of the distinct pages.
+        hit_ratios: of each policy simulated, float64 at each capacity, counted after the warm-up.
+        sampled: one in so many pages was simulated for the hit ratios; 1 for all.
+    """
+
+    key: str
+    category: str
+    role: str
+    unseen: bool
+    programs: tuple[str, ...]
+    figures: dict[str, Any]
+    window_s: float
+    reads: F64
+    writes: F64
+    capacities: tuple[float, ...]
+    hit_ratios: dict[str, list[float]]
+    sampled: int
+
+
+def trace_facts(root: Path, key: str, entry: "TraceEntry", capacity_fraction: float) -> TraceFacts:
+    """Read an ingested trace and describe it.
+
+    Args:
+        root: the project's.
+        key: the trace.
+        entry: its row of the matrix.
+        capacity_fraction: a cache size to simulate besides the usual ones.
+
+    Raises:
+        CachezooError: it has not been ingested, or the file is damaged.
+    """
+    path = root / paths.requests(entry.category, key)
+    trace, pages = read_trace(path), read_pages(path)
+    window_s, reads, writes = load_over_time(trace)
+    capacities = tuple(sorted({*FRACTIONS, capacity_fraction}))
+    sampled, hit_ratios = hit_ratio_curves(pages, capacities)
+    rates = reads + writes
+    accesses = len(pages.page_ids)
+    figures = {
+        **describe(trace, pages),
+        "iops_mean": float(rates.mean()),
+        "iops_peak": float(rates.max()),
+        "reuse": 1 - pages.n_pages / accesses,
+    }
+    programs = _programs(trace.meta.extra.get(PROGRAMS))
+    return TraceFacts(
+        key, entry.category, entry.role, entry.unseen, programs, figures, window_s, reads, writes, capacities,
+        hit_ratios, sampled,
+    )  # fmt: skip
+
+
+def listed_facts(_root: Path, key: str, entry: "TraceEntry", _capacity_fraction: float) -> TraceFacts:
+    """What the matrix alone says of a trace; nothing is read, and it need not have been ingested."""
+    none = np.empty(0)
+    return TraceFacts(key, entry.category, entry.role, entry.unseen, (), {}, 0.0, none, none, (), {}, 1)
+
+
+def _programs(text: str | None) -> tuple[str, ...]:
+    """Names in a capture's metadata; a foreign trace has none, or another meaning of the word."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return ()
+    return tuple(sorted(map(str, value))) if isinstance(value, dict) else ()
+
+
+def load_over_time(trace: Trace) -> tuple[float, F64, F64]:
+    """Seconds of a window, and reads and writes a second in each of 100 equal windows of a trace's span."""
+    span_us = max(int(trace.time_us[-1]) - int(trace.time_us[0]), 1)
+    window_s = span_us / 1e6 / WINDOWS
+    at = np.minimum((trace.time_us - trace.time_us[0]) * WINDOWS // span_us, WINDOWS - 1)
+    reads = trace.op == OP_READ
+    counts = [np.bincount(at[rows], minlength=WINDOWS).astype(np.float64) for rows in (reads, ~reads)]
+    return window_s, counts[0] / window_s, counts[1] / window_s
+
+
+def hit_ratio_curves(pages: PageAccesses, capacities: tuple[float, ...]) -> tuple[int, dict[str, list[float]]]:
+    """Page hit ratio of LRU and of the optimum over cache size, each counted after its own warm-up.
+
+    LRU's is exact; of a trace with more than `MOST_ACCESSES` page accesses, the optimum's is from a sample of the pages
+    (`cachezoo.curves`).
+
+    Args:
+        pages: page accesses of the trace.
+        capacities: parts of the distinct pages.
+
+    Returns:
+        The k of one page in k that the optimum was simulated on, 1 for all; and hit ratios by policy, one for each
+        capacity.
+    """
+    sizes = [pages_of(100 * share, pages.n_pages) for share in capacities]
+    found = curves(pages, SIMULATED, sizes, most_accesses=MOST_ACCESSES)
+    places = np.searchsorted(found[0].capacities, sizes)
+    ratios = {own.policy: own.hit_ratio[places].tolist() for own in found}
+    return max(round(1 / own.rate) for own in found), ratios
+
 
 T = TypeVar("T")
 ROLES = ("test", "validation", "train")
@@ -34,32 +163,6 @@ SMALL_INPUTS = (
     f"models/bundles/*/{CARD}",
     f"models/bundles/*/{REFUSED}",
 )
-
-
-@dataclass(frozen=True)
-class Model:
-    """A trained model and what became of it.
-
-    Attributes:
-        trained: its train.json.
-        curves: (name, step, value) of its training.
-        card: its bundle's card.md, or None where there is no bundle.
-        refused: why there is no bundle, or None.
-        promoted: it may be champion.
-        reason: why, or why not.
-    """
-
-    trained: TrainedModel
-    curves: list[tuple[str, int, float]]
-    card: str | None
-    refused: str | None
-    promoted: bool
-    reason: str
-
-    @property
-    def id(self) -> str:
-        """`kind[.category].arch`."""
-        return self.trained.model_id
 
 
 @dataclass(frozen=True)
@@ -79,31 +182,25 @@ class Category:
     models: list[Model]
 
 
-@dataclass(frozen=True)
-class Sources:
+@dataclass(frozen=True, kw_only=True)
+class Sources(Measured):
     """All that the report shows.
 
     Attributes:
         categories: by name.
-        overall: metrics/<system>.json of the systems whose model is of all categories, by system; those that there are.
-        models: every trained model, by id.
         traces: every trace of the matrix, by category, role and key.
         capacity_fraction: `evaluate.capacity_fraction`.
         digest: of the small inputs, see `inputs_digest`.
         seed: `seed`, from which every training's own is derived.
-        by_category: metrics/<system>/<category>.json of the systems that have such, by system and category.
         tiers: metrics/tiers/<category>.json, by category; those that there are.
         share: metrics/share/mixes.json, or None: no shared cache was measured.
     """
 
     categories: list[Category]
-    overall: Mapping[str, Measurements]
-    models: list[Model]
     traces: list[TraceFacts]
     capacity_fraction: float
     digest: str
     seed: int
-    by_category: Mapping[str, Mapping[str, Measurements]] = field(default_factory=dict)
     tiers: Mapping[str, TiersMetrics] = field(default_factory=dict)
     share: ShareMetrics | None = None
 
@@ -161,19 +258,21 @@ def gather(root: Path, params: "Params", describe: Callable[..., TraceFacts] = t
 
     capacity = params.evaluate.capacity_fraction
     return Sources(
-        [
+        models=models,
+        overall={name: found for name, found in measured.items() if found is not None},
+        by_category=by_category,
+        categories=[
             Category(name, page[name], flash[name], [m for m in models if m.trained.category == name])
             for name in categories_of(params)
         ],
-        {name: found for name, found in measured.items() if found is not None},
-        models,
-        [describe(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)],
-        capacity,
-        inputs_digest(root),
-        params.seed,
-        by_category,
-        {name: found for name, found in tiers.items() if found is not None},
-        _optional(read_share, root / share_metrics()),
+        traces=[
+            describe(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)
+        ],
+        capacity_fraction=capacity,
+        digest=inputs_digest(root),
+        seed=params.seed,
+        tiers={name: found for name, found in tiers.items() if found is not None},
+        share=_optional(read_share, root / share_metrics()),
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 OF_NO_SYSTEM = (tiers.PART, sharing.PART)
 
 
-def report_sections() -> list[ReportSection]:
+def report_sections() -> "list[ReportSection[Sources]]":
     """The parts of the systems that have one, in the registry's order, and then those of no system."""
     return [*(system.report.load() for system in SYSTEMS.values() if system.report is not None), *OF_NO_SYSTEM]
 
@@ -28,5 +28,5 @@ def at_sizes(sources: "Sources", trace: str) -> list[AtSize]:
 def carried(sources: "Sources", kind: str, category: str) -> str:
     """What a system's model does on other set-ups and programs of a category; empty where nothing was tried."""
     report = SYSTEMS[kind].report
-    said: ReportSection | None = report.load() if report is not None else None
+    said: ReportSection[Sources] | None = report.load() if report is not None else None
     return said.carried(sources, category) if said is not None and said.carried is not None else ""

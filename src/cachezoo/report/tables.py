@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cachezoo.metrics.flash import FlashRow
 from cachezoo.metrics.page import PageTrace, PolicyRow
-from cachezoo.report.gather import Category, Model, flash_policies
-from cachezoo.report.traces import TraceFacts
+from cachezoo.models.measured import Model
+from cachezoo.report.gather import Category, TraceFacts, flash_policies
 from cachezoo.show.formats import NONE, number, percent, span, words
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 

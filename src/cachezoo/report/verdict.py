@@ -13,27 +13,26 @@ from typing import Generic, TypeVar
 from cachezoo.bundles.measured import FLASH_MODEL
 from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.metrics.flash import FlashMetrics
+from cachezoo.models.measured import Model
 from cachezoo.report.cases import (
     Case,
     InFlash,
     InPage,
+    accepting_all,
+    classic_text,
     fewer_writes,
+    flash_text,
+    other_models,
+    page_text,
+    prefetching,
     slower_by,
     surely_fewer_hits,
     surely_more_hits,
-)
-from cachezoo.report.gather import Category, Model, Sources
-from cachezoo.report.telling import (
-    accepting_all,
-    beside,
-    classic_text,
-    flash_text,
-    page_text,
-    prefetching,
     title,
     tried,
     with_mode,
 )
+from cachezoo.report.gather import Category, Sources
 
 PAGE_KINDS = ("caching", "reuse")
 FLASH_KINDS = ("admission", "prefetch")
@@ -211,13 +210,13 @@ def page_answer(sources: Sources, category: Category) -> Answer[InPage]:
         if choice is None:
             texts = (*held_back, "Without a validation trace nothing can be chosen.")
             return Answer("page cache", (), (), Verdict.UNKNOWN, "nothing was chosen", None, texts, ())
-        lines = [classic_text(case) for case in cases] + beside(category, choice, PAGE_KINDS)
+        lines = [classic_text(case) for case in cases] + other_models(category, choice, PAGE_KINDS)
         return Answer("page cache", (choice,), (), Verdict.DONT, NO_MODEL, choice, (*held_back, *lines), tuple(cases))
     verdict, why = worst([page_verdict(case) for case in cases if not case.unseen])
     run = choice if verdict not in (Verdict.DEPLOY, Verdict.WRITES) and choice is not None else model.id
     lines = [f"{model.id} on validation: {model.reason}."]
     lines += [text for case in cases for text in page_text(case)]
-    lines += [*tried(cases), *beside(category, model.id, PAGE_KINDS), *held_back]
+    lines += [*tried(cases), *other_models(category, model.id, PAGE_KINDS), *held_back]
     return Answer("page cache", (run,), (model.id,), verdict, why, choice, tuple(lines), tuple(cases))
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from cachezoo.metrics.flash import FlashRow
+from cachezoo import paths
+from cachezoo.metrics.flash import FlashMetrics, FlashRow
 from cachezoo.metrics.page import PageTrace, PolicyRow
-from cachezoo.report.cases import Case, InFlash, InPage
-from cachezoo.report.gather import Category, Model, Sources
+from cachezoo.models.measured import Model
+from cachezoo.report.cases import Case, InFlash, InPage, accepting_all, tried
+from cachezoo.report.gather import Category, Sources
 from cachezoo.report.sections import at_sizes, carried
-from cachezoo.report.snippets import flash_lines, page_lines
 from cachezoo.report.tables import card_anchor
-from cachezoo.report.telling import accepting_all, tried
 from cachezoo.report.verdict import (
     TONES,
     Answer,
@@ -24,6 +24,53 @@ from cachezoo.report.verdict import (
 from cachezoo.show.formats import NONE, latency, number, percent, points, span, words
 from cachezoo.show.section import Choice, Drawing, Section
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
+from cachezoo.sizes import PAGE_BYTES, human
+
+FILTER = "runtimes/c/build/nbdkit-cachezoo-filter.so"
+MODELS = ("bundle", "prefetch-bundle")  # the filter's options; the second is for a prefetch model, if there is one
+MOUNTED = ("rejectx",)  # policies without a model that the nbdkit filter runs
+
+
+def page_lines(run: str, model: bool, capacity: int | None, fraction: float) -> str:
+    """Run a bundle's page cache from Python, or try a classic on one's own trace.
+
+    Args:
+        run: the bundle's or the policy's id.
+        model: whether it is a bundle.
+        capacity: pages of a cache that it was measured with; None where none was.
+        fraction: that as a part of a trace's distinct pages.
+    """
+    share = f"{100 * fraction:g}%"
+    if not model:
+        return f".venv/bin/cachezoo simulate TRACE --policy '{run}' --size {share}"
+    pages = capacity or 16_384
+    return (
+        "from cachezoo import runtime  # make wheel\n"
+        f'model = runtime.open("{paths.bundle(run)}", capacity={pages})\n'
+        f"cache = model.cache({pages})  # pages of 4 KiB: {human(pages * PAGE_BYTES)}"
+    )
+
+
+def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str) -> str:
+    """Mount a disk behind a flash cache; nothing for a policy that the filter does not run.
+
+    Args:
+        run: ids of an admission and perhaps a prefetch bundle, or of a policy.
+        model: whether these are bundles.
+        flash: the category's figures, for the window that met the write budget.
+        mode: the prefetch mode.
+    """
+    if model:
+        how = [f"cz-{name}={paths.bundle(one)}" for name, one in zip(MODELS, run, strict=False)]
+    elif run[0] in MOUNTED:
+        found = flash.modes[run[0]].figures
+        window = found[mode].knob if isinstance(found, dict) else 0.0
+        how = [f"cz-mode={run[0]} cz-window={window:.0f} 'cz-prefetch={mode}'"]
+    else:
+        return ""
+    options = " \\\n".join(["cz-ssd=/dev/disk/by-id/nvme-SSD-part4 cz-size=64G", *how])
+    return f"nbdkit -U disk.sock file /dev/disk/by-id/ata-DISK \\\n--filter={FILTER} \\\n{options}"
+
 
 C = TypeVar("C", bound=Case)
 LRU = "lru"
@@ -252,13 +299,10 @@ def flash_cases_table(answer: Answer[InFlash], cases: Sequence[InFlash], caption
         note = f"{percent(saved.mean_dt_saved, 1, signed=True)} {span(saved.mean_dt_saved_interval, 1)}"
         verdict, why = flash_verdict(case) if answer.models else (Verdict.DONT, "not promoted")
         told = Cell(verdict, note=f"{note}; {why}", tone=TONES[verdict])
-        rows.append(_flash_cells(name + _mode(case.own), case.trace, case.own, told))
+        mode = "" if case.own.prefetch == "none" else f" + {case.own.prefetch}"
+        rows.append(_flash_cells(name + mode, case.trace, case.own, told))
         rows.append(_flash_cells(case.rival, case.trace, case.beside, Cell("best without a model")))
     return Table(f"{caption}: the policies write as much to the SSD; one training", FLASH_COLUMNS, rows)
-
-
-def _mode(row: FlashRow) -> str:
-    return "" if row.prefetch == "none" else f" + {row.prefetch}"
 
 
 def _flash_cells(name: str, trace: str, row: FlashRow, verdict: Cell) -> list[Cell]:

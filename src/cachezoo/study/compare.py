@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, model_validator
 from cachezoo.errors import ConfigError
 from cachezoo.io import read_json
 from cachezoo.study.grid import differing
-from cachezoo.study.paired import difference, verdict
+from cachezoo.study.summary import difference, verdict
 from cachezoo.study.tables import span
 from cachezoo.yaml_file import checked
 
@@ -73,16 +73,6 @@ class StudyFile(BaseModel):
     made_from: MadeFrom
 
 
-def read_study(path: Path) -> StudyFile:
-    """Read a study's figures.
-
-    Raises:
-        CachezooError: the file is missing or no JSON.
-        ConfigError: it is not what a study writes; the first key that is not is named.
-    """
-    return checked(TypeAdapter(StudyFile), read_json(path), str(path), "write it anew with `cachezoo models study -o`")
-
-
 def compare(first: Path, second: Path) -> dict[str, Any]:
     """Compare two studies.
 
@@ -93,13 +83,14 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
     Returns:
         `system` and what its figures are; `files`; `differ`: what the studies were made from that is not the same, by
         part, each with both values; `categories`: for each the settings that are in both, with the difference of every
-        figure (second less first, see `cachezoo.study.paired.difference`), and `alone`, those that one of them has.
+        figure (second less first, see `cachezoo.study.summary.difference`), and `alone`, those that one of them has.
 
     Raises:
         CachezooError: a file cannot be read.
         ConfigError: one is no study, or they are of other systems or of no common category.
     """
-    studies = [read_study(path) for path in (first, second)]
+    schema, cure = TypeAdapter(StudyFile), "write it anew with `cachezoo models study -o`"
+    studies = [checked(schema, read_json(path), str(path), cure) for path in (first, second)]
     one, other = studies
     if one.system != other.system:
         message = f"{second}: is a study of {other.system}, and {first} of {one.system}; compare two of one system"

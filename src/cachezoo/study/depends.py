@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from cachezoo.closure import Project, sources_of
-from cachezoo.config.schema import Params
+from cachezoo.closure import STAGES, TABLE, Project, sources_of
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, sha256_file
 from cachezoo.kept import Each, Job
+from cachezoo.settings.params import Params
 from cachezoo.study.grid import Setting
 from cachezoo.yaml_file import read_yaml
 from cachezoo.zoo.base import System
@@ -53,7 +53,7 @@ class Pipeline:
     """The fit and the judge of a system in a project, and the stages before them."""
 
     def __init__(self, root: Path, system: System) -> None:
-        """Read dvc.yaml and the scripts of the two stages.
+        """Read dvc.yaml and the two stages.
 
         Raises:
             ConfigError: dvc.yaml is missing or no YAML.
@@ -61,12 +61,13 @@ class Pipeline:
         self.root, self.system = root.resolve(), system
         self._stages: dict[str, Any] = read_yaml(root / "dvc.yaml")["stages"]
         self._project = Project(self.root)
-        self._scripts = [self.root / f"pipelines/{step}_{system.id}.py" for step in ("fit", "judge")]
-        self._each: list[Each] = [runpy.run_path(str(own), run_name=own.stem)["EACH"] for own in self._scripts]
+        self._scripts = [self.root / STAGES / f"{step}_{system.id}" for step in ("fit", "judge")]
+        table = runpy.run_path(str(self.root / STAGES))[TABLE]
+        self._each: list[Each] = [table[own.name].each for own in self._scripts]
 
     def jobs(self, category: str, params: Params) -> list[Job]:
         """The fit and the judge of a category; an empty name for a system of all."""
-        return [own.job(script.stem, category, params) for script, own in zip(self._scripts, self._each, strict=True)]
+        return [own.job(script.name, category, params) for script, own in zip(self._scripts, self._each, strict=True)]
 
     def check(self, category: str, setting: Setting) -> None:
         """Refuse a setting that the fit and the judge do not read, or that what they read was made with.
@@ -91,7 +92,9 @@ class Pipeline:
         while todo:
             dep = todo.pop()
             for name, stage in self._stages.items():
-                if name not in seen and any(_overlap(dep, out) for out in _outs(stage)):
+                # A file or folder that is the other, or in it.
+                pairs = [pair for out in _outs(stage) for pair in ((dep, out), (out, dep))]
+                if name not in seen and any(f"{path}/".startswith(f"{folder}/") for path, folder in pairs):
                     seen.add(name)
                     found |= set(stage.get("params", ()))
                     todo += [path for path in stage["deps"] if not path.startswith(SOURCES)]
@@ -165,11 +168,6 @@ def _values(job: Job) -> dict[str, Any]:
 def _outs(stage: Mapping[str, Any]) -> Iterator[str]:
     for out in [*stage.get("outs", ()), *stage.get("metrics", ())]:
         yield next(iter(out)) if isinstance(out, dict) else out
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Whether a file or folder is another, or in it."""
-    return any(f"{path}/".startswith(f"{folder}/") for path, folder in ((one, other), (other, one)))
 
 
 def _within(path: str, others: set[str]) -> bool:

@@ -18,12 +18,9 @@ from typing import Any
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.seeds import derive_seed
 from cachezoo.study.depends import CHOOSING, JUDGED, WHOLE, Pipeline
-from cachezoo.study.grid import Setting, Settings
-from cachezoo.study.paired import difference
-from cachezoo.study.run import runs
-from cachezoo.study.space import Axis, corners, drawn, here, space
-from cachezoo.study.study import check_seeds, studied_categories, studied_system
-from cachezoo.study.summary import summary
+from cachezoo.study.grid import Axis, Setting, Settings, corners, drawn, here, space
+from cachezoo.study.run import check_seeds, runs, studied_categories, studied_system
+from cachezoo.study.summary import difference, summary
 from cachezoo.zoo.base import studied_of
 
 # Trials drawn at random before the estimator has enough to learn from; then those that are proposed at once.
@@ -84,7 +81,7 @@ class Trial:
         values = [value for value in self.each if value is not None]
         return fmean(values) if len(values) == len(self.each) else None
 
-    def said(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """As plain values."""
         return {
             "number": self.number, "setting": self.setting.name, "set": dict(self.setting.values),
@@ -104,7 +101,7 @@ def optimize(
         root: the project, with the outputs of the stages before the system's fit.
         system: its id.
         categories: the one that is searched for; none for a system of all categories.
-        texts: what may be chosen, see `cachezoo.study.space.space`.
+        texts: what may be chosen, see `cachezoo.study.grid.space`.
         budget: how much is trained.
         jobs: processes at a time.
 
@@ -147,8 +144,8 @@ def optimize(
         cells = running.cells([(names[0], *one) for one in asked], range(seeds, 2 * seeds))
     found = summary(known, settings.params.seed + seeds, seeds, cells, pipeline.made_from(names, settings.params))
     found["search"] = {
-        "trials_asked": budget.trials, "trial_seeds": budget.trial_seeds, "axes": [own.said() for own in axes],
-        "trials": [trial.said() for trial in trials], "kept": [trial.said() for trial in kept],
+        "trials_asked": budget.trials, "trial_seeds": budget.trial_seeds, "axes": [own.plain() for own in axes],
+        "trials": [trial.plain() for trial in trials], "kept": [trial.plain() for trial in kept],
         "chosen": kept[0].number, **differences(found),
     }  # fmt: skip
     return found

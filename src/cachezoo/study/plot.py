@@ -24,11 +24,15 @@ def draw_study(found: Mapping[str, Any], path: Path) -> None:
             canvas = _search_canvas(found)
         else:
             categories = found["categories"]
-            heights = [_height([_label(row) for row in rows]) for rows in categories.values()]
+            heights = [_height([wrapped(row["setting"]) for row in rows]) for rows in categories.values()]
             canvas, axes = style.panels(len(heights), 1, sum(heights), heights)
+            number = found["seeds"]
+            shown = (
+                f"{number} seeds, their mean and its 90 % interval" if number > 1 else "one seed, which has no interval"
+            )
             for panel, (category, rows) in zip(axes[:, 0], categories.items(), strict=True):
                 _settings(panel, rows, "choosing")
-                panel.set_title(f"{category}: {_seeds(found['seeds'])}", loc="left")
+                panel.set_title(f"{category}: {shown}", loc="left")
                 panel.set_xlabel(_figure(found, "choosing"))
         with atomic_file(path) as temporary:
             style.write(canvas, temporary, path)
@@ -75,17 +79,9 @@ def wrapped(setting: str) -> str:
     return "\n".join(textwrap.wrap(" ".join(words), LABEL))
 
 
-def _label(row: Mapping[str, Any]) -> str:
-    return wrapped(row["setting"])
-
-
 def _height(labels: Sequence[str]) -> float:
     """Inches of a panel with some settings' names."""
     return LEAST + LINE * sum(label.count("\n") + 2 for label in labels)
-
-
-def _seeds(number: int) -> str:
-    return f"{number} seeds, their mean and its 90 % interval" if number > 1 else "one seed, which has no interval"
 
 
 def _figure(found: Mapping[str, Any], name: str) -> str:
@@ -110,7 +106,7 @@ def _settings(panel: "Axes", rows: Sequence[Mapping[str, Any]], name: str) -> No
         if own["low"] is not None:
             panel.plot([own["low"], own["high"]], [place, place], color=colour, linewidth=2)
         panel.plot(own["mean"], place, "D", color=colour, markersize=6)
-    _lines(panel, [_label(row) for row in rows])
+    _lines(panel, [wrapped(row["setting"]) for row in rows])
 
 
 def _search_canvas(found: Mapping[str, Any]) -> Any:  # noqa: ANN401 - matplotlib's figure
@@ -120,7 +116,7 @@ def _search_canvas(found: Mapping[str, Any]) -> Any:  # noqa: ANN401 - matplotli
     search = found["search"]
     (rows,) = found["categories"].values()
     slices = -(-len(search["axes"]) // SLICES)
-    heights = [TRACE, *[SLICE] * slices, _height([_label(row) for row in rows])]
+    heights = [TRACE, *[SLICE] * slices, _height([wrapped(row["setting"]) for row in rows])]
     canvas = Figure(figsize=(style.WIDTH, sum(heights)), layout="constrained")
     parts: Any = canvas.subfigures(len(heights), 1, height_ratios=heights)
     _trials(parts[0].subplots(), found)

@@ -7,26 +7,115 @@ interrupted, or is to have more seeds, goes on from there.
 import fcntl
 import os
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
+from cachezoo import paths
+from cachezoo.config.load import load_params
 from cachezoo.console import Advance, err, progress
-from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.errors import CachezooError, ConfigError, os_message
+from cachezoo.io import atomic_dir
 from cachezoo.jobs import processes
+from cachezoo.params import categories_of
 from cachezoo.pinned import PINNED
 from cachezoo.private import closed_folder
-from cachezoo.study.depends import CHOOSING, Pipeline, Training
-from cachezoo.study.grid import Setting
-from cachezoo.study.summary import Cell
-from cachezoo.study.training import LOG, STUDIES, begin, train
+from cachezoo.settings.params import Params
+from cachezoo.stage import settle_environment
+from cachezoo.study.depends import CHOOSING, WHOLE, Pipeline, Training
+from cachezoo.study.grid import Setting, grid
+from cachezoo.study.summary import Cell, summary
+from cachezoo.zoo.base import System
+from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
     import optuna
+
+STUDIES = Path(".cache/study")
+FITS, LOG = STUDIES / "fits", STUDIES / "log.txt"
+
+
+def begin(root: Path) -> None:
+    """What a process of the pool does first: what libraries say goes into a file, and caches stay in the project."""
+    settle_environment(root)
+    with (root / LOG).open("ab") as log:
+        for descriptor in (1, 2):
+            os.dup2(log.fileno(), descriptor)
+
+
+def train(root: Path, system: str, trainings: Sequence[Training]) -> list[dict[str, Any]]:
+    """Fit a model, unless that was done before, and judge it.
+
+    Args:
+        root: the project.
+        system: id of the model's.
+        trainings: at least one; they differ in their judging alone.
+
+    Returns:
+        What each judging found.
+
+    Raises:
+        CachezooError: one failed; the training is named.
+    """
+    from cachezoo.config.load import load_params
+    from cachezoo.zoo.base import studied_of
+    from cachezoo.zoo.registry import SYSTEMS
+
+    studied, found = studied_of(SYSTEMS[system]), []
+    one = trainings[0]
+    keys = [one.category] if one.category else []
+    try:
+        folder = root / FITS / one.fit
+        if not folder.is_dir():
+            with atomic_dir(folder) as made:
+                _lay_out(made, root, one)
+                with chdir(made):
+                    studied.fit(load_params(), *keys)
+        for one in trainings:
+            _lay_out(folder, root, one)
+            with chdir(folder):
+                params = load_params()
+                studied.judge(params, *keys)
+                found.append(_figures(studied, one, params, keys))
+    except Exception as error:  # whatever a library raises ends the study with the training's name
+        traceback.print_exc()
+        said = os_message(error) if isinstance(error, OSError) else str(error).strip() or type(error).__name__
+        raise CachezooError(f"{one.title}: {said.splitlines()[-1]}; its log is {root / LOG}") from error
+    return found
+
+
+def _lay_out(folder: Path, root: Path, training: Training) -> None:
+    """Write params.yaml, and link what is read of the project."""
+    text = yaml.safe_dump(dict(training.tree), sort_keys=True, allow_unicode=True)
+    (folder / paths.PARAMS).write_text(text, encoding="utf-8")
+    for place in map(Path, ("data", *training.reads)):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        if not (folder / place).is_symlink():
+            (folder / place).symlink_to(root / place)
+
+
+def _figures(studied: Any, training: Training, params: Any, keys: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
+    """What is asked of a trained model, below the working folder."""
+    from cachezoo.models.trained import read_trained
+
+    model = paths.trained(training.model)
+    trained = read_trained(model)
+    found: dict[str, Any] = {"trained": trained.trained, "promoted": trained.promoted}
+    if trained.trained:
+        found["choosing"] = studied.choosing(model)
+        if training.depth != CHOOSING:
+            found["judging"] = trained.validation.get(studied.judging)
+        if training.depth == WHOLE:
+            found["tests"] = studied.tests(params, *keys)
+    return found
+
 
 FILE = STUDIES / "optuna.db"
 JOBS = 2
@@ -186,3 +275,75 @@ def _kept(path: Path, system: str) -> "optuna.Study":
     with _usable(path):
         storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
         return optuna.create_study(storage=storage, study_name=system, load_if_exists=True)
+
+
+def study(
+    root: Path, system: str, categories: Sequence[str], changes: Sequence[str], seeds: int, jobs: int = JOBS
+) -> dict[str, Any]:
+    """Compare settings of a system over seeds.
+
+    Args:
+        root: the project, with the outputs of the stages before the system's fit.
+        system: its id.
+        categories: none takes all that it has models of.
+        changes: `KEY=VALUE,VALUE`, see `cachezoo.study.grid.grid`.
+        seeds: trainings of each setting, with the seed of params.yaml, the next one, and so on.
+        jobs: processes at a time.
+
+    Returns:
+        See `cachezoo.study.summary.summary`.
+
+    Raises:
+        ConfigError: what is asked for cannot be studied, or an earlier stage's output is missing.
+        CachezooError: a training failed.
+    """
+    check_seeds(seeds)
+    known = studied_system(system)
+    settings, params = grid(root, changes), load_params(root / paths.PARAMS)
+    names, pipeline = studied_categories(known, categories, params), Pipeline(root, known)
+    for setting in settings:
+        pipeline.check(names[0], setting)
+    asked = [(name, own, CHOOSING if own.changed else WHOLE) for name in names for own in settings]
+    with runs(pipeline, jobs, len(asked) * seeds) as running:
+        found = running.cells(asked, range(seeds))
+    return summary(known, params.seed, seeds, found, pipeline.made_from(names, params))
+
+
+def studied_system(name: str) -> System:
+    """A system whose trainings can be compared.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    able = [key for key, system in SYSTEMS.items() if system.study is not None]
+    if name not in able:
+        raise ConfigError(f"--system {name}: cannot be studied; {', '.join(able)} can")
+    return SYSTEMS[name]
+
+
+def studied_categories(system: System, asked: Sequence[str], params: Params) -> list[str]:
+    """The categories of a study; one empty name for a system of all.
+
+    Raises:
+        ConfigError: one that the system has no models of, or names for a system of all categories.
+    """
+    if system.scope == "all":
+        if asked:
+            raise ConfigError(f"--category {asked[0]}: a model of {system.id} is of all categories; leave it out")
+        return [""]
+    of_scope = {"page category": params.data.page_categories, "stream category": params.data.cycles}
+    known = list(of_scope.get(system.scope, categories_of(params)))
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise ConfigError(f"--category {unknown[0]}: {system.id} has models of {', '.join(known)}")
+    return list(dict.fromkeys(asked)) or known
+
+
+def check_seeds(seeds: int) -> None:
+    """Refuse fewer than have a spread.
+
+    Raises:
+        ConfigError: there are fewer than two.
+    """
+    if seeds < 2:
+        raise ConfigError(f"--seeds {seeds}: a spread takes two at least")

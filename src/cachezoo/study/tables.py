@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cachezoo.study.paired import verdict
+from cachezoo.study.summary import verdict
 
 if TYPE_CHECKING:
     from rich.table import Table

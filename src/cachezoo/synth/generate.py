@@ -147,9 +147,9 @@ def _classes(model: SynthModel, random: np.random.Generator, n: int) -> I64:
     cumulative /= cumulative[:, :, -1:]
     first = next((own for own in range(CLASSES) if own % KINDS == COLD and whole[own] > 0), 0)
     found = chain(cumulative, first, random.random(n)).astype(np.int64)
+    used = {use.op for place in model.hot for use in place.uses}
     for own in np.unique(found).tolist():
-        used = (use.op == own // KINDS for place in model.hot for use in place.uses)
-        if str(own) not in model.classes and not (own % KINDS == HOT and any(used)):
+        if str(own) not in model.classes and not (own % KINDS == HOT and own // KINDS in used):
             raise ConfigError(f"the model's phases lead to class {own}, which it does not describe; make it again")
     return found
 

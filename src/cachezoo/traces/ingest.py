@@ -29,7 +29,7 @@ from cachezoo.traces.store import TraceWriter, trace_writer
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace, TraceMeta
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 WHOLE = (0.0, 1.0)

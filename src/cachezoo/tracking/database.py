@@ -1,8 +1,11 @@
-"""MLflow's database file, a view of stage outputs: what a sync made of it, and the step from one to the next."""
+"""MLflow's database file, a view of stage outputs, and the files of its runs, a folder each in mlflow-artifacts."""
 
+import hashlib
 import os
+import re
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -11,7 +14,7 @@ from pathlib import Path
 from cachezoo.bundles.protocol import one_line
 from cachezoo.console import err
 from cachezoo.errors import CachezooError
-from cachezoo.io import atomic_file
+from cachezoo.io import atomic_file, sha256_file
 
 DATABASE = "mlflow.db"
 EXPERIMENT, STUDIES = "cachezoo", "cachezoo studies"
@@ -110,3 +113,50 @@ def refusals(path: Path, cure: str = "") -> Iterator[None]:
         yield
     except (CommandError, SQLAlchemyError, MlflowException) as error:
         raise CachezooError(f"{path}: MLflow refuses ({one_line(error)}){cure}") from error
+
+
+ARTIFACTS = "mlflow-artifacts"
+CARD, PLOTS, BUNDLE, MODEL = "card.md", "plots", "bundle", "model"
+OURS = {CARD, PLOTS, BUNDLE, MODEL}
+FILES = "artifacts"
+RUN = re.compile(r"[0-9a-f]{32}")
+
+
+def seal(root: Path, runs: Collection[str]) -> str:
+    """sha256 over the names and contents of runs' files, so that a later sync sees what is missing or changed."""
+    store, digest = root / ARTIFACTS, hashlib.sha256()
+    for run in sorted(runs):
+        for file in sorted(path for path in (store / run / FILES).rglob("*") if path.is_file()):
+            digest.update(f"{file.relative_to(store).as_posix()}\0{sha256_file(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def prune(root: Path, kept: Collection[str]) -> int:
+    """Remove the folders of runs that the database does not know.
+
+    Only what a sync makes goes: a folder named as MLflow names runs, which holds such files as a sync logs and no
+    others. Where mlflow-artifacts is a link, other projects may keep theirs there, and all stays.
+
+    Args:
+        root: the project.
+        kept: ids of the runs whose files are kept.
+
+    Returns:
+        How many folders were removed.
+    """
+    store = root / ARTIFACTS
+    if store.is_symlink() or not store.is_dir():
+        return 0
+    orphans = [folder for folder in sorted(store.iterdir()) if folder.name not in kept and _ours(folder)]
+    for folder in orphans:
+        shutil.rmtree(folder)
+    return len(orphans)
+
+
+def _ours(folder: Path) -> bool:
+    if not RUN.fullmatch(folder.name) or folder.is_symlink() or not folder.is_dir():
+        return False
+    inner = folder / FILES
+    if [path.name for path in folder.iterdir()] != [FILES] or inner.is_symlink() or not inner.is_dir():
+        return False
+    return {path.name for path in inner.iterdir()} <= OURS

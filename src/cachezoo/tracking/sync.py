@@ -17,20 +17,24 @@ from typing import Any
 from cachezoo import paths
 from cachezoo.errors import CachezooError
 from cachezoo.io import dump_json, held, names_full_disk, write_json
-from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, PLOTS, prune, seal
 from cachezoo.tracking.database import (
+    ARTIFACTS,
+    BUNDLE,
+    CARD,
     DATABASE,
     DIGEST,
     EXPERIMENT,
     FINGERPRINT,
+    PLOTS,
     SEAL,
+    prune,
     read_view,
     refusals,
     replacing,
+    seal,
 )
-from cachezoo.tracking.records import FIRST, Record, gather, track_table
+from cachezoo.tracking.records import FIRST, Record, gather, keep_study, log_study, track_table, tracked
 from cachezoo.tracking.seats import CHALLENGER, CHAMPION, Zoo, read_zoo
-from cachezoo.tracking.study import keep_study, log_study, tracked
 from cachezoo.zoo.registry import bundling_of
 
 MODEL_DIGEST, MODEL_ID, NOTE = "cachezoo.model_digest", "cachezoo.model", "mlflow.note.content"
@@ -237,8 +241,10 @@ def _build(client: Any, root: Path, records: Sequence[Record]) -> list[str]:  # 
 def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: ANN401 - MlflowClient
     from mlflow.entities import Metric, Param
 
-    source = {"mlflow.source.name": f"pipelines/fit_{record.tags['kind']}.py", "mlflow.source.type": "LOCAL"}
-    tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: _note(record.card)}
+    source = {"mlflow.source.name": f"pipelines/stages.py fit_{record.tags['kind']}", "mlflow.source.type": "LOCAL"}
+    tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: record.card}
+    if len(record.card) > NOTE_CHARS:
+        tags[NOTE] = f"{record.card[:NOTE_CHARS]} ... (the rest is in {CARD})"
     tags[CHAMPION] = "no"  # until the aliases follow zoo.json
     run = client.create_run(experiment, run_name=record.model_id, tags=tags)
     run_id, start = str(run.info.run_id), int(run.info.start_time)
@@ -254,11 +260,6 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
         client.log_artifacts(run_id, str(record.bundle), BUNDLE)
     client.set_terminated(run_id)
     return run_id
-
-
-def _note(card: str) -> str:
-    """What fits on the run's page of a card."""
-    return card if len(card) <= NOTE_CHARS else f"{card[:NOTE_CHARS]} ... (the rest is in {CARD})"
 
 
 def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401 - MlflowClient

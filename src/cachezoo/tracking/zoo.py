@@ -5,11 +5,13 @@ champion, perhaps a challenger, and the champions before. Their archives lie in 
 that going back needs no training. MLflow's aliases follow.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
-from cachezoo.bundles.measured import ALL, FLASH, PAGE, promotion
+from cachezoo.bundles.integrity import read_checked
+from cachezoo.bundles.measured import ALL, FLASH, PAGE, headline, promotion, seat_of, unseen_traces
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.released import DOCUMENT, SIGNATURE, verify
@@ -25,7 +27,7 @@ from cachezoo.tracking.seats import FILE, NOBODY, Entry, Seat, Zoo, read_zoo
 from cachezoo.tracking.sync import follow
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 STORE = Path("models/zoo")
 
@@ -178,3 +180,51 @@ def rollback(root: Path, params: "Params", role: str) -> Zoo:
         path = _kept(root, last)
         verify(path, kept=None if path.is_dir() else path.with_suffix(Path(DOCUMENT).suffix))
         return _written(root, params, zoo, role, Seat(champion=last, challenger=seat.champion, previous=before))
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A bundle.
+
+    Attributes:
+        id: `kind[.category].arch`.
+        version: of the bundle.
+        model_digest: of what acts.
+        seat: that it may take; None where its kind does not run alone.
+        standing: `champion` or `challenger` of its seat; None where it is neither.
+        promoted: it beat its baseline on validation.
+        headline: name and value of its kind's first figure over the test traces at home; None without one.
+    """
+
+    id: str
+    version: str
+    model_digest: str
+    seat: str | None
+    standing: str | None
+    promoted: bool
+    headline: tuple[str, float] | None
+
+
+def exported(root: Path) -> list[Exported]:
+    """The bundles that the pipeline exported below a project's root, by id.
+
+    Raises:
+        CachezooError: a bundle, zoo.json or params.yaml is damaged.
+    """
+    zoo, unseen = read_zoo(root), unseen_traces(root)
+    found = []
+    for file in sorted((root / paths.BUNDLES).glob(f"*/{MANIFEST}")):
+        bundle = read_checked(file.parent)
+        manifest, kind = bundle.manifest, str(bundle.manifest["kind"])
+        found.append(
+            Exported(
+                id=str(manifest["id"]),
+                version=str(manifest["version"]),
+                model_digest=bundle.model_digest,
+                seat=seat_of(kind, manifest["category"]),
+                standing=zoo.standing(str(manifest["id"]), bundle.model_digest),
+                promoted=promotion(manifest["measured"])[0],
+                headline=headline(manifest["measured"], kind, unseen),
+            )
+        )
+    return found

@@ -5,16 +5,17 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from statistics import stdev
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from cachezoo.errors import ConfigError
 from cachezoo.meanings import Columns, Keys, Table
 
 if TYPE_CHECKING:
-    from cachezoo.report.gather import Sources
+    from cachezoo.models.measured import Measured
     from cachezoo.show.section import Figure, Section
     from cachezoo.show.table import Table as ViewTable
 
+S = TypeVar("S", bound="Measured")
 Scope = Literal["category", "page category", "stream category", "all"]
 
 
@@ -62,7 +63,7 @@ class AtSize:
 
 
 @dataclass(frozen=True)
-class ReportSection:
+class ReportSection(Generic[S]):
     """What a system says on the report's page besides the tables that all share.
 
     Attributes:
@@ -77,11 +78,11 @@ class ReportSection:
 
     id: str
     title: str
-    answer: "Callable[[Sources], str]"
-    section: "Callable[[Sources, Mapping[str, Figure]], Section | None]"
-    draw: "Callable[[Sources, Path], Sequence[Figure]]"
-    sizes: "Callable[[Sources, str], Sequence[AtSize]] | None" = None
-    carried: "Callable[[Sources, str], str] | None" = None
+    answer: "Callable[[S], str]"
+    section: "Callable[[S, Mapping[str, Figure]], Section | None]"
+    draw: "Callable[[S, Path], Sequence[Figure]]"
+    sizes: "Callable[[S, str], Sequence[AtSize]] | None" = None
+    carried: "Callable[[S, str], str] | None" = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from cachezoo.models.trained import read_trained
 if TYPE_CHECKING:
     import numpy as np
 
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
     from cachezoo.traces.pages import PageAccesses
 
 NONE_JUDGED = "no validation trace was judged, so there is nothing to compare; add one"

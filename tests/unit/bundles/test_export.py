@@ -14,7 +14,7 @@ from cachezoo.errors import BundleError
 from cachezoo.io import read_json, write_json
 from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.settings.export import Export
+from cachezoo.settings.params import Export
 from cachezoo.traces.store import write_trace
 from cachezoo.zoo.registry import SYSTEMS
 from tests import placement_data, virtual_data

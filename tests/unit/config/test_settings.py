@@ -12,8 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from cachezoo import settings
-from cachezoo.config.load import load_params, validate_params
-from cachezoo.config.schema import Params
+from cachezoo.config.load import Schema, load_params, validate_params
 from cachezoo.zoo.registry import SYSTEMS
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"
@@ -34,7 +33,7 @@ def test_params_come_back_as_they_were_read() -> None:
     for mode in ("json", "python"):
         assert validate_params(params.model_dump(mode=mode), "again") == params
     text = yaml.safe_dump(params.model_dump(mode="json"))
-    assert Params.model_validate(yaml.safe_load(text)) == params
+    assert Schema.model_validate(yaml.safe_load(text)) == params
     assert params.model_dump(mode="json") == yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
 
 
@@ -71,7 +70,7 @@ def shapes(annotation: Any) -> Iterator[Shape]:
 
 NUMBERS = [
     (section, name, shape)
-    for section in [*SECTIONS, Params]
+    for section in SECTIONS
     if issubclass(section, BaseModel)
     for name, field in section.model_fields.items()
     for shape in shapes(field.annotation)

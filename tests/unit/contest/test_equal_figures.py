@@ -16,7 +16,7 @@ from cachezoo.devices.profile import load_models
 from cachezoo.io import write_table
 from cachezoo.questions.page.bench import modelled
 from cachezoo.questions.page.category import evaluate_trace
-from cachezoo.report.traces import hit_ratio_curves
+from cachezoo.report.gather import hit_ratio_curves
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace, write_trace
 from tests.command_line import run

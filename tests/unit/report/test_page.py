@@ -10,12 +10,11 @@ from typer.testing import CliRunner
 
 from cachezoo import paths
 from cachezoo.cli import app
-from cachezoo.config.schema import Params
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
-from cachezoo.report.cards import card_html
 from cachezoo.report.copied import PLACE
-from cachezoo.report.page import write_report
+from cachezoo.report.page import card_html, write_report
+from cachezoo.settings.params import Params
 from tests.html_page import FETCHED, HtmlPage
 from tests.report_data import ADMISSION, CACHING, add_traces, entry, make_project, params_of
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.report.gather import Category, Model, Sources
-from cachezoo.report.traces import TraceFacts
+from cachezoo.models.measured import Model
+from cachezoo.report.gather import Category, Sources, TraceFacts
 from cachezoo.report.verdict import Answer, InFlash, InPage, Verdict, flash_answer, page_answer, page_choice
 from tests.metrics_data import BEST, flash_metrics, flash_trace, gap, page_metrics, page_trace, row
 from tests.report_data import ADMISSION, CACHING, REUSE, trained
@@ -30,7 +30,9 @@ def facts(key: str, unseen: bool) -> TraceFacts:
 def sources(category: Category, unseen: str = "", *more: Model) -> Sources:
     keys = ["web_0", "web_1", "web_2", "web_test"]
     found = [facts(key, key == unseen) for key in keys]
-    return Sources([category], {}, [*category.models, *more], found, 0.1, "", 4)
+    return Sources(
+        models=[*category.models, *more], categories=[category], traces=found, capacity_fraction=0.1, digest="", seed=4
+    )
 
 
 def ask_page(
@@ -263,7 +265,16 @@ def test_the_choice_for_page_caches_is_the_bundle_that_most_categories_run() -> 
         own = model("caching.mail.lstm8", difference_low=lead)
         models = [replace(own, trained=own.trained.model_copy(update={"category": "mail"}))]
         models.append(replace(of_all, trained=of_all.trained.model_copy(update={"category": None})))
-        return page_choice(Sources([*categories], {}, models, [facts("web_0", False)], 0.1, "", 4))
+        return page_choice(
+            Sources(
+                models=models,
+                categories=[*categories],
+                traces=[facts("web_0", False)],
+                capacity_fraction=0.1,
+                digest="",
+                seed=4,
+            )
+        )
 
     of_all = model(REUSE, difference_low=0.01)
     mail = category("mail", "caching.mail.lstm8", REUSE)

@@ -6,7 +6,7 @@ import pytest
 from cachezoo.errors import ConfigError
 from cachezoo.study.depends import Pipeline
 from cachezoo.study.grid import axis, grid
-from cachezoo.study.study import studied_categories, studied_system
+from cachezoo.study.run import studied_categories, studied_system
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -8,9 +8,8 @@ import pytest
 
 from cachezoo.cli.study import SYSTEMS
 from cachezoo.study.depends import Pipeline
-from cachezoo.study.grid import Settings, grid
-from cachezoo.study.space import corners, space
-from cachezoo.study.study import studied_categories, studied_system
+from cachezoo.study.grid import Settings, corners, grid, space
+from cachezoo.study.run import studied_categories, studied_system
 from cachezoo.zoo import registry
 from tests.command_line import run
 from tests.study_data import made_search, made_study
@@ -27,7 +26,7 @@ def examples() -> list[list[str]]:
 def test_the_examples_are_understood_and_ask_for_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr("cachezoo.cli.study.project", lambda: ROOT)
-    monkeypatch.setattr("cachezoo.study.study.study", lambda *words: asked.append(words) or made_study())
+    monkeypatch.setattr("cachezoo.study.run.study", lambda *words: asked.append(words) or made_study())
     monkeypatch.setattr("cachezoo.study.optimize.optimize", lambda *words: asked.append(words) or made_search())
     monkeypatch.chdir(tmp_path)
     for words in examples():

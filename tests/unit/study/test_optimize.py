@@ -6,9 +6,8 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cachezoo.errors import ConfigError
-from cachezoo.study.grid import Setting, Settings
+from cachezoo.study.grid import Axis, Setting, Settings
 from cachezoo.study.optimize import STARTUP, Budget, Trial, propose
-from cachezoo.study.space import Axis
 
 ROOT = Path(__file__).resolve().parents[3]
 AXES = [
@@ -46,7 +45,7 @@ def searched(trials: int, seed: int = 5, lower: bool = True) -> list[Trial]:
 
 
 def said(trials: Sequence[Trial]) -> list[dict]:
-    return [trial.said() for trial in trials]
+    return [trial.plain() for trial in trials]
 
 
 def test_the_same_search_asks_for_the_same_trials_and_a_longer_one_begins_alike() -> None:
@@ -77,7 +76,7 @@ def test_a_setting_that_does_not_train_with_every_seed_has_no_mean_and_is_shunne
     assert all((trial.mean is None) == (trial.setting.values["kind"] == "b") for trial in trials)
     late = [trial for trial in trials if trial.number >= 20]
     assert sum(trial.mean is None for trial in late) < len(late) / 4
-    assert trials[0].said()["mean"] == 0.25 and trials[0].said()["each"] == [0.5, 0.0]
+    assert trials[0].plain()["mean"] == 0.25 and trials[0].plain()["each"] == [0.5, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ from cachezoo.pinned import PINNED
 from cachezoo.study import run
 from cachezoo.study.depends import CHOOSING, WHOLE, Pipeline, Training
 from cachezoo.study.grid import grid
-from cachezoo.study.run import FILE, STUDIES, runs
-from cachezoo.study.training import FITS
+from cachezoo.study.run import FILE, FITS, STUDIES, runs
 from cachezoo.zoo.registry import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,8 +4,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cachezoo.errors import ConfigError
-from cachezoo.study.grid import Settings, grid
-from cachezoo.study.space import Axis, corners, drawn, here, space
+from cachezoo.study.grid import Axis, Settings, corners, drawn, grid, here, space
 
 ROOT = Path(__file__).resolve().parents[3]
 

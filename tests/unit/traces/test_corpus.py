@@ -10,12 +10,12 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.config.load import load_params
-from cachezoo.config.schema import Params
 from cachezoo.contest.counting import first_access
 from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator
 from cachezoo.settings.data import CorpusEntry, Data
+from cachezoo.settings.params import Params
 from cachezoo.sizes import pages_of
 from cachezoo.traces.ingest import ingest_corpus
 from cachezoo.traces.pages import expand_pages

@@ -32,6 +32,7 @@ def judged(folder, good, reason="by its judge"):
 
     def change(manifest):
         manifest["measured"] |= {"beats_baseline": good, "reason": reason}
+        manifest["policy"]["decide"] += f"; {folder.name}"  # of each its own digest of what acts
 
     reseal(folder, change)
     return folder

@@ -56,7 +56,7 @@ def run(folder: Path, *command: str) -> str:
 
 
 def sources(folder: Path) -> dict[str, dict]:
-    run(folder, "pipelines/sources.py")
+    run(folder, "pipelines/stages.py", "sources")
     return {path.stem: json.loads(path.read_text()) for path in (folder / "data/sources").iterdir()}
 
 
@@ -97,12 +97,12 @@ def test_a_new_system_changes_no_list_of_sources_but_of_stages_that_go_over_all_
 
 def test_its_stages_run_and_say_what_they_found(project):
     folder, _ = project
-    run(folder, "pipelines/compose.py")
+    run(folder, "pipelines/stages.py", "compose")
     for key in ("alpha_train", "alpha_validation"):
-        run(folder, "pipelines/ingest.py", key)
-    run(folder, "pipelines/fit_reread.py", "alpha")
+        run(folder, "pipelines/stages.py", "ingest", key)
+    run(folder, "pipelines/stages.py", "fit_reread", "alpha")
     fitted = json.loads((folder / "models/fitted/reread/reread.alpha.tree/fit.json").read_text())
-    run(folder, "pipelines/judge_reread.py", "alpha")
+    run(folder, "pipelines/stages.py", "judge_reread", "alpha")
     model = json.loads((folder / "models/trained/reread/reread.alpha.tree/train.json").read_text())
     assert fitted["trained"] is model["trained"] is True
     assert [trace["role"] for trace in model["traces"]] == ["train", "validation"]
@@ -123,4 +123,4 @@ def test_its_stages_name_the_params_that_they_read(project):
 def test_it_is_linted_as_the_project_is(project):
     folder, _ = project
     config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
-    run(folder, "-m", "ruff", "check", *config, "src/cachezoo/zoo/reread", "pipelines/fit_reread.py")
+    run(folder, "-m", "ruff", "check", *config, "src/cachezoo/zoo/reread", "pipelines/stages.py")

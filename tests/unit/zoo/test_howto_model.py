@@ -23,11 +23,11 @@ def project(tmp_path_factory):
             edit(folder / file, text)
         elif language == "yaml":
             (folder / file).write_text(text)
-    run(folder, "pipelines/compose.py")
+    run(folder, "pipelines/stages.py", "compose")
     for key in ("alpha_train", "alpha_validation"):
         for stage in ("ingest", "label_episodes"):
-            run(folder, f"pipelines/{stage}.py", key)
-    run(folder, "pipelines/fit_admission.py", "alpha")
+            run(folder, "pipelines/stages.py", stage, key)
+    run(folder, "pipelines/stages.py", "fit_admission", "alpha")
     return folder, before
 
 
@@ -55,13 +55,13 @@ def test_its_trees_are_extremely_randomized_and_the_same_bytes_twice(project):
     folder, _ = project
     first = text_of(folder)
     assert "[extra_trees: 1]" in first and "[extra_trees: 1]" in text_of(folder, "_block")
-    run(folder, "pipelines/fit_admission.py", "alpha")
+    run(folder, "pipelines/stages.py", "fit_admission", "alpha")
     assert text_of(folder) == first
 
 
 def test_it_is_judged_as_every_admission_model(project):
     folder, _ = project
-    run(folder, "pipelines/judge_admission.py", "alpha")
+    run(folder, "pipelines/stages.py", "judge_admission", "alpha")
     model = json.loads((folder / "models/trained/admission/admission.alpha.lgbm_extra/train.json").read_text())
     assert (model["model_id"], model["arch"]["arch"]) == ("admission.alpha.lgbm_extra", "lgbm_extra")
     assert model["trained"] is True and isinstance(model["beats_baseline"], bool)

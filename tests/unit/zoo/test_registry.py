@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from cachezoo.bundles.export import read_lock
+from cachezoo.closure import Project
 from cachezoo.errors import ConfigError
 from cachezoo.serving.kind import Kind
 from cachezoo.zoo import registry
@@ -76,9 +77,8 @@ def test_a_system_without_bundles_says_so() -> None:
         bundling_of("nothing")
 
 
-def test_stages_have_a_pipeline_file_each(system: System) -> None:
-    for stage in ("fit", "judge"):
-        assert (ROOT / "pipelines" / f"{stage}_{system.id}.py").is_file()
+def test_a_kind_is_fitted_and_judged_by_a_stage_each(system: System) -> None:
+    assert {f"fit_{system.id}", f"judge_{system.id}"} <= {path.name for path in Project(ROOT).stages()}
 
 
 def test_a_duplicate_id_is_refused() -> None:

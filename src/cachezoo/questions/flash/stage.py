@@ -74,7 +74,7 @@ from cachezoo.zoo.admission.variants import BESIDE
 from cachezoo.zoo.prefetch.model import load_prefetch
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 MODEL, ALONE = "baleen", "_no_prefetch"
 FEW_TRANSFERS = 0.1

@@ -24,7 +24,7 @@ from cachezoo.zoo.page_case import PageCase
 from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 FLOOR = 0.01
 

@@ -29,7 +29,7 @@ from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import PAGE_BYTES
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 Choices = dict[float, dict[str, Choice]]
 

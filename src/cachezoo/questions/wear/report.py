@@ -15,7 +15,7 @@ from cachezoo.zoo.base import ReportSection, Results
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 
 if TYPE_CHECKING:
-    from cachezoo.report.gather import Sources
+    from cachezoo.models.measured import Measured
 
 Found = Mapping[str, StreamsMetrics]
 AUTOMATIC, BEST = "automatic", "best"
@@ -166,13 +166,13 @@ def values(metrics: Found) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     return {"categories": categories, "placements": placements}
 
 
-def _metrics(sources: "Sources") -> Found:
+def _metrics(sources: "Measured") -> Found:
     """metrics/streams/<category>.json by category."""
     found = sources.by_category.get(KIND, {})
     return {name: one for name, one in found.items() if isinstance(one, StreamsMetrics)}
 
 
-def _answer(sources: "Sources") -> str:
+def _answer(sources: "Measured") -> str:
     """Whether streams pay, in each category."""
     metrics = _metrics(sources)
     if not metrics:
@@ -223,7 +223,7 @@ def _saved(row: StreamsRow) -> str:
     return f"{percent(row.of_legacy - 1)} more flash writes {span((low - 1, high - 1), 1)}"
 
 
-def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | None:
+def _section(sources: "Measured", figures: Mapping[str, Figure]) -> Section | None:
     metrics = _metrics(sources)
     if not metrics:
         return None
@@ -237,7 +237,7 @@ def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | Non
     return Section(KIND, TITLE, [*texts, *_details(metrics)], [summary_table(metrics), *detail], shown)
 
 
-def _draw(sources: "Sources", folder: Path) -> list[Figure]:
+def _draw(sources: "Measured", folder: Path) -> list[Figure]:
     figure = waf_figure(_metrics(sources), folder)
     return [] if figure is None else [figure]
 

@@ -32,7 +32,7 @@ from cachezoo.zoo.admission.settings import Fit, Model
 from cachezoo.zoo.admission.variants import FULL, VARIANTS, Variant
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT = "train_admission"
 

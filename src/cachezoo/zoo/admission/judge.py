@@ -51,7 +51,7 @@ from cachezoo.zoo.admission.settings import Judge
 from cachezoo.zoo.admission.variants import VARIANTS
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from cachezoo.zoo.admission.serve import serve_trace
 from cachezoo.zoo.base import Studied
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def choosing(folder: Path) -> float:

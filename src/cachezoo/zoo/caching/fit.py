@@ -35,7 +35,7 @@ from cachezoo.zoo.caching.sequences import Lane, Sequences, cut_lanes
 from cachezoo.zoo.caching.settings import Fit, Model
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
     from cachezoo.zoo.caching.network import CachingLstm
 
 CONTEXT = "train_caching"

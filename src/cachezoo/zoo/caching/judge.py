@@ -42,7 +42,7 @@ from cachezoo.zoo.caching.networks import folder_of, read_networks
 from cachezoo.zoo.caching.prepared import Prepared, read_prepared
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 LEAST_SEEDS = 5
 

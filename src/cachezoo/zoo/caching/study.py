@@ -15,7 +15,7 @@ from cachezoo.zoo.caching.judge import judge_caching
 from cachezoo.zoo.studied import counted_hit_ratio
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def choosing(folder: Path) -> float:

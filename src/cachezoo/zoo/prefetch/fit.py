@@ -31,7 +31,7 @@ from cachezoo.zoo.prefetch.ranges import Fitted, Fitter, prefetch_rows
 from cachezoo.zoo.prefetch.settings import Fit, Model
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT = "train_prefetch"
 

@@ -44,7 +44,7 @@ from cachezoo.zoo.prefetch.serve import Infer, PrefetchServing
 from cachezoo.zoo.prefetch.settings import Judge
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 EVEN_ODDS = 0.0
 

@@ -21,7 +21,7 @@ from cachezoo.zoo.prefetch.judge import judge_prefetch
 from cachezoo.zoo.prefetch.model import load_prefetch
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def choosing(folder: Path) -> float:

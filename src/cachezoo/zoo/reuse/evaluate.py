@@ -38,7 +38,7 @@ from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.serve import ReuseServing
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.settings import Fit, Model
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT = "train_reuse"
 SHAPE = ("num_leaves", "learning_rate", "feature_fraction", "bagging_fraction", "min_data_in_leaf", "max_bin")

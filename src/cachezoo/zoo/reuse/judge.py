@@ -41,7 +41,7 @@ from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.settings import Judge
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 FEWEST_SEEDS = 5
 

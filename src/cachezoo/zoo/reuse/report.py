@@ -17,7 +17,7 @@ from cachezoo.zoo.reuse.results import SHOWN, ordered, tables
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cachezoo.report.gather import Sources
+    from cachezoo.models.measured import Measured
 
 KIND = "reuse"
 TITLE = "One cache for every workload: at home and carried over"
@@ -27,13 +27,13 @@ LEFT_END = -0.5  # of the axis: what loses more is an arrow there, with its figu
 LINE_INCHES = 0.19
 
 
-def _metrics(sources: "Sources") -> ReuseMetrics | None:
+def _metrics(sources: "Measured") -> ReuseMetrics | None:
     """metrics/reuse.json, where there is one."""
     found = sources.overall.get(KIND)
     return found if isinstance(found, ReuseMetrics) else None
 
 
-def _answer(sources: "Sources") -> str:
+def _answer(sources: "Measured") -> str:
     """Whether one cache may serve workloads that have, or lack, a model of their own."""
     model = next((model for model in sources.models if model.trained.kind == KIND), None)
     if model is None:
@@ -50,7 +50,7 @@ def _answer(sources: "Sources") -> str:
     )
 
 
-def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | None:
+def _section(sources: "Measured", figures: Mapping[str, Figure]) -> Section | None:
     metrics = _metrics(sources)
     if metrics is None:
         return None
@@ -71,7 +71,7 @@ def _where_not(metrics: ReuseMetrics) -> str:
     return " ".join(map(group_text, lost))
 
 
-def _draw(sources: "Sources", folder: Path) -> list[Figure]:
+def _draw(sources: "Measured", folder: Path) -> list[Figure]:
     figure = carried_figure(_metrics(sources), folder)
     return [] if figure is None else [figure]
 
@@ -136,7 +136,7 @@ def _group_panel(axis: "Axes", where: Where, rows: Sequence[tuple[str, ReuseRow]
     axis.set_title(f"{SHOWN[where]}: {WHERE[where]}", loc="left")
 
 
-def _sizes(sources: "Sources", trace: str) -> list[AtSize]:
+def _sizes(sources: "Measured", trace: str) -> list[AtSize]:
     metrics = _metrics(sources)
     if metrics is None or trace not in metrics.traces:
         return []
@@ -149,7 +149,7 @@ def _sizes(sources: "Sources", trace: str) -> list[AtSize]:
     ]  # fmt: skip
 
 
-def _carried(sources: "Sources", category: str) -> str:
+def _carried(sources: "Measured", category: str) -> str:
     """Other set-ups and other programs of one category, at the capacity of the verdict."""
     metrics = _metrics(sources)
     if metrics is None:

@@ -13,7 +13,7 @@ from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.studied import counted_hit_ratio, validated
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 def tests(params: "Params") -> dict[str, float]:

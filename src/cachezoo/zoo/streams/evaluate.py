@@ -26,7 +26,7 @@ from cachezoo.zoo.streams.learn import Variant, learn, read_dictionary, read_var
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 SERVED = "validation", "test"
 

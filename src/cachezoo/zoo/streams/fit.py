@@ -27,7 +27,7 @@ from cachezoo.zoo.streams.learn import Variant, all_names, learn, named, write_v
 from cachezoo.zoo.streams.settings import Fit, Model
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT = "fit_streams"
 FEATURES = [Feature(name="chunk", formula="request.chunk", unit="chunks of 32 KiB from the volume's start")]

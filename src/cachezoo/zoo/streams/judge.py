@@ -38,7 +38,7 @@ from cachezoo.zoo.streams.metrics import AUTOMATIC, LEARNED, Tried
 from cachezoo.zoo.streams.settings import Judge
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 JUDGED_FILE = "judged.json"
 ACT: dict[str, Any] = {

@@ -35,7 +35,7 @@ from cachezoo.zoo.virtual.serve import COLD, FILE, WARM, from_bytes
 from cachezoo.zoo.virtual.settings import Judge
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 @dataclass(frozen=True)

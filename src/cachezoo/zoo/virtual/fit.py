@@ -27,7 +27,7 @@ from cachezoo.zoo.virtual.serve import DOUBLE, profile_of
 from cachezoo.zoo.virtual.settings import Fit, Model
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 FEATURES = [Feature(name="page", formula="request.page", unit="pages of 4 KiB from the volume's start")]
 GEOMETRY = {"page_bytes": PAGE_BYTES}

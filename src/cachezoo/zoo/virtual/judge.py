@@ -39,7 +39,7 @@ from cachezoo.zoo.virtual.settings import Fit, Judge, Paper
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 JUDGED_FILE = "judged.json"
 MAPPING = (

@@ -17,7 +17,7 @@ from cachezoo.zoo.base import ReportSection, Results
 from cachezoo.zoo.virtual.metrics import TUNED, Setting, VirtualMetrics, VirtualModel, VirtualRow, VirtualTrace
 
 if TYPE_CHECKING:
-    from cachezoo.report.gather import Sources
+    from cachezoo.models.measured import Measured
 
 Found = Mapping[str, VirtualMetrics]
 # An answer in a word, and how many more transfers than the best plain policy it may make to be one.
@@ -195,13 +195,13 @@ def values(metrics: Found) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     return {"categories": categories, "caches": each("rows"), "searches": each("seeds"), "starts": each("starts")}
 
 
-def _metrics(sources: "Sources") -> Found:
+def _metrics(sources: "Measured") -> Found:
     """metrics/virtual/<category>.json by category."""
     found = sources.by_category.get(KIND, {})
     return {name: one for name, one in found.items() if isinstance(one, VirtualMetrics)}
 
 
-def _answer(sources: "Sources") -> str:
+def _answer(sources: "Measured") -> str:
     """Whether a virtual cache pays, on each test trace."""
     metrics = _metrics(sources)
     if not tests(metrics):
@@ -251,7 +251,7 @@ def warm_starts(metrics: Found) -> str:
     )
 
 
-def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | None:
+def _section(sources: "Measured", figures: Mapping[str, Figure]) -> Section | None:
     metrics = _metrics(sources)
     if not metrics:
         return None
@@ -266,7 +266,7 @@ def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | Non
     return Section(KIND, TITLE, [text for text in texts if text], tables(metrics), shown)
 
 
-def _draw(sources: "Sources", folder: Path) -> list[Figure]:
+def _draw(sources: "Measured", folder: Path) -> list[Figure]:
     figure = transfers_figure(_metrics(sources), folder)
     return [] if figure is None else [figure]
 

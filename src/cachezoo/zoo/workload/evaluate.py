@@ -47,7 +47,7 @@ from cachezoo.zoo.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServin
 from cachezoo.zoo.workload.windows import window_columns_of
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 SHARES = (0.6, 0.8)
 ENOUGH_WINDOWS = 100

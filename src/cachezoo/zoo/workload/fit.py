@@ -26,7 +26,7 @@ from cachezoo.zoo.workload.unknown import Limits, learn, left_out
 from cachezoo.zoo.workload.windows import Inputs, Prepared, Windows, cut_windows, read_prepared
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 CONTEXT = "train_workload"
 LEAST_CLASSES = 2  # between which there is something to tell

@@ -32,7 +32,7 @@ from cachezoo.zoo.workload.unknown import Limits
 from cachezoo.zoo.workload.windows import Inputs, Prepared, Windows, cut_windows, read_prepared
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,19 @@ from cachezoo.zoo.base import ReportSection
 from cachezoo.zoo.workload.metrics import ClassifierRow, Mixture, Moved, Pooled, WindowRow, WorkloadMetrics
 
 if TYPE_CHECKING:
-    from cachezoo.report.gather import Sources
+    from cachezoo.models.measured import Measured
 
 KIND = "workload"
 TITLE = "Which workload runs"
 
 
-def _metrics(sources: "Sources") -> WorkloadMetrics | None:
+def _metrics(sources: "Measured") -> WorkloadMetrics | None:
     """metrics/workload.json, where there is one."""
     found = sources.overall.get(KIND)
     return found if isinstance(found, WorkloadMetrics) else None
 
 
-def _answer(sources: "Sources") -> str:
+def _answer(sources: "Measured") -> str:
     """Whether a cache that does not know its workload can ask the classifier."""
     model = next((model for model in sources.models if model.trained.kind == KIND), None)
     if model is None:
@@ -59,7 +59,7 @@ def _strange(metrics: WorkloadMetrics | None) -> str:
     )
 
 
-def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | None:
+def _section(sources: "Measured", figures: Mapping[str, Figure]) -> Section | None:
     metrics = _metrics(sources)
     if metrics is None:
         return None
@@ -177,7 +177,7 @@ def _mixture_cells(mixture: Mixture, policies: list[str]) -> list[Cell]:
     ]
 
 
-def _draw(sources: "Sources", folder: Path) -> list[Figure]:
+def _draw(sources: "Measured", folder: Path) -> list[Figure]:
     figure = confusion_figure(_metrics(sources), folder)
     return [] if figure is None else [figure]
 

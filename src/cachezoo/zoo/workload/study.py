@@ -15,7 +15,7 @@ from cachezoo.zoo.workload.infer import load_workload
 from cachezoo.zoo.workload.judge import judge_workload
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
+    from cachezoo.settings.params import Params
 
 
 TOO_FEW = "too few validation windows for a loss, so there is nothing to compare; give longer traces"

@@ -2,10 +2,10 @@
 
 import pytest
 
+from cachezoo.models.measured import Measured
 from cachezoo.questions.results import Results, of_categories
 from cachezoo.questions.wear.report import PART, RESULTS, compared
 from cachezoo.questions.wear.verdict import pays
-from cachezoo.report.gather import Sources
 from cachezoo.show.style import settings
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 
@@ -38,8 +38,8 @@ def nothing() -> StreamsMetrics:
     return StreamsMetrics(category="web", reason="not judged: it writes 9 pages", traces={}, models={MODEL: model})
 
 
-def sources(*found: StreamsMetrics) -> Sources:
-    return Sources([], {}, [], [], 0.1, "", 4, {"streams": {one.category: one for one in found}} if found else {})
+def sources(*found: StreamsMetrics) -> Measured:
+    return Measured(models=[], by_category={"streams": {one.category: one for one in found}} if found else {})
 
 
 @pytest.mark.parametrize(

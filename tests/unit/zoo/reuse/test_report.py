@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from cachezoo.report.gather import Model, Sources
+from cachezoo.models.measured import Measured, Model
 from cachezoo.show.plots import CARRIED
 from cachezoo.show.style import settings
 from cachezoo.zoo.reuse.metrics import ReuseMetrics
@@ -14,9 +14,9 @@ from tests.report_data import trained
 MODEL = "reuse.follow"
 
 
-def sources(metrics: Any, promoted: bool = True, models: bool = True) -> Sources:
+def sources(metrics: Any, promoted: bool = True, models: bool = True) -> Measured:
     own = Model(trained(MODEL, beats=promoted), [], "a card", None, promoted, "it won" if promoted else "it lost")
-    return Sources([], {"reuse": metrics} if metrics else {}, [own] if models else [], [], 0.1, "", 4)
+    return Measured(models=[own] if models else [], overall={"reuse": metrics} if metrics else {})
 
 
 def test_the_answer_says_don_t_where_it_has_to() -> None:

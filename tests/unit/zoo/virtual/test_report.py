@@ -2,8 +2,8 @@
 
 import pytest
 
+from cachezoo.models.measured import Measured
 from cachezoo.policies.registry import policy
-from cachezoo.report.gather import Sources
 from cachezoo.show.plots import VIRTUAL
 from cachezoo.show.style import settings
 from cachezoo.zoo.virtual.metrics import Setting, VirtualMetrics
@@ -13,8 +13,8 @@ from tests.virtual_data import metrics
 MODEL = "virtual.database.vrm"
 
 
-def sources(*found: VirtualMetrics) -> Sources:
-    return Sources([], {}, [], [], 0.1, "", 4, {"virtual": {one.category: one for one in found}} if found else {})
+def sources(*found: VirtualMetrics) -> Measured:
+    return Measured(models=[], by_category={"virtual": {one.category: one for one in found}} if found else {})
 
 
 def plain(text: str) -> str:

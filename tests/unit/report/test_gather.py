@@ -3,8 +3,8 @@ import pytest
 
 from cachezoo.contest.counting import first_access
 from cachezoo.policies.simulate import simulate
-from cachezoo.report import traces as room
-from cachezoo.report.traces import hit_ratio_curves, load_over_time, trace_facts
+from cachezoo.report import gather as room
+from cachezoo.report.gather import hit_ratio_curves, load_over_time, trace_facts
 from cachezoo.traces.pages import expand_pages
 from tests.report_data import add_traces, entry, make_trace
 

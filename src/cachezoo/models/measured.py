@@ -1,0 +1,48 @@
+"""Trained models with their bundles and figures on tests, as the report and the sections of systems show them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cachezoo.metrics.base import Measurements
+from cachezoo.models.trained import TrainedModel
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model and what became of it.
+
+    Attributes:
+        trained: its train.json.
+        curves: (name, step, value) of its training.
+        card: its bundle's card.md, or None where there is no bundle.
+        refused: why there is no bundle, or None.
+        promoted: it may be champion.
+        reason: why, or why not.
+    """
+
+    trained: TrainedModel
+    curves: list[tuple[str, int, float]]
+    card: str | None
+    refused: str | None
+    promoted: bool
+    reason: str
+
+    @property
+    def id(self) -> str:
+        """`kind[.category].arch`."""
+        return self.trained.model_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Models and figures of the systems.
+
+    Attributes:
+        models: every trained model, by id.
+        overall: metrics/<system>.json of the systems whose model is of all categories, by system; those that there are.
+        by_category: metrics/<system>/<category>.json of the systems that have such, by system and category.
+    """
+
+    models: Sequence[Model]
+    overall: Mapping[str, Measurements] = field(default_factory=dict)
+    by_category: Mapping[str, Mapping[str, Measurements]] = field(default_factory=dict)
