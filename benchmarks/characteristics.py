@@ -13,15 +13,10 @@ from typing import Any
 import numpy as np
 
 from cachezoo.characteristics.arrivals import arrivals
-from cachezoo.characteristics.latency import latency
+from cachezoo.characteristics.describe import WINDOWS, characterise
+from cachezoo.characteristics.pages import heat_map, popularity, reuse, uses, working_set
 from cachezoo.characteristics.patterns import patterns
-from cachezoo.characteristics.places import heat_map, working_set
-from cachezoo.characteristics.popularity import popularity
-from cachezoo.characteristics.reuse import reuse
-from cachezoo.characteristics.sizes import sizes
-from cachezoo.characteristics.summary import summary, uses
-from cachezoo.characteristics.who import who
-from cachezoo.characteristics.whole import WINDOWS, characterise
+from cachezoo.characteristics.requests import latency, senders_by_column, sizes, summary
 from cachezoo.coded import Coded
 from cachezoo.trace_report.page import trace_page
 from cachezoo.traces.pages import PageAccesses, expand_pages
@@ -57,8 +52,8 @@ def parts(trace: Trace, pages: PageAccesses) -> None:
         "summary": lambda: summary(trace, pages), "uses": lambda: uses(trace, pages), "sizes": lambda: sizes(trace),
         "arrivals": lambda: arrivals(trace, WINDOWS), "heat map": lambda: heat_map(trace, True),
         "working set": lambda: working_set(trace, pages, True, WINDOWS), "reuse": lambda: reuse(trace, pages, True),
-        "popularity": lambda: popularity(used), "patterns": lambda: patterns(trace), "who": lambda: who(trace, pages),
-        "latency": lambda: latency(trace),
+        "popularity": lambda: popularity(used), "patterns": lambda: patterns(trace),
+        "who": lambda: senders_by_column(trace, pages), "latency": lambda: latency(trace),
     }  # fmt: skip
     for name, run in timed.items():
         start = time.perf_counter()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cachezoo.config.load import load_params
 from cachezoo.flash.load import load_curve, load_windows, time_scale
-from cachezoo.flash.policies import BASELINES, baseline, beside, modes_of
+from cachezoo.flash.policies import BASELINES, baseline, modes_of, prefetch_of
 from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import OPT_MODES, label_problem
@@ -19,7 +19,7 @@ def runs(problem: FlashProblem, label: EpisodeLabel, seed: int, trace_id: str) -
     for name in BASELINES:
         policy = baseline(name, seed, trace_id)
         for mode in modes_of([problem]):
-            yield name, mode, policy(problem, beside(problem, mode)).run
+            yield name, mode, policy(problem, prefetch_of(problem, mode)).run
     for mode in OPT_MODES:
         yield "opt", mode, label_problem(problem, label, mode).choice.run
 

@@ -22,8 +22,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from cachezoo.coded import Coded
-from cachezoo.features.chunks import chunk_features
-from cachezoo.features.fios import Theta
+from cachezoo.features.fios import Theta, chunk_features
 from cachezoo.kernels.chunks import lifetimes
 from cachezoo.labels.streams import label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes

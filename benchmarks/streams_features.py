@@ -9,8 +9,7 @@ whole trace. `missed` is the share of chunks with a friend whom the limited hist
 import argparse
 from pathlib import Path
 
-from cachezoo.features.chunks import chunk_features, shared_of
-from cachezoo.features.fios import chosen, theta_of
+from cachezoo.features.fios import chosen, chunk_features, shared_of, theta_of
 from cachezoo.labels.streams import label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from cachezoo.traces.pages import expand_pages

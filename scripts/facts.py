@@ -27,7 +27,7 @@ from cachezoo.metrics.base import Overall
 from cachezoo.metrics.page import PolicyRow
 from cachezoo.policies.registry import classics
 from cachezoo.questions import results as found
-from cachezoo.questions.result_tables import beside_table, flash_table, printed, summary_table
+from cachezoo.questions.result_tables import admissions_table, flash_table, printed, summary_table
 from cachezoo.questions.share import table as share
 from cachezoo.questions.tiers import table as tiers
 from cachezoo.questions.wear import report as streams
@@ -243,7 +243,7 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         ),
         "goals": lambda _: _block(*goals.tables(goals.read_goals(goals.FILE))),
         "flash": lambda facts: _block(flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
-        "admissions": lambda facts: _block(beside_table(facts.run.beside_rows())),
+        "admissions": lambda facts: _block(admissions_table(facts.run.admission_rows())),
         "workload": lambda facts: _block(facts.workload.summary()),
         "carry-over": lambda _: _block(carried_plot.tables(carried.read_carry_over(carried.FILE))[-1]),
         "reconfigured": lambda _: _block(changing.tables(reconfigured.read_reconfigured(reconfigured.FILE))[-1]),

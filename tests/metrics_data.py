@@ -9,13 +9,13 @@ from cachezoo.io import write_json
 from cachezoo.metrics.base import Judged
 from cachezoo.metrics.episodes import EpisodeFigures
 from cachezoo.metrics.flash import (
-    BesideModel,
-    BesideTrace,
     Comparison,
     FlashMetrics,
     FlashRow,
     FlashTrace,
     FlashVerdict,
+    FurtherModel,
+    FurtherTrace,
     Gap,
     ModeFigures,
     ModelModes,
@@ -176,11 +176,11 @@ def flash_metrics(
     )  # fmt: skip
 
 
-def beside_model(model_id: str, mean: float, won: bool = True) -> BesideModel:
+def beside_model(model_id: str, mean: float, won: bool = True) -> FurtherModel:
     """A model beside the full one: its mean on the one test trace, beside RejectX's of 2."""
     rows = {"baleen": flash_row(3.2, mean, "next(8)"), "rejectx": flash_row(3.4, 2.0)}
-    own = BesideTrace(deployed=comparison(rows, gap(1 - mean / 2)), at_budget=flash_row(3.1, mean, "next(8)"))
-    return BesideModel(
+    own = FurtherTrace(deployed=comparison(rows, gap(1 - mean / 2)), at_budget=flash_row(3.1, mean, "next(8)"))
+    return FurtherModel(
         model_id=model_id, trained=True, beats_baseline=won, reason="as it was judged", mode="next(8)",
         traces={"web_test": own},
     )  # fmt: skip

@@ -21,7 +21,7 @@ from cachezoo.arrays import F32, F64
 from cachezoo.config.load import load_params
 from cachezoo.config.schema import Params
 from cachezoo.flash.load import load_curve, load_windows, time_scale
-from cachezoo.flash.policies import beside, learned
+from cachezoo.flash.policies import learned, prefetch_of
 from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.models.forest import Forest, Scorer, fit_regression, forest_scorer
@@ -140,7 +140,7 @@ class Category:
             )
         }
         for case in self.test:
-            own = learned(case.problem, tried.scores(case.rows[tried.names]), beside(case.problem, best.mode))
+            own = learned(case.problem, tried.scores(case.rows[tried.names]), prefetch_of(case.problem, best.mode))
             loads[case.trace.meta.trace_id] = case.load(own.run, self.params)
         means, peaks = ({name: float(of(load)) for name, load in loads.items()} for of in (np.mean, np.max))
         return Measured(means, peaks, tried.nodes, best.mode)

@@ -146,11 +146,6 @@ def test_a_command_line_that_cannot_be_understood_is_one_line_and_status_2(args,
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("args", [("--help",), ("trace", "ingest", "--help")])
-def test_help_is_shown(args):
-    assert "Usage: cachezoo" in run(*args).stdout
-
-
 def test_a_group_without_a_command_shows_its_help():
     done = run("trace", ok=False)
     assert (done.returncode, done.stderr) == (2, "")
@@ -245,10 +240,6 @@ def test_outside_a_project_one_line_says_so(tmp_path, monkeypatch, args):
     assert "run this in the project's folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_missing_file_is_one_line(tmp_path):
-    assert "no such file" in run("trace", "info", tmp_path / "none.csv", ok=False).stderr
 
 
 @pytest.mark.needs("public_traces")

@@ -216,7 +216,7 @@ def test_a_model_that_is_far_from_the_device_is_not_written(traces, monkeypatch,
     assert (status, found["out"]) == (1, None) and found["test"]["demerit"] > 0.3
     line = err.splitlines()[-1]
     assert line.startswith("cachezoo: new.yaml: not written, as the model is far from the measured times: demerit ")
-    assert "at most 30% is accepted" in line and "Was it an HDD" in line
+    assert "at most 30 % is accepted" in line and "Was it an HDD" in line
     assert sorted(path.name for path in traces.iterdir()) == ["disk.trace.gz", "drive.parquet", "new.png"]
     accepted = line.split("--accept-demerit ")[1].split()[0]
     status, out, err = run(monkeypatch, capsys, *words, "--accept-demerit", accepted)
@@ -228,7 +228,7 @@ def test_a_model_that_is_far_from_the_device_is_not_written(traces, monkeypatch,
 def test_a_stricter_bar_may_be_set(traces, monkeypatch, capsys):
     words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "-o", "new.yaml")
     status, out, err = run(monkeypatch, capsys, *words, "--accept-demerit", 0.0001)
-    assert status == 1 and "at most 0.01% is accepted" in err and "not written" in out
+    assert status == 1 and "at most 0.01 % is accepted" in err and "not written" in out
     assert not Path("new.yaml").exists()
 
 

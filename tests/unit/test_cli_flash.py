@@ -83,11 +83,11 @@ def test_without_a_clock_rates_are_refused_and_nothing_is_said_by_the_second(tmp
 
 
 def test_accept_all_is_within_the_axes(trace, monkeypatch):
-    from cachezoo.questions.flash import plot
+    from cachezoo.questions.flash import table
 
     seen = []
-    monkeypatch.setattr(plot, "write", lambda canvas, *_: seen.append(canvas.axes[0]))
-    monkeypatch.setattr(plot, "atomic_file", contextlib.nullcontext)
+    monkeypatch.setattr(table, "write", lambda canvas, *_: seen.append(canvas.axes[0]))
+    monkeypatch.setattr(table, "atomic_file", contextlib.nullcontext)
     run(*FLASH, trace, "--policy", "accept_all,rejectx", "--write-rate", "5%,10%", "-o", "p.png")
     (axes,) = seen
     low, high = axes.get_ylim()
@@ -117,7 +117,7 @@ def test_a_policy_list_runs_these_alone(trace):
         (("--count", "a third"), "--count 'a third': give half, auto, all"),
         (("--count", "2500"), "--count 2500: the trace ends before"),
         (("-o", "p.pdf"), "give a name that ends in .png or .svg"),
-        (("--bundle", PREFETCH), "it fetches beside what admission.database.lgbm admits"),
+        (("--bundle", PREFETCH), "it prefetches for what admission.database.lgbm admits"),
         (("--bundle", STORED / "reuse.follow"), "compare --bundle runs caching and reuse bundles"),
     ],
 )

@@ -116,6 +116,15 @@ def timeless(said):
     return {**(row := json.loads(said)["runs"][0]), "requests_per_s": len(row)}
 
 
+@pytest.mark.parametrize(("count", "first"), [("all", 0), ("half", 49), ("25%", 24), ("60s", 60), ("1m", 60), ("7", 7)])
+@pytest.mark.parametrize("word", ["--count", "--warmup"])
+def test_what_counts_begins_at_a_share_a_time_or_an_access(tmp_path, word, count, first):
+    rows = "".join(f"{k * 1_000_000},R,{4096 * k},4096\n" for k in range(99))
+    (tmp_path / "t.csv").write_text(f"time_us,op,offset,size\n{rows}")
+    (row,) = json.loads(run("simulate", tmp_path / "t.csv", word, count, "--json").stdout)["runs"]
+    assert row["warmup"] == first and row["page_accesses"] == 99 - first
+
+
 def test_words_of_before_say_what_they_are_now(tmp_path):
     (tmp_path / "t.csv").write_text("time_us,op,offset,size\n" + "".join(f"{k},R,{4096 * k},4096\n" for k in range(99)))
     done = run("simulate", tmp_path / "t.csv", "--capacity=5p", "--warmup", "all", "--json")

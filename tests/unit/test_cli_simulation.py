@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
+from cachezoo.questions.page.bench import Bench
 from cachezoo.traces.falling import unlike
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
@@ -90,11 +91,9 @@ def test_simulate_runs_every_policy_at_every_capacity(trace):
 
 
 def test_compare_runs_what_is_asked_for_and_says_which_classics_the_gaps_are_to(trace, monkeypatch):
-    from cachezoo.questions.page import sweep
-
     asked = ("compare", trace, "--policy", "fifo", "--policy", "lru+next", "--workers", "1")
-    ran, run_row = [], sweep.run_row
-    monkeypatch.setattr(sweep, "run_row", lambda bench, own, *more: ran.append(own) or run_row(bench, own, *more))
+    ran, run_one = [], Bench.run
+    monkeypatch.setattr(Bench, "run", lambda bench, own, *more: ran.append(own) or run_one(bench, own, *more))
     few = values(*asked)["runs"][0]
     assert ran == ["fifo", "lru+next", OPTIMUM] and few["best_classic"] == "fifo"
     every = values(*asked, "--all-classics")["runs"][0]
@@ -285,7 +284,8 @@ def test_what_cannot_be_is_refused_before_anything_runs(trace, tmp_path):
     # It is longer than any trace, and would be refused as soon as one is read.
     late = ("--count", "9" * 20)
     refused(("sweep", trace, *late, "-o", tmp_path / "file" / "o.csv"), "cannot be written")
-    refused(("sweep", trace, *late, "-o", tmp_path), "is a folder")
+    (tmp_path / "folder.csv").mkdir()
+    refused(("sweep", trace, *late, "-o", tmp_path / "folder.csv"), "is a folder")
     refused(("sweep", trace, tmp_path / "none.parquet", *late), "none.parquet: no such file")
     for command in ("simulate", "compare", "curve"):
         more = () if command == "curve" else late
@@ -302,13 +302,13 @@ def test_help_says_how_policies_are_composed():
 def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     from rich.console import Console
 
-    from cachezoo import console
-    from cachezoo.cli import simulation, tables
+    from cachezoo.cli import simulation
+    from cachezoo.show import output
 
     found = values("compare", trace, "--policy", "coinflip(p=0.3)+arc+next", "--device", DEVICE)["runs"][0]["rows"]
-    monkeypatch.setattr(console, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
+    monkeypatch.setattr(output, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *simulation._columns(found)[1:]]
-    tables.print_rows(found, "title", "below", columns)
+    output.print_rows(found, "title", "below", columns)
     text = capsys.readouterr().out
     assert "…" not in text and "coinflip(p=0.3)+arc+next" in text
     assert max(map(len, text.splitlines())) <= width
@@ -338,7 +338,7 @@ def test_bounds(trace):
 
 @pytest.mark.parametrize(
     ("command", "engine"),
-    [("compare", "cachezoo.questions.page.sweep.sweep"), ("simulate", "cachezoo.questions.page.sweep.run_row")],
+    [("compare", "cachezoo.questions.page.sweep.sweep"), ("simulate", "cachezoo.questions.page.bench.Bench.run")],
 )
 def test_a_capacity_that_one_policy_cannot_have_is_refused_before_any_runs(trace, monkeypatch, command, engine):
     def begun(*_args, **_more):

@@ -213,7 +213,7 @@ def test_a_comma_in_brackets_parts_no_hierarchies():
             ("--by", "hca", "--bundle", ADMISSION),
             "admission.database.lgbm: no hierarchy of --by asks it; write it ",
         ),
-        (("--by", "lru | bundle", "--bundle", PREFETCH), "it fetches beside what admission.database.lgbm admits"),
+        (("--by", "lru | bundle", "--bundle", PREFETCH), "it prefetches for what admission.database.lgbm admits"),
         (("--by", "lru | bundle", "--bundle", "none"), "none"),
     ],
 )

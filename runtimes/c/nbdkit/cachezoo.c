@@ -14,7 +14,7 @@ static pthread_t reporter;
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t report_end;
 static bool is_open, reporting, ending;
-static char *default_name; /* of the plugin's default export, as it was told first */
+static char *default_name; /* of the plugin's default export, as it was given first */
 
 /* One connection. */
 typedef struct handle {

@@ -41,7 +41,7 @@ void config_free(config *config) {
 
 static int take_text(char **text, const char *key, char *value) {
     if (!value)
-        return -1; /* nbdkit has said why */
+        return -1; /* nbdkit has printed why */
     if (*text || !*value) {
         nbdkit_error("cachezoo: %s is %s", key, *text ? "given twice" : "empty");
         free(value);

@@ -89,7 +89,7 @@ static int take_up(served *served) {
         if (cz_cache_put(served->cache, served->volume, entry->number, order[k]) == CZ_OK)
             served->stats.recovered++;
         else
-            served_retire(served, order[k]); /* a unit that stands in two slots */
+            served_retire(served, order[k]); /* a unit that is in two slots */
     }
     free(order);
     return 0;

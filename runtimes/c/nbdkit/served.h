@@ -3,7 +3,7 @@
  * One lock guards the policy, its model's streams, the tier's table and the counters. Data moves outside of it:
  * - A slot has a turn, which rises whenever its unit leaves. A read of a slot counts only if the turn is the same
  *   afterwards and the CRC is right; a fill enters the table only if the turn is the same as when it was decided.
- * - A write to the backend stands in a list from before its units leave until it has ended. A fill that would overlap
+ * - A write to the backend is in a list from before its units leave until it has ended. A fill that would overlap
  *   one in the list is not begun. So no fill that could have read old data, or a mixture, ever enters.
  * - A slot that a fill is writing to is busy; nobody else writes there.
  * - What was written to the backend but not flushed may be undone by a crash of the machine. A fill with such data is
@@ -33,7 +33,7 @@ typedef struct slot_state {
     uint32_t turn, crc;
     bool ready, busy; /* its data is on the device; a fill is writing it */
     bool later;       /* ready, but not in the table yet */
-    bool listed;      /* stands in `later` */
+    bool listed;      /* is in `later` */
 } slot_state;
 
 typedef struct served {

@@ -105,35 +105,35 @@ static void write_all(FILE *file, const stats *stats, const stats_about *about) 
     fprintf(file, "  \"bypassed\": %s\n}\n", about->bypassed ? "true" : "false");
 }
 
-/* The pattern of a file beside another, for mkstemp; NULL without memory. */
-static char *pattern_beside(const char *path) {
+/* The pattern of a file next to another, for mkstemp; NULL without memory. */
+static char *pattern_next_to(const char *path) {
     size_t length = strlen(path);
-    char *beside = malloc(length + 8);
-    if (beside) {
-        memcpy(beside, path, length);
-        memcpy(beside + length, ".XXXXXX", 8);
+    char *temporary = malloc(length + 8);
+    if (temporary) {
+        memcpy(temporary, path, length);
+        memcpy(temporary + length, ".XXXXXX", 8);
     }
-    return beside;
+    return temporary;
 }
 
 int stats_check(const char *path) {
-    char *beside = pattern_beside(path);
-    if (!beside)
+    char *temporary = pattern_next_to(path);
+    if (!temporary)
         return ENOMEM;
-    int fd = mkstemp(beside), failed = fd < 0 ? errno : 0;
+    int fd = mkstemp(temporary), failed = fd < 0 ? errno : 0;
     if (fd >= 0) {
         close(fd);
-        unlink(beside);
+        unlink(temporary);
     }
-    free(beside);
+    free(temporary);
     return failed;
 }
 
 int stats_write(const stats *stats, const stats_about *about, const char *path) {
-    char *beside = pattern_beside(path);
-    if (!beside)
+    char *temporary = pattern_next_to(path);
+    if (!temporary)
         return ENOMEM;
-    int fd = mkstemp(beside), failed = 0;
+    int fd = mkstemp(temporary), failed = 0;
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file) {
         failed = errno;
@@ -145,11 +145,11 @@ int stats_write(const stats *stats, const stats_about *about, const char *path) 
             failed = errno ? errno : EIO;
         if (fclose(file) && !failed)
             failed = errno;
-        if (!failed && rename(beside, path))
+        if (!failed && rename(temporary, path))
             failed = errno;
     }
     if (failed && fd >= 0)
-        unlink(beside);
-    free(beside);
+        unlink(temporary);
+    free(temporary);
     return failed;
 }

@@ -22,7 +22,7 @@ struct cz_values {
     const cz_json *root;
 };
 
-/* Files that a bundle of this kind must list beside those of all kinds, up to a NULL; NULL where the kind is unknown. */
+/* Files that a bundle of this kind must list besides those of all kinds, up to a NULL; NULL where the kind is unknown. */
 const char *const *cz_kind_files(const char *kind);
 /* The part of a kind that is compiled in, or NULL. */
 const cz_kind_ops *cz_kind_named(const char *kind);

@@ -1,4 +1,4 @@
-/* Numbers in saved states, little-endian on every machine. `at` is NULL where only the size is asked for. */
+/* Numbers in saved states, little-endian on every machine. `at` is NULL where only the size is wanted. */
 #ifndef CZ_BYTES_H
 #define CZ_BYTES_H
 
@@ -14,7 +14,7 @@ typedef struct cz_writer {
 typedef struct cz_bytes {
     const unsigned char *at;
     size_t left;
-    bool failed; /* more was asked for than there is */
+    bool failed; /* more was read than there is */
 } cz_bytes;
 
 static inline void cz_put(cz_writer *out, uint64_t value, int bytes) {

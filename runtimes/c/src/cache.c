@@ -10,7 +10,7 @@
 
 struct cz_cache {
     cz_cache_options options;
-    cz_stream *admission, *ranges; /* CZ_MODEL of kind admission, and the prefetch model beside it */
+    cz_stream *admission, *ranges; /* CZ_MODEL of kind admission, and its prefetch model */
     cz_prefetch_mode mode;
     double threshold, worth;
     uint64_t swaps[2]; /* of the streams when mode and threshold were chosen */
@@ -208,7 +208,7 @@ static bool segments(const cz_cache *cache, int64_t offset, int64_t size, int64_
     return true;
 }
 
-/* What the prefetch model asks for; cz_decide's ranges do not depend on the mode, its `fetch` does. */
+/* What the prefetch model wants; cz_decide's ranges do not depend on the mode, its `fetch` does. */
 static void range_verdict(const cz_cache *cache, const cz_decision *ranges, int64_t in_block, int64_t last,
                           cz_verdict *verdict) {
     int64_t end = last + 1 < cache->per_block ? last + 1 : cache->per_block;

@@ -129,10 +129,10 @@ static int compare_names(const cz_bundle *bundle, cz_error *error) {
     return CZ_OK;
 }
 
-static int check_content(cz_bundle *bundle, const cz_json *stated, cz_error *error) {
+static int check_content(cz_bundle *bundle, const cz_json *item, cz_error *error) {
     const cz_store *store = &bundle->store;
-    const char *path = cz_json_get(stated, "path")->text;
-    const cz_json *size = cz_json_get(stated, "size");
+    const char *path = cz_json_get(item, "path")->text;
+    const cz_json *size = cz_json_get(item, "size");
     cz_entry *entry = cz_store_find(store, path);
     char digest[65];
     if (!size->whole || (uint64_t)size->integer != entry->size)
@@ -142,7 +142,7 @@ static int check_content(cz_bundle *bundle, const cz_json *stated, cz_error *err
     if (result)
         return result;
     cz_sha256_of(entry->data, (size_t)entry->size, digest);
-    if (strcmp(digest, cz_json_get(stated, "sha256")->text) != 0)
+    if (strcmp(digest, cz_json_get(item, "sha256")->text) != 0)
         return cz_refuse(store->where, error, CZ_AGAIN, "%.200s does not have the sha256 that the manifest states",
                          path);
     bundle->files[bundle->count++] = (cz_file){entry->path, entry->data, (size_t)entry->size};

@@ -174,7 +174,7 @@ static int run_command(int argc, char **argv) {
     return strcmp(command, "verify") == 0 ? verify(&given) : inspect(&given);
 }
 
-/* What was said is lost where standard output cannot be written to, which shows when it is flushed. */
+/* The output is lost where standard output cannot be written to, which shows when it is flushed. */
 int main(int argc, char **argv) {
     int result = run_command(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

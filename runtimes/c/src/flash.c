@@ -18,7 +18,7 @@ struct cz_flash {
     cz_flash_options options;
     cz_index index;
     cz_rings rings; /* nodes are slots; ring 0 resident, newest at the head; ring 1 free, the next one at the tail */
-    uint8_t *prefetched; /* of a slot: fetched beside a miss, and no read found it so far */
+    uint8_t *prefetched; /* of a slot: fetched with a miss, and no read found it so far */
     misses misses;
     cz_unit *units, *victims;
     int64_t n_units, n_victims, used, first, count;
@@ -245,7 +245,7 @@ int cz_flash_look(cz_flash *flash, enum cz_op op, int32_t volume, int64_t first,
     return CZ_OK;
 }
 
-/* List what is fetched beside the read's misses; [low, high] is the I/O in segments from the request's first. */
+/* List what is fetched with the read's misses; [low, high] is the I/O in segments from the request's first. */
 static void list_prefetched(cz_flash *flash, const cz_verdict *verdict, int64_t *low, int64_t *high) {
     int64_t in_block = flash->first % flash->options.per_block;
     int64_t least = verdict->low > 0 ? verdict->low : 0;

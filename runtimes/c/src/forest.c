@@ -1,7 +1,7 @@
 /* Forests of at most 64 leaves a tree are scored without walking: a leaf is a bit of a word, and each value of a
  * feature has, for every tree, the word of the leaves that it leaves possible. The words of all features are combined
- * by AND; the lowest bit that is left is the leaf. Words of one value stand side by side for all trees, so a row reads
- * few long pieces of memory, no branch hangs on data, and every row costs the same. Source: QuickScorer (Lucchese et
+ * by AND; the lowest bit that is left is the leaf. Words of one value lie side by side for all trees, so a row reads
+ * few long pieces of memory, no branch depends on data, and every row costs the same. Source: QuickScorer (Lucchese et
  * al., SIGIR 2015), here with the masks of each feature combined beforehand.
  *
  * Thresholds are rounded down to float32: x <= t and x <= f are the same for every float32 x. Scores are float64 sums
@@ -149,7 +149,7 @@ static int32_t thresholds_of(const cz_trees *trees, int32_t feature, float *foun
     return kept;
 }
 
-/* Where each leaf stands from left to right, and for each split the first and one past the last leaf to its left.
+/* The place of each leaf from left to right, and for each split the first and one past the last leaf to its left.
  * Children have higher numbers than their split, so that sizes are summed from the last split on. */
 static void place_leaves(const cz_tree *tree, int32_t *place, int32_t (*range)[2], int32_t *size) {
     int32_t splits = tree->leaves - 1;

@@ -21,7 +21,7 @@ enum { VERSION, CLASSES, EACH, LAST_FEATURE, SIZES, MODEL_NEEDED };
 static const char *const MODEL_KEYS[] = {
     "version",     "num_class", "num_tree_per_iteration", "max_feature_idx", "tree_sizes",
     "label_index", "objective", "feature_names",          "feature_infos",   "monotone_constraints"};
-/* Keys of a tree's lines; what stands in those from TREE_NEEDED on decides nothing. */
+/* Keys of a tree's lines; those from TREE_NEEDED on decide nothing. */
 enum { LEAVES, CATEGORIES, LINEAR, FEATURES, THRESHOLDS, TYPES, LEFT, RIGHT, VALUES, TREE_NEEDED };
 static const char *const TREE_KEYS[] = {"num_leaves",     "num_cat",         "is_linear",      "split_feature",
                                         "threshold",      "decision_type",   "left_child",     "right_child",
@@ -283,7 +283,7 @@ static int end_trees(text *in, const cz_trees *trees) {
     return CZ_OK;
 }
 
-/* A blank line stands before each tree, and nowhere else but before the end of the trees. */
+/* A blank line is before each tree, and nowhere else but before the end of the trees. */
 static bool misplaced(const text *in, piece row, bool blank, bool next, bool ends) {
     if (row.length == 0)
         return blank && in->tree < 0;

@@ -1,6 +1,6 @@
-/* Counts by key. A key has a record: its sums over each window stand ready, so that a key that is used again in the
+/* Counts by key. A key has a record: its sums over each window are kept, so that a key that is used again in the
  * same bucket is read in one cache line; only when buckets have passed are they added up again from the ring of counts.
- * Keys are found by open addressing. Neighbours stand beside each other in the table, since a request's segments follow
+ * Keys are found by open addressing. Neighbours lie next to each other in the table, since a request's segments follow
  * one another. Keys are linked in the order of their last use, so that the one unused longest goes when all are taken.
  */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "history_keys.h"
 
 #define NONE UINT32_MAX
-#define AHEAD 16   /* keys whose memory is asked for at once */
+#define AHEAD 16   /* keys whose memory is prefetched at once */
 #define RUN_BITS 3 /* keys of a run of so many (as a power of two) share a cache line of the table */
 #define HELD 512   /* keys of a request whose place is held from reading to counting */
 
@@ -48,7 +48,7 @@ static uint16_t *ring_of(const cz_keys *keys, uint32_t id) {
     return keys->rings + (size_t)id * 2 * (size_t)keys->depth;
 }
 
-/* ---- where a key stands ---- */
+/* ---- the place of a key ---- */
 
 static uint32_t tag_of(int64_t key) {
     uint64_t run = (uint64_t)key >> RUN_BITS;
@@ -176,7 +176,7 @@ static void add_sums(const cz_keys *keys, uint32_t id, uint32_t *sums) {
     }
 }
 
-/* Read n keys, at most AHEAD: first all places are asked for, then all records, so that memory is waited for once. */
+/* Read n keys, at most AHEAD: first all places are prefetched, then all records, so that memory is waited for once. */
 static void read_keys(cz_keys *keys, int64_t first, int32_t n, int64_t bucket, uint32_t *sums, uint32_t *ids) {
     uint32_t tags[AHEAD];
     for (int32_t i = 0; i < n; i++) {

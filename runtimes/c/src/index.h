@@ -1,4 +1,4 @@
-/* Where a unit of a volume stands among a fixed number of nodes, and lists of nodes. All memory at *_new. */
+/* The place of a unit of a volume among a fixed number of nodes, and lists of nodes. All memory at *_new. */
 #ifndef CZ_INDEX_H
 #define CZ_INDEX_H
 

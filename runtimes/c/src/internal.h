@@ -14,7 +14,7 @@ int cz_refuse(const char *where, cz_error *error, const char *fix, const char *f
 
 /* ---- numbers and texts ---- */
 /* A decimal number at the beginning of a text that ends with 0, as Python's float() and C's strtod read it, under every
- * locale. False where none stands there; infinite where it is too large. */
+ * locale. False where there is none; infinite where it is too large. */
 bool cz_decimal(const char *text, const char **end, double *found);
 /* A text that is a whole number and nothing else; false too where an int64 does not hold it. */
 bool cz_whole(const char *text, size_t length, int64_t *found);
@@ -41,13 +41,13 @@ typedef struct cz_json {
     const char *text;      /* UTF-8, ends with 0, holds no 0 */
     size_t length;         /* of a list or an object */
     struct cz_json *items; /* of a list or an object */
-    const char **keys;     /* of an object, as they stand in the file */
+    const char **keys;     /* of an object, as in the file */
 } cz_json;
 typedef struct cz_json_document cz_json_document;
 int cz_json_read(const char *data, size_t size, const char *where, cz_json_document **document, cz_error *error);
 void cz_json_free(cz_json_document *document);
 const cz_json *cz_json_root(const cz_json_document *document);
-/* "policy.history.windows": NULL where there is none; a list's entry is asked by items[i]. */
+/* "policy.history.windows": NULL where there is none; a list's entry is items[i]. */
 const cz_json *cz_json_get(const cz_json *value, const char *path);
 const cz_json *cz_json_member(const cz_json *object, const char *key,
                               size_t length); /* of a key that may hold points */

@@ -1,5 +1,5 @@
 /* Kind caching: an LSTM that decides between bypass and a queue. It steps on every request, hits included; a decision
- * reads what it said. */
+ * reads what it decided. */
 #include "caching.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ typedef struct caching_stream {
     int64_t last_us;
     int64_t steps;         /* of the network since it began */
     float tags[CZ_N_TAGS]; /* of the request before */
-    bool joined;           /* a cache tells the tags */
+    bool joined;           /* a cache gives the tags */
 } caching_stream;
 
 static const cz_formula FORMULAS[] = {
@@ -323,7 +323,7 @@ static int may_swap(const void *from, const void *to, cz_error *error) {
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with another policy.memory; begin a new one");
     if (one->layers != other->layers || one->units != other->units)
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with a network of another shape; begin a new one");
-    /* The cache beside the stream keeps its queues as these rules have filled them. */
+    /* The stream's cache keeps its queues as these rules have filled them. */
     const cz_rules *old = &one->rules, *rules = &other->rules;
     if (old->percent != rules->percent || old->requeue != rules->requeue || old->fill != rules->fill ||
         old->single != rules->single || one->demote_capacities != other->demote_capacities)

@@ -19,7 +19,7 @@ typedef struct prefetch {
 
 typedef struct ranges {
     int32_t low, high; /* predicted, in any mode */
-    cz_verdict plan;   /* what the mode fetches beside a miss */
+    cz_verdict plan;   /* what the mode fetches with a miss */
 } ranges;
 
 /* ---- the model ---- */
@@ -35,7 +35,7 @@ static void model_free(void *given) {
 
 static int read_model(const cz_bundle *bundle, const cz_values *values, prefetch *model, cz_error *error) {
     const char *mode, *where = cz_bundle_where(bundle);
-    double threshold; /* the admission model beside it is run at this; it must be there */
+    double threshold; /* its admission model is run at this; it must be there */
     int result = cz_history_read(bundle, values, &model->history, error);
     if (!result)
         result = cz_values_number(values, "calibration.worth", &model->worth, error);

@@ -1,4 +1,4 @@
-/* Kind reuse: a whole page cache, of a next-use forest, its tables, and the classics that stand beside it. */
+/* Kind reuse: a whole page cache, of a next-use forest, its tables, and the classics that it follows. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -53,7 +53,7 @@ const char *const *cz_kind_files(const char *kind) {
     return NULL;
 }
 
-/* Places, with [] after them where a list of such numbers stands. */
+/* Places, with [] after them where there is a list of such numbers. */
 static const struct {
     const char *kind, *place;
     int64_t least, most;

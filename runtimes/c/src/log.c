@@ -132,7 +132,7 @@ static bool texts_of(const cz_logger *logger, const int32_t number[CZ_COLUMNS], 
             return false;
     }
     if (!text[CZ_NAMESPACE])
-        text[CZ_NAMESPACE] = text[CZ_VOLUME]; /* which stands for it */
+        text[CZ_NAMESPACE] = text[CZ_VOLUME]; /* in its place */
     return true;
 }
 

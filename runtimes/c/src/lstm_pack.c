@@ -69,7 +69,7 @@ static size_t in_block(int32_t lanes, int32_t unit, int gate) {
     return (size_t)(((within / lanes) * CZ_GATES + gate) * lanes + within % lanes);
 }
 
-/* Place of a gate's unit and input in weights of `inputs` rows a block, and of what stands once a unit. */
+/* Place of a gate's unit and input in weights of `inputs` rows a block, and of what is there once a unit. */
 static size_t at(int32_t lanes, int32_t inputs, int32_t unit, int gate, int32_t input) {
     size_t block = (size_t)(unit / (2 * lanes)) * (size_t)inputs + (size_t)input;
     return block * (size_t)(2 * CZ_GATES * lanes) + in_block(lanes, unit, gate);

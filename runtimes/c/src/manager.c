@@ -166,7 +166,7 @@ static cz_unit evict(cz_manager *m) {
     return gone;
 }
 
-/* Move a resident page to the head of its queue or, where a hit asks, to the queue decided on. */
+/* Move a resident page to the head of its queue or, where hits are decided on, to the queue of the decision. */
 static void hit(cz_manager *m, int32_t page, int32_t queue) {
     int held = m->nodes[page].queue;
     leave(m, page);

@@ -125,7 +125,7 @@ int cz_network_new(const cz_bundle *bundle, const cz_values *values, enum cz_pre
     char place[400];
     snprintf(place, sizeof place, "%.360s: weights.safetensors", where);
     code = cz_tensors_read(file->data, file->size, place, &tensors, error);
-    /* Four tensors to a layer, two to a head; each of them is asked for below. */
+    /* Four tensors to a layer, two to a head; each of them is looked up below. */
     if (!code && cz_tensors_count(tensors) != (size_t)(4 * shape.layers + 2 * n_heads))
         code = cz_fail(error, CZ_BAD_BUNDLE,
                        "%s: weights.safetensors has tensors that are none of the model, or lacks "

@@ -147,7 +147,7 @@ static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *ac
     return CZ_OK;
 }
 
-/* Pages have no slots, and which ones leave is not told; pages that the mapping moved in count as prefetched. */
+/* Pages have no slots, and which ones leave is not reported; pages that the mapping moved in count as prefetched. */
 static int serve_virtual(cz_pages *pages, const cz_request *request, cz_access *access) {
     const cz_virtual_access *served;
     int64_t first, count, n = 0;

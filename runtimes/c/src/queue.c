@@ -1,4 +1,4 @@
-/* The replacement queues of the virtual I/O cache: lru, lfu and arc, as lists that tell places. */
+/* The replacement queues of the virtual I/O cache: lru, lfu and arc, as lists that know places. */
 #include "queue.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static cz_move lru(cz_queue *queue, uint64_t key) {
     return (cz_move){-1, vacated, 0};
 }
 
-/* ---- lfu: classes of pages that were asked equally often, each in order of recency, one behind the other ---- */
+/* ---- lfu: classes of pages that were used equally often, each in order of recency, one behind the other ---- */
 
 /* An empty class between two others. */
 static int32_t new_class(cz_queue *queue, int64_t count, int32_t higher, int32_t lower) {
@@ -68,7 +68,7 @@ static int32_t take_out(cz_queue *queue, int32_t page) {
     return place;
 }
 
-/* Put a page at the front of a class; `before` is the page behind which the class stands, if it is empty. */
+/* Put a page at the front of a class; `before` is the page behind which the class is, if it is empty. */
 static int32_t put_in(cz_queue *queue, int32_t page, int32_t own, int32_t before) {
     cz_class *class = &queue->classes[own];
     int32_t place = cz_tree_insert(&queue->tree, page, class->front != CZ_NO_PAGE ? class->front : before);
@@ -81,14 +81,14 @@ static int32_t put_in(cz_queue *queue, int32_t page, int32_t own, int32_t before
 static cz_move lfu_again(cz_queue *queue, int32_t page) {
     int32_t own = queue->class_of[page], up = queue->classes[own].higher;
     int64_t count = queue->classes[own].count + 1;
-    bool stands = up != CZ_NO_PAGE && queue->classes[up].count == count;
+    bool exists = up != CZ_NO_PAGE && queue->classes[up].count == count;
     int32_t position = take_out(queue, page);
-    if (!stands && queue->classes[own].size == 0) { /* it goes where it was, and its class with it */
+    if (!exists && queue->classes[own].size == 0) { /* it goes where it was, and its class with it */
         queue->classes[own].count = count;
         int32_t behind = position < queue->tree.count ? cz_tree_page(&queue->tree, position) : CZ_NO_PAGE;
         return (cz_move){position, position, put_in(queue, page, own, behind)};
     }
-    if (!stands)
+    if (!exists)
         up = new_class(queue, count, up, own);
     int32_t filled = put_in(queue, page, up, queue->classes[own].front);
     if (queue->classes[own].size == 0)
@@ -120,7 +120,7 @@ static cz_move lfu(cz_queue *queue, uint64_t key) {
     if (last == CZ_NO_PAGE || queue->classes[last].count != 1)
         last = new_class(queue, 1, last, CZ_NO_PAGE);
     cz_keyed_add(&queue->keyed, page, key);
-    return (cz_move){-1, vacated, put_in(queue, page, last, CZ_NO_PAGE)}; /* nothing stands behind that class */
+    return (cz_move){-1, vacated, put_in(queue, page, last, CZ_NO_PAGE)}; /* nothing is behind that class */
 }
 
 void cz_queue_begin(cz_queue *queue, int32_t page, int32_t first, int64_t count) {
@@ -172,7 +172,7 @@ static int32_t arc_room(cz_queue *queue, int32_t *vacated) {
     return page != CZ_NO_PAGE ? page : queue->used++;
 }
 
-/* Move the target towards the history that was asked: Cases II and III. */
+/* Move the target towards the history that was hit: Cases II and III. */
 static void adapt(cz_queue *queue, int list) {
     double one = queue->stacks[B1].live, other = queue->stacks[B2].live;
     if (list == B1) {

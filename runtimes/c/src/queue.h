@@ -1,4 +1,4 @@
-/* Replacement queues: pages in the order of what they are worth, ids alone, and where a page stands among them. */
+/* Replacement queues: pages in the order of what they are worth, ids alone, and the place of a page among them. */
 #ifndef CZ_QUEUE_H
 #define CZ_QUEUE_H
 
@@ -8,7 +8,7 @@
 #define CZ_MOST_QUEUE (1 << 26) /* pages of a queue */
 
 /* What a reference does to a queue: positions count from the head, 0. Pages from `filled` to the one before `vacated`
- * move back by one; `filled` is where the page stands afterwards. */
+ * move back by one; `filled` is the page's place afterwards. */
 typedef struct cz_move {
     int32_t position; /* of the page before it moved, -1 where the queue did not have it */
     int32_t vacated, filled;
@@ -47,7 +47,7 @@ void cz_keyed_expect(const cz_keyed *keyed, int32_t soon, int32_t next);
  * Systems Journal 9(2), 1970. Pages taken from the tail are below all others, so their numbers need no mark. */
 typedef struct cz_stack {
     uint64_t *words; /* bits of void numbers */
-    int32_t *left;   /* void numbers in left halves; NULL where no place is asked for */
+    int32_t *left;   /* void numbers in left halves; NULL where places are not wanted */
     int32_t *pages;  /* by number */
     int32_t *at;     /* by page: its number */
     int32_t numbers, next, least, live, voids;

@@ -7,7 +7,7 @@
 
 #define HUGE_PAGE ((size_t)1 << 21)
 
-/* Memory that is asked all over: in huge pages where there are such, which spares look-ups of addresses. */
+/* Memory that is used all over: in huge pages where there are such, which spares look-ups of addresses. */
 static void *room_for(size_t bytes) {
     if (bytes < HUGE_PAGE)
         return malloc(bytes);
@@ -19,7 +19,7 @@ static void *room_for(size_t bytes) {
     return made;
 }
 
-/* The place where a key would be best: every bit of it tells. */
+/* The place where a key would be best: every bit of it counts. */
 static uint32_t home_of(const cz_keyed *keyed, uint64_t key) {
     uint64_t mixed = (key ^ key >> 32) * UINT64_C(0x9E3779B97F4A7C15);
     return (uint32_t)(((mixed ^ mixed >> 29) * UINT64_C(0xBF58476D1CE4E5B9)) >> keyed->shift);
@@ -68,7 +68,7 @@ void cz_keyed_add(cz_keyed *keyed, int32_t page, uint64_t key) {
     keyed->keys[page] = key;
 }
 
-/* Close the gap: move back every later page of the run that may stand in it. */
+/* Close the gap: move back every later page of the run that may go there. */
 void cz_keyed_remove(cz_keyed *keyed, int32_t page) {
     uint32_t mask = keyed->mask, gap = home_of(keyed, keyed->keys[page]);
     while (keyed->buckets[gap].page != page)

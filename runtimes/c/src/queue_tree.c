@@ -44,7 +44,7 @@ size_t cz_tree_bytes(const cz_tree *tree) {
 
 /* ---- reading ---- */
 
-/* Where a page stands in its leaf: all are compared, so no branch hangs on data. */
+/* A page's place in its leaf: all are compared, so no branch depends on data. */
 static int32_t index_in(const cz_leaf *leaf, int32_t page) {
     four wanted = {page, page, page, page}, at = {0, 1, 2, 3}, found = {0, 0, 0, 0};
     const four step = {4, 4, 4, 4};
@@ -78,7 +78,7 @@ int32_t cz_tree_page(const cz_tree *tree, int32_t place) {
 
 /* ---- writing ---- */
 
-/* A page more or less in a leaf; returns how many pages stand before the leaf. */
+/* A page more or less in a leaf; returns how many pages are before the leaf. */
 static int32_t add_up(cz_tree *tree, const cz_leaf *leaf, int32_t more) {
     int32_t at = leaf->at, before = 0;
     for (int32_t up = leaf->parent; up >= 0;) {
@@ -101,8 +101,8 @@ int32_t cz_tree_remove(cz_tree *tree, int32_t page) {
     return index + add_up(tree, leaf, -1);
 }
 
-/* Tell children from this one on where they are. */
-static void tell(cz_tree *tree, int32_t own, int32_t from) {
+/* Set the parent and the place of children from this one on. */
+static void set_parents(cz_tree *tree, int32_t own, int32_t from) {
     cz_branch *branch = &tree->branches[own];
     for (int32_t i = from; i < branch->used; i++) {
         if (branch->above == 1) {
@@ -121,7 +121,7 @@ static void grow(cz_tree *tree) {
     tree->branches[own].child[0] = old;
     tree->branches[own].count[0] = tree->count;
     tree->root = own;
-    tell(tree, own, 0);
+    set_parents(tree, own, 0);
 }
 
 static void add_child(cz_tree *tree, int32_t own, int32_t at, int32_t child, int32_t count);
@@ -139,7 +139,7 @@ static void split_branch(cz_tree *tree, int32_t own) {
         moved += from->count[i];
     }
     from->used = half;
-    tell(tree, other, 0);
+    set_parents(tree, other, 0);
     tree->branches[from->parent].count[from->at] -= moved;
     add_child(tree, from->parent, from->at + 1, other, moved);
 }
@@ -153,7 +153,7 @@ static void add_child(cz_tree *tree, int32_t own, int32_t at, int32_t child, int
     }
     branch->child[at] = child;
     branch->count[at] = count;
-    tell(tree, own, at);
+    set_parents(tree, own, at);
     if (branch->used > CZ_FAN)
         split_branch(tree, own);
 }

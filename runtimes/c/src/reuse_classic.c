@@ -1,4 +1,4 @@
-/* The classics that this library runs beside a model, by name. */
+/* The classics that this library runs besides a model, by name. */
 #include <string.h>
 
 #include "reuse_check.h"

@@ -43,7 +43,7 @@ static uint32_t watch(cz_follow *follow, int32_t slot, const uint8_t *outcome, c
     return hit;
 }
 
-/* One access more: what was counted so far weighs less beside the next hit. */
+/* One access more: what was counted so far weighs less than the next hit. */
 static void age(cz_follow *follow) {
     follow->n.weight *= follow->growth;
     if (follow->n.weight <= LARGEST)

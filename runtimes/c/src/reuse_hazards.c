@@ -1,6 +1,6 @@
 /* How often pages of a class came back at each age, and what that makes them worth: kernels/reuse/hazards.py.
  *
- * The kernel asks of each access whether it is still its page's latest; here the access carries a bit for that, in a
+ * The kernel looks up for each access whether it is still its page's latest; here the access carries a bit for that, in a
  * ring that holds it until it has left the last bin that counts leaving (32 C accesses, and C / 8 between refreshes).
  */
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The forest of the trace's own past, and how far it is believed: kernels/reuse/own.py, one access at a time.
  *
  * The forest number k is grown on a reservoir of the accesses before S_k, when the access S_k + delay comes. Where an
- * access goes in the reservoir hangs on its number alone, so of those that are not settled yet only the last drawn for
+ * access goes in the reservoir depends on its number alone, so of those that are not settled yet only the last drawn for
  * each place before S_k, of each k, has to be remembered. S grows by GROWTH from 1.5 C on and the delay is 4 C, so
  * never more than CZ_EPOCHS different k are open at a time.
  */

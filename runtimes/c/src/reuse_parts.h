@@ -93,9 +93,9 @@ static inline void cz_link_ends(cz_link *links) {
 /* ---- table: numbers of a volume to slots; the oldest that nothing holds is forgotten where it is full ---- */
 typedef struct cz_key {
     int64_t number;
-    uint64_t request; /* the latest one that asked for it */
+    uint64_t request; /* the latest one that used it */
     int32_t volume, next;
-    int64_t recent; /* asked for since the hand was here */
+    int64_t recent; /* used since the hand was here */
 } cz_key;
 typedef struct cz_table {
     cz_key *keys;

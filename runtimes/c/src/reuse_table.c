@@ -31,7 +31,7 @@ static void unlink_key(cz_table *table, int32_t slot) {
     *at = table->keys[slot].next;
 }
 
-/* The slot of a key that may go: neither held, nor of the present request, nor asked for since the hand was here. */
+/* The slot of a key that may go: neither held, nor of the present request, nor used since the hand was here. */
 static int32_t oldest(cz_table *table, uint64_t request) {
     for (;;) {
         int32_t slot = (int32_t)table->n.hand;

@@ -85,7 +85,7 @@ static bool among(const cz_json *value, const cz_json *list) {
     return false;
 }
 
-/* Whether a limit is kept; words that limit nothing keep all. Lengths are asked before patterns. */
+/* Whether a limit is kept; words that limit nothing keep all. Lengths are checked before patterns. */
 static bool limit_holds(patterns *known, const char *word, const cz_json *value, const cz_json *limit) {
     if (strcmp(word, "const") == 0)
         return same_value(value, limit);

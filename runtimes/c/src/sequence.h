@@ -8,7 +8,7 @@
 
 #define CZ_PAGE_BYTES 4096
 
-/* Columns; those from CZ_RATIO on hang on the capacity. */
+/* Columns; those from CZ_RATIO on depend on the capacity. */
 enum cz_raw {
     CZ_GAP = 0,
     CZ_DELTA,

@@ -165,7 +165,7 @@ static int damaged(const char *path, cz_error *error) {
     return cz_fail(error, CZ_BAD_STATE, "%s: it is damaged or no saved state; begin with an empty one", path);
 }
 
-/* Check all but the state of the kind; `in` then stands at the names. */
+/* Check all but the state of the kind; `in` is then at the names. */
 static int check_state(const cz_stream *stream, const char *path, cz_bytes *in, size_t size, uint64_t *observed,
                        size_t *names, cz_error *error) {
     char sum[DIGEST + 1];

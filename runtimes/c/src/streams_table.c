@@ -24,7 +24,7 @@ static const unsigned char MAGIC[8] = {'C', 'Z', 'S', 'I', 'D', '1', 0, 0};
 
 /* A search tree without pointers. Leaves hold the ranges: first chunks and streams. Each level of nodes above holds the
  * first key of every leaf or node below. A search counts, in one node of each level and in a leaf, the keys that are not
- * above the chunk: no branch hangs on data, and a million ranges are six lines. Keys are kept with their highest bit
+ * above the chunk: no branch depends on data, and a million ranges are six lines. Keys are kept with their highest bit
  * turned, so that comparisons with sign, which every CPU has for vectors, order them. What fills the last node or leaf
  * of a level is above every chunk but the last, which is answered by itself. */
 struct cz_table {

@@ -37,7 +37,7 @@ static int64_t first_off(const float *want, const float *have, int64_t rows, int
     return -1;
 }
 
-/* What a network of other precision decides stands in the first column; the others say what became of it in a cache,
+/* What a network of other precision decides is in the first column; the others say what became of it in a cache,
  * which one other decision changes for many requests after it. */
 static int compare_decisions(tally *on, const cz_golden *golden, const cz_remade *remade) {
     size_t columns = (size_t)golden->n_decisions;

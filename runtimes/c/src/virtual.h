@@ -72,7 +72,7 @@ void cz_view_decay(cz_view *view); /* and after it */
 
 /* ---- saved: virtual_state.c, queue_state.c ---- */
 
-/* What a view remembers but for its profile: settings, pages in order, values and runs. NULL at asks how many bytes. */
+/* What a view remembers but for its profile: settings, pages in order, values and runs. With NULL the number of bytes alone. */
 void cz_view_put(const cz_view *view, cz_writer *out);
 /* Into a view that is new and of the same settings; false where the bytes are none of such a view. */
 bool cz_view_take(cz_view *view, cz_bytes *in);

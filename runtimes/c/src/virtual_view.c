@@ -5,7 +5,7 @@
 
 #include "virtual.h"
 
-#define LONGEST_MEMORY 100.0 /* quanta that a value remembers at most, where a profile stands for it */
+#define LONGEST_MEMORY 100.0 /* quanta that a value remembers at most, where a profile replaces it */
 
 static int bad(const char *who, cz_error *error, const char *what, double given) {
     return cz_fail(error, CZ_BAD_CALL, "%s%s (%.12g)", who, what, given);

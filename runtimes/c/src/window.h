@@ -38,7 +38,7 @@ int cz_window_new(int32_t length, cz_window *window); /* CZ_NO_MEMORY */
 void cz_window_free(cz_window *window);
 /* Add a request, and fill what compares it with earlier ones. */
 void cz_window_add(cz_window *window, const cz_request *request);
-/* Fill what only the whole window tells. */
+/* Fill what only a whole window shows. */
 void cz_window_close(cz_window *window);
 
 #endif

@@ -20,11 +20,11 @@ typedef struct record {
     int64_t offset, size;
     int32_t volume, user, op, flags;
 } record;
-typedef struct told {
+typedef struct moved {
     int64_t page, victim_page;
     int32_t outcome, victim, leader, class, slot, dirty;
     float score, row[CZ_INPUTS], rest;
-} told;
+} moved;
 typedef struct drive {
     cz_bundle *bundle;
     cz_stream_options options;
@@ -133,15 +133,15 @@ static void go_on(drive *on) {
 static void put(drive *on, const cz_reuse_page *pages, int64_t n) {
     const cz_reuse *cache = ((reuse_stream *)on->stream)->cache;
     for (int64_t k = 0; k < n; k++) {
-        told one = {.page = pages[k].number,
-                    .victim_page = pages[k].victim_number,
-                    .outcome = pages[k].outcome,
-                    .victim = pages[k].victim_id,
-                    .leader = pages[k].leader,
-                    .slot = pages[k].slot,
-                    .dirty = pages[k].victim_dirty,
-                    .class = cache->pages[cache->accesses[k].slot].class,
-                    .score = cache->scores[k]};
+        moved one = {.page = pages[k].number,
+                     .victim_page = pages[k].victim_number,
+                     .outcome = pages[k].outcome,
+                     .victim = pages[k].victim_id,
+                     .leader = pages[k].leader,
+                     .slot = pages[k].slot,
+                     .dirty = pages[k].victim_dirty,
+                     .class = cache->pages[cache->accesses[k].slot].class,
+                     .score = cache->scores[k]};
         memcpy(one.row, cache->rows + k * CZ_INPUTS, sizeof one.row);
         fwrite(&one, sizeof one, 1, on->out);
     }

@@ -44,11 +44,11 @@ static bool mapped(const cz_run *runs, int count, int position) {
 }
 
 /* Move a page to the head; pages whose positions are mapped then must be in the cache: those that were not are read. */
-static int settle(held *own, const cz_run *runs, int count, uint64_t asked) {
+static int settle(held *own, const cz_run *runs, int count, uint64_t missed) {
     int read = 0;
     for (int i = 0; i < own->length; i++) {
         bool wanted = mapped(runs, count, i);
-        read += wanted && !own->in_cache[i] && own->pages[i] != asked;
+        read += wanted && !own->in_cache[i] && own->pages[i] != missed;
         own->in_cache[i] = wanted;
     }
     return read;

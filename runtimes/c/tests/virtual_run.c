@@ -50,13 +50,14 @@ static cz_virtual_settings settings_of(char **words) {
     return own;
 }
 
-static int serve(cz_virtual *cache, cz_share *share, const reference *asked, size_t count, cz_place *places) {
+static int serve(cz_virtual *cache, cz_share *share, const reference *references, size_t count, cz_place *places) {
     struct timespec before, after;
     int result = 0;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
     for (size_t i = 0; i < count && !result; i++)
-        result = cache ? cz_virtual_reference(cache, (uint64_t)asked[i].key, &places[i])
-                       : cz_share_reference(share, (int32_t)asked[i].application, (uint64_t)asked[i].key, &places[i]);
+        result = cache ? cz_virtual_reference(cache, (uint64_t)references[i].key, &places[i])
+                       : cz_share_reference(share, (int32_t)references[i].application, (uint64_t)references[i].key,
+                                            &places[i]);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
     double ns = (double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec);
     if (count)
@@ -79,7 +80,7 @@ int main(int count, char **words) {
     if (count < 15)
         return fail("see the head of this file");
     size_t size = 0, profile_size = 0;
-    reference *asked = read_whole(words[1], &size);
+    reference *references = read_whole(words[1], &size);
     double *profile = count > 15 ? read_whole(words[15], &profile_size) : NULL;
     cz_virtual_settings own = settings_of(words + 3), all[CZ_MOST_APPLICATIONS];
     int64_t pages = atoll(words[10]);
@@ -89,7 +90,7 @@ int main(int count, char **words) {
     cz_share *share = NULL;
     cz_error error = {0};
     cz_share_options options = {pages, atoi(words[12]), atoi(words[13]), strtod(words[14], NULL)};
-    if (!asked || !places || applications < 1 || applications > CZ_MOST_APPLICATIONS)
+    if (!references || !places || applications < 1 || applications > CZ_MOST_APPLICATIONS)
         return fail("no references");
     own.profile = profile;
     for (int a = 0; a < applications; a++)
@@ -98,13 +99,13 @@ int main(int count, char **words) {
                                    : cz_share_new(&options, all, applications, &share, &error);
     if (result)
         return fail(error.text);
-    result = serve(cache, share, asked, size / sizeof *asked, places);
+    result = serve(cache, share, references, size / sizeof *references, places);
     if (!result)
-        result = write_places(words[2], places, size / sizeof *asked, share, applications);
+        result = write_places(words[2], places, size / sizeof *references, share, applications);
     cz_virtual_free(cache);
     cz_share_free(share);
     free(places);
-    free(asked);
+    free(references);
     free(profile);
     return result;
 }

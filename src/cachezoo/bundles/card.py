@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FLASH_KINDS = ("admission", "prefetch")  # no page caches: their hits in one would mean nothing
 CAPACITIES = {"capacity_pages": "pages of 4 KiB", "capacity_segments": "segments, see geometry in model.json"}
-CAPACITY = 16_384  # that snippets ask for
+CAPACITY = 16_384  # in snippets
 SHOWN = 8  # train traces named; a card lists all of them below
 # What a snippet in C uses, by the words that show it does, and its declaration.
 DECLARED = {"&ticket": "cz_ticket ticket; cz_decision decision;", "&served": "cz_cache *cache; cz_access served;"}
@@ -129,7 +129,7 @@ def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
 
 
 def _sizes(lines: str) -> list[str]:
-    """The capacities that a snippet asks for, with a value."""
+    """The capacities that a snippet uses, with a value."""
     return [f"{name} = {CAPACITY:_}   # {unit}" for name, unit in _capacities(lines).items()]
 
 
@@ -143,7 +143,7 @@ def _native(manifest: Mapping[str, Any], lines: str) -> list[str]:
     sizes = _capacities(lines)
     options = ".capacity = capacity_pages" if "capacity_pages" in sizes else "0"
     declared = [text for word, text in DECLARED.items() if word in lines]
-    remembers = re.search(r"\bstream\b", lines) is not None  # else the bundle is asked without a state
+    remembers = re.search(r"\bstream\b", lines) is not None  # else the bundle is used without a state
     code = [
         "cz_error error; cz_bundle *bundle;" + (" cz_stream *stream;" if remembers else ""),
         *declared,
@@ -164,7 +164,7 @@ def _native(manifest: Mapping[str, Any], lines: str) -> list[str]:
 
 
 def _opens_admission(manifest: Mapping[str, Any], opened: str, lines: str) -> list[str]:
-    """The line that opens the admission which a snippet asks for."""
+    """The line that opens the admission that a snippet uses."""
     if "admission." not in lines:
         return []
     return [f"admission = {opened.format(paths.bundle(manifest['policy']['admission']))}"]
@@ -173,8 +173,8 @@ def _opens_admission(manifest: Mapping[str, Any], opened: str, lines: str) -> li
 def state_of(cost: Mapping[str, Any]) -> str:
     """What a runtime has to keep, in words."""
     each = cost["state_bytes_per_key"]
-    beside = f" and {each} for each {cost['state_key']} remembered" if each else ""
-    return f"{cost['state_bytes']} bytes{beside}"
+    per_key = f" and {each} for each {cost['state_key']} remembered" if each else ""
+    return f"{cost['state_bytes']} bytes{per_key}"
 
 
 def _facts(manifest: Mapping[str, Any]) -> list[str]:

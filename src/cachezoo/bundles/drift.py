@@ -1,4 +1,4 @@
-"""Is a trace still like what a bundle's model learned from? Each input beside its distribution in training.
+"""How far a trace has drifted from what a bundle's model learned: each input is compared with training.
 
 Of kind streams that is the stream of each write: chunks that hold other data than in training, or none that was seen,
 move the shares of the streams.
@@ -45,7 +45,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Drift:
-    """A trace beside a bundle's training."""
+    """A trace compared with a bundle's training."""
 
     reads: int  # requests looked at
     inputs: tuple[Input, ...]  # by falling distance
@@ -66,7 +66,7 @@ class Placed:
 
 
 def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
-    """Compute a model's inputs on a trace's reads, and hold each against training; of kind streams, its writes.
+    """Compute a model's inputs on a trace's reads, and compare each with training; of kind streams, its writes.
 
     Args:
         bundle: of kind admission, prefetch or streams.
@@ -92,7 +92,7 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
 
 
 def _placed(bundle: Bundle, batch: RequestBatch) -> Drift:
-    """The streams of a trace's writes beside those of training.
+    """Compare the streams of a trace's writes with those of training.
 
     Raises:
         BundleError: the trace has no writes.

@@ -97,8 +97,8 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
     Raises:
         BundleError: files are missing, or do not fit each other or the manifest.
     """
-    stated = manifest["golden"]
-    sets = [(GOLDEN, stated), *((synthetic_folder(one["name"]), one) for one in stated["synthetic"])]
+    real = manifest["golden"]
+    sets = [(GOLDEN, real), *((synthetic_folder(one["name"]), one) for one in real["synthetic"])]
     if len({folder for folder, _ in sets}) < len(sets):
         raise BundleError(f"{where}: two synthetic golden sets have one name; export the bundle again")
     found, pages = [], 0
@@ -130,7 +130,7 @@ def _read_set(folder: str, entry: Mapping[str, Any], width: int, files: Mapping[
 
 
 def compare(golden: Golden, recomputed: Recomputed, where: str, sources: Sequence[str]) -> float:
-    """Hold what was recomputed against a golden set: features and decisions exactly, outputs within 1e-5.
+    """Compare what was recomputed with a golden set: features and decisions exactly, outputs within 1e-5.
 
     Args:
         golden: the set.

@@ -10,7 +10,7 @@ import os
 import stat
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from cachezoo.errors import BundleError
 from cachezoo.serving.strict_json import read_json
 from cachezoo.zoo.registry import bundling_of
 
+Read = Callable[[str], bytes]
+EPOCH, MODE, UNIX = (1980, 1, 1, 0, 0, 0), 0o100644 << 16, 3  # of every file in an archive
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -31,8 +33,8 @@ class Checked:
 
     where: str  # the folder or archive, for messages
     manifest: dict[str, Any]  # the parsed manifest, with the keys of model.json among its own
-    digest: str  # sha256 of manifest.json, which stands for the whole bundle
-    model_digest: str  # stands for what acts
+    digest: str  # sha256 of manifest.json, which lists all files
+    model_digest: str  # of what acts
     files: dict[str, bytes]  # the listed files by path
 
 
@@ -46,22 +48,43 @@ def read_checked(path: Path) -> Checked:
     Raises:
         BundleError: anything that its PROTOCOL refuses; the message names the file.
     """
-    if path.is_dir():
-        return _from_folder(path)
+    where = str(path)
+    sizes, read = _folder(path) if path.is_dir() else _archive(path)
+    _check_bytes(sum(sizes.values()), where)
+    if REFUSED in sizes and MANIFEST not in sizes:
+        raise _refuse(where, f"export refused this model: {_refusal_reason(read(REFUSED))}", "it has no bundle")
+    for name in (MANIFEST, SEAL):
+        if name not in sizes:
+            raise _refuse(where, f"holds no {name}", "give a bundle's folder or .zip")
+        if sizes[name] > MAX_MANIFEST_BYTES:
+            raise _refuse(where, f"{name} has {sizes[name]} bytes, more than any manifest")
+    manifest, digest = _parse_manifest(read(MANIFEST), read(SEAL), where)
+    listed = _listed(manifest, where)
+    _compare_names(set(sizes) - {MANIFEST, SEAL}, set(listed), where)
+    files = {}
+    for name, entry in listed.items():
+        if sizes[name] != entry["size"]:
+            raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
+        files[name] = read(name)
+        if hashlib.sha256(files[name]).hexdigest() != entry["sha256"]:
+            raise _refuse(where, f"{name} does not have the sha256 that the manifest states")
+    return _assembled(where, manifest, digest, files)
+
+
+def _folder(path: Path) -> tuple[dict[str, int], Read]:
+    """Sizes of a folder's files by path, and what reads one of them."""
+    sizes = _scan(path)
+    return sizes, lambda name: _read_regular(path / name, sizes[name], name)
+
+
+def _archive(path: Path) -> tuple[dict[str, int], Read]:
+    """The same of a .zip, which is read at once."""
     if not path.exists():
         raise _refuse(str(path), "no such bundle", "give a bundle's folder or .zip")
     size = path.stat().st_size
     _check_bytes(size, str(path))
     files = read_archive(_read_regular(path, size, path.name), str(path))
-    if MANIFEST not in files or SEAL not in files:
-        raise _refuse(str(path), f"holds no {MANIFEST if MANIFEST not in files else SEAL}")
-    where = str(path)
-    manifest, digest = _parse_manifest(files.pop(MANIFEST), files.pop(SEAL), where)
-    listed = _listed(manifest, where)
-    _compare_names(set(files), set(listed), where)
-    for name, entry in listed.items():
-        _check_content(name, files[name], entry, where)
-    return _assembled(where, manifest, digest, files)
+    return {name: len(data) for name, data in files.items()}, files.__getitem__
 
 
 def _check_bytes(size: int, where: str) -> None:
@@ -70,35 +93,11 @@ def _check_bytes(size: int, where: str) -> None:
         raise _refuse(where, f"holds {size} bytes, more than {protocol.MOST_BYTES} (1 GiB)")
 
 
-def _from_folder(path: Path) -> Checked:
-    where = str(path)
-    sizes = _scan(path)
-    _check_bytes(sum(sizes.values()), where)
-    if REFUSED in sizes and MANIFEST not in sizes:
-        raise _refuse(where, f"export refused this model: {_refusal_reason(path)}", "it has no bundle")
-    for name in (MANIFEST, SEAL):
-        if name not in sizes:
-            raise _refuse(where, f"holds no {name}", "give a bundle's folder or .zip")
-        if sizes[name] > MAX_MANIFEST_BYTES:
-            raise _refuse(where, f"{name} has {sizes[name]} bytes, more than any manifest")
-    raw = {name: _read_regular(path / name, sizes.pop(name), name) for name in (MANIFEST, SEAL)}
-    manifest, digest = _parse_manifest(raw[MANIFEST], raw[SEAL], where)
-    listed = _listed(manifest, where)
-    _compare_names(set(sizes), set(listed), where)
-    files = {}
-    for name, entry in listed.items():
-        if sizes[name] != entry["size"]:
-            raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
-        files[name] = _read_regular(path / name, entry["size"], name)
-        _check_content(name, files[name], entry, where)
-    return _assembled(where, manifest, digest, files)
-
-
 def _assembled(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
     """The documents in one, and the files that its kind has.
 
     Raises:
-        BundleError: the model's document is not what its PROTOCOL asks for, or weights are missing.
+        BundleError: the model's document breaks its PROTOCOL, or weights are missing.
     """
     acting = protocol.model_digest(manifest["files"])
     if manifest["model_digest"] != acting:
@@ -125,10 +124,9 @@ def _acting(raw: bytes, manifest: Mapping[str, Any], where: str) -> dict[str, An
     return document
 
 
-def _refusal_reason(path: Path) -> str:
-    text = _read_regular(path / REFUSED, min((path / REFUSED).stat().st_size, MAX_MANIFEST_BYTES), REFUSED)
+def _refusal_reason(raw: bytes) -> str:
     try:
-        reason = json.loads(text)["reason"]
+        reason = json.loads(raw)["reason"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return "no reason given"
     return " ".join(str(reason).split())
@@ -211,18 +209,6 @@ def _compare_names(found: set[str], listed: set[str], where: str) -> None:
         raise _refuse(where, f"{missing[0]} is missing")
     if extra := sorted(found - listed):
         raise _refuse(where, f"{extra[0]!r} is not listed in {MANIFEST}", "remove it or export the bundle again")
-
-
-def _check_content(name: str, data: bytes, entry: Mapping[str, Any], where: str) -> None:
-    if len(data) != entry["size"]:
-        raise _refuse(where, f"{name} has {len(data)} bytes, the manifest says {entry['size']}")
-    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-        raise _refuse(where, f"{name} does not have the sha256 that the manifest states")
-
-
-EPOCH = (1980, 1, 1, 0, 0, 0)
-MODE = 0o100644 << 16
-UNIX = 3
 
 
 def archive_bytes(files: Mapping[str, bytes]) -> bytes:

@@ -100,7 +100,7 @@ def _comparisons(trained: TrainedModel, flash: FlashMetrics) -> dict[str, Compar
 def _flash(comparison: Comparison) -> dict[str, Any]:
     """Read disk-head time as shipped: the model's, and each other policy's at its writes.
 
-    What is saved stands flat against RejectX, and after `best_` against the best policy without a model.
+    Savings have no prefix against RejectX, and `best_` against the best policy without a model.
     """
     out: dict[str, Any] = {}
     for policy, row in comparison.rows.items():
@@ -113,7 +113,7 @@ def _flash(comparison: Comparison) -> dict[str, Any]:
 
 
 def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether a bundle may take an empty seat, and why: what its judge said on validation; test figures decide nothing.
+    """Whether a bundle may take an empty seat, and why: the verdict on validation; test figures decide nothing.
 
     The same as `cachezoo.models.trained.TrainedModel.promoted`, read from a manifest; a model that never trained has no
     bundle.

@@ -33,9 +33,14 @@ class Bundle:
 
     Attributes:
         manifest: the parsed manifest, with the keys of model.json among its own.
-        digest: sha256 of manifest.json; it stands for the whole bundle.
-        model_digest: stands for what acts, whatever was measured of it.
+        digest: sha256 of manifest.json, which lists all files.
+        model_digest: of what acts, whatever was measured of it.
         where: where it was loaded from.
+        files: the listed ones by path.
+        id: `kind[.category].arch`.
+        kind: what the model decides: the id of its system.
+        profile: what the model reads of requests: `block` or `full`, see `Kind.profile`.
+        conformance: what runtimes have to reach, by precision.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -44,47 +49,17 @@ class Bundle:
         Raises:
             BundleError: weights or a model that do not fit the manifest.
         """
-        self.manifest = checked.manifest
-        self.digest = checked.digest
-        self.model_digest = checked.model_digest
-        self.where = checked.where
-        self._files = checked.files
+        self.manifest, self.where = checked.manifest, checked.where
+        self.digest, self.model_digest = checked.digest, checked.model_digest
+        self.files: Mapping[str, bytes] = checked.files
+        names = ("id", "version", "kind", "profile")
+        self.id, self.version, self.kind, self.profile = (str(self.manifest[name]) for name in names)
+        self.conformance: Mapping[str, str | float] = self.manifest["conformance"]
         self._kind: Kind = bundling_of(self.kind).kind.load()
         self._check_model()
         if self.manifest["id"].split(".")[0] != self.kind:
             raise BundleError(f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again")
         self.serving()
-
-    @property
-    def id(self) -> str:
-        """`kind[.category].arch`."""
-        return str(self.manifest["id"])
-
-    @property
-    def version(self) -> str:
-        """The bundle's semantic version."""
-        return str(self.manifest["version"])
-
-    @property
-    def kind(self) -> str:
-        """What the model decides: the id of its system."""
-        return str(self.manifest["kind"])
-
-    @property
-    def files(self) -> Mapping[str, bytes]:
-        """The listed files by path."""
-        return self._files
-
-    @property
-    def profile(self) -> str:
-        """What the model reads of requests: `block` or `full`, see `Kind.profile`."""
-        return str(self.manifest["profile"])
-
-    @property
-    def conformance(self) -> Mapping[str, str | float]:
-        """What runtimes have to reach, by precision."""
-        precisions: Mapping[str, str | float] = self.manifest["conformance"]
-        return precisions
 
     def _check_model(self) -> None:
         """Sizes are in their ranges, rules between values hold, and what follows from others is so.
@@ -121,7 +96,7 @@ class Bundle:
             BundleError: a file is not that of the manifest's model.
         """
         try:
-            return self._kind.open_weights(self.manifest, self._files)
+            return self._kind.open_weights(self.manifest, self.files)
         except BundleError as error:
             raise BundleError(f"{self.where}/{error}") from error
         except (ConfigError, ValueError, KeyError, struct.error, RecursionError) as error:
@@ -147,7 +122,7 @@ class Bundle:
         Raises:
             BundleError: the golden files do not fit the manifest.
         """
-        return read_golden(self.manifest, self._files, self.where)
+        return read_golden(self.manifest, self.files, self.where)
 
     def golden(self) -> Golden:
         """The golden requests with the features, outputs and decisions that they must give; see `golden_sets`."""

@@ -82,15 +82,15 @@ def _sums(archives: Iterable[tuple[str, str]]) -> str:
 def sign_release(
     found: Sequence[Released], out: Path, key: Path, number: int | None = None, floor: int | None = None
 ) -> Release:
-    """Write release.json and release.sig beside the archives of a release.
+    """Write release.json and release.sig next to the archives of a release.
 
     Args:
         found: the archives.
-        out: their folder. The release before, if it is there, gives what is not said.
+        out: their folder. The release before, if it is there, gives what is not given.
         key: an Ed25519 private key's PEM file.
         number: of the release; None: the one after that before, 1 where there is none, or the same where nothing
             changed.
-        floor: the least number that the maker still stands by; None: as in the release before.
+        floor: the least number that the maker still supports; None: as in the release before.
 
     Raises:
         BundleError: the key is none, or the release before is another maker's.

@@ -1,6 +1,6 @@
 """`release.json`, the document that a maker signs, and bundles held to it.
 
-It lies beside the bundles with `release.sig`, 64 bytes. Where a key is set, a bundle is opened only if the release is
+It lies next to the bundles with `release.sig`, 64 bytes. Where a key is set, a bundle is opened only if the release is
 the key's, is not older than the key's floor, and has just this bundle, under its own name. libcachezoo does the same
 (runtimes/c/src/release.c), and both refuse the same.
 """
@@ -32,7 +32,7 @@ class Release:
     """What a maker says of a release."""
 
     number: int  # it rises from release to release
-    floor: int  # the least number that the maker still stands by
+    floor: int  # the least number that the maker still supports
     bundles: tuple[Mapping[str, str], ...]  # `id`, `version`, `kind`, `manifest_sha256` and `archive_sha256` of each
 
     def document(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _read(path: Path, most: int, key: Key) -> bytes:
 
 
 def _check(checked: Checked, key: Key, kept: Path | None) -> int:
-    """Hold a bundle to the release beside it.
+    """Check a bundle against the release next to it.
 
     Args:
         checked: the bundle.

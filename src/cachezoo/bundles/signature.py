@@ -1,6 +1,6 @@
 """Ed25519: the public key that a machine or a user trusts, the private key of a maker, and signatures of 64 bytes.
 
-Keys are PEM files, as openssl writes them. `KEY.floor` beside a public key is the least number of a release that is
+Keys are PEM files, as openssl writes them. `KEY.floor` next to a public key is the least number of a release that is
 accepted. libcachezoo reads both by the same rules (runtimes/c/src/key.c).
 """
 

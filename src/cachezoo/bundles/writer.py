@@ -48,7 +48,7 @@ def refusal(trained: TrainedModel) -> str | None:
     """Why a model must not be exported, or None.
 
     A model that never trained, an imitator whose teacher loses to the best classic on validation, a prefetch that does
-    not beat one that asks no model there, and a dictionary of one stream, are reported and not shipped.
+    not beat one without a model there, and a dictionary of one stream, are reported and not shipped.
     """
     if not trained.trained:
         return f"it never trained: {trained.reason}"
@@ -289,7 +289,7 @@ def _choose_golden(
 
 
 def _check_parity(trained: TrainedModel, folder: Path, recomputed: Recomputed) -> None:
-    """Hold the exported model against the one that was trained, on the golden rows."""
+    """Compare the exported model with the trained one, on the golden rows."""
     reference = bundling_of(trained.kind).reference
     if reference is None:
         return
@@ -337,7 +337,7 @@ def _text(document: dict[str, Any], name: str, model_id: str) -> bytes:
 
 
 def _check_pinned(model_id: str, settings: ExportSettings, digest: str) -> None:
-    """Hold what acts against what was released; what was measured of it may change."""
+    """Compare what acts with what was released; what was measured of it may change."""
     pinned = settings.pinned.get(model_id, {}).get(settings.version)
     if pinned is not None and pinned != digest:
         message = (

@@ -12,24 +12,20 @@ import typer.main
 from cachezoo import __version__
 from cachezoo.cli import (
     bundle,
-    characteristics,
     curves,
     device,
     flash,
+    models,
     recommend,
-    report,
     results,
     share,
     simulation,
     size,
     study,
-    synth,
     tiers,
     trace,
-    track,
     transform,
     wear,
-    zoo,
 )  # fmt: skip
 from cachezoo.cli.common import INTERRUPT_STATUS, Group, fail
 from cachezoo.cli.reading import show_rows
@@ -88,20 +84,19 @@ def _only(args: list[str]) -> tuple[str, list[str]] | None:
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
 app = typer.Typer(cls=Root, no_args_is_help=True, rich_markup_mode=None)
-models = typer.Typer(cls=Models, no_args_is_help=True, help="Models: results, bundles, which of them run, studies.")
-for part in (transform, characteristics, synth):
-    trace.app.add_typer(part.app)
+zoo = typer.Typer(cls=Models, no_args_is_help=True, help="Models: results, bundles, which of them run, studies.")
+trace.app.add_typer(transform.app)
 for part in (recommend, simulation, curves, size, tiers, flash, wear, share):
     app.add_typer(part.app)
-app.add_typer(models, name="models")
+app.add_typer(zoo, name="models")
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
-for own in (models, app):  # the latter as before, which says the new words
-    for part in (results, report, zoo):
-        own.add_typer(part.app)
+for own in (zoo, app):  # the latter as before, which says the new words
+    own.add_typer(results.app)
+    own.add_typer(models.app)
     own.add_typer(bundle.app, name="bundle")
     own.add_typer(study.app, name="study")
-    own.add_typer(track.app, name="track")
+    own.add_typer(models.track, name="track")
 
 
 def _say_version(asked: bool) -> None:

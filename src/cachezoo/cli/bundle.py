@@ -1,15 +1,16 @@
 """Bundles: `cachezoo models bundle …`."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cachezoo.cli.common import Group, Json, outputs, print_values, project
+from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project
 from cachezoo.cli.reading import FormatName
 from cachezoo.show.formats import percent
+from cachezoo.show.output import print_lines, print_table, value_text
+from cachezoo.show.table import text_table
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, export, release and receive bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
@@ -55,20 +56,13 @@ def bundle_release(
     floor: Annotated[
         int | None, typer.Option("--floor", help="Least release still good; else as in the one before.", min=1)
     ] = None,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The table of all bundles, as Markdown (.md)."),
-    ] = None,
+    output: Annotated[list[Path] | None, output_option("The table of all bundles, as Markdown (.md).")] = None,
     as_json: Json = False,
 ) -> None:
     """Pack every bundle of the project as one archive each, with SHA256SUMS; with a key, sign what they are."""
-    from rich.markup import escape
-    from rich.table import Table
-
     from cachezoo import paths
     from cachezoo.bundles.measured import unseen_traces
     from cachezoo.bundles.release import bundles_below, release, sign_release, zoo_page
-    from cachezoo.console import out
     from cachezoo.errors import ConfigError
     from cachezoo.io import atomic_file
 
@@ -81,17 +75,12 @@ def bundle_release(
     if page is not None:
         with atomic_file(page) as temporary:
             temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8", errors="replace")
-    if as_json:
-        rows = [{"archive": str(one.archive), "bytes": one.size, "sha256": one.sha256} for one in found]
-        typer.echo(json.dumps(rows))
+    if hand_out([{"archive": str(one.archive), "bytes": one.size, "sha256": one.sha256} for one in found], as_json):
         return
-    table = Table("archive", "bytes", "sha256", title=escape(str(out_dir)))
-    for one in found:
-        table.add_row(one.archive.name, f"{one.size:,}", one.sha256)
-    out().print(table)
+    rows = ((one.archive.name, value_text(one.size), one.sha256) for one in found)
+    print_table(text_table(str(out_dir), ("archive", "bytes", "sha256"), rows))
     if signed is not None:
-        text = f"release {signed.number}, floor {signed.floor}, signed by the key of {key}"
-        out().print(text, soft_wrap=True, markup=False, highlight=False)
+        print_lines(f"release {signed.number}, floor {signed.floor}, signed by the key of {key}")
 
 
 @app.command("export")
@@ -115,9 +104,7 @@ def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
     from cachezoo.console import out
 
     report = inspect(path)
-    if as_json:
-        typer.echo(json.dumps(report, allow_nan=False))
-    else:
+    if not hand_out(report, as_json):
         out().print(render(report))
 
 
@@ -137,20 +124,20 @@ def bundle_drift(
 
     bundle = load(path)
     found = drift(bundle, batch_of(read_any(trace, fmt, pages=False)))
-    if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(found), allow_nan=False))
+    if hand_out(dataclasses.asdict(found), as_json):
         return
     looked_at = f"{found.reads:,} reads" if found.placed is None else f"{found.placed.writes:,} writes"
     out().print(table_of(found, f"{path} on {trace}: {looked_at}"))
     if found.placed is not None:
         shares = (found.placed.beyond, found.placed.several_chunks, found.placed.other_streams)
         beyond, chunks, others = map(percent, shares)
-        out().print(f"{beyond} of them begin beyond the last chunk that was learned.")
-        out().print(f"{chunks} span several chunks, {others} end in a chunk of another stream; the first byte decides.")
+        print_lines(
+            f"{beyond} of them begin beyond the last chunk that was learned.",
+            f"{chunks} span several chunks, {others} end in a chunk of another stream; the first byte decides.",
+        )
     if found.admitted is not None:
-        out().print(f"{percent(found.admitted)} of them would be admitted.")
+        print_lines(f"{percent(found.admitted)} of them would be admitted.")
     worst = found.inputs[0]
     again = f"train it again: {retrain_command(str(trace), bundle.manifest['category'])}"
     advice = {"same": "nothing to do", "moved": "look again soon", "drifted": again}
-    text = f"{worst.name} is farthest: {worst.verdict}; {advice[worst.verdict]}"
-    out().print(text, soft_wrap=True, markup=False, highlight=False)
+    print_lines(f"{worst.name} is farthest: {worst.verdict}; {advice[worst.verdict]}")

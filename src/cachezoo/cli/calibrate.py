@@ -1,6 +1,5 @@
 """`cachezoo device calibrate`: a device's model from measured service times."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, cell, flat, outputs
+from cachezoo.cli.common import Json, hand_out, output_option, outputs
 from cachezoo.cli.options import device_bytes
 from cachezoo.errors import ConfigError, DeviceError
+from cachezoo.show.formats import number, percent, share, significant
+from cachezoo.show.output import flat, print_lines, print_table, value_text
+from cachezoo.show.table import text_table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from cachezoo.devices.calibration import Calibration
     from cachezoo.devices.samples import Samples
     from cachezoo.settings.device import AnalyticDevice, Hdd, Ssd
@@ -126,10 +126,11 @@ def _refusal(found: "Calibration", kind: str, out: Path, accepted: float) -> str
     if score.demerit <= accepted:
         return None
     bar = math.ceil(100 * score.demerit) / 100
+    model, constants = percent(score.demerit), percent(score.baseline_demerit)
     return (
-        f"{out}: not written, as the model is far from the measured times: demerit {score.demerit:.1%}, and at most "
-        f"{100 * accepted:g}% is accepted (two constants have {score.baseline_demerit:.1%}). Was it an {kind.upper()}, "
-        f"and nothing before it? A plot (-o fit.png) shows where; --accept-demerit {bar:g} writes it all the same"
+        f"{out}: not written, as the model is far from the measured times: demerit {model}, and at most "
+        f"{share(accepted)} is accepted (two constants have {constants}). Was it an {kind.upper()}, and nothing before "
+        f"it? A plot (-o fit.png) shows where; --accept-demerit {bar:g} writes it all the same"
     )
 
 
@@ -139,8 +140,8 @@ def _say_far(found: "Calibration") -> None:
 
     score = found.test
     if score.demerit > min(FAR, score.baseline_demerit):
-        text = f"warning: the model is far from the measured times: demerit {score.demerit:.1%}, two constants "
-        err().print(f"{text}{score.baseline_demerit:.1%}", soft_wrap=True)
+        text = f"warning: the model is far from the measured times: demerit {percent(score.demerit)}, two constants "
+        err().print(f"{text}{percent(score.baseline_demerit)}", soft_wrap=True)
 
 
 def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
@@ -159,8 +160,8 @@ def calibrate(
                                                               "file, or its name in conf/device.")],
     output: Annotated[
         list[Path],
-        typer.Option("--output", "-o", metavar="FILE", help="The profile (.yaml), with its residuals in a file of the "
-                     "same name; and a plot of measured and modelled times (.png, .svg)."),
+        output_option("The profile (.yaml), with its residuals in a file of the same name; and a plot of measured and "
+                      "modelled times (.png, .svg)."),
     ],
     trace: Annotated[
         Path | None, typer.Option(help="Service times: DiskSim's validation format, or a trace with latencies, of "
@@ -221,60 +222,40 @@ def calibrate(
         _say_far(found)
         write_calibration(found, models, Path(base).stem, taken.provenance, out)
     written = out if refusal is None else None
-    if as_json:
-        about = {"name": taken.name, "untimed": taken.untimed, "out": str(written) if written else None}
-        typer.echo(json.dumps({**about, **found.as_json()}, allow_nan=False))
-    else:
+    about = {"name": taken.name, "untimed": taken.untimed, "out": str(written) if written else None}
+    if not hand_out({**about, **found.as_json()}, as_json):
         _print(found, taken, written)
     if refusal is not None:
         raise DeviceError(refusal)
 
 
-def _value(value: object) -> str:
-    return f"{value:,.6g}" if isinstance(value, float) else cell(value)
-
-
-def _parameters(found: "Calibration", title: str) -> "Table":
-    """Every parameter before and after, those that changed in bold."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=escape(title))
-    for name in ("parameter", "before", "after"):
-        table.add_column(name, justify="left" if name == "parameter" else "right")
-    before, after = (flat(model.model_dump(mode="json")) for model in (found.before, found.after))
-    for key, value in after.items():
-        mark = "bold" if before[key] != value else "dim"
-        table.add_row(key, *(escape(_value(own)) for own in (before[key], value)), style=mark)
-    return table
-
-
-def _scores(found: "Calibration", caption: str) -> "Table":
-    """The model beside both pairs of constants."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(caption=escape(caption))
-    for name in ("", "two constants,\nleast squares", "two constants,\nfor demerit", "model"):
-        table.add_column(name, justify="right" if name else "left")
-    for name, score in (("fitted", found.fit), ("tested", found.test)):
-        parts = (score.baseline_demerit, score.tuned_demerit, score.demerit)
-        table.add_row(f"demerit, {score.requests:,} {name}", *(f"{part:.1%}" for part in parts))
-    score = found.test
-    squares = (score.baseline_rms_us, score.tuned_rms_us, score.rms_us)
-    table.add_row("root mean square, µs", *(f"{value:,.0f}" for value in squares))
-    table.add_row("mean less measured", "", "", f"{score.mean_error:+.1%}")
-    return table
-
-
 def _print(found: "Calibration", taken: Taken, out_file: Path | None) -> None:
-    from cachezoo.console import out
+    """Every parameter before and after, then the model beside both pairs of constants."""
     from cachezoo.devices.calibration import PUBLISHED
 
-    said = f"{taken.samples.known:,} requests"
+    title = f"{taken.name}: {taken.samples.known:,} requests"
     if taken.untimed:
-        said += f"; {taken.untimed:,} more, which others may have been under way beside, only move the model"
+        title += f"; {taken.untimed:,} more, which others may have been under way beside, only move the model"
+    before, after = (flat(model.model_dump(mode="json")) for model in (found.before, found.after))
+    rows = [
+        (key, _value(before[key]), _value(own), "" if before[key] == own else "changed") for key, own in after.items()
+    ]
+    print_table(text_table(title, ("parameter", "before", "after", ""), rows, 1))
+    score = found.test
+    scores = [
+        (f"demerit, {own.requests:,} {name}", *map(percent, (own.baseline_demerit, own.tuned_demerit, own.demerit)))
+        for name, own in (("fitted", found.fit), ("tested", score))
+    ]
+    squares = map(number, (score.baseline_rms_us, score.tuned_rms_us, score.rms_us))
+    scores += [
+        ("root mean square, µs", *squares),
+        ("mean less measured", "", "", percent(score.mean_error, signed=True)),
+    ]
+    heads = ("", "two constants,\nleast squares", "two constants,\nfor demerit", "model")
+    print_table(text_table("", heads, scores, 1))
     refitted = "; then fitted to all requests" if found.refitted else ""
-    out().print(_parameters(found, f"{taken.name}: {said}"))
-    written = f"written: {out_file}{refitted}" if out_file else "not written"
-    out().print(_scores(found, f"{PUBLISHED} · {written}"))
+    print_lines(PUBLISHED, f"written: {out_file}{refitted}" if out_file else "not written")
+
+
+def _value(value: object) -> str:
+    return significant(value, 6) if isinstance(value, float) else value_text(value)

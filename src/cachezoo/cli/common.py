@@ -13,13 +13,13 @@ from cachezoo import numerals
 from cachezoo.cli.options import OLD_OPTIONS
 from cachezoo.console import complain, drop_lost_output
 from cachezoo.errors import ConfigError
-from cachezoo.show.formats import NONE, number
+from cachezoo.show.output import print_table, value_text, write_csv
+from cachezoo.show.table import text_table
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter, Parameter
 
 INTERRUPT_STATUS = 130
-LONGEST_CELL = 240
 ENDINGS = {
     "plot": (".png", ".svg"), "csv": (".csv",), "json": (".json",), "page": (".html",), "markdown": (".md",),
     "profile": (".yaml", ".yml"),
@@ -27,33 +27,17 @@ ENDINGS = {
 OF_THIS_RUN = ("requests_per_s",)  # not in CSV files, which are the same wherever they are made
 COMPLETION = ("install_completion", "show_completion")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-PlotFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="By its name's end a plot (.png, .svg) or all figures (.json); repeatable.",
-    ),
-]
-TableFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="By its name's end a table (.csv) or all figures (.json); repeatable.",
-    ),
-]
-AllFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="By its name's end a plot (.png, .svg), a table (.csv) or all figures (.json); repeatable.",
-    ),
-]
+
+
+def output_option(writes: str) -> Any:  # noqa: ANN401 - typer's option
+    """`--output FILE`, which what a name ends with says the kind of."""
+    return typer.Option("--output", "-o", metavar="FILE", help=writes)
+
+
+ENDS = "By its name's end {} or all figures (.json); repeatable."
+PlotFiles = Annotated[list[Path] | None, output_option(ENDS.format("a plot (.png, .svg)"))]
+TableFiles = Annotated[list[Path] | None, output_option(ENDS.format("a table (.csv)"))]
+AllFiles = Annotated[list[Path] | None, output_option(ENDS.format("a plot (.png, .svg), a table (.csv)"))]
 
 
 class Group(TyperGroup):
@@ -158,30 +142,8 @@ def fail(message: str, status: int) -> NoReturn:
 
 def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:
     """Print a table of two columns, or one line of JSON."""
-    if as_json:
-        typer.echo(json.dumps(value, allow_nan=False))
-        return
-    from rich.markup import escape
-    from rich.table import Table
-
-    from cachezoo.console import out
-
-    table = Table(title=escape(title), show_header=False)
-    for key, item in value.items():
-        table.add_row(escape(key), escape(cell(item)))
-    out().print(table)
-
-
-def cell(value: object) -> str:
-    """A value as a table shows it: long texts, such as a capture's recipe, cut short."""
-    if value is None:
-        return NONE
-    if isinstance(value, float):
-        return number(value, 0 if abs(value) >= 1000 else 4)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return number(value)
-    text = str(value)
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+    if not hand_out(value, as_json):
+        print_table(text_table(title, ("", ""), ((key, value_text(item, key)) for key, item in value.items())))
 
 
 def project() -> Path:
@@ -208,24 +170,15 @@ def outputs(given: Sequence[Path] | None, kinds: Sequence[str], inputs: Sequence
 
     found = dict[str, Path]()
     for path in given or ():
+        refuse_same(inputs, path)
         kind = next((kind for kind in kinds if path.suffix in ENDINGS[kind]), None)
         if kind is None:
             ends = [ending for kind in kinds for ending in ENDINGS[kind]]
             raise ConfigError(f"--output {path}: give a name that ends in {' or '.join(ends)}")
         if kind in found:
             raise ConfigError(f"--output {path}: {found[kind]} is written already; give one of each kind")
-        refuse_same(inputs, path)
         check_file(path)
         found[kind] = path
-    return found
-
-
-def flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values, those of a part with the part's name before theirs."""
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        within = flat(value) if isinstance(value, Mapping) else None
-        found |= {key: value} if within is None else {f"{key}.{name}": own for name, own in within.items()}
     return found
 
 
@@ -236,7 +189,9 @@ def refuse_same(inputs: Sequence[Path], output: Path) -> None:
             raise ConfigError(f"{output}: is the raw trace itself and would be replaced; name another output file")
 
 
-def hand_out(value: object, as_json: bool, files: Mapping[str, Path], rows: Sequence[Mapping[str, Any]] = ()) -> bool:
+def hand_out(
+    value: object, as_json: bool, files: Mapping[str, Path] | None = None, rows: Sequence[Mapping[str, Any]] = ()
+) -> bool:
     """Write the figures into the files that are asked for; whether they are printed as JSON, too, and not as a table.
 
     Args:
@@ -245,19 +200,13 @@ def hand_out(value: object, as_json: bool, files: Mapping[str, Path], rows: Sequ
         files: of `outputs`.
         rows: of the table, for CSV.
     """
-    from cachezoo.io import atomic_file, write_json
+    for kind, path in (files or {}).items():
+        if kind == "json":
+            from cachezoo.io import write_json
 
-    if "json" in files:
-        write_json(files["json"], value)
-    if "csv" in files:
-        import csv
-
-        with atomic_file(files["csv"]) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-            values = [flat(row) for row in rows]
-            columns = dict.fromkeys(name for row in values for name in row if name not in OF_THIS_RUN)
-            writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(values)
+            write_json(path, value)
+        elif kind == "csv":
+            write_csv(path, rows, OF_THIS_RUN)
     if as_json:
         typer.echo(json.dumps(value, allow_nan=False))
     return as_json

@@ -1,16 +1,18 @@
 """Devices: `cachezoo device …`."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from cachezoo.cli import calibrate
-from cachezoo.cli.common import Group, Json, PlotFiles, cell, hand_out, outputs, print_values, refuse_same
+from cachezoo.cli.common import Group, Json, PlotFiles, hand_out, outputs, print_values, refuse_same
 from cachezoo.cli.options import device_bytes
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
+from cachezoo.show.formats import number, significant
+from cachezoo.show.output import print_lines, print_table, value_text
+from cachezoo.show.table import text_table
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Disks and SSDs: models, response times under load, replays.")
 app.add_typer(calibrate.app)
@@ -57,60 +59,33 @@ def profile(
 
 def _print_distances(name: str, rows: list[dict[str, Any]], seeks: dict[str, float]) -> None:
     """The disk's response times in ms: a row for each operation and size, a column for each distance."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from cachezoo.console import out
     from cachezoo.devices.profile import size_text
 
-    said = " · ".join(f"{op} {seek / MS:.2f} ms" for op, seek in seeks.items())
-    table = Table(
-        title=escape(f"{name}, disk: response times in ms by distance, in parts of the capacity"),
-        caption=f"average seek: {said} · distance 0: back to back in a run",
-    )
-    table.add_column("")
-    table.add_column("size", justify="right")
-    for distance in rows[0]["response_us"]:
-        table.add_column(distance, justify="right")
-    for row in rows:
-        if row["op"] != rows[0]["op"] and row["size_bytes"] == rows[0]["size_bytes"]:
-            table.add_section()
-        times = ("-" if time is None else f"{time / MS:.3f}" for time in row["response_us"].values())
-        table.add_row(row["op"], size_text(row["size_bytes"]), *times)
-    out().print(table)
+    cells = [
+        (
+            row["op"],
+            size_text(row["size_bytes"]),
+            *(number(time and time / MS, 3) for time in row["response_us"].values()),
+        )
+        for row in rows
+    ]
+    title = f"{name}, disk: response times in ms by distance, in parts of the capacity"
+    print_table(text_table(title, ("", "size", *rows[0]["response_us"]), cells, 1))
+    average = " · ".join(f"{op} {number(seek / MS, 2)} ms" for op, seek in seeks.items())
+    print_lines(f"average seek: {average} · distance 0: back to back in a run")
 
 
 def _print_accesses(name: str, rows: list[dict[str, Any]]) -> None:
     """Throughput: a row for each device, pattern and size; reads and writes side by side."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from cachezoo.console import out
     from cachezoo.devices.profile import OPS, size_text
 
-    table = Table(title=escape(f"{name}: throughput at queue depth 1"))
-    for column in ("", "", "size"):
-        table.add_column(column, justify="right" if column else "left")
-    for op in OPS:
-        for unit in ("µs", "IOPS", "MB/s"):
-            table.add_column(f"{op}, {unit}", justify="right")
-    keys = ("device", "pattern", "size_bytes")
-    by_key = {(row["op"], *(row[key] for key in keys)): row for row in rows}
-    order = {(row["device"], row["pattern"]): None for row in rows}
-    sizes = sorted({row["size_bytes"] for row in rows})
-    for device, pattern in order:
-        for size in sizes:
-            own = (by_key[op, device, pattern, size] for op in OPS)
-            figures = (_rate(row[key]) for row in own for key in ("response_us", "iops", "mb_s"))
-            table.add_row(device, pattern, size_text(size), *figures)
-        table.add_section()
-    out().print(table)
-
-
-def _rate(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if value >= MS else f"{value:.4g}"
+    found: dict[tuple[str, str, int], list[str]] = {}
+    for row in sorted(rows, key=lambda row: OPS.index(row["op"])):
+        key = (row["device"], row["pattern"], row["size_bytes"])
+        found.setdefault(key, []).extend(significant(row[figure], 4) for figure in ("response_us", "iops", "mb_s"))
+    heads = ("", "", "size", *(f"{op}, {unit}" for op in OPS for unit in ("µs", "IOPS", "MB/s")))
+    cells = ((device, pattern, size_text(size), *own) for (device, pattern, size), own in found.items())
+    print_table(text_table(f"{name}: throughput at queue depth 1", heads, cells, 2))
 
 
 @app.command("prepare")
@@ -175,8 +150,7 @@ def replay(
     else:
         write_responses(rows, device, out, record_path)
     record = read_json(record_path)
-    if as_json:
-        typer.echo(json.dumps({**record, "output": str(out), "record": str(record_path)}, allow_nan=False))
+    if hand_out({**record, "output": str(out), "record": str(record_path)}, as_json):
         return
     values = {"requests": record["requests"], "provenance": record["provenance"]}
     for name in ("hdd", "ssd"):
@@ -193,7 +167,7 @@ def _measured(name: str, record: dict[str, Any]) -> dict[str, Any]:
     notes = {"target.virtual": "note", "target.note": "filesystem", "warning": "warning"}
     lines |= {f"{name}: {title}": said[key] for key, title in notes.items() if key in said}
     if "means_us" in record:
-        lines[f"{name}: mean µs, by repetition"] = ", ".join(f"{mean:,.1f}" for mean in record["means_us"])
+        lines[f"{name}: mean µs, by repetition"] = ", ".join(number(mean, 1) for mean in record["means_us"])
         lines[f"{name}: spread"] = record["spread"]
     changed = {key: count for key, count in record.get("rows_changed", {}).items() if key != "requests" and count}
     return lines | {f"{name}: rows {key.replace('_', ' ')}": count for key, count in changed.items()}
@@ -233,31 +207,23 @@ def response(
     with progress(f"response times of {trace.name}", 2.0) as advance:
         found = run(rows, device, asked, advance)
     about = {"trace": trace.name, "profile": Path(given).stem}
-    if as_json:
-        typer.echo(json.dumps({**about, **found}, allow_nan=False))
-        return
-    _print_response(about, found)
+    if not hand_out({**about, **found}, as_json):
+        _print_response(about, found)
 
 
 def _print_response(about: dict[str, str], found: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from cachezoo.console import out
-
-    table = Table(title=escape(f"{about['trace']} on {about['profile']}"))
-    table.add_column("")
-    for name in found["devices"]:
-        table.add_column(name, justify="right")
-    for key in next(iter(found["devices"].values())):
-        table.add_row(HEADS.get(key, key), *(cell(own[key]) for own in found["devices"].values()))
-    out().print(table)
+    devices = found["devices"]
+    rows = (
+        (HEADS.get(key, key), *(value_text(own[key]) for own in devices.values()))
+        for key in next(iter(devices.values()))
+    )
+    print_table(text_table(f"{about['trace']} on {about['profile']}", ("", *devices), rows, 1))
     queue = f"{found['loop']} loop, depth {found['depth']:,}, disk {found['scheduler']}"
-    said = [f"{found['requests']:,} requests, {queue}"]
+    print_lines(f"{found['requests']:,} requests, {queue}")
     if found["captured_depth"] is not None:
-        said.append(f"captured: {found['captured_depth']:.2f} requests outstanding on average while any was")
-    for name, own in found["devices"].items():
+        outstanding = number(found["captured_depth"], 2)
+        print_lines(f"captured: {outstanding} requests outstanding on average while any was")
+    for name, own in devices.items():
         if own.get("stretched", 1.0) > 1.0:
-            said.append(f"{name}: arrivals stretched {own['stretched']:.4g} times, to a load of {own['load']:.2f}")
-    for line in said:
-        out().print(line, soft_wrap=True, markup=False, highlight=False)
+            times, load = significant(own["stretched"], 4), number(own["load"], 2)
+            print_lines(f"{name}: arrivals stretched {times} times, to a load of {load}")

@@ -92,7 +92,7 @@ def flash(
     with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:
         found = flash_table(own, problem, models, options, SEED, advance)
     if "plot" in files:
-        from cachezoo.questions.flash.plot import draw_flash
+        from cachezoo.questions.flash.table import draw_flash
 
         draw_flash(found, trace.name, files["plot"])
     values = _values(trace.name, own, found, models)
@@ -271,7 +271,7 @@ def _with(row: "RateRow") -> str:
 def _shipped(found: "FlashTable") -> list[str]:
     """A sentence a bundle: what it does with the threshold and the prefetch mode that a cache runs it with.
 
-    A bundle's modes stand in its rows as shipped; the one that prefetches is what a runtime takes.
+    A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
     """
     from cachezoo.flash.modes import NONE
     from cachezoo.questions.flash.bench import MODEL
@@ -334,6 +334,6 @@ def warn_of_drift(model: "FlashModel") -> None:
 
     if model.drifted:
         named = ", ".join(model.drifted[:NAMED]) + (" …" if len(model.drifted) > NAMED else "")
-        said = f"warning: this trace is unlike what {model.name} learned from: {len(model.drifted)} of "
-        said += f"{model.inputs} inputs have drifted ({named}); see bundle drift, or train on traces like it"
-        err().print(said, markup=False, soft_wrap=True)
+        text = f"warning: this trace is unlike what {model.name} learned from: {len(model.drifted)} of "
+        text += f"{model.inputs} inputs have drifted ({named}); see bundle drift, or train on traces like it"
+        err().print(text, markup=False, soft_wrap=True)

@@ -98,7 +98,7 @@ def device_bytes(text: str, option: str = "--size") -> int:
         ConfigError: none of these.
     """
     own = text.strip()
-    if (count := whole(own)) is not None and 0 <= count < 10**15:
+    if (count := whole(own)) is not None and 0 <= count < 1 << 60:
         return count
     suffixed = SUFFIXED.fullmatch(own)
     return in_bytes(f"{suffixed[1]}{suffixed[2]}iB" if suffixed else own, option, example="512MiB or 20GiB")

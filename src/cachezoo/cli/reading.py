@@ -10,6 +10,8 @@ import typer
 
 from cachezoo.cli.options import pairs
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.show.output import drawn
+from cachezoo.show.table import text_table
 
 if TYPE_CHECKING:
     from cachezoo.traces.formats.columns import Table
@@ -33,7 +35,7 @@ Reading = tuple[str, tuple[tuple[str, str], ...]]
 AUTO: Reading = ("auto", ())
 SHOWN_ROWS = 5
 WIDTH = 140
-SHOWN_COLUMNS = 12
+SHOWN_COLUMNS, LONGEST_VALUE = 12, 40
 TRIES = 3
 ASKED = {
     "time": "time, with its unit (ns, 100ns, us, ms, s), such as #1:ms; row:us numbers the rows",
@@ -75,15 +77,8 @@ def given_files(
 ) -> "TraceFiles":
     """The files of a trace as the command line gives them; a person at a terminal is asked what they leave open.
 
-    Args:
-        paths: the files.
-        fmt: ``auto`` or a format's id (`--format`).
-        option: KEY=VALUE of the format, each (`--option`).
-        columns: ROLE=COLUMN,… of any delimited text (`--columns`).
-        category: as in `TraceFiles`, as are `trace_id` and `skip_bad_rows`.
-        trace_id: see there.
-        skip_bad_rows: see there.
-        ask: whether to ask; False under `--json`.
+    `fmt`, `option` and `columns` are of the options of these names, the others as in `TraceFiles`; `ask` is False under
+    `--json`.
 
     Raises:
         ConfigError, TraceError: as `chosen`, or what recognises the file says.
@@ -234,30 +229,17 @@ def _check(path: Path, options: dict[str, str]) -> None:
 
 
 def _show_table(table: "Table") -> None:
-    from rich.markup import escape
-    from rich.table import Table as Drawn
-
     from cachezoo.console import err
 
-    drawn = Drawn()
-    for place in range(min(table.width, SHOWN_COLUMNS)):
-        name = table.header[place] if place < len(table.header) else ""
-        drawn.add_column(escape(f"#{place + 1} {name}".rstrip()))
-    for row in table.rows[:SHOWN_ROWS]:
-        drawn.add_row(*(escape(value[:40]) for value in row[:SHOWN_COLUMNS]))
-    err().print(drawn)
+    width = min(table.width, SHOWN_COLUMNS)
+    names = (*table.header, *[""] * width)
+    heads = [f"#{place + 1} {names[place]}".rstrip() for place in range(width)]
+    rows = ([value[:LONGEST_VALUE] for value in row[:width]] for row in table.rows[:SHOWN_ROWS])
+    err().print(drawn(text_table("", heads, rows)))
 
 
 def show_rows(rows: Sequence[dict[str, str]]) -> None:
     """A table on standard error, of an error that has one; wide where there is no terminal."""
-    from rich.markup import escape
-    from rich.table import Table as Drawn
-
     from cachezoo.console import wide_err
 
-    drawn = Drawn()
-    for name in rows[0]:
-        drawn.add_column(escape(name), overflow="fold")
-    for row in rows:
-        drawn.add_row(*(escape(value) for value in row.values()))
-    wide_err(WIDTH).print(drawn)
+    wide_err(WIDTH).print(drawn(text_table("", list(rows[0]), (list(row.values()) for row in rows))))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, hand_out, outputs
+from cachezoo.cli.common import Json, hand_out, output_option, outputs
 from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.errors import ConfigError
@@ -56,12 +56,7 @@ def recommend(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The page (.html; default TRACE.recommend.html here) or all figures (.json); repeatable.",
-        ),
+        output_option("The page (.html; default TRACE.recommend.html here) or all figures (.json); repeatable."),
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import Json, hand_out, outputs, project
+from cachezoo.cli.common import Json, hand_out, output_option, outputs, project
 
 if TYPE_CHECKING:
     from cachezoo.questions.results import Results
@@ -19,11 +19,8 @@ def results(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Every policy, and why each model.")] = False,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Every policy on every test trace, with all figures (.csv), or all there is (.json); repeatable.",
+        output_option(
+            "Every policy on every test trace, with all figures (.csv), or all there is (.json); repeatable."
         ),
     ] = None,
     as_json: Json = False,
@@ -79,7 +76,7 @@ def _print_all(run: "Results", chosen: str | None) -> None:
     width, bundles = out().width, run.bundles()
     tables = [found.results_table(some) for some in found.narrow(run.page_rows(), width)]
     tables += [found.flash_table(some, run.flash_saved()) for some in found.narrow(run.flash_rows(), width)]
-    tables += [found.beside_table(beside)] if (beside := run.beside_rows()) else []
+    tables += [found.admissions_table(rows)] if (rows := run.admission_rows()) else []
     tables += [found.printed(table, width) for table in run.own_tables()]
     out().print(*tables, found.bundles_table(bundles))
     for text in run.summaries():

@@ -122,7 +122,7 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
 
 
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:
-    """Draw the hit ratios of runs where a plot is asked for."""
+    """Draw the hit ratios of runs where a plot is wanted."""
     if plot is not None:
         from cachezoo.questions.page.plot import draw_hit_ratios
 

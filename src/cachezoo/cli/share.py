@@ -7,7 +7,7 @@ import typer
 
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
-from cachezoo.cli.tables import print_rows
+from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.questions.share.case import Comparison

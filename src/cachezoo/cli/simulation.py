@@ -26,8 +26,8 @@ from cachezoo.cli.runs import (
     options_of,
     present,
 )  # fmt: skip
-from cachezoo.cli.tables import print_rows, shown_values
 from cachezoo.errors import ConfigError
+from cachezoo.show.output import print_rows
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
@@ -58,7 +58,6 @@ def simulate(
     Without --size it is 10% of the trace's distinct pages.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.page.sweep import run_row
 
     ids, files = known(policy or ["lru"]), outputs(output, ("plot", "csv", "json"), [trace])
     capacities = sizes(size, "10%")
@@ -71,13 +70,13 @@ def simulate(
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
         for done, (own, one) in enumerate(runs):
             advance(done, own)
-            rows.append(run_row(bench, own, one, options.decision_us))
+            rows.append(bench.run(own, bench.size(one), options.decision_us).values())
     draw(files.get("plot"), rows, trace.name)
     if hand_out({"trace": trace.name, "policies": ids, "runs": rows}, as_json, files, rows):
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {trace.name}"
     if len(rows) == 1:
-        print_values(shown_values(rows[0]), False, f"{title}, {counted_words(rows)}")
+        print_values(rows[0], False, f"{title}, {counted_words(rows)}")
     else:
         print_rows(
             rows, title, counted_words(rows), [*(["policy"] if len(ids) > 1 else []), "capacity", *_columns(rows)]
@@ -115,6 +114,7 @@ def compare(
     classics, or with --policy of those named there.
     """
     from cachezoo.console import progress
+    from cachezoo.policies.registry import OPTIMUM, classics
     from cachezoo.questions.page import sweep as engine
     from cachezoo.questions.page.bundle import run_bundle
 
@@ -127,7 +127,9 @@ def compare(
         raise ConfigError(message)
     present([trace])
     bench = bench_of(trace, options, capacities)
-    names, bundles, models = engine.contenders(ids, every or not ids), bundle or [], []
+    every = every or not ids
+    names = [*dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])]
+    bundles, models = bundle or [], []
     check_sizes(bench, names, capacities)
     count = len(names) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
@@ -147,7 +149,7 @@ def compare(
     if hand_out({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, as_json, files, shown):
         return
     for compared in runs:
-        _compared(compared, trace.name, every or not ids)
+        _compared(compared, trace.name, every)
 
 
 def _compared(run: dict[str, Any], name: str, every: bool) -> None:

@@ -9,8 +9,8 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same
 from cachezoo.cli.options import hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
-from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
+from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.questions.tiers.sizing.advice import Advice, Offer

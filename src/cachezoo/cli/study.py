@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from cachezoo.cli.common import INTERRUPT_STATUS, Group, Json, PlotFiles, fail, hand_out, outputs, project
+from cachezoo.console import out
 from cachezoo.errors import ConfigError, interrupts_as_such
+from cachezoo.show.output import print_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -133,13 +135,9 @@ def _print(
     found: dict[str, Any], tables: "list[Table]", lines: list[str], files: dict[str, Path], as_json: bool
 ) -> None:
     """Figures as JSON, or tables with lines below them."""
-    if hand_out(found, as_json, files):
-        return
-    from cachezoo.console import out
-
-    out().print(*tables)
-    for line in lines:
-        out().print(line, markup=False, soft_wrap=True)
+    if not hand_out(found, as_json, files):
+        out().print(*tables)
+        print_lines(*lines)
 
 
 @app.command("compare")

@@ -9,8 +9,8 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Counted, TracePath
-from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
+from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.arrays import Bool

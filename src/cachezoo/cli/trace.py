@@ -1,18 +1,19 @@
 """Traces in and out: `cachezoo trace …`."""
 
 import dataclasses
-import json
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Group, Json, print_values, refuse_same
+from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project, refuse_same
 from cachezoo.cli.options import pairs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given
-from cachezoo.console import progress
+from cachezoo.console import err, out, progress
 from cachezoo.errors import ConfigError, InterruptedCaptureError
+from cachezoo.show.output import drawn, print_lines, print_table
+from cachezoo.show.table import text_table
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
 
@@ -20,6 +21,7 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The trace'
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")]
 SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
+READING = 0.3  # of the work of a report, for the progress bar
 CLOCKED = ("span_s", "requests_per_s")
 Category = Annotated[str, typer.Option(help="Workload category to record.")]
 
@@ -72,10 +74,8 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
 
     Warnings stand on standard error already; on a terminal, what was skipped stands out there, too.
     """
-    if as_json:
-        print_values(figures, as_json, title)
+    if hand_out(figures, as_json):
         return
-    from cachezoo.console import err, out
     from cachezoo.traces.glance import NO_CLOCK
     from cachezoo.traces.remarks import is_remarked
     from cachezoo.traces.wording import many
@@ -83,8 +83,7 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
     said = {"remarks", "warnings"}
     shown = {key: value for key, value in figures.items() if key not in said and not is_remarked(key)}
     print_values(shown | {key: NO_CLOCK for key in CLOCKED if figures[key] is None}, False, title)
-    for line in figures["remarks"]:
-        out().print(line, soft_wrap=True, markup=False, highlight=False)
+    print_lines(*figures["remarks"])
     if "skipped_rows" in figures:
         count = int(figures["skipped_rows"])
         err().print(f"warning: {many(count, 'bad row')} {'was' if count == 1 else 'were'} skipped")
@@ -106,6 +105,54 @@ def info(
     with progress(f"reading {files[0].name}", 1.0) as advance:
         figures = describe_files(given, advance)
     _print_figures(figures, as_json, f"{files[0]}: {figures['source_format']}")
+
+
+@app.command("report")
+def report(
+    files: Files,
+    output: Annotated[list[Path] | None, output_option("The page (.html), or all figures (.json); repeatable.")] = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    skip_bad_rows: SkipBadRows = 0,
+    as_json: Json = False,
+) -> None:
+    """Say what a trace asks of a cache: in a page of plots (-o trace.html), and in sentences here.
+
+    How much cache, popularity, reuse, working set, reads and writes, bursts, sizes, addresses, patterns, who, response
+    times, and the rows that two papers would give the trace. The trace is read into memory.
+    """
+    from cachezoo.characteristics.describe import characterise
+    from cachezoo.trace_report.sentences import sentences_of
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_files
+
+    wanted = outputs(output, ("page", "json"), files)
+    page = wanted.get("page")
+    given = given_files(files, fmt, option, columns, skip_bad_rows=skip_bad_rows, ask=not as_json)
+    with progress(f"describing {files[0].name}", 1.0) as advance:
+        trace = read_files(given, lambda done, note="": advance(READING * done, note or "reading"))
+        found = characterise(
+            trace,
+            expand_pages(trace),
+            advance=lambda done, note="": advance(READING + (1 - READING) * done, note),
+        )
+    if page is not None:
+        from cachezoo.io import atomic_file
+        from cachezoo.trace_report.page import trace_page
+
+        html = trace_page(found)
+        with atomic_file(page) as temporary:
+            temporary.write_text(html, encoding="utf-8", errors="replace")
+    if as_json or "json" in wanted:
+        from cachezoo.characteristics.values import json_values
+
+        if hand_out(json_values(found), as_json, wanted):
+            return
+    table = text_table(f"{found.summary.trace_id}: what it asks of a cache", ("", ""), sentences_of(found))
+    out().print(drawn(table, rules=True))
+    if page is not None:
+        print_lines(f"page: {page}")
 
 
 @app.command("add")
@@ -137,7 +184,6 @@ def add(
     Run it in the project's root. The file's beginning is read and the whole configuration checked first: on an error
     nothing changes. A category needs a train and a validation trace, and a test trace for figures.
     """
-    from cachezoo.cli.common import project
     from cachezoo.config.matrix import NewTrace, add_trace
 
     root = project()
@@ -145,14 +191,10 @@ def add(
     taken = {"copy": not reference, "objects": objects, "writes": writes}
     new = NewTrace(file, category, role, key, given.fmt, part, given.options, skip_bad_rows, **taken)
     added = add_trace(root, new)
-    if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(added), allow_nan=False))
+    if hand_out(dataclasses.asdict(added), as_json):
         return
-    from cachezoo.console import out
-
-    print_values({"key": added.key, **added.entry}, as_json, "added to conf/matrix.yaml")
-    for line in (*added.notes, f"next: {added.next_command}"):
-        out().print(line, soft_wrap=True, markup=False, highlight=False)
+    print_values({"key": added.key, **added.entry}, False, "added to conf/matrix.yaml")
+    print_lines(*added.notes, f"next: {added.next_command}")
 
 
 @app.command("formats")
@@ -170,14 +212,11 @@ def formats(
     if columns is not None and file is None:
         raise ConfigError("--columns: of which file? name one")
     rows = _readings(file, columns) if file else _all_formats()
-    if as_json:
-        typer.echo(json.dumps(rows, allow_nan=False))
+    if hand_out(rows, as_json):
         return
     if file is None:
         _print_rows(rows, "trace formats")
         return
-    from cachezoo.console import out
-
     hidden = ("id", "what", "command", "why", "against it")
     shown = [
         {key: f"{value}: {row['why']}" if key == "fit" and row["why"] else value for key, value in row.items()}
@@ -186,24 +225,13 @@ def formats(
     shown = [{key: value for key, value in row.items() if key not in hidden} for row in shown]
     _print_rows(shown, f"what {file} could be, by its beginning")
     if rows[0]["fit"] != "taken":
-        out().print("none is taken: say which with --format and --option, or name the columns with --columns")
-    for row in rows:
-        out().print(f"{row['command']}: {row['what']}", soft_wrap=True, markup=False, highlight=False)
+        print_lines("none is taken: say which with --format and --option, or name the columns with --columns")
+    print_lines(*(f"{row['command']}: {row['what']}" for row in rows))
 
 
 def _print_rows(rows: list[dict[str, Any]], title: str) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from cachezoo.console import out
-
-    table = Table(title=escape(title))
     names = list(dict.fromkeys(name for row in rows for name in row))
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(_listed(row.get(name, ""))) for name in names))
-    out().print(table)
+    print_table(text_table(title, names, ([_cell(row.get(name, "")) for name in names] for row in rows)))
 
 
 def _all_formats() -> list[dict[str, Any]]:
@@ -241,7 +269,7 @@ def _readings(file: Path, columns: str | None) -> list[dict[str, Any]]:
     ]
 
 
-def _listed(value: object) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return {True: "yes", False: ""}.get(value, str(value)) if isinstance(value, bool) else str(value)
@@ -272,7 +300,7 @@ def convert(
 
 @app.command("capture")
 def capture(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")],
+    output: Output,
     workload: Annotated[str | None, typer.Argument(hidden=True)] = None,
     recipe: Annotated[str | None, typer.Option(hidden=True)] = None,
     device: Annotated[
@@ -305,7 +333,6 @@ def capture(
 
 def _capture_device(device: Path, seconds: float | None, output: Path, category: str, as_json: bool) -> None:
     from cachezoo.capture.live import check_rights, on_device, record_device, watched
-    from cachezoo.console import err
 
     check_rights(device)
     found = watched(device)
@@ -329,7 +356,5 @@ def _capture_device(device: Path, seconds: float | None, output: Path, category:
 def _offer(trace: Path, as_json: bool) -> None:
     """Say how a captured trace, which has names of programs and devices, is made fit to be handed on."""
     if not as_json:
-        from cachezoo.console import out
-
         command = shlex.join(["cachezoo", "trace", "anonymise", str(trace), "-o", "anonymous.parquet"])
-        out().print(f"to hand it on, without names and addresses: {command}", soft_wrap=True, markup=False)
+        print_lines(f"to hand it on, without names and addresses: {command}")

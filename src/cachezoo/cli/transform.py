@@ -1,22 +1,32 @@
-"""Traces changed: `cachezoo trace cut|sample|split|merge|anonymise`."""
+"""Traces made of others: `cachezoo trace cut|sample|split|merge|anonymise|synth`."""
 
-import json
+import dataclasses
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, print_values, refuse_same
+from cachezoo.cli.common import Json, hand_out, print_values, refuse_same
+from cachezoo.cli.options import pairs
 from cachezoo.cli.options import turn as parse_turn
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.trace import Output, TracePath, check_output
+from cachezoo.console import progress
 from cachezoo.errors import ConfigError
+from cachezoo.show.formats import NONE, number, percent, points
+from cachezoo.show.output import print_lines, print_table
+from cachezoo.show.table import text_table
+from cachezoo.sizes import human
 
 if TYPE_CHECKING:
+    from cachezoo.synth.compare import Row, Statistics
+    from cachezoo.synth.model import SynthModel
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
+WHOLE = 1000  # from which on numbers are shown without decimals
+STEPS = 3  # of synth: fit, draw, compare
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -106,10 +116,8 @@ def split(
     for path in paths:
         refuse_same([trace], path)
     rows = [_write(part, path) for part, path in zip(parts, paths, strict=True)]
-    if as_json:
-        typer.echo(json.dumps(rows, allow_nan=False))
-        return
-    print_values({row["output"]: f"{row['requests']:,} requests" for row in rows}, as_json, f"split {trace.name}")
+    if not hand_out(rows, as_json):
+        print_values({row["output"]: f"{row['requests']:,} requests" for row in rows}, False, f"split {trace.name}")
 
 
 @app.command("merge")
@@ -172,3 +180,107 @@ def anonymise(
     found = anonymous(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), secret, name)
     longest = {"groups_moved": found.groups, "longest_group_bytes": found.longest * REGION_BYTES}
     print_values({**_write(found.trace, output), **longest}, as_json, f"anonymised {trace.name}")
+
+
+@app.command("synth")
+def synth(
+    output: Output,
+    trace: Annotated[
+        Path | None, typer.Argument(metavar="[TRACE]", help="The trace to be like; without it, --model is read.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Write the statistics here (JSON); without TRACE, read them from here.")
+    ] = None,
+    requests: Annotated[int | None, typer.Option(min=2, max=2**30, help="How many; default as many as TRACE.")] = None,
+    duration: Annotated[float | None, typer.Option(min=0.0, max=1e9, help="Seconds; default as long as TRACE.")] = None,
+    scale: Annotated[
+        float, typer.Option(min=1e-3, max=1e3, help="Times as many requests over times as many pages.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Another seed, another trace of the same statistics.")] = 0,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a trace that is like another, for load tests: no address, name or time of it is kept."""
+    from cachezoo.synth.compare import compare, statistics
+    from cachezoo.synth.generate import synthetic
+    from cachezoo.synth.model import load_model, save_model
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.store import write_trace
+
+    if trace is None and model is None:
+        raise ConfigError("trace synth: give a trace to be like, or --model of one made before")
+    given = [path for path in (trace, model) if path is not None]
+    check_output(given, output)
+    if trace is not None and model is not None:
+        check_output([trace], model)
+    original = None
+    with progress("synthetic trace", STEPS) as advance:
+        if trace is None:
+            found = load_model(given[0])
+        else:
+            original, found = _fitted(trace, fmt, option)
+            if model is not None:
+                save_model(found, model)
+        advance(1, "drawing")
+        drawn = synthetic(found, seed, requests, duration, scale)
+        pages = expand_pages(drawn)
+        write_trace(drawn, output, pages)
+        advance(2, "comparing")
+        theirs = statistics(drawn, pages)
+    rows = compare(original, theirs) if original is not None else []
+    values = {
+        "output": str(output), "original": None if original is None else original.numbers,
+        "synthetic": theirs.numbers, "rows": [dataclasses.asdict(row) for row in rows],
+    }  # fmt: skip
+    if not hand_out(values, as_json):
+        _print(rows or _alone(theirs), str(output), trace.name if trace is not None else None)
+
+
+def _fitted(path: Path, fmt: str, option: list[str] | None) -> "tuple[Statistics, SynthModel]":
+    """A trace's statistics, and the model of it."""
+    from cachezoo.synth.compare import statistics
+    from cachezoo.synth.fit import fit
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import TraceFiles, read_files
+
+    own = read_files(TraceFiles([path], fmt, options=pairs(option)))
+    pages = expand_pages(own)
+    found = fit(own, pages)  # refuses a trace too short, before anything is counted
+    return statistics(own, pages), found
+
+
+def _alone(theirs: "Statistics") -> "list[Row]":
+    from cachezoo.synth.compare import RATIOS, Row
+
+    kinds = {name: "ratio" if name in RATIOS else "points" for name in theirs.numbers}
+    return [Row(name, None, value, None, kinds[name]) for name, value in theirs.numbers.items()]
+
+
+def _print(rows: "list[Row]", output: str, like: str | None) -> None:
+    if like is None:
+        print_table(text_table(output, ("", "synthetic"), ((row.name, _value(row, row.synthetic)) for row in rows), 1))
+        return
+    cells = ((row.name, _value(row, row.original), _value(row, row.synthetic), _error(row)) for row in rows)
+    print_table(text_table(f"{output}, like {like}", ("", "original", "synthetic", "error"), cells, 1))
+    print_lines(
+        "LRU hits: page hit ratio with a cache of so many per cent of each trace's distinct pages, from the first "
+        "access on. Sizes and requests over time: the largest difference of the shares (Kolmogorov-Smirnov), and "
+        "the share of the requests that lie in another of 100 windows."
+    )
+
+
+def _value(row: "Row", value: float | None) -> str:
+    if value is None:
+        return ""
+    if row.kind == "points":
+        return percent(value)
+    if row.name in ("bytes", "mean read", "mean write"):
+        return human(value)
+    return number(value) if value >= WHOLE else number(value, 2).rstrip("0").rstrip(".")
+
+
+def _error(row: "Row") -> str:
+    if row.error is None:
+        return NONE
+    return points(100 * row.error) if row.kind == "points" else percent(row.error, signed=row.kind == "ratio")

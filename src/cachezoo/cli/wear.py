@@ -9,8 +9,8 @@ from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
 from cachezoo.cli.options import in_bytes, over_provisioning, stream_counts
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Policies, TracePath, known
-from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
+from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,27 +22,17 @@ LRU = "lru"
 
 @dataclass(frozen=True)
 class Curve:
-    """Page hit ratios over capacity; every page access is a read of its own.
+    """Page hit ratios over capacity; every page access is a read of its own."""
 
-    Attributes:
-        policy: id or composition.
-        kind: as of `cachezoo.policies.registry.Policy`.
-        capacities: int64[k] pages of the whole trace, rising.
-        hit_ratio: float64[k], of the page accesses after the warm-up.
-        error: float64[k], one standard error of what was estimated from a sample; None where the curve is exact.
-        rate: part of the trace's pages that was simulated; 1 where the curve is exact.
-        warmup: int64[k], page accesses of the whole trace before counting begins.
-        moved: float64[k], pages read from the disk besides those missed, per page access; None of a policy that reads
-            no others.
-    """
-
-    policy: str
-    kind: str
-    capacities: I64
-    hit_ratio: F64
+    policy: str  # id or composition
+    kind: str  # as of `cachezoo.policies.registry.Policy`
+    capacities: I64  # int64[k] pages of the whole trace, rising
+    hit_ratio: F64  # float64[k], of the page accesses after the warm-up
+    # float64[k], one standard error of what was estimated from a sample; None where the curve is exact
     error: F64 | None
-    rate: float
-    warmup: I64
+    rate: float  # part of the trace's pages that was simulated; 1 where the curve is exact
+    warmup: I64  # int64[k], page accesses of the whole trace before counting begins
+    # float64[k], pages read from the disk besides those missed, per page access; None of a policy that reads no others
     moved: F64 | None = None
 
     @property

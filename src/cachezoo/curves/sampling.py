@@ -37,19 +37,12 @@ Misses = Callable[[I32, int, I64, I64], I64]
 
 @dataclass(frozen=True)
 class Part:
-    """Some pages of a trace, and all accesses to them.
+    """Some pages of a trace, and all accesses to them."""
 
-    Attributes:
-        page_ids: int32[m], numbered by first appearance.
-        n_pages: how many pages.
-        rows: int64[m], which accesses of the whole trace these are, rising.
-        rate: part of the trace's pages.
-    """
-
-    page_ids: I32
+    page_ids: I32  # int32[m], numbered by first appearance
     n_pages: int
-    rows: I64
-    rate: float
+    rows: I64  # int64[m], which accesses of the whole trace these are, rising
+    rate: float  # part of the trace's pages
 
     def miss_ratios(self, misses: Misses, capacities: I64, warmup: I64, total: int) -> F64:
         """float64[k], estimates of the whole trace's.
@@ -67,15 +60,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Sample:
-    """Pages of a trace drawn by a hash.
+    """Pages of a trace drawn by a hash."""
 
-    Attributes:
-        whole: all of them.
-        groups: the same pages in `GROUPS` parts that share none.
-    """
-
-    whole: Part
-    groups: tuple[Part, ...]
+    whole: Part  # all of them
+    groups: tuple[Part, ...]  # the same pages in `GROUPS` parts that share none
 
 
 def draw(pages: PageAccesses, rate: float, seed: int = 0) -> Sample:

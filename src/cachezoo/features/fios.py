@@ -1,23 +1,38 @@
-"""FIOS's choice of features by what a trace is (Bhimani et al., Sec. IV-A and IV-C).
+"""FIOS's features of the chunks that a trace writes, and its choice among them by what the trace is (Bhimani et al.).
 
-Five characteristics of a trace's writes, each high or not, choose among the features of `cachezoo.features.chunks`. The
-paper names its columns (Table II) in a sentence each; what that leaves open is said below and in docs/trace-report.md.
-Which values are high it does not say: these thresholds reproduce its worked cases.
+Bits of a chunk (Sec. II-B and II-C), each write request counting once in each chunk that it touches:
+
+F  frequency: more writes than the median of the written chunks.
+A  adjacent access: in at least one window of time it and the next or the last chunk of its volume are both written.
+S  sequentiality: at least half of its writes begin where the request before on the volume, a read or a write, ended.
+C  coherency: it is written in at least two windows, which is the paper's own test.
+P  coherency of pairs, an addition: it is written along with one same other chunk, a friend, in at least two windows.
+
+Windows are those of `cachezoo.traces.chunks.WINDOWS`. For P a chunk remembers its `HISTORY` latest windows alone, so
+that the time taken stays linear: a pair counts if two windows that both have lie no further apart than that many
+windows of either. Real values are additions, too; they need no threshold.
+
+Five characteristics of a trace's writes, each high or not, choose among these (Sec. IV-A and IV-C). The paper names its
+columns (Table II) in a sentence each; what that leaves open is defined below and in docs/trace-report.md. Which values
+are high it does not say: these thresholds reproduce its worked cases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from cachezoo.arrays import I32, Bool
+from cachezoo.arrays import F32, I32, I64, Bool
 from cachezoo.contest.series import autocorrelation
+from cachezoo.kernels import chunks as kernel
 from cachezoo.kernels.characteristics import page_uses
-from cachezoo.traces.chunks import continues
+from cachezoo.traces.chunks import WINDOWS, ChunkWrites, continues
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
 
+SEQUENTIAL_SHARE = 0.5
+REAL = ("log2_writes", "log2_interval", "log2_recency", "sequential", "log2_pages")
 DAY_S = 86_400
 # Sec. IV-C and Table III: a characteristic is high from here on. The order is that of the rows below.
 HIGH = {
@@ -29,22 +44,77 @@ LETTERS = "FASC"
 
 
 @dataclass(frozen=True)
-class Theta:
-    """The characteristics that choose, of a trace that writes.
+class Shared:
+    """Features of each of m chunks by windows of one length."""
 
-    Attributes:
-        acf: autocorrelation of the times between writes, at lag one; None without a clock or below ten writes.
-        random_write_percent: writes that do not begin where their volume's last request ended, of all writes; percent.
-        reuse_ratio: page writes that update a page of 4 KiB, over those that write a page for the first time.
-        mean_write_kb: mean size of a write, KiB.
-        written_gb_per_day: bytes written a day, GB; None without a clock.
+    adjacent: Bool  # [m] feature A
+    coherent: Bool  # [m] feature C
+    coherent_pair: Bool  # [m] feature P
+    coherence: F32  # [m] of the windows in which the chunk is written, the share in which it meets a friend again
+
+
+@dataclass(frozen=True)
+class ChunkFeatures:
+    """Features of the m chunks that a trace writes, in the order of `ChunkWrites`."""
+
+    writes: I64  # [m] requests
+    pages: I64  # [m] flash pages written
+    frequent: Bool  # [m] feature F
+    sequential: Bool  # [m] feature S
+    shared: dict[str, Shared]  # by the window's name
+    # By name, as the columns of `cachezoo.labels.streams` describe them: of `REAL`.
+    real: dict[str, F32]
+    total: int  # page writes of the whole trace
+
+
+def shared_of(writes: ChunkWrites, window: str, history: int = kernel.HISTORY) -> Shared:
+    """Features A, C and P, and the degree of coherence, by windows of one length.
+
+    Args:
+        writes: of a trace.
+        window: one of `WINDOWS`.
+        history: how many of a chunk's latest windows are searched for friends.
     """
+    seen, friendly, adjacent = kernel.shared_windows(
+        writes.rows, writes.when, writes.window_length(window), writes.joined, history
+    )
+    return Shared(adjacent, seen >= 2, friendly > 0, (friendly / seen).astype(np.float32))
 
-    acf: float | None
-    random_write_percent: float
-    reuse_ratio: float
-    mean_write_kb: float
-    written_gb_per_day: float | None
+
+def chunk_features(writes: ChunkWrites, windows: Sequence[str] = tuple(WINDOWS)) -> ChunkFeatures:
+    """Describe the chunks that a trace writes.
+
+    Args:
+        writes: of a trace, see `cachezoo.traces.chunks.chunk_writes`.
+        windows: names of `WINDOWS`, one at least for A, C and P.
+    """
+    uses, total = kernel.chunk_uses(writes.rows, writes.follows, len(writes.chunk))
+    count, following = uses[:, kernel.WRITES], uses[:, kernel.FOLLOWING]
+    between = uses[:, kernel.LAST_AT] - uses[:, kernel.FIRST_AT]
+    interval = np.where(count > 1, between / np.maximum(count - 1, 1), total)
+    share = following / count
+    real = (
+        np.log2(count), np.log2(interval), np.log2(total - uses[:, kernel.LAST_AT]), share,
+        np.log2(uses[:, kernel.PAGES] / count),
+    )  # fmt: skip
+    return ChunkFeatures(
+        count.copy(), uses[:, kernel.PAGES].copy(), count > np.median(count), share >= SEQUENTIAL_SHARE,
+        {name: shared_of(writes, name) for name in windows},
+        {name: values.astype(np.float32) for name, values in zip(REAL, real, strict=True)}, total,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Theta:
+    """The characteristics that choose, of a trace that writes."""
+
+    acf: (
+        float | None
+    )  # autocorrelation of the times between writes, at lag one; None without a clock or below ten writes
+    random_write_percent: float  # of all writes, those that do not begin where their volume's last request ended
+    reuse_ratio: float  # page writes that update a page of 4 KiB, over those that write a page for the first time
+    mean_write_kb: float  # KiB
+    written_gb_per_day: float | None  # GB; None without a clock
 
 
 def choose_features(values: Mapping[str, float | None]) -> tuple[str, str]:

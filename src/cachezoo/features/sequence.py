@@ -63,7 +63,6 @@ _HISTORY = (
     ("region_heat", "region.heat", "log2 accesses", _SIZED + kernel.REGION_HEAT, False),
 )
 _FEEDBACK = tuple((f"previous_{name}", f"feedback.{name}", "0 or 1") for name in ("cached", "soon", "mean", "late"))
-WINDOW_WIDTH = len(_REQUEST)
 REQUEST_FORMULAS = tuple(entry[1] for entry in _REQUEST)
 OPEN_WIDTH = len(_REQUEST) + len(_HISTORY)
 FEEDBACK_WIDTH = len(_FEEDBACK)
@@ -76,11 +75,7 @@ MIN_SCALE = 1e-3
 
 @dataclass(frozen=True)
 class Memory:
-    """What a runtime has to remember, part of a bundle's `policy.memory`.
-
-    Attributes:
-        memory_accesses, window_accesses, region_bytes, region_bits, clip: as in `SequenceFeatures`.
-    """
+    """What a runtime has to remember, part of a bundle's `policy.memory`; fields as in `SequenceFeatures`."""
 
     memory_accesses: int
     window_accesses: int
@@ -96,17 +91,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class Columns:
-    """Raw inputs of a trace's requests.
+    """Raw inputs of a trace's requests."""
 
-    Attributes:
-        common: float32[n, 12], columns `COMMON_NAMES`.
-        sized: float32[K, n, 4] for each capacity, columns `SIZED_NAMES`.
-        capacities: float64[K] pages.
-    """
-
-    common: F32
-    sized: F32
-    capacities: F64
+    common: F32  # [n, 12], columns `COMMON_NAMES`
+    sized: F32  # [K, n, 4] for each capacity, columns `SIZED_NAMES`
+    capacities: F64  # [K] pages
 
 
 def _in_one_piece(batch: RequestBatch) -> RequestBatch:
@@ -170,7 +159,7 @@ def _moments(parts: list[F64], formula: str) -> tuple[float, float]:
 
 
 def _every_lane(parts: Sequence[Columns], formula: str) -> list[F64]:
-    """A column of every trace, at every capacity where it hangs on that."""
+    """A column of every trace, at every capacity where it depends on that."""
     _, _, _, place, relative = _ENTRIES[formula]
     lanes_differ = relative or place >= _SIZED
     return [

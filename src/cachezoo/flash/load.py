@@ -32,23 +32,14 @@ STATISTICS: dict[Statistic, Callable[[F64], np.floating[Any]]] = {
 
 @dataclass(frozen=True)
 class LoadWindows:
-    """Equal windows of time over the requests after the warm-up.
+    """Equal windows of time over the requests after the warm-up."""
 
-    Attributes:
-        first: request at which the first window begins.
-        of: int64[n - first] window of each request.
-        count: windows.
-        seconds: length of a window, in the trace's own seconds.
-        reads: mean reads in a window.
-        days: length of the whole trace in recorded days.
-    """
-
-    first: int
-    of: I64
-    count: int
-    seconds: float
-    reads: float
-    days: float
+    first: int  # request at which the first window begins
+    of: I64  # [n - first] window of each request
+    count: int  # windows
+    seconds: float  # of a window, in the trace's own seconds
+    reads: float  # mean of a window
+    days: float  # of the whole trace, as recorded
 
 
 def time_scale(trace: Trace) -> float:

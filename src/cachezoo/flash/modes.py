@@ -1,4 +1,4 @@
-"""Prefetch modes of the flash cache, and those of them that ask no model.
+"""Prefetch modes of the flash cache; the plain ones need no model.
 
 `next(n)` is plain read-ahead: the n segments after the request, as far as its block goes. The n that are tried are the
 powers of two below the block's segments, and all of them.
@@ -20,13 +20,13 @@ ALL = f"{NONE}, {ALL_ON_MISS}, {ALL_ON_PARTIAL}, next(n), {' or '.join(ML_MODES)
 
 
 def plain_modes(per_block: int) -> tuple[str, ...]:
-    """The modes that ask no model and are tried with blocks of so many segments."""
+    """The plain modes that are tried with blocks of so many segments."""
     powers = [1 << bit for bit in range(per_block.bit_length()) if 1 << bit < per_block]
     return (NONE, ALL_ON_MISS, ALL_ON_PARTIAL, *(f"next({n})" for n in (*powers, per_block)))
 
 
 def is_plain(mode: str) -> bool:
-    """Whether this is a mode that asks no model."""
+    """Whether this is a mode that needs no model."""
     return mode in (NONE, ALL_ON_MISS, ALL_ON_PARTIAL) or NEXT.fullmatch(mode) is not None
 
 
@@ -36,7 +36,7 @@ def is_mode(mode: str) -> bool:
 
 
 def plain_prefetch(mode: str, last: npt.NDArray[Any], per_block: int) -> Prefetch:
-    """What a mode that asks no model fetches with each of n requests.
+    """What a plain mode fetches with each of n requests.
 
     Args:
         mode: `none`, `all_on_miss` (the whole block), `all_on_partial` (the same, where some of the request was
@@ -45,7 +45,7 @@ def plain_prefetch(mode: str, last: npt.NDArray[Any], per_block: int) -> Prefetc
         per_block: segments to a block.
 
     Raises:
-        ConfigError: the mode asks a model, or is none.
+        ConfigError: the mode needs a model, or is none.
     """
     if not is_plain(mode):
         message = f"prefetch mode {mode} asks a model; without one there are {', '.join(plain_modes(per_block))}"

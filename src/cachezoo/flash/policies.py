@@ -3,7 +3,7 @@
 A knob is set together with what the policy's misses prefetch. Which prefetch mode a policy takes is chosen on
 validation traces, for the baselines as for the model.
 
-A policy *without a model* is an admission of `BUDGETED` in a mode that asks no model: the rivals of ours.
+A policy *without a model* is an admission of `BUDGETED` in a plain mode: the rivals of ours.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from cachezoo.arrays import F64
 from cachezoo.flash.modes import NONE, plain_modes, plain_prefetch
 from cachezoo.flash.problem import BudgetSetting, FlashProblem, meet_budget
 from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
-from cachezoo.metrics.flash import TITLES
+from cachezoo.metrics.flash import TITLES, ModeFigures, PolicyModes
 from cachezoo.seeds import derive_seed
 
 COIN_STEPS = 1 << 12
@@ -26,18 +26,11 @@ BUDGETED = (COIN_FLIP, REJECTX)
 
 @dataclass(frozen=True)
 class Tuned:
-    """A policy at the budget.
-
-    Attributes:
-        run: its simulated run.
-        knob: the setting: a probability, a window in requests, or a score threshold.
-        reached: False where no setting comes within the tolerance; the run is then the largest below the
-            budget.
-    """
+    """A policy at the budget."""
 
     run: FlashRun
-    knob: float
-    reached: bool
+    knob: float  # a probability, a window in requests, or a score threshold
+    reached: bool  # False where no setting comes within the tolerance; the run is then the largest below the budget
 
 
 def accept_all(problem: FlashProblem, prefetch: Prefetch | None = None) -> Tuned:
@@ -81,7 +74,7 @@ def threshold_for_budget(
     Args:
         problems: the parts.
         scores: float64[n] of each part's requests.
-        prefetches: what an admitted miss of each part fetches beside; None is nothing.
+        prefetches: what an admitted miss of each part also fetches; None is nothing.
 
     Returns:
         The threshold (admit at or above it) and how the budget was met. Where even the best distinct score
@@ -118,11 +111,11 @@ def baseline(name: str, seed: int, trace_id: str) -> Policy:
     return {ACCEPT_ALL: accept_all, REJECTX: rejectx}[name]
 
 
-def beside(problem: FlashProblem, mode: str) -> Prefetch | None:
-    """What a mode that asks no model fetches beside each request of a part; None for `none`.
+def prefetch_of(problem: FlashProblem, mode: str) -> Prefetch | None:
+    """What a plain mode fetches with each request of a part; None for `none`.
 
     Raises:
-        ConfigError: the mode asks a model.
+        ConfigError: the mode needs a model.
     """
     accesses = problem.accesses
     last = accesses.first.astype(np.int64) + accesses.sizes - 1
@@ -130,46 +123,16 @@ def beside(problem: FlashProblem, mode: str) -> Prefetch | None:
 
 
 def modes_of(problems: Sequence[FlashProblem]) -> tuple[str, ...]:
-    """The modes that ask no model and are tried on some parts of one geometry."""
+    """The plain modes that are tried on some parts of one geometry."""
     return plain_modes(problems[0].accesses.per_block)
-
-
-@dataclass(frozen=True)
-class ModeFigures:
-    """A policy in one prefetch mode on the validation traces.
-
-    Attributes:
-        mean_dt: read disk-head seconds per read after the warm-up.
-        writes: segment writes, as a part of AcceptAll's without prefetch.
-        knob: the mean of the parts' settings.
-        reached: the budget was met on every part.
-    """
-
-    mean_dt: float
-    writes: float
-    knob: float
-    reached: bool
-
-
-@dataclass(frozen=True)
-class ModeChoice:
-    """The prefetch mode a policy takes.
-
-    Attributes:
-        mode: the one with the lowest mean read disk-head time; ties go to fewer writes, then to the one named first.
-        figures: of every mode.
-    """
-
-    mode: str
-    figures: dict[str, ModeFigures]
 
 
 def choose_mode(
     problems: Sequence[FlashProblem],
     policies: Sequence[Policy],
     modes: Sequence[str],
-    prefetch: Callable[[FlashProblem, str], Prefetch | None] = beside,
-) -> ModeChoice:
+    prefetch: Callable[[FlashProblem, str], Prefetch | None] = prefetch_of,
+) -> PolicyModes:
     """Choose a policy's prefetch mode on validation traces, its knob set to the budget in each mode on each trace.
 
     Args:
@@ -182,7 +145,7 @@ def choose_mode(
     for mode in modes:
         parts = zip(policies, problems, strict=True)
         figures[mode] = _figures(problems, [policy(problem, prefetch(problem, mode)) for policy, problem in parts])
-    return ModeChoice(best_of(figures), figures)
+    return PolicyModes(mode=best_of(figures), figures=figures)
 
 
 def best_of(figures: Mapping[str, ModeFigures]) -> str:
@@ -192,19 +155,12 @@ def best_of(figures: Mapping[str, ModeFigures]) -> str:
 
 @dataclass(frozen=True)
 class WithoutModel:
-    """A policy without a model at the budgets of some parts.
+    """A policy without a model at the budgets of some parts."""
 
-    Attributes:
-        policy: one of `BUDGETED`.
-        mode: its prefetch mode.
-        tuned: its run on each part.
-        figures: over the parts.
-    """
-
-    policy: str
-    mode: str
-    tuned: list[Tuned]
-    figures: ModeFigures
+    policy: str  # of `BUDGETED`
+    mode: str  # of prefetch
+    tuned: list[Tuned]  # on each part
+    figures: ModeFigures  # over the parts
 
     @property
     def runs(self) -> list[FlashRun]:
@@ -230,7 +186,7 @@ def best_without_model(
 
     def tried(name: str, mode: str) -> WithoutModel:
         parts = zip(problems, trace_ids, strict=True)
-        tuned = [baseline(name, seed, trace_id)(problem, beside(problem, mode)) for problem, trace_id in parts]
+        tuned = [baseline(name, seed, trace_id)(problem, prefetch_of(problem, mode)) for problem, trace_id in parts]
         return WithoutModel(name, mode, tuned, _figures(problems, tuned))
 
     every = (tried(name, mode) for name in names for mode in modes_of(problems))

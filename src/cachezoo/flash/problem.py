@@ -16,39 +16,28 @@ from cachezoo.traces.table import OP_READ, Trace
 
 @dataclass(frozen=True)
 class FlashProblem:
-    """A part of a trace with the cache that is to serve it.
-
-    Attributes:
-        accesses: its segments.
-        read: bool[n].
-        capacity: segments the cache holds.
-        geometry, cost, lru: as configured.
-        accept_all: the run that admits everything, without prefetch.
-        budget: segment writes allowed.
-        tolerance: how near to the budget a policy must come, relative.
-        first: request from which on it counts.
-    """
+    """A part of a trace with the cache that is to serve it."""
 
     accesses: SegmentAccesses
-    read: Bool
-    capacity: int
+    read: Bool  # [n]
+    capacity: int  # segments
     geometry: Geometry
     cost: DiskHead
     lru: bool
-    accept_all: FlashRun
-    budget: float
-    tolerance: float
-    first: int
+    accept_all: FlashRun  # admits everything, without prefetch
+    budget: float  # segment writes allowed
+    tolerance: float  # how near to the budget a policy must come, relative
+    first: int  # request from which on it counts
 
     def __len__(self) -> int:
         return len(self.read)
 
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
-        """Simulate one decision per request, bool[n], and what an admitted miss fetches beside."""
+        """Simulate one decision per request, bool[n], and what an admitted miss also fetches."""
         return simulate_flash(self.accesses, self.read, admit, self.capacity, lru=self.lru, prefetch=prefetch)
 
     def run_rejectx(self, window: int, prefetch: Prefetch | None = None) -> FlashRun:
-        """Simulate RejectX with a window of requests, and what its misses fetch beside."""
+        """Simulate RejectX with a window of requests, and what its misses also fetch."""
         return simulate_rejectx(self.accesses, self.read, window, self.capacity, lru=self.lru, prefetch=prefetch)
 
     def dt_seconds(self, run: FlashRun) -> F64:

@@ -238,7 +238,7 @@ def write_benefit_labels(
 ) -> Labels:
     """Label a trace and write the table: `benefit`, and one column of tag bits a teacher and capacity.
 
-    The oracles' hit ratios stand in the file's metadata.
+    The oracles' hit ratios are in the file's metadata.
     """
     labels = label_trace(trace, pages, t_hdd_us, t_ssd_us, params)
     tags = {tag_column(teacher, capacity): own.bits for (teacher, capacity), own in labels.tags.items()}

@@ -1,10 +1,9 @@
-"""The file of episode labels: one row a request, and figures of the trace beside them."""
+"""The file of episode labels: one row a request, and figures of the trace as metadata."""
 
 from pathlib import Path
 
 import numpy as np
 
-from cachezoo.arrays import F64
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.labels.episode_rows import METADATA_KEY
@@ -12,7 +11,6 @@ from cachezoo.labels.episodes import (
     NO_PREFETCH,
     OPT_RANGE,
     EpisodeLabels,
-    Scores,
     label_problem,
     opt_range,
     score_episodes,
@@ -115,13 +113,7 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> Epis
 
 
 def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, path: Path) -> EpisodeFigures:
-    """Label a whole trace file and write one row per request, in the requests' order; `COLUMNS` says what they hold.
-
-    Figures stand as JSON text in the metadata.
-
-    Returns:
-        The figures.
-    """
+    """Label a trace and write one row per request, in the requests' order, and its figures as metadata."""
     from cachezoo.io import dump_json, table_of, write_table
 
     problem = flash_problem(trace, label, flash)
@@ -130,7 +122,7 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     row = episodes.episode
     ranges = opt_range(episodes, problem.geometry)
     plain, ranged = (score_episodes(problem, episodes, mode) for mode in (NO_PREFETCH, OPT_RANGE))
-    gain = _saved(ranged) - _saved(plain)
+    gain = ranged.score * ranged.written - plain.score * plain.written
     values = {
         "episode": row,
         "access_index": episodes.index,
@@ -146,10 +138,6 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
         "open": np.append(episodes.open, False)[row],
     }
     figures = describe(trace, problem, labels)
-    said = dump_json(figures.model_dump(mode="json"))
-    write_table(path, table_of(values, COLUMNS), {METADATA_KEY: said, "cachezoo.trace_id": trace.meta.trace_id})
+    metadata = {METADATA_KEY: dump_json(figures.model_dump(mode="json")), "cachezoo.trace_id": trace.meta.trace_id}
+    write_table(path, table_of(values, COLUMNS), metadata)
     return figures
-
-
-def _saved(scores: Scores) -> F64:
-    return scores.score * scores.written

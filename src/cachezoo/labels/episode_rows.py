@@ -1,4 +1,4 @@
-"""Episode labels as a stage reads them: one entry a request, figures of the trace beside them."""
+"""Episode labels as a stage reads them: one entry a request, figures of the trace as metadata."""
 
 from dataclasses import dataclass
 from pathlib import Path

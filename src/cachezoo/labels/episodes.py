@@ -27,17 +27,11 @@ RESTART_FACTOR = 4
 
 @dataclass(frozen=True)
 class Scores:
-    """What each of e episodes is worth in a prefetch mode.
+    """What each of e episodes is worth in a prefetch mode."""
 
-    Attributes:
-        score: float64[e] disk-head seconds saved per segment written.
-        written: int64[e] segments written.
-        ranged: bool[e] its OPT-Range is prefetched.
-    """
-
-    score: F64
-    written: I64
-    ranged: Bool
+    score: F64  # [e] disk-head seconds saved per segment written
+    written: I64  # [e] segments
+    ranged: Bool  # [e] its OPT-Range is prefetched
 
     def order(self) -> I64:
         """The useful episodes (score above 0) in OPT's order: best first, ties by time."""
@@ -46,43 +40,26 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What OPT admits of some episodes within a budget.
+class Admission:
+    """What OPT admits of some episodes within a budget."""
 
-    Attributes:
-        admitted: bool[e].
-        prefetch: OPT's prefetch, None without.
-        run: the simulated run.
-        calibration: how the budget was met; its index counts admitted episodes.
-    """
-
-    admitted: Bool
+    admitted: Bool  # [e]
     prefetch: Prefetch | None
     run: FlashRun
-    calibration: BudgetSetting
+    calibration: BudgetSetting  # its index counts admitted episodes
 
 
 @dataclass(frozen=True)
 class EpisodeLabels:
-    """Labels of a part, see `label_problem`.
+    """Labels of a part, see `label_problem`."""
 
-    Attributes:
-        episodes: the episodes at the eviction age found.
-        score: float64[e] disk-head seconds saved per segment written.
-        choice: what OPT admits.
-        age_found: how the eviction age was found: `refined`, `few_evictions` or `no_fixed_point`.
-        analytic_age: the age by Little's law, before simulation.
-        horizon: requests of future an episode must have had for its label to count, see `settled`.
-        rounds: (age assumed, age simulated) of each round.
-    """
-
-    episodes: Episodes
-    score: F64
-    choice: Choice
-    age_found: str
-    analytic_age: int
-    horizon: int
-    rounds: list[tuple[int, float]] = field(default_factory=list)
+    episodes: Episodes  # at the eviction age found
+    score: F64  # [e] disk-head seconds saved per segment written
+    choice: Admission  # OPT's
+    age_found: str  # how the eviction age was found: `refined`, `few_evictions` or `no_fixed_point`
+    analytic_age: int  # by Little's law, before simulation
+    horizon: int  # requests of future that an episode must have had for its label to count, see `settled`
+    rounds: list[tuple[int, float]] = field(default_factory=list)  # (age assumed, age simulated) of each
 
     def opt(self) -> Bool:
         """bool[n]: OPT's decision for each request; a request is admitted iff its episode is."""
@@ -142,7 +119,7 @@ def opt_range(episodes: Episodes, geometry: Geometry, ranged: Bool | None = None
     return Prefetch(np.append(episodes.low, 0)[row].astype(np.int32), np.append(high, 0)[row].astype(np.int32))
 
 
-def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Choice:
+def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Admission:
     """OPT: admit the best-scored episodes up to the problem's budget, by simulated writes.
 
     Only episodes that save disk-head time are admitted, so OPT may stay below the budget (`reached` False).
@@ -165,10 +142,10 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = N
     found = meet_budget(writes_at, len(order), problem.budget, problem.tolerance, guess)
     if found.index not in runs:
         writes_at(found.index)
-    return Choice(admitted(found.index)[:-1], prefetch, runs[found.index], found)
+    return Admission(admitted(found.index)[:-1], prefetch, runs[found.index], found)
 
 
-def _assume(problem: FlashProblem, age: int, mode: OptMode) -> tuple[Episodes, Choice]:
+def _assume(problem: FlashProblem, age: int, mode: OptMode) -> tuple[Episodes, Admission]:
     episodes = find_episodes(problem.accesses, problem.read, age)
     return episodes, choose_episodes(problem, episodes, mode)
 

@@ -13,17 +13,11 @@ NEAREST, NOT_WITHIN = -7.0, 5.0
 
 
 class NextUse(NamedTuple):
-    """Of each page access, from its own trace alone.
+    """Of each page access, from its own trace alone."""
 
-    Attributes:
-        distance: int64[m], page accesses to the page's next one; 0 where the trace has none.
-        target: float32[m], log2(distance / C), at least `NEAREST`; `NOT_WITHIN` where there is none within 4 C.
-        settled: bool[m], more than 4 C accesses follow, so that nothing after the trace could change the target.
-    """
-
-    distance: I64
-    target: F32
-    settled: Bool
+    distance: I64  # [m] page accesses to the page's next one; 0 where the trace has none
+    target: F32  # [m] log2(distance / C), at least `NEAREST`; `NOT_WITHIN` where there is none within 4 C
+    settled: Bool  # [m] more than 4 C accesses follow, so that nothing after the trace could change the target
 
 
 def next_use(pages: PageAccesses, capacity: int) -> NextUse:

@@ -12,8 +12,7 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.documents import Document
 from cachezoo.errors import TraceError
-from cachezoo.features.chunks import ChunkFeatures, chunk_features
-from cachezoo.features.fios import Theta, chosen, theta_of
+from cachezoo.features.fios import ChunkFeatures, Theta, chosen, chunk_features, theta_of
 from cachezoo.kernels.chunks import HISTORY, lifetimes
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, ChunkWrites, chunk_writes

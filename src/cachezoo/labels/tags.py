@@ -28,13 +28,9 @@ METADATA_KEY = "cachezoo.benefit_labels"
 
 @dataclass(frozen=True)
 class Tags:
-    """Tags of each request at one capacity; see `cachezoo.kernels.oracle_cache.request_tags`.
+    """Tags of each request at one capacity; see `cachezoo.kernels.oracle_cache.request_tags`."""
 
-    Attributes:
-        bits: uint8[n].
-    """
-
-    bits: U8
+    bits: U8  # [n]
 
     def _flag(self, bit: int) -> Bool:
         flag: Bool = (self.bits & bit) != 0
@@ -84,25 +80,18 @@ class Tags:
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a trace.
-
-    Attributes:
-        tags: by teacher (``benefit_3``, ``belady``, ``cost_belady``) and capacity in percent.
-        hit_ratio: the oracle's page hit ratio, by the same.
-        decided_hit_ratio: the same when one decision is taken for all of a request's missing pages.
-        benefit: float32[n], mean benefit of a request's pages at the first horizon and the smallest capacity.
-    """
+    """Labels of a trace, by teacher (``benefit_3``, ``belady``, ``cost_belady``) and capacity in percent."""
 
     tags: dict[tuple[str, int], Tags]
-    hit_ratio: dict[tuple[str, int], float]
-    decided_hit_ratio: dict[tuple[str, int], float]
-    benefit: F32
+    hit_ratio: dict[tuple[str, int], float]  # the oracle's, by page
+    decided_hit_ratio: dict[tuple[str, int], float]  # where one decision is taken for all of a request's missing pages
+    benefit: F32  # [n] mean of a request's pages at the first horizon and the smallest capacity
 
 
 def teacher_names(params: BenefitLabel) -> list[str]:
-    """Every teacher labelled, the benefit oracle's horizons first; `COST_BELADY` where it is asked for."""
-    asked = [COST_BELADY] if params.oracle == COST_BELADY else []
-    return [*(f"benefit_{horizon}" for horizon in params.horizons), BELADY, *asked]
+    """Every teacher labelled, the benefit oracle's horizons first; `COST_BELADY` where it is the oracle."""
+    further = [COST_BELADY] if params.oracle == COST_BELADY else []
+    return [*(f"benefit_{horizon}" for horizon in params.horizons), BELADY, *further]
 
 
 def tag_column(teacher: str, capacity: int) -> str:

@@ -1,4 +1,4 @@
-"""metrics/flash/<category>.json: admission and prefetch in the flash cache, beside policies without a model and OPT.
+"""metrics/flash/<category>.json: admission and prefetch in the flash cache, policies without a model, and OPT.
 
 Means over the windows have 90 % intervals. A peak has none, nor has the 95th percentile: one or a few windows decide
 it (`cachezoo.contest.lead`).
@@ -201,7 +201,7 @@ class ModeFigures(Document):
 
 
 class PolicyModes(Document):
-    """The prefetch mode of a policy that asks no model."""
+    """The prefetch mode of a policy without a model: the lowest mean read disk-head time, then the fewest writes."""
 
     mode: Annotated[str, Means("prefetch mode that validation chose")]
     figures: Annotated[dict[str, ModeFigures], Each("one prefetch mode of a policy", "policy and mode", "mode")]
@@ -245,8 +245,8 @@ class FlashVerdict(Document):
         return self.trained and self.beats_baseline
 
 
-class BesideTrace(Document):
-    """An admission model beside the full one on a test trace, in the plain prefetch mode that validation chose."""
+class FurtherTrace(Document):
+    """A further admission model on a test trace, in the plain prefetch mode that validation chose."""
 
     deployed: Annotated[
         Comparison, Each("a model beside the full one as shipped", "model and trace", like="the full one's")
@@ -261,11 +261,11 @@ class BesideTrace(Document):
     ]
 
 
-class BesideModel(FlashVerdict):
-    """An admission model beside the category's full one."""
+class FurtherModel(FlashVerdict):
+    """A further admission model of the category."""
 
     mode: Annotated[str, Means("plain prefetch mode that validation chose for it")]
-    traces: Annotated[dict[str, BesideTrace], Each("a model beside the full one on a test trace", "trace", "trace")]
+    traces: Annotated[dict[str, FurtherTrace], Each("a model beside the full one on a test trace", "trace", "trace")]
 
 
 class FlashMetrics(FlashVerdict):
@@ -281,5 +281,6 @@ class FlashMetrics(FlashVerdict):
     modes_chosen_on: Annotated[list[str], Means("traces that chose the prefetch modes")]
     traces: Annotated[dict[str, FlashTrace], Each("one test trace", "trace", "trace")]
     beside: Annotated[
-        dict[str, BesideModel], Each("one admission model beside the full one", "beside", "model", presence="sometimes")
+        dict[str, FurtherModel],
+        Each("one admission model beside the full one", "beside", "model", presence="sometimes"),
     ] = Field(default_factory=dict)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row", PageResult, FlashResult)
 NAME_CHARS, TRACE_CHARS = 41, 17  # of a column of policies and of one of a trace, with the space between
 HINT_CHARS = 16  # of a column that has room for its hint
+PAGE_CACHES = ("caching.", "reuse.")  # models that `compare` runs
 SAVED = {"best": "saved against the best without a model", "plain": f"saved against {PLAIN}"}
 
 
@@ -85,7 +86,7 @@ def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Ta
     )  # fmt: skip
 
 
-def beside_table(rows: Sequence[FlashResult]) -> "Table":
+def admissions_table(rows: Sequence[FlashResult]) -> "Table":
     """Peak and mean read disk-head time of each admission model at the write budget; a line a test trace."""
     by_place = {(found.trace, found.policy.rsplit(".", 1)[-1]): found.row for found in rows}
     archs = list(dict.fromkeys(arch for _, arch in by_place))
@@ -172,12 +173,12 @@ def next_steps(bundles: Sequence[BundleResult], chosen: str | None = None) -> st
         chosen: id of the bundle that the report runs in page caches; without one a promoted bundle is shown.
     """
     found = [row for row in bundles if row.bundle]
-    found.sort(key=lambda row: (row.model != chosen, not row.promoted, not _is_page_cache(row.model)))
+    found.sort(key=lambda row: (row.model != chosen, not row.promoted, not row.model.startswith(PAGE_CACHES)))
     steps = ["Next:"]
     if found:
         first, bundle = found[0].model, found[0].bundle
         steps += [f"  .venv/bin/cachezoo models bundle verify {bundle}    check a bundle; card.md says what it is for"]
-        if _is_page_cache(first):
+        if first.startswith(PAGE_CACHES):
             steps += [f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours"]
         elif first.startswith("admission."):
             flash = "recommend --only flash TRACE"
@@ -185,11 +186,6 @@ def next_steps(bundles: Sequence[BundleResult], chosen: str | None = None) -> st
     steps += ["  .venv/bin/cachezoo models report    which model to deploy, and is it worth it, on a page"]
     steps += ["  make ui    the same in MLflow", "  conf/matrix.yaml    add your traces, then make repro"]
     return "\n".join(steps)
-
-
-def _is_page_cache(model_id: str) -> bool:
-    """Whether `compare` runs the model."""
-    return model_id.split(".")[0] in ("caching", "reuse")
 
 
 def summary_table(found: Sequence[Line]) -> "Table":

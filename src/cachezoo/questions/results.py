@@ -59,23 +59,14 @@ class FlashResult:
 
 @dataclass(frozen=True)
 class FlashSaved:
-    """What the models as shipped save on a test trace against a rival.
-
-    Attributes:
-        trace: the trace.
-        rival: `best`, the best policy without a model on validation, or `plain`, RejectX without prefetch.
-        policy: which that is.
-        mean: share of its mean read disk-head time.
-        interval: 90 %, of that share.
-        peak: share of its peak.
-    """
+    """What the models as shipped save on a test trace against a rival."""
 
     trace: str
-    rival: str
-    policy: str
-    mean: float
-    interval: Interval
-    peak: float
+    rival: str  # `best`, the best policy without a model on validation, or `plain`, RejectX without prefetch
+    policy: str  # which that is
+    mean: float  # share of its mean read disk-head time
+    interval: Interval  # 90 %, of that share
+    peak: float  # share of its peak
 
 
 @dataclass(frozen=True)
@@ -94,23 +85,15 @@ class BundleResult:
 
 @dataclass(frozen=True)
 class Results:
-    """Metrics of the matrix's categories, and of the systems whose one model is of all categories.
+    """Metrics of the matrix's categories, and of the systems whose one model is of all categories."""
 
-    Attributes:
-        pages: of the page caches.
-        flashes: of the flash caches.
-        systems: of systems of all categories, by id.
-        by_category: of systems that have figures of their own in each category, by id and category; none left empty.
-        tiers: of the hierarchies of RAM and SSD, by category.
-        share: of caches that several applications share; None where there are none.
-    """
-
-    pages: Sequence[CategoryMetrics]
-    flashes: Sequence[FlashMetrics]
-    systems: Mapping[str, Overall]
+    pages: Sequence[CategoryMetrics]  # of the page caches
+    flashes: Sequence[FlashMetrics]  # of the flash caches
+    systems: Mapping[str, Overall]  # of systems of all categories, by id
+    # of systems that have figures of their own in each category, by id and category; none left empty
     by_category: Mapping[str, Mapping[str, Overall]] = field(default_factory=dict)
-    tiers: Mapping[str, TiersMetrics] = field(default_factory=dict)
-    share: ShareMetrics | None = None
+    tiers: Mapping[str, TiersMetrics] = field(default_factory=dict)  # of the hierarchies of RAM and SSD, by category
+    share: ShareMetrics | None = None  # of caches that several applications share; None where there are none
 
     def __bool__(self) -> bool:
         """Whether anything was evaluated."""
@@ -152,7 +135,7 @@ class Results:
                     found.append(FlashSaved(key, rival, policy, *saved))
         return found
 
-    def beside_rows(self) -> list[FlashResult]:
+    def admission_rows(self) -> list[FlashResult]:
         """The admission models at the write budget of every test trace, each in its prefetch mode: the full one first.
 
         The full one's mode is that of the models as shipped.
@@ -207,7 +190,7 @@ class Results:
             "rows": [found.values() for found in self.page_rows()],
             "flash": [found.values() for found in self.flash_rows()],
             "flash_saved": [vars(found) for found in self.flash_saved()],
-            "flash_beside": [found.values("model") for found in self.beside_rows()],
+            "flash_beside": [found.values("model") for found in self.admission_rows()],
             "bundles": [vars(found) for found in self.bundles()],
             "systems": {name: part.values(metrics) for name, (part, metrics) in self._parts().items()},
             "tiers": tiers_tables.values(self.tiers),
@@ -243,24 +226,16 @@ def read_results(categories: Sequence[str] | None) -> Results:
 
 @dataclass(frozen=True)
 class Line:
-    """A test trace.
+    """A test trace."""
 
-    Attributes:
-        trace: its key.
-        classic: the best classic's page hit ratio; None where the trace has no page cache, as of what follows.
-        model: the promoted caching model with the most hits, as it is shown; None where none is promoted.
-        hit_ratio: that model's.
-        gap_closed: by it; None where there is no model, or the gap is too small to divide by.
-        optimum: page hit ratio of the best cache possible.
-        saved: what admission models save of the flash cache's mean read disk-head time, with its interval.
-    """
-
-    trace: str
+    trace: str  # its key
+    # the best classic's page hit ratio; None where the trace has no page cache, as of what follows
     classic: float | None
-    model: str | None
-    hit_ratio: float | None
-    gap_closed: float | None
-    optimum: float | None
+    model: str | None  # the promoted caching model with the most hits, as it is shown; None where none is promoted
+    hit_ratio: float | None  # that model's
+    gap_closed: float | None  # by it; None where there is no model, or the gap is too small to divide by
+    optimum: float | None  # page hit ratio of the best cache possible
+    # what admission models save of the flash cache's mean read disk-head time, with its interval
     saved: FlashSaved | None
 
 

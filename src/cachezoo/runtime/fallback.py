@@ -71,7 +71,7 @@ class NumpyModel:
         from cachezoo.serving.requests import RequestBatch
 
         if op not in OPS or size < 1 or offset < 0:
-            raise RuntimeFault(f"request at {offset} of {size} bytes, op {op!r}: no cache is asked for such a request")
+            raise RuntimeFault(f"request at {offset} of {size} bytes, op {op!r}: a cache serves no such request")
         names = {"namespace": namespace, "user": user, "flags": flags}
         texts = {name: Coded.of([text]) for name, text in names.items() if text is not None}
         number = (np.array([value], np.int64) for value in (time_us, offset, size))
@@ -96,8 +96,8 @@ class NumpyModel:
             return Values(bool(read and score >= self._serving.threshold), 0, 0, 0, False, -1, (score,))
         outputs = tuple(float(value) for value in self._serving.outputs(row)[0])
         low, high = self._serving.ranges(row)
-        asked = self._serving.prefetch(row)
-        fetch = bool(read and asked.low[0] < asked.high[0])
+        plan = self._serving.prefetch(row)
+        fetch = bool(read and plan.low[0] < plan.high[0])
         return Values(False, 0, int(low[0]), int(high[0]), fetch, -1, outputs)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional, SupportsIndex, Union
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.abi import RuntimeFault, checked
+from cachezoo.runtime.abi import RuntimeFault, call
 from cachezoo.runtime.model import Model, Owner, Path
 
 QUEUES = ("lru", "lfu", "arc")
@@ -99,7 +99,27 @@ def _runs(call: Any, *words: Any) -> tuple[tuple[int, int], ...]:  # noqa: ANN40
     return tuple((rows[k].low, rows[k].high) for k in range(call(*words, rows)))
 
 
-class Virtual:
+class _Kept:
+    """What the library keeps, under the beginning of its functions' names."""
+
+    def __init__(self, library: Any, kind: str, handle: ctypes.c_void_p) -> None:  # noqa: ANN401 - ctypes.CDLL
+        self._kind, self._own = kind, Owner(library, f"{kind}_free", handle)
+        self._refer = getattr(library, f"{kind}_reference")
+
+    def save(self, path: Path) -> None:
+        """Write what it remembers, whole or not at all."""
+        call(getattr(self._own.library, f"{self._kind}_save"), self._own.handle, os.fsencode(path))
+
+    def restore(self, path: Path) -> None:
+        """Go on from a file that `save` wrote under the same settings; on failure nothing changes."""
+        call(getattr(self._own.library, f"{self._kind}_restore"), self._own.handle, os.fsencode(path))
+
+    def close(self) -> None:
+        """Free it."""
+        self._own.close()
+
+
+class Virtual(_Kept):
     """One queue and its cache."""
 
     def __init__(self, source: Source, capacity: int) -> None:
@@ -112,46 +132,27 @@ class Virtual:
         Raises:
             RuntimeFault: such a cache there is not, in one line that says why; or there is no library.
         """
-        library, error, cache = _library(), abi.Error(), ctypes.c_void_p()
-        row = _row(source)
-        held = _integer("capacity", capacity, 64)
-        code = library.cz_virtual_new(ctypes.byref(row), held, ctypes.byref(cache), ctypes.byref(error))
-        checked(code, error)
-        self._cache = Owner(library, "cz_virtual_free", cache)
-        self._refer = library.cz_virtual_reference
+        library, cache, row = _library(), ctypes.c_void_p(), _row(source)
+        call(library.cz_virtual_new, ctypes.byref(row), _integer("capacity", capacity, 64), ctypes.byref(cache))
+        super().__init__(library, "cz_virtual", cache)
 
     def reference(self, key: int) -> Place:
-        """Serve a page; the key is its address, or whatever else tells pages apart, below 2**64.
+        """Serve a page; the key is its address, or whatever else identifies it, below 2**64.
 
         Raises:
             RuntimeFault: the key is no such number.
         """
         place = abi.PlaceRow()
-        self._refer(self._cache.handle, _integer("key", key, 64, signed=False), ctypes.byref(place))
+        self._refer(self._own.handle, _integer("key", key, 64, signed=False), ctypes.byref(place))
         return Place(place.position, bool(place.hit), place.moved)
 
     @property
     def runs(self) -> tuple[tuple[int, int], ...]:
         """Positions [low, high) that are mapped now, the nearest to the head first."""
-        return _runs(self._cache.library.cz_virtual_runs, self._cache.handle)
-
-    def save(self, path: Path) -> None:
-        """Write what the cache remembers, whole or not at all."""
-        error = abi.Error()
-        checked(self._cache.library.cz_virtual_save(self._cache.handle, os.fsencode(path), ctypes.byref(error)), error)
-
-    def restore(self, path: Path) -> None:
-        """Go on from a file that `save` wrote under the same settings; on failure nothing changes."""
-        error = abi.Error()
-        library = self._cache.library
-        checked(library.cz_virtual_restore(self._cache.handle, os.fsencode(path), ctypes.byref(error)), error)
-
-    def close(self) -> None:
-        """Free it."""
-        self._cache.close()
+        return _runs(self._own.library.cz_virtual_runs, self._own.handle)
 
 
-class Share:
+class Share(_Kept):
     """One cache for several applications, each with a queue of its own."""
 
     def __init__(
@@ -169,17 +170,14 @@ class Share:
         Raises:
             RuntimeFault: such a cache there is not, in one line that says why; or there is no library.
         """
-        library, error, share = _library(), abi.Error(), ctypes.c_void_p()
+        library, share = _library(), ctypes.c_void_p()
         rows = (abi.VirtualSettings * max(len(applications), 1))(*(_row(source) for source in applications))
         options = abi.ShareOptions(
             _integer("pages", pages, 64), _integer("step", step, 32), _integer("reach", reach, 32), _real("fill", fill)
         )
-        code = library.cz_share_new(
-            ctypes.byref(options), rows, len(applications), ctypes.byref(share), ctypes.byref(error)
-        )
-        checked(code, error)
-        self._share, self._count = Owner(library, "cz_share_free", share), len(applications)
-        self._refer = library.cz_share_reference
+        call(library.cz_share_new, ctypes.byref(options), rows, len(applications), ctypes.byref(share))
+        super().__init__(library, "cz_share", share)
+        self._count = len(applications)
 
     def reference(self, application: int, key: int) -> Place:
         """Serve a page of an application, from 0.
@@ -189,15 +187,15 @@ class Share:
         """
         place = abi.PlaceRow()
         index = _integer("application", application, 32)
-        if self._refer(self._share.handle, index, _integer("key", key, 64, signed=False), ctypes.byref(place)) != 0:
+        if self._refer(self._own.handle, index, _integer("key", key, 64, signed=False), ctypes.byref(place)) != 0:
             raise RuntimeFault(f"application {application}: there are {self._count}, from 0")
         return Place(place.position, bool(place.hit), place.moved)
 
     @property
     def split(self) -> tuple[int, ...]:
         """Pages that each application has now."""
-        pages = self._share.library.cz_share_pages
-        return tuple(int(pages(self._share.handle, a)) for a in range(self._count))
+        pages = self._own.library.cz_share_pages
+        return tuple(int(pages(self._own.handle, a)) for a in range(self._count))
 
     def runs(self, application: int) -> tuple[tuple[int, int], ...]:
         """Positions [low, high) of an application's queue that are mapped now, the nearest to the head first.
@@ -206,19 +204,4 @@ class Share:
             RuntimeFault: the application is no whole number of 32 bits.
         """
         index = _integer("application", application, 32)
-        return _runs(self._share.library.cz_share_runs, self._share.handle, index)
-
-    def save(self, path: Path) -> None:
-        """Write what the share remembers, whole or not at all."""
-        error = abi.Error()
-        checked(self._share.library.cz_share_save(self._share.handle, os.fsencode(path), ctypes.byref(error)), error)
-
-    def restore(self, path: Path) -> None:
-        """Go on from a file that `save` wrote under the same settings; on failure nothing changes."""
-        error = abi.Error()
-        library = self._share.library
-        checked(library.cz_share_restore(self._share.handle, os.fsencode(path), ctypes.byref(error)), error)
-
-    def close(self) -> None:
-        """Free it."""
-        self._share.close()
+        return _runs(self._own.library.cz_share_runs, self._own.handle, index)

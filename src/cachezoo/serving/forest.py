@@ -130,12 +130,12 @@ def _header(head: str, features: int) -> Lines:
     return header
 
 
-def _check_sizes(stated: str, first: str, head: str) -> None:
-    """LightGBM jumps by these sizes from tree to tree: they must be those of what stands there."""
+def _check_sizes(tree_sizes: str, first: str, head: str) -> None:
+    """LightGBM jumps by these sizes from tree to tree: they must be those of the text."""
     places = [match.start() for match in re.finditer(r"^Tree=", first, re.MULTILINE)]
     ends = [*places[1:], len(first) + 1]
     sizes = " ".join(str(end - place) for place, end in zip(places, ends, strict=True))
-    if stated != sizes or (places and places[0] != len(head) + 2):
+    if tree_sizes != sizes or (places and places[0] != len(head) + 2):
         raise ValueError("tree_sizes are not those of its trees")
 
 
@@ -175,14 +175,14 @@ def _tree(text: str, number: int, features: int) -> Trees:
     leaves = int(tree["num_leaves"])
     branches = leaves - 1
     leaf = _numbers(tree, "leaf_value", leaves, what)
-    asked = _whole(tree, "split_feature", branches, 0, features - 1, what)
+    split = _whole(tree, "split_feature", branches, 0, features - 1, what)
     threshold = _numbers(tree, "threshold", branches, what)
     if (_whole(tree, "decision_type", branches, 0, 255, what) & ~DEFAULT_LEFT).any():
         message = f"{what}: decision_type asks for a category or handles missing values, which this reader does not"
         raise ValueError(message)
     left, right = (_whole(tree, f"{side}_child", branches, -leaves, branches - 1, what) for side in ("left", "right"))
     _check_children(left, right, branches, leaves, what)
-    return Trees(np.array([0 if branches else ~0], np.int32), asked, threshold, left, right, leaf)
+    return Trees(np.array([0 if branches else ~0], np.int32), split, threshold, left, right, leaf)
 
 
 def _check_children(left: I32, right: I32, branches: int, leaves: int, what: str) -> None:

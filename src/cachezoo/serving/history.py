@@ -48,7 +48,7 @@ def check(manifest: Mapping[str, Any]) -> None:
     """Rules between values.
 
     Raises:
-        ConfigError: windows that do not rise, an encoding that no input reads, or codes that stand twice.
+        ConfigError: windows that do not rise, an encoding that no input reads, or one code twice.
     """
     windows = manifest["policy"]["history"]["windows"]
     if sorted(set(windows)) != windows:

@@ -45,7 +45,7 @@ class State:
     """What a runtime has to keep between requests."""
 
     fixed: int  # bytes, whatever it has seen
-    each: int  # bytes beside those, for each key that is remembered
+    each: int  # more bytes, for each key that is remembered
     key: str  # what a key is: `none`, `block or segment` or `page`
 
 
@@ -60,7 +60,7 @@ class Cost:
 
 
 def _holds(manifest: Mapping[str, Any]) -> None:
-    """There is no rule beside those of the schema and of the serving object."""
+    """There is no rule but those of the schema and of the serving object."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Kind:
         wanted: branches that golden rows should pass.
         serve: the serving object of a manifest, with fresh state, on a session.
         recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
-        contexts: (manifest, requests) to what a recomputation of them may be given beside them, the first choice first.
+        contexts: (manifest, requests) to what a recomputation of them may be given with them, the first choice first.
         synthetic: the synthetic golden sets of a manifest.
         synthetic_wanted: branches that the synthetic sets of a manifest pass, all together.
         recompute_synthetic: runs a set through a fresh serving object of the manifest with the set's changes. Its

@@ -28,7 +28,7 @@ class SyntheticSet:
         name: of its folder: lower case letters, digits and underscores.
         requests: in order.
         changes: new values by their place in the document, keys with points between; see `changed`.
-        context: what the recomputation is given beside them, as a golden context; `outputs` is `given` in it where
+        context: what the recomputation is given with them, as a golden context; `outputs` is `given` in it where
             `given` is not None, and else absent.
         given: float32[k, O], outputs that the runtime acts on in place of the model's; None where the model computes.
     """
@@ -108,7 +108,7 @@ class Script:
 
 
 def draws_of(name: str) -> np.random.Generator:
-    """Draws of a set: they hang on its name alone, so that what a stream passes is the same in every bundle."""
+    """Draws of a set: they depend on its name alone, so that what a stream passes is the same in every bundle."""
     return np.random.default_rng(derive_seed(0, "synthetic_set", name))
 
 

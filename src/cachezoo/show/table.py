@@ -1,6 +1,6 @@
 """A table of results, every number with the value that it was made from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,19 @@ class Table:
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
+
+
+def text_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], left: int | None = None) -> Table:
+    """A table of texts.
+
+    Args:
+        caption: what it shows.
+        heads: titles of its columns; without a header where all are empty.
+        rows: a text a column.
+        left: how many columns, from the first, hold no numbers; None: all.
+    """
+    columns = [Column(head, numeric=left is not None and place >= left) for place, head in enumerate(heads)]
+    return Table(caption, columns, [list(map(Cell, row)) for row in rows])
 
 
 def share_cell(value: float | None, ends: Sequence[float] | None = None, digits: int = 1) -> Cell:

@@ -13,10 +13,18 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.slots import COLD, HOT, NEAR_BYTES, NEAR_COLD, NEAR_REUSE
 from cachezoo.kernels.synth import chain, generate
 from cachezoo.seeds import derive_seed
-from cachezoo.synth.bins import distance_of, log2_of_count, octave_of_size
 from cachezoo.synth.fit import LEAST
 from cachezoo.synth.hot import copies, draw_hot
-from cachezoo.synth.model import CLASSES, KINDS, Counts, HotPlace, SynthModel
+from cachezoo.synth.model import (
+    CLASSES,
+    KINDS,
+    Counts,
+    HotPlace,
+    SynthModel,
+    distance_of,
+    log2_of_count,
+    octave_of_size,
+)
 from cachezoo.synth.times import draw_times
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 
@@ -140,13 +148,10 @@ def _classes(model: SynthModel, random: np.random.Generator, n: int) -> I64:
     first = next((own for own in range(CLASSES) if own % KINDS == COLD and whole[own] > 0), 0)
     found = chain(cumulative, first, random.random(n)).astype(np.int64)
     for own in np.unique(found).tolist():
-        if str(own) not in model.classes and not (own % KINDS == HOT and _used(model, own // KINDS)):
+        used = (use.op == own // KINDS for place in model.hot for use in place.uses)
+        if str(own) not in model.classes and not (own % KINDS == HOT and any(used)):
             raise ConfigError(f"the model's phases lead to class {own}, which it does not describe; make it again")
     return found
-
-
-def _used(model: SynthModel, op: int) -> bool:
-    return any(use.op == op for place in model.hot for use in place.uses)
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,13 @@ import numpy.typing as npt
 
 from cachezoo.arrays import F64
 from cachezoo.characteristics.arrivals import Arrivals, Daily
-from cachezoo.characteristics.latency import Latency
+from cachezoo.characteristics.describe import OPTIMUM
+from cachezoo.characteristics.pages import HeatMap, Popularity, Reuse, Times, WorkingSet
 from cachezoo.characteristics.patterns import Patterns
-from cachezoo.characteristics.places import HeatMap, WorkingSet
-from cachezoo.characteristics.popularity import Popularity
-from cachezoo.characteristics.reuse import Reuse, Times
-from cachezoo.characteristics.sizes import Sizes
-from cachezoo.characteristics.whole import OPTIMUM
+from cachezoo.characteristics.requests import Latency, Sizes
 from cachezoo.curves.curve import LRU, Curve
 from cachezoo.show.drawing import svg
-from cachezoo.show.formats import duration, size
+from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.show.section import Drawing
 from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
 from cachezoo.sizes import PAGE_BYTES, size_ticks
@@ -98,15 +95,16 @@ def curves_drawing(curves: Sequence[Curve]) -> Drawing:
     size_ticks(axes)
     _finish(axes, "hits over cache size", xlabel="cache size", ylabel="page hit ratio, %")
     alt = "Page hit ratio over cache size: " + "; ".join(
-        f"{NAMES.get(curve.policy, curve.policy)} {100 * curve.hit_ratio[0]:.0f} % at "
-        f"{size(int(curve.capacities[0]) * PAGE_BYTES)} to {100 * curve.hit_ratio[-1]:.0f} % at "
+        f"{NAMES.get(curve.policy, curve.policy)} {share(float(curve.hit_ratio[0]))} at "
+        f"{size(int(curve.capacities[0]) * PAGE_BYTES)} to {share(float(curve.hit_ratio[-1]))} at "
         f"{size(int(curve.capacities[-1]) * PAGE_BYTES)}"
         for curve in curves
     )
     sampled = [curve for curve in curves if curve.error is not None]
     how = "Every page access counts as a read of its own, each size after its own warm-up."
     if sampled:
-        how += f" LRU is exact; the others are from {100 * sampled[0].rate:.2g} % of the pages, bands of two errors."
+        rate = significant(100 * sampled[0].rate)
+        how += f" LRU is exact; the others are from {rate} % of the pages, bands of two errors."
     return Drawing(svg(canvas), f"{alt}.", how)
 
 
@@ -126,7 +124,7 @@ def load_drawing(arrivals: Arrivals) -> Drawing:
     _finish(right, "MiB a second", xlabel=unit)
     peak = float((load.reads_per_s + load.writes_per_s).max())
     window = duration(load.window_s)
-    alt = f"Requests and MiB a second over time in windows of {window}; at most {peak:,.1f} requests/s."
+    alt = f"Requests and MiB a second over time in windows of {window}; at most {number(peak, 1)} requests/s."
     return Drawing(svg(canvas), alt, f"Means of windows of {window}, writes on top of reads.")
 
 
@@ -192,7 +190,7 @@ def heat_drawing(heat: HeatMap) -> Drawing:
     axes.grid(visible=False)
     canvas.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
     _finish(axes, "where requests go; colour: how many", xlabel=unit, ylabel="addresses touched, MiB")
-    alt = f"Requests by address and time; the busiest tenth of the addresses get {100 * heat.busiest_share:.0f} %."
+    alt = f"Requests by address and time; the busiest tenth of the addresses get {share(heat.busiest_share)}."
     caption = (
         f"Volumes one above the other, by regions of {size(heat.region_bytes)}; regions that no request began in are "
         "left out. A rising line is a sequential scan, a level band is a busy region, blank is no request."
@@ -244,8 +242,8 @@ def reuse_drawing(own: Reuse) -> Drawing | None:
     half = f"half of the uses again come within {size(distances.below_bytes['50%'])} of other pages"
     how = "Cumulative; the rest up to 100 % are first accesses."
     if distances.error is not None:
-        rate, error = 100 * distances.rate, 100 * distances.error
-        how += f" Distances from {rate:.2g} % of the pages, standard error {error:.2g} points."
+        rate, error = significant(100 * distances.rate), significant(100 * distances.error)
+        how += f" Distances from {rate} % of the pages, standard error {error} points."
     return Drawing(svg(canvas), f"Reuse distances and times since the last use: {half}.", how)
 
 
@@ -255,7 +253,7 @@ def popularity_drawing(own: Popularity) -> Drawing:
     left.plot(own.rank, own.accesses, ".-", ms=3, color=BLUE, label="trace")
     if own.zipf is not None:
         law = own.zipf.first_accesses * own.rank**-own.zipf.exponent
-        left.plot(own.rank, law, color=GREY, ls=":", label=f"Zipf, s = {own.zipf.exponent:.2f}")
+        left.plot(own.rank, law, color=GREY, ls=":", label=f"Zipf, s = {number(own.zipf.exponent, 2)}")
         left.set_ylim(bottom=0.7)
     left.set(xscale="log", yscale="log")
     _finish(left, "accesses of each page", xlabel="rank of the page", ylabel="accesses")
@@ -265,7 +263,7 @@ def popularity_drawing(own: Popularity) -> Drawing:
     right.set_ylim(0, 112)
     _finish(right, "share of accesses of the busiest pages", xlabel="busiest pages, of all", ylabel="% of accesses")
     alt = "Accesses of pages by rank; " + ", ".join(
-        f"busiest {key} {100 * value:.0f} %" for key, value in own.top_share.items()
+        f"busiest {key} {share(value)}" for key, value in own.top_share.items()
     )
     return Drawing(
         svg(canvas), f"{alt}.", "Both axes on the left are logarithmic: Zipf's law is a straight line there."
@@ -298,7 +296,7 @@ def patterns_drawing(own: Patterns) -> Drawing:
     axes.set_xlim(0, 100)
     _finish(axes, "order of addresses", xlabel="% of requests")
     told = "; ".join(
-        f"{name}: " + ", ".join(f"{100 * getattr(shares, kind):.0f} % {kind}" for kind in KIND_COLOURS)
+        f"{name}: " + ", ".join(f"{share(getattr(shares, kind))} {kind}" for kind in KIND_COLOURS)
         for name, shares in present[::-1]
     )
     return Drawing(svg(canvas), f"TWSD: {told}.", "Each request beside the earlier ones of its window of 100.")
@@ -309,5 +307,5 @@ def daily_drawing(own: Daily) -> Drawing:
     canvas, (axes,) = _panels(1, 2.3)
     axes.bar(np.arange(len(own.requests_per_s)), own.requests_per_s, color=BLUE, width=0.8)
     _finish(axes, "load by the hour of the day", xlabel="hours after the trace's first request", ylabel="requests/s")
-    alt = f"Mean requests a second in each hour of the day, over {own.days:.1f} days."
+    alt = f"Mean requests a second in each hour of the day, over {number(own.days, 1)} days."
     return Drawing(svg(canvas), alt, "Traces keep no time of day: hour 0 begins with the first request.")

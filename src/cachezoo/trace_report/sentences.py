@@ -9,9 +9,9 @@ from dataclasses import asdict
 import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals, Scale
-from cachezoo.characteristics.whole import OPTIMUM, Characteristics
+from cachezoo.characteristics.describe import OPTIMUM, Characteristics
 from cachezoo.curves.curve import LRU, Curve
-from cachezoo.show.formats import duration, share, significant, size
+from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.sizes import PAGE_BYTES
 
 MOSTLY, HARDLY = 0.7, 0.3
@@ -216,31 +216,29 @@ def patterns_sentence(found: Characteristics) -> str:
     return f"{share(shares[kind])} of the requests are {kind}, more than of any other kind: {MEANT[kind]}."
 
 
-WHO = {
+SENDERS = {
     "user": "process or user", "volume": "volume", "namespace": "namespace", "host": "host", "source": "trace merged",
 }  # fmt: skip
 
 
-def who_kind(found: Characteristics) -> str | None:
-    """The column that tells most: the first of `WHO` with several senders, or None."""
-    return next((name for name in WHO if name in found.who and found.who[name].count > 1), None)
+def sender_kind(found: Characteristics) -> str | None:
+    """The column that tells most: the first of `SENDERS` with several senders, or None."""
+    return next((name for name in SENDERS if name in found.who and found.who[name].count > 1), None)
 
 
-def who_sentence(found: Characteristics) -> str:
+def sender_sentence(found: Characteristics) -> str:
     """Whether one sender decides."""
-    kind = who_kind(found)
+    kind = sender_kind(found)
     if kind is None:
         return "All requests come from one sender: one cache, one rule."
     own = found.who[kind]
-    first, named = own.top[0], WHO[kind]
+    first, named = own.top[0], SENDERS[kind]
+    count, sends = number(own.count), f"sends {share(first.request_share)} of the requests"
     if first.request_share >= ONE_SENDER:
-        return (
-            f"Of {own.count:,} senders one {named} ({first.name}) sends {share(first.request_share)} of the requests: "
-            "what suits it suits the cache."
-        )
+        return f"Of {count} senders one {named} ({first.name}) {sends}: what suits it suits the cache."
     return (
-        f"The busiest {named} ({first.name}) of {own.count:,} sends {share(first.request_share)} of the requests: they "
-        "share the cache, so one may push another's pages out."
+        f"The busiest {named} ({first.name}) of {count} {sends}: they share the cache, so one may push another's pages "
+        "out."
     )
 
 
@@ -283,11 +281,11 @@ def lead(found: Characteristics) -> list[str]:
 PARTS: Mapping[str, Callable[[Characteristics], str]] = {
     "how much cache": curve_sentence, "popularity": popularity_sentence, "when pages come again": reuse_sentence,
     "working set": working_sentence, "reads, writes": mix_sentence, "load": load_sentence, "sizes": sizes_sentence,
-    "addresses": heat_sentence, "order": patterns_sentence, "who": who_sentence, "response times": latency_sentence,
+    "addresses": heat_sentence, "order": patterns_sentence, "who": sender_sentence, "response times": latency_sentence,
     "papers": papers_sentence,
 }  # fmt: skip
 
 
-def said(found: Characteristics) -> list[tuple[str, str]]:
+def sentences_of(found: Characteristics) -> list[tuple[str, str]]:
     """Every part's sentence, with its name."""
     return [(name, sentence(found)) for name, sentence in PARTS.items()]

@@ -84,7 +84,7 @@ def oracle(
         ConfigError: fewer than two streams.
     """
     if streams < 2:
-        raise ConfigError(f"oracle with {streams} stream: what dies early and late is told apart from 2 on")
+        raise ConfigError(f"oracle with {streams} stream: from 2 on what dies early is apart from what dies late")
     dies = np.flatnonzero(writes.lifetimes != NEVER)
     life = writes.lifetimes[dies]
     found = np.full(len(writes), streams - 1, np.uint8)

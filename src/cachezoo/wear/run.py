@@ -26,7 +26,7 @@ def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
 
     Its flash is addresses / (1 - over-provisioning), in whole blocks. The number of streams does not change it: each
     stream's open block and the blocks kept free are part of the over-provisioning, as in a real drive. On a small drive
-    they would be most of it, and say nothing of a large one; so a drive is refused that has not two blocks beside them.
+    they would be most of it, and say nothing of a large one; so a drive without two blocks more is refused.
 
     Raises:
         DeviceError: what is written is more than the capacity, or the drive is too small for the streams.
@@ -67,27 +67,17 @@ def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
 
 @dataclass(frozen=True)
 class Wear:
-    """What a drive did in the counted cycle, cut into blocks of time of equally many page writes.
+    """What a drive did in the counted cycle, cut into B blocks of time of equally many page writes."""
 
-    Attributes:
-        host, copied: int64[blocks of time] flash pages that the host wrote, and that the drive copied.
-        erased: int64[blocks of time] erase blocks erased.
-        host_by_stream, copied_by_stream: int64[streams] over the cycle.
-        erases: int64[erase blocks] times that each was erased, from the drive's start to the end of the cycle.
-        drive: the drive.
-        addresses: flash pages that the host can address; more than are written, where a capacity was given.
-        cycles: erases that an erase block endures.
-    """
-
-    host: I64
-    copied: I64
-    erased: I64
-    host_by_stream: I64
-    copied_by_stream: I64
-    erases: I64
+    host: I64  # [B] flash pages that the host wrote
+    copied: I64  # [B] and that the drive copied
+    erased: I64  # [B] erase blocks
+    host_by_stream: I64  # [streams] over the cycle
+    copied_by_stream: I64  # [streams]
+    erases: I64  # [erase blocks] of each, from the drive's start to the end of the cycle
     drive: FlashDrive
-    addresses: int
-    cycles: int
+    addresses: int  # flash pages that the host can address; more than are written, where a capacity was given
+    cycles: int  # erases that an erase block endures
 
     @property
     def waf(self) -> float:
@@ -95,13 +85,8 @@ class Wear:
         return 1 + int(self.copied.sum()) / int(self.host.sum())
 
     @property
-    def waf_by_block(self) -> F64:
-        """float64[blocks of time]: write amplification of each; their mean is `waf` but for a page in each."""
-        return 1 + self.copied / self.host
-
-    @property
     def written(self) -> F64:
-        """float64[blocks of time]: flash pages written, by the host and by the drive."""
+        """float64[B]: flash pages written, by the host and by the drive."""
         return (self.host + self.copied).astype(float)
 
     @property
@@ -124,7 +109,7 @@ class Wear:
 
     @property
     def drive_writes(self) -> float:
-        """Times that the host can write all addresses until the blocks are worn out, if they wear evenly."""
+        """Times that the host can write all addresses until the blocks have had their erases, if they wear evenly."""
         flash = self.drive.blocks * self.drive.pages_per_block
         return self.cycles * flash / (self.waf * self.addresses)
 

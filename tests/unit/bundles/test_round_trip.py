@@ -29,7 +29,9 @@ def test_verify(bundle_dir: Path) -> None:
     assert report["golden_rows"] >= 250 and report["output_difference"] <= 1e-5
     kind = bundling_of(report["kind"]).kind.load()
     assert all(report["branches"][name] > 0 for name in kind.wanted)
-    assert load(str(bundle_dir)).digest == report["digest"]
+    bundle = load(str(bundle_dir))
+    assert bundle.digest == report["digest"]
+    assert report["synthetic_rows"] == sum(len(one.requests) for one in bundle.golden_sets()[1:]) > 50
 
 
 def test_replay_starts_afresh_each_time(bundle_dir: Path) -> None:

@@ -136,8 +136,7 @@ def test_a_synthetic_row_that_does_not_come_out_is_named(copy_of: Any, kind: str
         refused(copy, rf"row \d+ of golden/synthetic/{one['name']}/decisions.npy", verify)
         np.save(file, before)
     reseal(copy)
-    rows = sum(one["rows"] for one in documents(copy)["golden"]["synthetic"])
-    assert verify(copy)["synthetic_rows"] == rows > 50
+    assert verify(copy)["ok"]
 
 
 def test_other_counts_of_branches_are_refused(copy_of: Any) -> None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cachezoo.characteristics.papers import rc_rnn_row
-from cachezoo.characteristics.reuse import reuse
-from cachezoo.characteristics.summary import summary
+from cachezoo.characteristics.describe import rc_rnn_row
+from cachezoo.characteristics.pages import reuse
+from cachezoo.characteristics.requests import summary
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import expand_pages
 from tests.trace_data import read, sample

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from cachezoo.characteristics.arrivals import arrivals, counts_of, hurst
-from cachezoo.characteristics.sizes import sizes
-from cachezoo.characteristics.summary import footprint, summary, uses
+from cachezoo.characteristics.describe import characterise
+from cachezoo.characteristics.pages import footprint, uses
+from cachezoo.characteristics.requests import sizes, summary
 from cachezoo.characteristics.values import json_values, quantiles
-from cachezoo.characteristics.whole import characterise
 from cachezoo.coded import Coded
 from cachezoo.contest.series import autocorrelation
 from cachezoo.traces.clock import has_clock

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.characteristics.latency import latency
-from cachezoo.characteristics.papers import fios_row, rc_rnn_row
+from cachezoo.characteristics.describe import characterise, fios_row, rc_rnn_row
+from cachezoo.characteristics.pages import footprint, uses
 from cachezoo.characteristics.patterns import KINDS, WINDOW, patterns, runs, twsd
-from cachezoo.characteristics.summary import footprint, summary, uses
+from cachezoo.characteristics.requests import UNKNOWN, latency, senders_by_column, summary
 from cachezoo.characteristics.values import json_values
-from cachezoo.characteristics.who import UNKNOWN, who
-from cachezoo.characteristics.whole import characterise
 from cachezoo.coded import Coded
 from cachezoo.features.fios import HIGH, choose_features
 from cachezoo.serving.requests import batch_of
@@ -86,7 +84,7 @@ def test_runs_are_the_naive_ones(rows):
 def test_who_sends_what():
     user = Coded(np.array([0, 0, 1, -1, 0, 1], np.int32), ("mysqld", "cp", "idle"))
     trace = made(6, user=user, op=np.array([0, 1, 0, 0, 1, 0], np.uint8), offset=np.array([0, 0, 1, 2, 9, 1]) * PAGE)
-    found = who(trace, expand_pages(trace))
+    found = senders_by_column(trace, expand_pages(trace))
     assert set(found) == {"volume", "user"}
     assert found["user"].count == 3
     first, second, third = found["user"].top

@@ -5,10 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.characteristics.places import HEAT_COLUMNS, HEAT_ROWS, heat_map, working_set
-from cachezoo.characteristics.popularity import fit_zipf, popularity, zipf_sum
-from cachezoo.characteristics.reuse import distances_of, reuse
-from cachezoo.characteristics.summary import Uses, uses
+from cachezoo.characteristics.pages import (
+    HEAT_COLUMNS,
+    HEAT_ROWS,
+    Uses,
+    distances_of,
+    fit_zipf,
+    heat_map,
+    popularity,
+    reuse,
+    uses,
+    working_set,
+    zipf_sum,
+)
 from cachezoo.coded import Coded
 from cachezoo.kernels.stack_distance import stack_distances
 from cachezoo.traces.pages import PageAccesses, expand_pages

@@ -1,9 +1,5 @@
 import hashlib
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +11,8 @@ from cachezoo.errors import ConfigError
 from cachezoo.features.window import NAMES, WIDTH, WINDOW_FORMULAS, fit_inputs, normalised, window_columns
 from cachezoo.serving.requests import RequestBatch
 from tests.oracles.window import naive_row
+from tests.without_numba import printed
 
-ROOT = Path(__file__).parents[3]
 GIB = 1 << 30
 
 
@@ -85,19 +81,8 @@ def digest(batch: RequestBatch) -> str:
 
 
 def test_same_bits_without_numba_and_no_warning() -> None:
-    code = (
-        "import sys, warnings\n"
-        "warnings.simplefilter('error')\n"
-        "from cachezoo.kernels import jit\n"
-        "jit.HAVE_NUMBA = jit.HAVE_NUMBA and sys.argv[1] == 'numba'\n"
-        "from tests.unit.features.test_window import digest, drawn\n"
-        "print(digest(drawn(500, 6)))"
-    )
-    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-    commands = [[sys.executable, "-c", code, mode] for mode in ("numba", "plain")]
-    runs = [subprocess.run(c, capture_output=True, cwd=ROOT, env=env, text=True) for c in commands]
-    assert [run.stderr for run in runs] == ["", ""]
-    assert {run.stdout.strip() for run in runs} == {digest(drawn(500, 6))}
+    code = "from tests.unit.features.test_window import digest, drawn\nprint(digest(drawn(500, 6)))"
+    assert printed(code) == {digest(drawn(500, 6))}
 
 
 def test_inputs_are_normalised_by_the_train_windows() -> None:

@@ -4,22 +4,22 @@ import pytest
 from cachezoo.flash.modes import plain_modes
 from cachezoo.flash.policies import (
     BUDGETED,
-    ModeChoice,
     Tuned,
     accept_all,
     baseline,
-    beside,
     best_without_model,
     choose_mode,
     coin_flip,
     learned,
     modes_of,
+    prefetch_of,
     rejectx,
     threshold_curve,
     threshold_for_budget,
 )
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import Prefetch
+from cachezoo.metrics.flash import PolicyModes
 from tests.baleen_data import FLASH, LABEL, lone_segments, make_trace, partial_scans
 
 
@@ -27,7 +27,7 @@ def flip(problem: FlashProblem, prefetch: Prefetch | None) -> Tuned:
     return coin_flip(problem, 3, prefetch)
 
 
-def chosen(trace_of, policy) -> ModeChoice:
+def chosen(trace_of, policy) -> PolicyModes:
     problems = [flash_problem(trace_of(12_000, seed), LABEL, FLASH) for seed in (1, 2)]
     return choose_mode(problems, [policy] * 2, modes_of(problems))
 
@@ -87,14 +87,14 @@ def test_accept_all_has_no_knob() -> None:
     problem = flash_problem(make_trace(3000, 4), LABEL, FLASH)
     plain = accept_all(problem)
     assert plain.run is problem.accept_all and not plain.reached
-    whole = accept_all(problem, beside(problem, "all_on_miss"))
+    whole = accept_all(problem, prefetch_of(problem, "all_on_miss"))
     assert whole.run.segment_writes > plain.run.segment_writes and whole.run.prefetched.any()
 
 
 def test_a_threshold_is_set_with_the_prefetch() -> None:
     problems = [flash_problem(make_trace(3000, seed), LABEL, FLASH) for seed in (4, 5)]
     scores = [np.random.default_rng(seed).normal(size=3000) for seed in (6, 7)]
-    fetched = [beside(problem, "all_on_miss") for problem in problems]
+    fetched = [prefetch_of(problem, "all_on_miss") for problem in problems]
     threshold, found = threshold_for_budget(problems, scores, fetched)
     triples = list(zip(problems, scores, fetched, strict=True))
     writes = [problem.run(score >= threshold, prefetch).segment_writes for problem, score, prefetch in triples]

@@ -191,17 +191,19 @@ def test_the_reach_of_belady_is_the_longest_horizon_and_at_most_a_quarter() -> N
     assert [reach_of(COST_BELADY, capacity, 1000, LABEL) for capacity in (10, 200)] == [30, 500]
 
 
-def test_round_trip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("params", [LABEL, COST_LABEL])
+def test_round_trip(tmp_path: Path, params: BenefitLabel) -> None:
     path = tmp_path / "labels.parquet"
-    written = write_benefit_labels(TRACE, PAGES, HDD, SSD, LABEL, path)
+    written = write_benefit_labels(TRACE, PAGES, HDD, SSD, params, path)
     table, metadata = read_table(path)
     assert len(table) == len(TRACE) and metadata["cachezoo.trace_id"] == "seeded"
-    read = read_benefit_labels(path, LABEL)
+    read = read_benefit_labels(path, params)
+    assert ((COST_BELADY, 5) in read.tags) == (params is COST_LABEL)
     assert (read.hit_ratio, read.decided_hit_ratio) == (written.hit_ratio, written.decided_hit_ratio)
     assert read.benefit.tobytes() == written.benefit.tobytes()
     for key, tags in written.tags.items():
         assert read.tags[key].bits.tobytes() == tags.bits.tobytes()
-    fewer = LABEL.model_copy(update={"capacities": [0.2], "horizons": [3]})
+    fewer = params.model_copy(update={"oracle": "benefit", "capacities": [0.2], "horizons": [3]})
     assert set(read_benefit_labels(path, fewer).tags) == {("benefit_3", 20), ("belady", 20)}
 
 
@@ -226,14 +228,6 @@ def test_rules(tmp_path: Path) -> None:
     write_table(path, pa.table({"benefit": [1.0]}), {"cachezoo.benefit_labels": "{}"})
     with pytest.raises(TraceError, match="no tags_benefit_1_05"):
         read_benefit_labels(path, LABEL)
-
-
-def test_round_trip_with_the_oracle_that_saves_time(tmp_path: Path) -> None:
-    path = tmp_path / "labels.parquet"
-    written = write_benefit_labels(TRACE, PAGES, HDD, SSD, COST_LABEL, path)
-    read = read_benefit_labels(path, COST_LABEL)
-    assert read.tags[COST_BELADY, 5].bits.tobytes() == written.tags[COST_BELADY, 5].bits.tobytes()
-    assert (COST_BELADY, 5) not in read_benefit_labels(path, LABEL).tags
 
 
 def test_names() -> None:

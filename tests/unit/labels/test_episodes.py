@@ -44,17 +44,6 @@ def test_score_by_hand() -> None:
     assert not (episodes.accesses[order] == 1).any()
 
 
-def test_opt_meets_the_budget_by_simulation() -> None:
-    problem = flash_problem(TRACE, LABEL, FLASH)
-    labels = label_problem(problem, LABEL)
-    assert labels.choice.calibration.reached
-    assert problem.run(labels.opt()).segment_writes == labels.choice.run.segment_writes
-    assert abs(labels.choice.run.segment_writes - problem.budget) <= 0.025 * problem.budget
-    assert not labels.opt()[~problem.read].any()
-    for e in (0, 5, 50):
-        assert len(set(labels.opt()[labels.episodes.episode == e])) == 1
-
-
 def test_the_age_is_a_fixed_point_or_says_why_not() -> None:
     problem = flash_problem(TRACE, LABEL, FLASH)
     labels = label_problem(problem, LABEL)
@@ -141,20 +130,13 @@ def test_a_part_is_labelled_from_itself_alone(tmp_path: Path) -> None:
 
 def test_geometry_rule() -> None:
     assert choose_geometry(make_trace(300, 2)) == Geometry(262144, 4096)
-    n = 4000
-    big = replace(
-        make_trace(n, 2),
-        op=np.zeros(n, np.uint8),
-        offset=np.arange(n) * (1 << 21),
-        size=np.full(n, 1 << 21),
-    )
+    n, each = 4000, 1 << 21
+    whole = np.full(n, each)
+    big = replace(make_trace(n, 2), op=np.zeros(n, np.uint8), offset=np.arange(n) * each, size=whole)
     assert choose_geometry(big) == Geometry(8 << 20, 128 << 10)
 
 
-def test_rules(tmp_path: Path) -> None:
-    writes = replace(TRACE, op=np.ones(len(TRACE), np.uint8))
-    with pytest.raises(TraceError, match="no reads"):
-        flash_problem(writes, LABEL, FLASH)
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="no such file"):
         read_episode_labels(tmp_path / "none.parquet")
 
@@ -168,6 +150,9 @@ def test_modes_of_opt_meet_the_budget_by_simulated_writes() -> None:
         assert problem.run(labels.opt(), choice.prefetch).segment_writes == choice.run.segment_writes
         assert abs(choice.run.segment_writes - problem.budget) <= 0.025 * problem.budget
         assert (choice.prefetch is None) == (mode == "none") == (choice.run.prefetched.sum() == 0)
+        assert not labels.opt()[~problem.read].any()
+        for e in (0, 5, 50):
+            assert len(set(labels.opt()[labels.episodes.episode == e])) == 1
 
 
 def test_prefetch_scores_by_hand() -> None:

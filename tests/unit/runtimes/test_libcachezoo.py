@@ -12,7 +12,7 @@ import pytest
 from cachezoo.bundles.protocol import ACTS, MANIFEST
 from cachezoo.bundles.writer import write_archive
 from tests.c_library import make
-from tests.unit.bundles import test_refusals
+from tests.unit.bundles import test_refusals, test_strict
 from tests.unit.bundles.test_refusals import (
     copy,  # noqa: F401 - a fixture of the tests below
     test_archive_cut_or_grown,  # noqa: F401 - tests that run here with cz in place of Python's reader
@@ -23,6 +23,14 @@ from tests.unit.bundles.test_refusals import (
     test_manifest_sealed,  # noqa: F401
     test_missing_and_extra_files,  # noqa: F401
     test_sizes_and_checksums,  # noqa: F401
+)
+from tests.unit.bundles.test_strict import (
+    copy_of,  # noqa: F401 - a fixture of the tests below, which run here with cz as well
+    test_a_forest_that_lost_its_trees_is_named,  # noqa: F401
+    test_a_model_digest_that_is_not_the_files_is_refused,  # noqa: F401
+    test_a_synthetic_row_that_does_not_come_out_is_named,  # noqa: F401
+    test_an_unknown_key_anywhere_but_among_names_is_refused,  # noqa: F401
+    test_weights_of_a_network_that_are_others_are_named,  # noqa: F401
 )
 
 ROOT = Path(__file__).parents[3]
@@ -63,17 +71,23 @@ def refused_by(cz: Path, command: str, path: Path, match: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _by_cz(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The damages of the Python reader's tests are shown to cz."""
+    """The damages of the Python reader's tests are shown to cz; of test_strict's any one line will do."""
+    checked = test_refusals.verify
 
     def refused(path: Path, match: str, check: Callable[[Path], object] = test_refusals.load) -> None:
-        refused_by(library / "cz", "verify" if check is test_refusals.verify else "inspect", path, match)
+        refused_by(library / "cz", "verify" if check in (checked, verify) else "inspect", path, match)
 
     def load(path: Path) -> None:
         done = run(library / "cz", "inspect", path)
         assert done.returncode == 0, done.stderr
 
+    def verify(path: Path) -> dict[str, bool]:
+        return {"ok": run(library / "cz", "verify", path).returncode == 0}
+
     monkeypatch.setattr(test_refusals, "refused", refused)
     monkeypatch.setattr(test_refusals, "load", load)
+    monkeypatch.setattr(test_strict, "verify", verify)
+    monkeypatch.setattr(test_strict, "refused", lambda path, _, check=load: refused(path, "", check))
 
 
 @BUNDLES

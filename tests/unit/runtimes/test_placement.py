@@ -14,9 +14,9 @@ from cachezoo.runtime import RuntimeFault, __main__
 from cachezoo.runtime import open as open_model
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from tests import placement_data
-from tests.bundle_data import EXPORT
+from tests.bundle_data import EXPORT, reseal
 from tests.unit.runtimes.test_libcachezoo import run
-from tests.unit.zoo.streams.test_bundle import DAMAGES, reseal
+from tests.unit.zoo.streams.test_dictionary import DAMAGES
 
 STORED = Path(__file__).parents[2] / "golden/protocol2/streams.ledger.fios"
 ADMISSION = STORED.parent / "admission.database.lgbm"
@@ -66,7 +66,7 @@ def test_bad_calls_are_one_line(request, present):
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_dictionary_is_refused_in_one_line(library, built, tmp_path, name):
     folder = Path(shutil.copytree(STORED, tmp_path / STORED.name))
-    (folder / "sid.bin").write_bytes(DAMAGES[name]((folder / "sid.bin").read_bytes()))
+    (folder / "sid.bin").write_bytes(DAMAGES[name][0]((folder / "sid.bin").read_bytes()))
     reseal(folder)
     with pytest.raises(RuntimeFault) as refused:
         open_model(folder)

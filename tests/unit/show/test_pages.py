@@ -7,11 +7,10 @@ from matplotlib.figure import Figure as Canvas
 
 from cachezoo.show.drawing import svg
 from cachezoo.show.formats import NONE
-from cachezoo.show.page import Page, render
+from cachezoo.show.page import Marker, Page, anchor, render
 from cachezoo.show.section import Choice, Drawing, Figure, Section
 from cachezoo.show.style import GREY, panels, settings
 from cachezoo.show.table import Cell, Column, Table
-from cachezoo.show.terms import Marker, anchor
 from tests.html_page import FETCHED, HtmlPage
 
 TERMS = {"hit ratio": "Found & <served>.", "promoted, champion": "It won.", "SSD": "A fast disk."}

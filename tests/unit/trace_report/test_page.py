@@ -2,74 +2,37 @@
 
 import json
 import re
-import sys
 from dataclasses import replace
 from html import unescape
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from cachezoo import cli
-from cachezoo.characteristics.whole import characterise
+from cachezoo.characteristics.describe import characterise
 from cachezoo.trace_report.page import trace_page
-from cachezoo.trace_report.sentences import said
+from cachezoo.trace_report.sentences import sentences_of
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import TraceMeta
 from tests.characteristics_data import EDGES, made, zipf_trace
+from tests.command_line import run
+from tests.html_page import HtmlPage
 
 
 def described(trace, **options):
     return characterise(trace, expand_pages(trace), **options)
 
 
-class Checker(HTMLParser):
-    VOID = frozenset({"meta", "br", "wbr", "link", "img"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.tags: set[str] = set()
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        self.tags.add(tag)
-        self.ids += [given["id"]] if "id" in given else []
-        self.links += [given[name] for name in ("href", "src") if name in given]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in self.VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def checked(html: str) -> Checker:
-    checker = Checker()
-    checker.feed(html)
-    assert checker.open == []
-    return checker
-
-
 def test_the_page_is_one_file_that_leads_with_its_sentences():
     found = described(zipf_trace(5000, 300, 1.0, 2))
     html = trace_page(found)
-    page = checked(html)
+    page = HtmlPage(html)
     assert "script" not in page.tags
     assert len(set(page.ids)) == len(page.ids)
-    anchors = {link[1:] for link in page.links if link.startswith("#")}
-    assert anchors <= set(page.ids)
-    assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links)
-    text = re.sub(r"<[^>]+>", "", html).replace("&#39;", "'")
-    for _, sentence in said(found):
-        assert sentence in text
+    links = [given[name] for _, given in page.given for name in ("href", "src") if name in given]
+    assert {link[1:] for link in links if link.startswith("#")} <= set(page.ids)
+    assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)
+    assert all(sentence in page.said for _, sentence in sentences_of(found))
     assert html.count("<svg") == 9
 
 
@@ -80,7 +43,7 @@ def test_the_same_trace_gives_the_same_page():
 
 @pytest.mark.parametrize("name", EDGES)
 def test_edges_have_pages(name):
-    checked(trace_page(described(EDGES[name])))
+    HtmlPage(trace_page(described(EDGES[name])))
 
 
 def test_days_and_latency_are_drawn():
@@ -118,29 +81,17 @@ def test_a_long_trace_is_sampled_and_says_so():
     assert "nothing is sampled" in trace_page(exact)
 
 
-def run(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["cachezoo", "trace", "report", *map(str, words)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    said_so = capsys.readouterr()
-    return left.value.code, said_so.out, said_so.err
-
-
-def test_the_command_writes_the_page_and_prints_sentences(tmp_path, monkeypatch, capsys):
+def test_the_command_writes_the_page_and_prints_sentences(tmp_path):
     trace = zipf_trace(3000, 200, 1.0, 2)
     write_trace(trace, tmp_path / "mine.parquet")
-    code, out, _ = run(monkeypatch, capsys, tmp_path / "mine.parquet", "-o", tmp_path / "page.html")
-    assert code in (0, None)
-    assert "how much cache" in out
-    assert "The busiest" in out
+    said = run("trace", "report", tmp_path / "mine.parquet", "-o", tmp_path / "page.html").stdout
+    assert "how much cache" in said and "The busiest" in said
     assert (tmp_path / "page.html").read_text() == trace_page(described(trace))
 
 
-def test_the_command_prints_all_figures_as_json(tmp_path, monkeypatch, capsys):
+def test_the_command_prints_all_figures_as_json(tmp_path):
     write_trace(zipf_trace(3000, 200, 1.0, 2), tmp_path / "mine.parquet")
-    code, out, _ = run(monkeypatch, capsys, tmp_path / "mine.parquet", "--json")
-    values = json.loads(out)
-    assert code in (0, None)
+    values = json.loads(run("trace", "report", tmp_path / "mine.parquet", "--json").stdout)
     assert set(values) == {
         "summary", "footprint", "curves", "sizes", "arrivals", "heat_map", "working_set", "reuse", "popularity",
         "patterns", "who", "latency", "rc_rnn_table_4", "fios_table_2",
@@ -150,9 +101,7 @@ def test_the_command_prints_all_figures_as_json(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("name", "fix"), [("page.pdf", "ends in .html"), ("taken/page.html", "taken")])
-def test_a_page_that_cannot_be_written_is_refused_first(tmp_path, monkeypatch, capsys, name, fix):
+def test_a_page_that_cannot_be_written_is_refused_first(tmp_path, name, fix):
     (tmp_path / "taken").write_text("a file")
-    code, _, err = run(monkeypatch, capsys, tmp_path / "absent.csv", "-o", tmp_path / name)
-    assert code == 1
-    assert fix in err
-    assert len(err.splitlines()) == 1
+    done = run("trace", "report", tmp_path / "absent.csv", "-o", tmp_path / name, ok=False)
+    assert done.returncode == 1 and fix in done.stderr and len(done.stderr.splitlines()) == 1

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cachezoo.characteristics.arrivals import Daily, Hurst
+from cachezoo.characteristics.describe import Characteristics, characterise
 from cachezoo.characteristics.patterns import Twsd
-from cachezoo.characteristics.who import Sender, Senders
-from cachezoo.characteristics.whole import Characteristics, characterise
+from cachezoo.characteristics.requests import Sender, Senders
 from cachezoo.curves.curve import Curve
 from cachezoo.trace_report import sentences
 from cachezoo.trace_report.plots import axis_unit
@@ -165,10 +165,10 @@ def test_who(found):
     def of(*shares: float) -> Senders:
         return Senders(len(shares), tuple(Sender(f"p{k}", 1, one, 1, 0.5, PAGE) for k, one in enumerate(shares)))
 
-    assert "one sender" in say(sentences.who_sentence, replace(found, who={"volume": of(1.0), "user": of(1.0)}))
-    one = say(sentences.who_sentence, replace(found, who={"volume": of(1.0), "user": of(0.9, 0.1)}))
+    assert "one sender" in say(sentences.sender_sentence, replace(found, who={"volume": of(1.0), "user": of(1.0)}))
+    one = say(sentences.sender_sentence, replace(found, who={"volume": of(1.0), "user": of(0.9, 0.1)}))
     assert "one process or user (p0) sends 90 %" in one
-    many = say(sentences.who_sentence, replace(found, who={"volume": of(0.5, 0.5), "user": of(1.0)}))
+    many = say(sentences.sender_sentence, replace(found, who={"volume": of(0.5, 0.5), "user": of(1.0)}))
     assert "The busiest volume (p0) of 2 sends 50 %" in many
 
 
@@ -179,7 +179,7 @@ def test_units_of_an_axis_of_time():
 
 def test_every_sentence_on_an_edge():
     trace = made(1)
-    for _, sentence in sentences.said(characterise(trace, expand_pages(trace))):
+    for _, sentence in sentences.sentences_of(characterise(trace, expand_pages(trace))):
         assert sentence.endswith(".")
 
 

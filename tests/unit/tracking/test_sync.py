@@ -13,7 +13,7 @@ from cachezoo import paths
 from cachezoo.bundles import load
 from cachezoo.bundles.release import release, zoo_page
 from cachezoo.bundles.writer import write_bundle
-from cachezoo.cli.track import track_sync
+from cachezoo.cli.models import track_sync
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.models.curves import CURVES_FILE, read_curves

@@ -3,7 +3,7 @@ import pytest
 
 from cachezoo.errors import ConfigError
 from cachezoo.settings.wear import Drive
-from cachezoo.wear.placements import PLACEMENTS, autostream, equal, legacy, oracle
+from cachezoo.wear.placements import PLACEMENTS, autostream, equal, grid, legacy, oracle
 from cachezoo.wear.run import wear
 from cachezoo.wear.writes import NEVER, DriveWrites
 from tests.oracles import autostream as naive
@@ -87,3 +87,15 @@ def test_the_oracle_is_the_least_of_all():
     writes = hot_and_cold(60_000)
     wafs = {name: wear(writes, place(writes, streams=8), DRIVE, n_streams=8).waf for name, place in PLACEMENTS.items()}
     assert min(wafs, key=wafs.get) == "oracle"
+
+
+def test_an_unknown_baseline_is_one_line_that_names_those_there_are():
+    with pytest.raises(ConfigError, match=r"judge\.streams\.baselines\.nosuch: no such placement; use legacy, "):
+        grid({"nosuch": {}}, 4)
+
+
+def test_partitions_into_more_parts_than_the_drive_has_streams_are_left_out():
+    found = grid({"equal": {"streams": [2, 4, 8]}, "oracle": {"share": [0.5]}}, 4)
+    assert [(one.policy, dict(one.parameters)) for one in found] == [
+        ("legacy", {}), ("equal", {"streams": 2}), ("equal", {"streams": 4}), ("oracle", {"share": 0.5})
+    ]  # fmt: skip

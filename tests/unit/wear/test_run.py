@@ -52,7 +52,7 @@ def test_what_is_counted_is_the_cycle_alone_on_a_drive_that_lived_before():
     assert found.waf == whole.waf()
     assert found.host.sum() == 50_003
     assert set(found.host.tolist()) == {2500, 2501}
-    assert len(found.waf_by_block) == 20
+    assert len(found.written) == 20
     np.testing.assert_array_equal(found.erases, whole.erases)
     assert found.erases.sum() > found.erased.sum() == whole.erased.sum()
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cachezoo.arrays import F64
+from cachezoo.contest.choice import Outcome
 from cachezoo.flash.load import LoadWindows, load_curve, load_windows, measure, time_scale
-from cachezoo.flash.policies import Tuned, baseline, beside, learned
+from cachezoo.flash.policies import Tuned, baseline, learned, prefetch_of
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
-from cachezoo.labels.episodes import Choice, OptMode
+from cachezoo.labels.episodes import Admission, OptMode
 from cachezoo.metrics.flash import FlashRow
 from cachezoo.settings.flash import FlashPolicy
 from cachezoo.traces.table import Trace
@@ -19,7 +20,22 @@ Kind = Literal["without model", "model", "oracle"]
 WITHOUT: Kind = "without model"
 MODEL: Kind = "model"
 ORACLE: Kind = "oracle"
-Choose = Callable[[FlashProblem, OptMode], Choice]
+Choose = Callable[[FlashProblem, OptMode], Admission]
+
+
+@dataclass(frozen=True)
+class FlashOutcome(Outcome):
+    """A policy's run: disk-head seconds a second that its missing reads take, in the mean and by window of time."""
+
+    mode: str  # of prefetch
+    tuned: Tuned
+    reached: bool = True  # it writes as much as the limit allows, to 2.5 %
+    more_helps: bool = True  # no setting that writes more, and keeps the limit, was tried and is no better
+
+    @property
+    def writes(self) -> int:
+        """Segments written."""
+        return self.tuned.run.segment_writes
 
 
 @dataclass(frozen=True)
@@ -29,7 +45,7 @@ class Candidate:
     policy: str
     kind: Kind
     mode: str
-    run: Callable[[FlashProblem], tuple[str, Tuned]]  # with its knob set to the problem's budget; the mode it takes
+    run: Callable[[FlashProblem], FlashOutcome]  # with its knob set to the problem's budget
     shipped: Tuned | None = None  # a model at the threshold that it was shipped with
 
 
@@ -54,6 +70,11 @@ class Bench:
         """Disk-head seconds a second of its reads, in each window."""
         return load_curve(self.problem.dt_seconds(run), self.windows)
 
+    def outcome(self, mode: str, tuned: Tuned) -> FlashOutcome:
+        """What a run costs the disks."""
+        curve = self.curve(tuned.run)
+        return FlashOutcome(float(curve.mean()), curve, mode, tuned)
+
     def row(self, tuned: Tuned, mode: str, budgeted: bool = True) -> FlashRow:
         """A run's figures; its knob where it was set to a budget."""
         load = measure(self.problem, tuned.run, self.windows, self.flash.disks)
@@ -63,7 +84,11 @@ class Bench:
     def plain(self, name: str, mode: str) -> Candidate:
         """A policy without a model."""
         policy = baseline(name, self._seed, self._trace_id)
-        return Candidate(name, WITHOUT, mode, lambda problem: (mode, policy(problem, beside(problem, mode))))
+
+        def run(problem: FlashProblem) -> FlashOutcome:
+            return self.outcome(mode, policy(problem, prefetch_of(problem, mode)))
+
+        return Candidate(name, WITHOUT, mode, run)
 
     def model(
         self, name: str, scores: F64, mode: str, prefetch: Prefetch | None, threshold: float | None = None
@@ -80,7 +105,11 @@ class Bench:
         shipped = None
         if threshold is not None:
             shipped = Tuned(self.problem.run(scores >= threshold, prefetch), threshold, True)
-        return Candidate(name, MODEL, mode, lambda problem: (mode, learned(problem, scores, prefetch)), shipped)
+
+        def run(problem: FlashProblem) -> FlashOutcome:
+            return self.outcome(mode, learned(problem, scores, prefetch))
+
+        return Candidate(name, MODEL, mode, run, shipped)
 
     def oracle(self, modes: Sequence[OptMode], choose: Choose, mode: str) -> Candidate:
         """OPT in the best of some modes on this very trace, as a bound may: the lowest mean load.
@@ -91,12 +120,11 @@ class Bench:
             mode: that stands for them.
         """
 
-        def run(problem: FlashProblem) -> tuple[str, Tuned]:
-            found: dict[str, Tuned] = {}
-            for own in modes:
-                choice = choose(problem, own)
-                found[own] = Tuned(choice.run, float(choice.calibration.index), choice.calibration.reached)
-            best = min(found, key=lambda name: float(self.curve(found[name].run).mean()))
-            return best, found[best]
+        def outcome(problem: FlashProblem, own: OptMode) -> FlashOutcome:
+            found = choose(problem, own)
+            return self.outcome(own, Tuned(found.run, float(found.calibration.index), found.calibration.reached))
+
+        def run(problem: FlashProblem) -> FlashOutcome:
+            return min((outcome(problem, own) for own in modes), key=lambda one: one.mean)
 
         return Candidate(OPT, ORACLE, mode, run)

@@ -14,7 +14,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.flash.modes import ML_MODES, NONE
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import Geometry
-from cachezoo.serving.requests import RequestBatch, batch_of
+from cachezoo.serving.requests import batch_of
 from cachezoo.traces.table import Trace
 
 KINDS = ("admission", "prefetch")
@@ -22,15 +22,10 @@ KINDS = ("admission", "prefetch")
 
 @dataclass(frozen=True)
 class FlashBundles:
-    """An admission bundle, and the prefetch bundle that goes with it.
-
-    Attributes:
-        admission: of kind admission.
-        prefetch: of kind prefetch, taught beside it; None: plain modes alone.
-    """
+    """An admission bundle, and the prefetch bundle that was trained with it."""
 
     admission: Bundle
-    prefetch: Bundle | None
+    prefetch: Bundle | None  # None: plain modes alone
 
     @property
     def geometry(self) -> Geometry:
@@ -52,35 +47,26 @@ class FlashBundles:
 
 @dataclass(frozen=True)
 class FlashModel:
-    """What a model decides on a trace of n requests.
+    """What a model decides on a trace of n requests."""
 
-    Attributes:
-        name: the admission bundle's id.
-        scores: float64[n] log-odds of the admission.
-        thresholds: as shipped, by prefetch mode.
-        ranged: what the prefetch bundle's mode fetches beside, by that mode; empty without such a bundle.
-        drifted: inputs that have drifted from training, the farthest first; None where the bundle does not state its
-            inputs' distribution.
-        inputs: inputs in all.
-    """
-
-    name: str
-    scores: F64
-    thresholds: dict[str, float]
-    ranged: dict[str, Prefetch]
+    name: str  # the admission bundle's id
+    scores: F64  # [n] log-odds of the admission
+    thresholds: dict[str, float]  # as shipped, by prefetch mode
+    ranged: dict[str, Prefetch]  # what the prefetch bundle fetches, by mode; empty without such a bundle
+    # Inputs that have drifted from training, the farthest first; None where the bundle has no distributions.
     drifted: tuple[str, ...] | None
-    inputs: int
+    inputs: int  # in all
 
 
 def open_bundles(paths: Sequence[Path]) -> list[FlashBundles]:
-    """Read admission bundles, and give each the prefetch bundle that was taught beside it.
+    """Read admission bundles, each with the prefetch bundle that was trained with it.
 
     Args:
         paths: folders or .zip of bundles, in any order.
 
     Raises:
         BundleError: damaged.
-        ConfigError: a bundle of another kind, a prefetch bundle without its admission, or an id that stands twice.
+        ConfigError: a bundle of another kind, a prefetch bundle without its admission, or an id that is there twice.
     """
     found = [load(path) for path in paths]
     for bundle in found:
@@ -88,25 +74,21 @@ def open_bundles(paths: Sequence[Path]) -> list[FlashBundles]:
             fix = "compare --bundle runs caching and reuse bundles" if bundle.kind != "workload" else "give another"
             raise ConfigError(f"{bundle.where}: a {bundle.kind} bundle decides nothing in a flash cache; {fix}")
     admissions = {bundle.id: bundle for bundle in found if bundle.kind == KINDS[0]}
-    beside = {str(bundle.manifest["policy"]["admission"]): bundle for bundle in found if bundle.kind == KINDS[1]}
-    for wanted, bundle in beside.items():
+    fetching = {str(bundle.manifest["policy"]["admission"]): bundle for bundle in found if bundle.kind == KINDS[1]}
+    for wanted, bundle in fetching.items():
         if wanted not in admissions:
-            raise ConfigError(f"{bundle.where}: it fetches beside what {wanted} admits; give --bundle of that one too")
-    if len(admissions) + len(beside) < len(found):
-        names = [bundle.id for bundle in found]
-        twice = next(name for name in names if names.count(name) > 1 or name not in (*admissions, *_ids(beside)))
+            raise ConfigError(f"{bundle.where}: it prefetches for what {wanted} admits; give --bundle of that one too")
+    if len(admissions) + len(fetching) < len(found):
+        names, kept = [bundle.id for bundle in found], {*admissions, *(bundle.id for bundle in fetching.values())}
+        twice = next(name for name in names if names.count(name) > 1 or name not in kept)
         raise ConfigError(f"--bundle {twice}: given twice, or two prefetch bundles of one admission; give each once")
-    pairs = [FlashBundles(bundle, beside.get(name)) for name, bundle in admissions.items()]
+    pairs = [FlashBundles(bundle, fetching.get(name)) for name, bundle in admissions.items()]
     for pair in pairs:
         if pair.prefetch is not None and _geometry(pair.prefetch) != pair.geometry:
             where = pair.admission.where
             message = f"{pair.prefetch.where}: its blocks are not those of {where}; give bundles of one training"
             raise ConfigError(message)
     return pairs
-
-
-def _ids(beside: dict[str, Bundle]) -> list[str]:
-    return [bundle.id for bundle in beside.values()]
 
 
 def _geometry(bundle: Bundle) -> Geometry:
@@ -135,7 +117,7 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
     Args:
         bundles: the admission, perhaps with its prefetch.
         trace: the requests.
-        modes: of `ML_MODES` that are asked for; none: the prefetch bundle's own.
+        modes: of `ML_MODES`; none: the prefetch bundle's own.
     """
     batch = batch_of(trace)
     serving = bundles.admission.serving()
@@ -143,15 +125,11 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
     ranged: dict[str, Prefetch] = {}
     if bundles.prefetch is not None:
         fetching = bundles.prefetch.serving()
-        rows_beside = fetching.features(batch)
+        own_rows = fetching.features(batch)
         own = modes or [mode for mode in (fetching.mode,) if mode in ML_MODES]
-        ranged = {mode: fetching.prefetch(rows_beside, mode) for mode in own}
-    drifted = _drifted(bundles.admission, batch)
+        ranged = {mode: fetching.prefetch(own_rows, mode) for mode in own}
+    drifted = None
+    if bundles.admission.manifest["measured"].get("inputs"):
+        drifted = tuple(one.name for one in drift(bundles.admission, batch).inputs if one.verdict == "drifted")
     scores = np.asarray(serving.scores(rows), np.float64)
     return FlashModel(bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1])
-
-
-def _drifted(bundle: Bundle, batch: RequestBatch) -> tuple[str, ...] | None:
-    if not bundle.manifest["measured"].get("inputs"):
-        return None
-    return tuple(one.name for one in drift(bundle, batch).inputs if one.verdict == "drifted")

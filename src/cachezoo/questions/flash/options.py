@@ -27,17 +27,11 @@ TOLERANCE = 0.025
 
 @dataclass(frozen=True)
 class WriteRate:
-    """A write rate as typed.
+    """A write rate as typed."""
 
-    Attributes:
-        text: as typed, with its unit.
-        bytes_s: bytes a second of the trace's clock; None where it is a share.
-        share: of what AcceptAll writes without prefetch; 0 where it is a rate.
-    """
-
-    text: str
-    bytes_s: float | None
-    share: float
+    text: str  # with its unit
+    bytes_s: float | None  # by the trace's clock; None where it is a share
+    share: float  # of what AcceptAll writes without prefetch; 0 where it is a rate
 
     def segments(self, accept_all: int, seconds: float, segment_bytes: int) -> float:
         """Segments that a whole trace may write at this rate.
@@ -64,25 +58,17 @@ class WriteRate:
 
 @dataclass(frozen=True)
 class FlashOptions:
-    """What runs on a trace.
-
-    Attributes:
-        rates: each to be met by every policy that has a knob.
-        policies: of `POLICIES`.
-        prefetch: modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned
-            one of their prefetch bundle.
-        cost: of a disk's I/O.
-        count: from where on the trace's requests count; for `auto` AcceptAll fills the cache.
-        rated_dwpd: drive writes a day that the SSD is rated for over five years.
-    """
+    """What runs on a trace."""
 
     capacity: Size
-    rates: Sequence[WriteRate]
-    policies: Sequence[str]
+    rates: Sequence[WriteRate]  # each to be met by every policy that has a knob
+    policies: Sequence[str]  # of `POLICIES`
+    # Modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned one of their
+    # prefetch bundle.
     prefetch: Sequence[str] | None = None
     cost: DiskHead = DISK
-    count: Count = SECOND_HALF
-    rated_dwpd: float = 1.0
+    count: Count = SECOND_HALF  # from where on requests count; for `auto` AcceptAll fills the cache
+    rated_dwpd: float = 1.0  # drive writes a day that the SSD is rated for over five years
 
 
 def geometry_by_reads(trace: Trace) -> Geometry:

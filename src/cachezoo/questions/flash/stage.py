@@ -12,7 +12,7 @@ on validation. Three comparisons, since a threshold chosen on validation need no
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 
-The admission models beside the full one (`cachezoo.zoo.admission.variants`) run as shipped, each in its plain mode
+The further admission models (`cachezoo.zoo.admission.variants`) run as shipped, each in its plain mode
 and the others at its writes, and at the budget: `FlashMetrics.beside`.
 
 A rival is compared with at no more writes than it makes: where the model is ahead of it within the tolerance, its
@@ -22,7 +22,7 @@ Source: Baleen post, "Evaluation"; the best policy without a model, and the shar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -36,29 +36,27 @@ from cachezoo.flash.policies import (
     BASELINES,
     BUDGETED,
     REJECTX,
-    ModeChoice,
     Tuned,
     baseline,
-    beside,
     best_of,
     choose_mode,
     learned,
     modes_of,
+    prefetch_of,
 )
 from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episode_file import describe
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, EpisodeLabels, OptMode, choose_episodes, label_problem
 from cachezoo.metrics.flash import (
-    BesideModel,
-    BesideTrace,
     Comparison,
     FlashMetrics,
     FlashRow,
     FlashTrace,
     FlashVerdict,
+    FurtherModel,
+    FurtherTrace,
     Gap,
-    ModeFigures,
     ModelModes,
     PolicyModes,
     TriedMode,
@@ -66,7 +64,7 @@ from cachezoo.metrics.flash import (
 )
 from cachezoo.models.trained import TrainedModel
 from cachezoo.params import traces_of
-from cachezoo.questions.flash.bench import OPT, Bench, Candidate
+from cachezoo.questions.flash.bench import OPT, Bench, Candidate, FlashOutcome
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
@@ -97,6 +95,25 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class LabelledTrace:
+    """A test trace with its cache and budget, and OPT's labels in each mode."""
+
+    trace: Trace
+    problem: FlashProblem
+    opt: Mapping[OptMode, EpisodeLabels]
+
+    @classmethod
+    def of(cls, trace: Trace, settings: Settings) -> "LabelledTrace":
+        """Label a trace.
+
+        Raises:
+            TraceError: it has no reads.
+        """
+        problem = flash_problem(trace, settings.label, settings.flash)
+        return cls(trace, problem, {mode: label_problem(problem, settings.label, mode) for mode in OPT_MODES})
+
+
+@dataclass(frozen=True)
 class Decisions:
     """What the models decide on a trace of n requests."""
 
@@ -119,23 +136,10 @@ class Baselines:
 class Comparisons(Bench):
     """A test trace: the models and their rivals at one write budget, and what the models save."""
 
-    def __init__(
-        self, trace: Trace, problem: FlashProblem, opt: Mapping[OptMode, EpisodeLabels], ours: Decisions,
-        chosen: Baselines, flash: FlashPolicy, seed: int,
-    ) -> None:  # fmt: skip
-        """Set up.
-
-        Args:
-            trace: the requests.
-            problem: their cache and budget.
-            opt: OPT's labels in each mode.
-            ours: the models' decisions.
-            chosen: what validation chose for the baselines.
-            flash: `policy.flash`.
-            seed: the project's.
-        """
-        super().__init__(trace, problem, flash, seed)
-        self._opt, self._ours, self._chosen = opt, ours, chosen
+    def __init__(self, test: LabelledTrace, ours: Decisions, chosen: Baselines, settings: Settings) -> None:
+        """Set up the decisions of the models, and what validation chose for the baselines."""
+        super().__init__(test.trace, test.problem, settings.flash, settings.seed)
+        self._opt, self._ours, self._chosen = test.opt, ours, chosen
 
     def opt(self, modes: tuple[OptMode, ...] = OPT_MODES) -> Candidate:
         """OPT, its episodes those of the labels."""
@@ -145,7 +149,7 @@ class Comparisons(Bench):
         """AcceptAll in its mode, and without prefetch: plain LRU (or FIFO)."""
         pairs = ((ACCEPT_ALL, self._chosen.modes[ACCEPT_ALL]), (ACCEPT_ALL + ALONE, NONE))
         runs = {name: self.plain(ACCEPT_ALL, mode).run(self.problem) for name, mode in pairs}
-        return {name: self.row(tuned, mode, False) for name, (mode, tuned) in runs.items()}
+        return {name: self.row(one.tuned, one.mode, False) for name, one in runs.items()}
 
     def shipped(self) -> Tuned:
         """The models as shipped."""
@@ -163,9 +167,9 @@ class Comparisons(Bench):
         if ours is None:
             ours = learned(problem, self._ours.scores, self._ours.prefetch)
         with_mode = self._rivals(problem, {name: self._chosen.modes[name] for name in BUDGETED}, OPT_MODES)
-        with_mode[MODEL] = (self._ours.mode, ours)
+        with_mode[MODEL] = self.outcome(self._ours.mode, ours)
         without = self._rivals(problem, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
-        without[MODEL] = (NONE, learned(problem, self._ours.scores))
+        without[MODEL] = self.outcome(NONE, learned(problem, self._ours.scores))
         named = with_mode | {name + ALONE: own for name, own in without.items()}
         return self._comparison(budget, named, self._ours.prefetch, self._chosen.best, REJECTX + ALONE)
 
@@ -179,22 +183,25 @@ class Comparisons(Bench):
         ours = Tuned(self.problem.run(self._ours.scores >= self._ours.alone), self._ours.alone, True)
         budget = float(max(1, ours.run.segment_writes))
         rivals = self._rivals(replace(self.problem, budget=budget), dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
-        return self._comparison(budget, rivals | {MODEL: (NONE, ours)}, None, self._chosen.best_alone, REJECTX)
+        return self._comparison(
+            budget, rivals | {MODEL: self.outcome(NONE, ours)}, None, self._chosen.best_alone, REJECTX
+        )
 
     def _rivals(
         self, problem: FlashProblem, modes: Mapping[str, str], opt_modes: tuple[OptMode, ...]
-    ) -> dict[str, tuple[str, Tuned]]:
+    ) -> dict[str, FlashOutcome]:
         candidates = [*(self.plain(name, mode) for name, mode in modes.items()), self.opt(opt_modes)]
         return {one.policy: one.run(problem) for one in candidates}
 
     def _comparison(
-        self, budget: float, named: Mapping[str, tuple[str, Tuned]], prefetch: Prefetch | None, best: str, plain: str
+        self, budget: float, named: Mapping[str, FlashOutcome], prefetch: Prefetch | None, best: str, plain: str
     ) -> Comparison:
-        ours, ideal = named[MODEL][1].run, named[OPT][1].run
-        against = {name: self.gap(ours, named[name][1].run, ideal, prefetch) for name in sorted({best, REJECTX, plain})}
+        runs = {name: one.tuned.run for name, one in named.items()}
+        rivals = sorted({best, REJECTX, plain})
+        against = {name: self.gap(runs[MODEL], runs[name], runs[OPT], prefetch) for name in rivals}
         return Comparison(
             budget_writes=budget,
-            rows={name: self.row(tuned, mode) for name, (mode, tuned) in named.items()},
+            rows={name: self.row(one.tuned, one.mode) for name, one in named.items()},
             best_policy=best,
             best=against[best],
             gap=against[REJECTX],
@@ -272,24 +279,24 @@ class Models:
         if ranges is not None:
             prefetch: Prefetch | None = ranges.prefetch(serve_trace(ranges, trace))
         else:
-            prefetch = beside(problem, self.mode)
+            prefetch = prefetch_of(problem, self.mode)
         setting = self.prefetch.calibration if self.ranged else self.admission.calibration["with_prefetch"]
         scores = admits.scores(serve_trace(admits, trace))
         return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch)
 
 
-def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, ModeChoice]:
+def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, PolicyModes]:
     """Each baseline's prefetch mode, its knob set to the budget in each mode on each of these traces."""
     problems = [flash_problem(trace, settings.label, settings.flash) for trace in traces.values()]
 
-    def choice(name: str) -> ModeChoice:
+    def choice(name: str) -> PolicyModes:
         policies = [baseline(name, settings.seed, trace.meta.trace_id) for trace in traces.values()]
         return choose_mode(problems, policies, modes_of(problems))
 
     return {name: choice(name) for name in BASELINES}
 
 
-def chosen_baselines(choices: Mapping[str, ModeChoice]) -> Baselines:
+def chosen_baselines(choices: Mapping[str, PolicyModes]) -> Baselines:
     """The baselines' modes, and which of those with a budget are best."""
     return Baselines(
         {name: choice.mode for name, choice in choices.items()},
@@ -298,34 +305,22 @@ def chosen_baselines(choices: Mapping[str, ModeChoice]) -> Baselines:
     )
 
 
-def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Settings) -> FlashTrace:
-    """One test trace.
-
-    Args:
-        trace: the requests.
-        models: the trained models.
-        chosen: what validation chose for the baselines.
-        settings: parameters.
-
-    Raises:
-        TraceError: the trace has no reads.
-    """
-    flash = settings.flash
-    problem = flash_problem(trace, settings.label, flash)
-    opt = {mode: label_problem(problem, settings.label, mode) for mode in OPT_MODES}
-    bench = Comparisons(trace, problem, opt, models.decide(trace, problem), chosen, flash, settings.seed)
+def evaluate_test(test: LabelledTrace, models: Models, chosen: Baselines, settings: Settings) -> FlashTrace:
+    """The models on one test trace, and what validation chose for the baselines."""
+    problem = test.problem
+    bench = Comparisons(test, models.decide(test.trace, problem), chosen, settings)
     at_budget = bench.compare(problem.budget, None)
     reference = at_budget.rows[REJECTX]
     short = not reference.reached and reference.segment_writes > 0
     return FlashTrace(
-        figures=describe(trace, problem, opt[NO_PREFETCH]),
-        opt_eviction_ages={mode: labels.episodes.age for mode, labels in opt.items()},
+        figures=describe(test.trace, problem, test.opt[NO_PREFETCH]),
+        opt_eviction_ages={mode: labels.episodes.age for mode, labels in test.opt.items()},
         warmup_request=bench.windows.first,
         windows=Windows(
             count=bench.windows.count,
             seconds=bench.windows.seconds,
             reads=bench.windows.reads,
-            enough_reads=bench.windows.reads >= flash.window_min_reads,
+            enough_reads=bench.windows.reads >= settings.flash.window_min_reads,
         ),
         **bench.unbudgeted(),
         deployed=bench.compare_shipped(),
@@ -335,7 +330,9 @@ def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Set
     )
 
 
-def evaluate_further(folder: Path, tests: Mapping[str, Trace], chosen: Baselines, settings: Settings) -> BesideModel:
+def evaluate_further(
+    folder: Path, tests: Mapping[str, LabelledTrace], chosen: Baselines, settings: Settings
+) -> FurtherModel:
     """A further admission model of the category on the test traces, in the plain mode that goes with it.
 
     Args:
@@ -348,18 +345,17 @@ def evaluate_further(folder: Path, tests: Mapping[str, Trace], chosen: Baselines
         CachezooError: the folder holds no readable model of its kind.
     """
     trained = load_admission(folder)[0]
-    setting, flash = trained.calibration["with_prefetch"], settings.flash
+    setting = trained.calibration["with_prefetch"]
     mode, traces = str(setting["mode"]), {}
-    for key, trace in tests.items():
-        serving, problem = load_admission(folder)[1], flash_problem(trace, settings.label, flash)
-        scores, fetched = serving.scores(serve_trace(serving, trace)), beside(problem, mode)
+    for key, test in tests.items():
+        serving = load_admission(folder)[1]
+        scores, fetched = serving.scores(serve_trace(serving, test.trace)), prefetch_of(test.problem, mode)
         ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched)
-        opt = {name: label_problem(problem, settings.label, name) for name in OPT_MODES}
-        bench = Comparisons(trace, problem, opt, ours, chosen, flash, settings.seed)
-        traces[key] = BesideTrace(
-            deployed=bench.compare_shipped(), at_budget=bench.row(learned(problem, scores, fetched), mode)
+        bench = Comparisons(test, ours, chosen, settings)
+        traces[key] = FurtherTrace(
+            deployed=bench.compare_shipped(), at_budget=bench.row(learned(test.problem, scores, fetched), mode)
         )
-    return BesideModel(**dict(_verdict(trained)), mode=mode, traces=traces)
+    return FurtherModel(**dict(_verdict(trained)), mode=mode, traces=traces)
 
 
 def evaluate_models(
@@ -381,11 +377,12 @@ def evaluate_models(
         validation: traces that choose the baselines' prefetch modes, by key; at least one.
         tests: test traces by key.
         settings: parameters.
-        others: folders of the trained admission models beside the full one.
+        others: folders of the further trained admission models.
     """
     choices = choose_baseline_modes(validation, settings)
     chosen = chosen_baselines(choices)
-    traces = {key: evaluate_test(trace, models, chosen, settings) for key, trace in tests.items()}
+    labelled = {key: LabelledTrace.of(trace, settings) for key, trace in tests.items()}
+    traces = {key: evaluate_test(test, models, chosen, settings) for key, test in labelled.items()}
     rows = [row for trace in traces.values() for row in trace.deployed.rows.values()]
     few = bool(rows) and max(row.transfer_share for row in rows) < FEW_TRANSFERS
     tried = [TriedMode.model_validate(row) for row in models.prefetch.calibration["modes"]]
@@ -395,30 +392,19 @@ def evaluate_models(
         prefetch=_verdict(models.prefetch),
         transfer_note="transfer is below 10 % of disk-head time: it amounts to an I/O count" if few else None,
         modes={
-            **{name: _modes(choice) for name, choice in choices.items()},
+            **choices,
             MODEL: ModelModes(mode=models.mode, figures=tried),
         },
         best_without_model=chosen.best,
         best_without_prefetch=chosen.best_alone,
         modes_chosen_on=sorted(validation),
         traces=traces,
-        beside={path.name: evaluate_further(path, tests, chosen, settings) for path in others},
+        beside={path.name: evaluate_further(path, labelled, chosen, settings) for path in others},
     )
 
 
 def _verdict(trained: TrainedModel) -> FlashVerdict:
-    return FlashVerdict(
-        model_id=trained.model_id,
-        trained=trained.trained,
-        beats_baseline=trained.beats_baseline,
-        reason=trained.reason,
-    )
-
-
-def _modes(choice: ModeChoice) -> PolicyModes:
-    return PolicyModes(
-        mode=choice.mode, figures={mode: ModeFigures(**asdict(found)) for mode, found in choice.figures.items()}
-    )
+    return FlashVerdict(**{name: getattr(trained, name) for name in FlashVerdict.model_fields})
 
 
 def evaluate_flash(params: "Params", category: str) -> FlashMetrics:

@@ -11,27 +11,34 @@ Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cachezoo.arrays import F64
 from cachezoo.console import Advance
-from cachezoo.contest.lead import Lead, saving
+from cachezoo.contest.choice import Goal
+from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.flash.load import LoadWindows, load_curve
 from cachezoo.flash.modes import ML_MODES, NONE
-from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED, Tuned, beside
+from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED, prefetch_of
 from cachezoo.flash.problem import FlashProblem
+from cachezoo.io import atomic_file
 from cachezoo.kernels.segments import Geometry
-from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, Choice, OptMode, label_problem
+from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, Admission, OptMode, label_problem
 from cachezoo.metrics.flash import RateRow
-from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT, Bench, Candidate
+from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT, Bench, Candidate, FlashOutcome
 from cachezoo.questions.flash.model import FlashModel
 from cachezoo.questions.flash.options import TOLERANCE, FlashOptions, WriteRate
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
+from cachezoo.sizes import human
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 HOUR_DAYS = 1 / 24
 MOST_HALVINGS = 6
@@ -42,22 +49,9 @@ OPT_SEARCH: dict[str, Any] = {
     "age_damping": 0.5, "age_rounds": 12, "min_evictions": 100, "horizon_fraction": 0.25,
 }  # fmt: skip
 RATED_YEARS = 5.0
-
-
-@dataclass(frozen=True)
-class Within:
-    """A policy's setting under a limit."""
-
-    mode: str
-    tuned: Tuned
-    busy: float  # what its missing reads cost the disks
-    reached: bool = True  # it writes as much as the limit allows, to 2.5 %
-    more_helps: bool = True  # no setting that writes more, and keeps the limit, was tried and is no better
-
-    @property
-    def writes(self) -> int:
-        """Segments written."""
-        return self.tuned.run.segment_writes
+LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+BUSY = "disks kept busy by reads (disk-head seconds a second)"
+COST = "disk-head ms a read"
 
 
 class Limits:
@@ -67,33 +61,33 @@ class Limits:
     tried and keeps it is taken, so a higher limit is never worse than a lower one.
     """
 
-    def __init__(self, set_to: Callable[[float], Within], limits: Sequence[float]) -> None:
+    def __init__(self, set_to: Callable[[float], FlashOutcome], limits: Sequence[float]) -> None:
         """Try settings.
 
         Args:
             set_to: the policy with its knob set to write at most so many segments.
             limits: segments that may be written.
         """
-        tried = dict[float, Within]()
+        tried = dict[float, FlashOutcome]()
         for limit in limits:
             target, before = limit, float("inf")
             for _ in range(MOST_HALVINGS + 1):
                 if target not in tried:
                     tried[target] = set_to(target)
-                if tried[target].busy >= before or target < 2:
+                if tried[target].mean >= before or target < 2:
                     break
-                target, before = target / 2, tried[target].busy
+                target, before = target / 2, tried[target].mean
         self._tried = list(tried.values())
 
-    def best(self, limit: float) -> Within:
+    def best(self, limit: float) -> FlashOutcome:
         """The setting that costs the disks least, of those that keep a limit; ties go to fewer writes.
 
         Where none keeps it, the one that exceeds it least.
         """
-        found = min(self._tried, key=lambda own: (max(own.writes, limit), own.busy, own.writes))
+        found = min(self._tried, key=lambda own: (max(own.writes, limit), own.mean, own.writes))
         clearly = found.writes * (1 + TOLERANCE)
         more = any(clearly < own.writes <= limit for own in self._tried)
-        return Within(found.mode, found.tuned, found.busy, found.writes >= limit * (1 - TOLERANCE), not more)
+        return replace(found, reached=found.writes >= limit * (1 - TOLERANCE), more_helps=not more)
 
 
 @dataclass(frozen=True)
@@ -126,30 +120,18 @@ class RateLead:
 
 @dataclass(frozen=True)
 class FlashTable:
-    """What `cachezoo flash` says of a trace.
-
-    Attributes:
-        geometry, capacity: segments and blocks; the cache in segments.
-        requests: of the trace.
-        windows: of time that disk time is measured in, and the requests before them.
-        seconds: the trace's span.
-        clock: the trace has times, and not row numbers or one time for all; without them nothing is said by the second.
-        scale: seconds of the recorded day that one second of the trace stands for.
-        write_disks_busy: disk-head seconds a second of the trace's writes, whatever is cached; None without a clock.
-        rows: policies without a model, bundles, OPT.
-        leads: of each rate.
-    """
+    """What `cachezoo flash` says of a trace."""
 
     geometry: Geometry
-    capacity: int
-    requests: int
-    windows: LoadWindows
-    seconds: float
-    clock: bool
-    scale: float
-    write_disks_busy: float | None
-    rows: list[RateRow]
-    leads: list[RateLead]
+    capacity: int  # segments
+    requests: int  # of the trace
+    windows: LoadWindows  # that disk time is measured in
+    seconds: float  # the trace's span
+    clock: bool  # the trace has times, not row numbers or one time for all; without them nothing is by the second
+    scale: float  # seconds of the recorded day that one second of the trace stands for
+    write_disks_busy: float | None  # disk-head seconds a second of the trace's writes; None without a clock
+    rows: list[RateRow]  # policies without a model, bundles, OPT
+    leads: list[RateLead]  # of each rate
 
 
 class RateBench(Bench):
@@ -177,38 +159,38 @@ class RateBench(Bench):
         problem = self.problem
         return rate.segments(problem.accept_all.segment_writes, self.seconds, problem.geometry.segment_bytes)
 
-    def within(self, candidate: Candidate, limit: float | None) -> Within:
+    def within(self, candidate: Candidate, limit: float | None) -> FlashOutcome:
         """A candidate with its knob set within 2.5 % below a limit; None: as it comes."""
         half = TOLERANCE / 2
         problem = self.problem if limit is None else replace(self.problem, budget=limit * (1 - half), tolerance=half)
-        known = candidate.shipped if limit is None else None
-        mode, tuned = candidate.run(problem) if known is None else (candidate.mode, known)
-        return Within(mode, tuned, float(self.curve(tuned.run).mean()))
+        if limit is None and candidate.shipped is not None:
+            return self.outcome(candidate.mode, candidate.shipped)
+        return candidate.run(problem)
 
     def opt(self, prefetching: bool) -> Candidate:
         """OPT, its eviction age found at each limit anew; where the others prefetch, in its best mode."""
 
-        def choose(problem: FlashProblem, mode: OptMode) -> Choice:
+        def choose(problem: FlashProblem, mode: OptMode) -> Admission:
             label = EpisodeLabel(**asdict(problem.geometry), **OPT_SEARCH | {"budget_tolerance": problem.tolerance})
             return label_problem(problem, label, mode).choice
 
         modes = OPT_MODES if prefetching else (NO_PREFETCH,)
         return self.oracle(modes, choose, "best" if prefetching else NONE)
 
-    def rate_row(self, candidate: Candidate, rate: WriteRate | None, within: Within) -> RateRow:
+    def rate_row(self, candidate: Candidate, rate: WriteRate | None, found: FlashOutcome) -> RateRow:
         """A run's figures."""
         problem, windows, limited = self.problem, self.windows, rate is not None
-        row = self.row(within.tuned, within.mode, limited or candidate.kind == MODEL)
+        row = self.row(found.tuned, found.mode, limited or candidate.kind == MODEL)
         capacity = problem.capacity * problem.geometry.segment_bytes
         written = row.segment_writes * problem.geometry.segment_bytes
         per_day = written / windows.days if self.clock and windows.days >= HOUR_DAYS else None
         drives = None if per_day is None else per_day / capacity
         return RateRow(
-            **dict(row) | {"reached": within.reached if limited else None},
+            **dict(row) | {"reached": found.reached if limited else None},
             policy=candidate.policy,
             kind=candidate.kind,
             asked=None if rate is None else rate.text,
-            more_helps=within.more_helps if limited else None,
+            more_helps=found.more_helps if limited else None,
             clock=self.clock,
             written_bytes_s=written / self.seconds if self.clock else None,
             disk_ms_per_read=1e3 * row.read_dt_s / max(1, int(np.count_nonzero(problem.read[windows.first :]))),
@@ -228,7 +210,7 @@ def modes_of(options: FlashOptions, models: Sequence[FlashModel]) -> tuple[list[
     """The prefetch modes that every policy is run in, and those of the bundles alone.
 
     Raises:
-        ConfigError: a mode that asks a model is asked for, and no prefetch bundle is given.
+        ConfigError: a mode needs a model, and no prefetch bundle is given.
     """
     own = [mode for model in models for mode in model.ranged]
     if options.prefetch is None:
@@ -279,8 +261,8 @@ def flash_table(
     bench = RateBench(trace, problem, options, seed)
     limits = [bench.limit(rate) for rate in options.rates]
     by_name = {model.name: model for model in models}
-    rows, curves = list[RateRow](), list[F64]()
-    settings = dict[tuple[str, str], tuple[Candidate, Limits]]()
+    rows, outcomes = list[RateRow](), list[FlashOutcome]()
+    limited = dict[tuple[str, str], tuple[Candidate, Limits]]()
 
     def candidate(policy: str, kind: str, mode: str, as_shipped: bool) -> Candidate:
         if kind == ORACLE:
@@ -288,7 +270,7 @@ def flash_table(
         if kind == WITHOUT:
             return bench.plain(policy, mode)
         model = by_name[policy]
-        fetched = model.ranged[mode] if mode in model.ranged else beside(problem, mode)
+        fetched = model.ranged[mode] if mode in model.ranged else prefetch_of(problem, mode)
         return bench.model(policy, model.scores, mode, fetched, model.thresholds[mode] if as_shipped else None)
 
     for done, (policy, kind, mode, rate) in enumerate(cases_of(options, models)):
@@ -298,13 +280,13 @@ def flash_table(
             own = candidate(policy, kind, mode, kind == MODEL)
             found = bench.within(own, None)
         else:
-            if (policy, mode) not in settings:
+            if (policy, mode) not in limited:
                 own = candidate(policy, kind, mode, False)
-                settings[policy, mode] = own, Limits(partial(bench.within, own), limits)
-            own, tried = settings[policy, mode]
+                limited[policy, mode] = own, Limits(partial(bench.within, own), limits)
+            own, tried = limited[policy, mode]
             found = tried.best(bench.limit(rate))
         rows.append(bench.rate_row(own, rate, found))
-        curves.append(bench.curve(found.tuned.run))
+        outcomes.append(found)
     return FlashTable(
         geometry=problem.geometry,
         capacity=problem.capacity,
@@ -315,11 +297,11 @@ def flash_table(
         scale=bench.scale,
         write_disks_busy=bench.write_disks_busy(),
         rows=rows,
-        leads=[lead for rate in options.rates if (lead := _lead(rate, rows, curves)) is not None],
+        leads=[lead for rate in options.rates if (lead := _lead(rate, rows, outcomes)) is not None],
     )
 
 
-def _lead(rate: WriteRate, rows: Sequence[RateRow], curves: Sequence[F64]) -> RateLead | None:
+def _lead(rate: WriteRate, rows: Sequence[RateRow], outcomes: Sequence[FlashOutcome]) -> RateLead | None:
     """The best policy without a model at a rate, and the best bundle; None where no such policy ran."""
     best: dict[str, int] = {}
     for k, row in enumerate(rows):
@@ -332,4 +314,99 @@ def _lead(rate: WriteRate, rows: Sequence[RateRow], curves: Sequence[F64]) -> Ra
     if MODEL not in best:
         return RateLead(rate.text, rows[rival])
     model = best[MODEL]
-    return RateLead(rate.text, rows[rival], rows[model], saving(curves[model], curves[rival]))
+    return RateLead(rate.text, rows[rival], rows[model], outcomes[model].lead(outcomes[rival], Goal.COST))
+
+
+def name_of(row: RateRow) -> str:
+    """A row's policy with its mode; a bundle's own threshold is `as shipped`."""
+    mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
+    return f"{row.policy}{mode}" + (", as shipped" if row.kind == MODEL and row.asked is None else "")
+
+
+def _busy(row: RateRow) -> float:
+    """What is drawn: disks kept busy, or where no clock says how long the trace took, milliseconds a read."""
+    return row.disk_ms_per_read if row.disks_busy is None else row.disks_busy
+
+
+def draw_flash(table: FlashTable, title: str, path: Path) -> None:
+    """Draw disks kept busy over the write rate, bars at one rate; the bytes depend on the rows alone.
+
+    Args:
+        table: the rows.
+        title: of the trace.
+        path: a PNG or SVG.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    rates = list(dict.fromkeys(row.asked for row in table.rows if row.asked is not None))
+    cache = human(table.capacity * table.geometry.segment_bytes)
+    with settings(), atomic_file(path) as temporary:
+        height = 4.6 if len(rates) > 1 else 1.4 + 0.26 * len(table.rows)
+        canvas = Figure(figsize=(WIDTH, height), layout="constrained")
+        axes = canvas.subplots()
+        if len(rates) > 1:
+            _curves(axes, table)
+        else:
+            _bars(axes, table.rows)
+        limit = f", writes {rates[0]}" if len(rates) == 1 else ""
+        axes.set_title(f"{title}: a flash cache of {cache}{limit}", loc="left")
+        write(canvas, temporary, path)
+
+
+def _curves(axes: "Axes", table: FlashTable) -> None:
+    """A colour a policy and a line a mode over what is written; AcceptAll, which nothing limits, in the legend."""
+    known = all(row.written_bytes_s is not None for row in table.rows)
+    limited = [row for row in table.rows if row.asked is not None]
+    policies = [name for name in dict.fromkeys(row.policy for row in table.rows) if name not in (ACCEPT_ALL, OPT)]
+    colours = {name: LINE_COLOURS[k % len(LINE_COLOURS)] for k, name in enumerate(policies)} | {OPT: BLACK}
+    modes = [mode for mode in dict.fromkeys(row.prefetch for row in limited if row.kind != ORACLE)]
+    for name in dict.fromkeys(map(name_of, table.rows)):
+        own = [row for row in table.rows if name_of(row) == name]
+        first = own[0]
+        points = sorted((_written_at(row, known), _busy(row)) for row in own)
+        if first.policy == ACCEPT_ALL:
+            written = f"{points[0][0]:,.3g} MB/s" if known else f"{points[0][0]:,.2f}"
+            label = f"{name}: {_busy(first):.2f}, writes {written}"
+            axes.axhline(_busy(first), color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
+            continue
+        line = ":" if first.kind == ORACLE else _line(modes, first)
+        style = {"linestyle": "", "marker": "x"} if first.asked is None else {"linestyle": line, "marker": "."}
+        axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
+    values = [_busy(row) for row in table.rows]
+    room = 0.08 * max(max(values) - min(values), max(values) / 10)
+    axes.set_ylim(min(values) - room, max(values) + room)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
+    axes.set_ylabel(COST if table.rows[0].disks_busy is None else BUSY)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _line(modes: Sequence[str], row: RateRow) -> Any:  # noqa: ANN401 - a style of matplotlib
+    return LINES[modes.index(row.prefetch) % len(LINES)] if row.prefetch in modes else "-"
+
+
+def _written_at(row: RateRow, known: bool) -> float:
+    return row.written_bytes_s / 1e6 if known and row.written_bytes_s is not None else row.written_share
+
+
+def _bars(axes: "Axes", rows: Sequence[RateRow]) -> None:
+    """Means as bars with their 90 % intervals, peaks as ticks."""
+    names = [name_of(row) for row in rows]
+    colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]
+    means, places = [_busy(row) for row in rows], range(len(rows))
+    peaks = [row.disks_busy_peak for row in rows if row.disks_busy_peak is not None]
+    intervals = [row.disks_busy_interval for row in rows if row.disks_busy_interval is not None]
+    spread = [[max(0.0, mean - low) for mean, (low, _) in zip(means, intervals, strict=False)],
+              [max(0.0, high - mean) for mean, (_, high) in zip(means, intervals, strict=False)]]  # fmt: skip
+    label = "mean, 90 % interval" if peaks else "mean"
+    axes.barh(places, means, color=colours, height=0.7, xerr=spread if peaks else None, ecolor=BLACK, label=label)
+    if peaks:
+        axes.plot(peaks, places, "|", color=BLACK, markersize=9, label="peak")
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel(COST if rows[0].disks_busy is None else BUSY)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

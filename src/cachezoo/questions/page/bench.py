@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cachezoo.contest.blocks import block_means
-from cachezoo.contest.choice import Outcome
+from cachezoo.contest.choice import Case, Outcome
 from cachezoo.contest.counting import SECOND_HALF, Count, first_access
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.service import ServiceTimes
@@ -22,25 +22,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """How every policy is run.
+    """How every policy is run."""
 
-    Attributes:
-        count: from where on a trace counts.
-        writes: what a write does, see `cachezoo.policies.stream.Stream`.
-        unit: what one admission decision covers.
-        device: whose response times to report; None reports none.
-        decision_us: time of one decision, charged to every request.
-        reading: how raw traces are read: ``auto`` or a format's id, and its options.
-        quiet: whether the warnings of the traces have been printed.
-    """
-
-    count: Count = SECOND_HALF
-    writes: Writes = "back"
-    unit: Unit = "page"
-    device: AnalyticDevice | None = None
-    decision_us: float = 0.0
+    count: Count = SECOND_HALF  # from where on a trace counts
+    writes: Writes = "back"  # what a write does, see `cachezoo.policies.stream.Stream`
+    unit: Unit = "page"  # what one admission decision covers
+    device: AnalyticDevice | None = None  # whose response times to report; None reports none
+    decision_us: float = 0.0  # time of one decision, charged to every request
+    # how raw traces are read: ``auto`` or a format's id, and its options
     reading: tuple[str, tuple[tuple[str, str], ...]] = ("auto", ())
-    quiet: bool = False
+    quiet: bool = False  # whether the warnings of the traces have been printed
 
 
 def modelled(trace: Trace, device: AnalyticDevice) -> ServiceTimes:
@@ -111,14 +102,15 @@ class Bench:
         """Pages of a size; a share is of the distinct pages."""
         return given.pages(self.pages.n_pages)
 
-    def first(self, capacity: int = 1) -> int:
-        """The page access from which on a cache of so many pages counts, the first of its request."""
-        return first_access(self.pages, self.count, capacity, self.trace.time_us)
+    def case(self, capacity: int) -> Case:
+        """What counts of the page accesses with a cache of so many pages, from the first of a request on."""
+        first = first_access(self.pages, self.count, capacity, self.trace.time_us)
+        return Case(self.trace.meta.trace_id, capacity, first, len(self.pages.page_ids))
 
     def run(self, policy_id: str, capacity: int, decision_us: float = 0.0) -> Run:
         """Run a policy over the whole trace."""
         entry = policy(policy_id)
-        return self.counted_run(self.simulator.run(entry, capacity, self.first(capacity)), entry.kind, decision_us)
+        return self.counted_run(self.simulator.run(entry, capacity, self.case(capacity).first), entry.kind, decision_us)
 
     def counted_run(self, found: Simulation, kind: str, decision_us: float = 0.0) -> Run:
         """The figures of a simulation where it counts."""

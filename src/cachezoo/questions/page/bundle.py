@@ -43,5 +43,5 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
 
 def run_bundle(bench: Bench, given: Bundle | Path, capacity: int, decision_us: float = 0.0) -> Run:
     """`simulate_bundle` with the figures of a policy's run."""
-    found = simulate_bundle(given, bench.trace, bench.pages, capacity, bench.first(capacity))
+    found = simulate_bundle(given, bench.trace, bench.pages, capacity, bench.case(capacity).first)
     return bench.counted_run(found, "model", decision_us)

@@ -14,7 +14,7 @@ import numpy as np
 
 from cachezoo.arrays import F64, I32, Bool
 from cachezoo.console import Advance
-from cachezoo.contest.blocks import block_means, blocks_in
+from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Goal, Outcome, choose
 from cachezoo.contest.counting import AUTO, Count, first_accesses
 from cachezoo.curves.sampling import Part, draw
@@ -83,10 +83,9 @@ class Halves(Bench):
 
     def __init__(self, trace: Trace, pages: PageAccesses, device: AnalyticDevice) -> None:
         super().__init__(Simulator(trace, pages), modelled(trace, device))
-        self.half = self.first()
+        counts = self.case(1)  # every size counts the same
+        self.half, self.counted, self.blocks = counts.first, counts.counted, counts.blocks
         self.first_request = int(np.searchsorted(pages.request_start[:-1], self.half, side="right")) - 1
-        self.counted = len(pages.page_ids) - self.half
-        self.blocks = blocks_in(self.counted)
 
     @cached_property
     def distances(self) -> I32:
@@ -141,25 +140,15 @@ class Halves(Bench):
 
 @dataclass(frozen=True)
 class Ranking:
-    """The candidates at every size.
+    """The candidates at every size."""
 
-    Attributes:
-        policies: ids of the candidates.
-        capacities: pages of the whole trace, rising.
-        first: float64[P, S] hit ratios from each size's own warm-up to the trace's middle; not a number where none.
-        second: float64[P, S] on the second half.
-        blocks: float64[P, S, B] the same by blocks of time; B is 0 where the trace is too short.
-        optimum: float64[S] on the second half, of the cache that knows the future.
-        rate: part of the pages that they were compared on; 1: all.
-    """
-
-    policies: tuple[str, ...]
-    capacities: tuple[int, ...]
-    first: F64
-    second: F64
-    blocks: F64
-    optimum: F64
-    rate: float
+    policies: tuple[str, ...]  # ids of the candidates
+    capacities: tuple[int, ...]  # pages of the whole trace, rising
+    first: F64  # float64[P, S] hit ratios from each size's own warm-up to the trace's middle; not a number where none
+    second: F64  # float64[P, S] on the second half
+    blocks: F64  # float64[P, S, B] the same by blocks of time; B is 0 where the trace is too short
+    optimum: F64  # float64[S] on the second half, of the cache that knows the future
+    rate: float  # part of the pages that they were compared on; 1: all
 
     @property
     def chosen(self) -> list[str]:

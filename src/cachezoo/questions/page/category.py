@@ -69,7 +69,7 @@ def evaluate_trace(
     times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
     bench, fraction = Bench(Simulator(trace, pages), times), params.evaluate.capacity_fraction
     capacity = pages_of(100 * fraction, pages.n_pages)
-    case = PageCase(category, key, trace, pages, fraction, capacity, bench.first(), params.label.benefit)
+    case = PageCase(category, key, trace, pages, fraction, capacity, bench.case(capacity).first, params.label.benefit)
     ran = {name: bench.run(name, capacity) for name in classics()}
     own = dict[str, int]()
     with progress(f"tuned classics on {key}", len(tuned)) as advance:
@@ -162,8 +162,8 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
     test figures decide nothing.
     """
     models = [read_trained(paths.trained(model_id)) for model_id in page_cache_models(params, category)]
-    judged = traces_of(params, category, "test")
-    shown = [*traces_of(params, category, "validation"), *judged]
+    tests = traces_of(params, category, "test")
+    shown = [*traces_of(params, category, "validation"), *tests]
     provenance = one_provenance(paths.responses(category, key) for key in shown)
     # Tuned for the verdict on a caching model; of large objects there is none.
     tuned = tuned_classics(params.policy.classics) if category in params.data.page_categories else []
@@ -171,7 +171,7 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
         key: evaluate_trace(params, category, key, [], tuned, None) for key in traces_of(params, category, "validation")
     }
     choice = _validation_choice(traces)
-    traces |= {key: evaluate_trace(params, category, key, models, tuned, choice) for key in judged}
+    traces |= {key: evaluate_trace(params, category, key, models, tuned, choice) for key in tests}
     return CategoryMetrics(
         category=category,
         response_times=provenance,
@@ -184,7 +184,7 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
                 promoted=model.promoted,
                 reason=model.reason,
                 validation=model.validation,
-                test={key: _row_of(traces[key], model.model_id, choice) for key in judged},
+                test={key: _row_of(traces[key], model.model_id, choice) for key in tests},
             )
             for model in models
         },

@@ -1,7 +1,7 @@
 """Is a model of the zoo worth trying on a trace: is the trace like what the models learned from?
 
-The workload classifier names stretches of the trace, or says that it does not know them. That is all that is said of
-the trace unless the zoo's page cache is run on it: what a model gained elsewhere is quoted as gained elsewhere.
+The workload classifier names stretches of the trace, or does not know them. That is all that is known of the trace
+unless the zoo's page cache is run on it: what a model gained elsewhere is quoted as gained elsewhere.
 """
 
 from collections.abc import Mapping
@@ -31,47 +31,31 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Flash:
-    """The admission model of the likeliest workload, for a flash cache.
+    """The admission model of the likeliest workload, for a flash cache."""
 
-    Attributes:
-        bundle: its folder.
-        id: of the model.
-        drifted: inputs that are distributed otherwise than in training; of `inputs`.
-        inputs: of the model.
-        farthest: the one farthest from training.
-    """
-
-    bundle: str
-    id: str
-    drifted: int
-    inputs: int
-    farthest: str
+    bundle: str  # its folder
+    id: str  # of the model
+    drifted: int  # inputs that are distributed otherwise than in training; of `inputs`
+    inputs: int  # of the model
+    farthest: str  # the one farthest from training
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """What the zoo says of a trace.
+    """What the zoo says of a trace."""
 
-    Attributes:
-        folder: where the bundles lie.
-        shares: share of the stretches that the classifier calls by each name, the largest first; `unknown` among
-            them. Empty where there is no classifier, or the trace is shorter than a stretch.
-        stretches: how many were looked at.
-        stretch: requests in one.
-        page_cache: folder of the page cache's bundle; None where there is none.
-        home, away: how far it got from the best classic in hindsight (0) to the optimum (1) on test traces: of the
-            workloads it learned from, and of programs that it never saw. None where its bundle does not say.
-        flash: the admission model of the likeliest workload; None where there is none, or it is unknown.
-    """
-
-    folder: str
+    folder: str  # where the bundles lie
+    # Share of the stretches that the classifier calls by each name, the largest first; `unknown` among them. Empty
+    # where there is no classifier, or the trace is shorter than a stretch.
     shares: Mapping[str, float]
-    stretches: int
-    stretch: int
-    page_cache: str | None
+    stretches: int  # how many were looked at
+    stretch: int  # requests in one
+    page_cache: str | None  # folder of the page cache's bundle; None where there is none
+    # How far it got from the best classic in hindsight (0) to the optimum (1) on test traces: of the workloads it
+    # learned from, and of programs that it never saw. None where its bundle does not say.
     home: float | None
     away: float | None
-    flash: Flash | None
+    flash: Flash | None  # of the likeliest workload; None where there is none, or it is unknown
 
     @property
     def known(self) -> float:

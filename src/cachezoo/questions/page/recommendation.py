@@ -13,7 +13,7 @@ from cachezoo.flash.load import DAY_S
 from cachezoo.questions.page.bundle import run_bundle
 from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, Halves, Ranking, rank
 from cachezoo.questions.page.likeness import Likeness, likeness, page_cache
-from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Aim, Picked, Row, Rows, ladder, pick
+from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Picked, Row, Rows, ladder, pick
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.show.formats import duration, number, share
 from cachezoo.sizes import Size
@@ -48,28 +48,18 @@ def models_of(given: str | None) -> AnalyticDevice:
 class Options:
     """What a recommendation is to reach, and what it assumes.
 
-    Attributes:
-        budget: the most cache that may be bought; None for any.
-        hit: the hit ratio to reach, above 0 and at most 1.
-        ms: the mean response time to reach.
-        device: the profile's name, as given; None for the one built in.
-        endurance_tb: terabytes that may be written to the SSD.
-        ask_models: whether the zoo's models may be asked; without bundles they are not.
-        piped: the trace came by a pipe, so commands to run next need it saved first.
-        reading: options that commands need to read the trace, as typed; empty where its content says all.
-
     Raises:
         ConfigError: several aims, or one that cannot be.
     """
 
-    budget: Size | None = None
-    hit: float | None = None
-    ms: float | None = None
-    device: str | None = None
-    endurance_tb: float = DEFAULT_ENDURANCE_TB
-    ask_models: bool = True
-    piped: bool = False
-    reading: str = ""
+    budget: Size | None = None  # the most cache that may be bought; None for any
+    hit: float | None = None  # the hit ratio to reach, above 0 and at most 1
+    ms: float | None = None  # the mean response time to reach
+    device: str | None = None  # the profile's name, as given; None for the one built in
+    endurance_tb: float = DEFAULT_ENDURANCE_TB  # terabytes that may be written to the SSD
+    ask_models: bool = True  # whether the zoo's models may be asked; without bundles they are not
+    piped: bool = False  # the trace came by a pipe, so commands to run next need it saved first
+    reading: str = ""  # options that commands need to read the trace, as typed; empty where its content says all
 
     def __post_init__(self) -> None:
         given = {"--size": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
@@ -86,19 +76,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure a recommendation is.
-
-    Attributes:
-        level: in a word.
-        reasons: why it is not higher, sentences without a full stop; empty where it is high.
-        times_best: time blocks in which no candidate had more hits than the recommended policy; of `blocks`.
-        blocks: time blocks of the second half.
-    """
+    """How sure a recommendation is."""
 
     level: Level
-    reasons: tuple[str, ...]
-    times_best: int
-    blocks: int
+    reasons: tuple[str, ...]  # why it is not higher, sentences without a full stop; empty where it is high
+    times_best: int  # time blocks in which no candidate had more hits than the recommended policy; of `blocks`
+    blocks: int  # time blocks of the second half
 
 
 def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful: bool) -> list[tuple[Level, str]]:
@@ -156,29 +139,17 @@ def confidence(bench: Halves, row: Row, ranking: Ranking, useful: bool = True) -
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What was found out, and what is recommended.
-
-    Attributes:
-        name: of the trace.
-        options: as given.
-        bench: the trace.
-        ranking: the candidates at every size.
-        picked: the sizes, and the recommended one.
-        confidence: in it.
-        admitted: the recommended size with few SSD writes, where the SSD would not last; else None.
-        likeness: what the zoo's models have to say; None where they were not asked.
-        tried: the model that was run at the recommended size, where that was asked.
-    """
+    """What was found out, and what is recommended."""
 
     name: str
     options: Options
     bench: Halves
-    ranking: Ranking
-    picked: Picked
+    ranking: Ranking  # the candidates at every size
+    picked: Picked  # the sizes, and the recommended one
     confidence: Confidence
-    admitted: Row | None
-    likeness: Likeness | None
-    tried: Row | None
+    admitted: Row | None  # the recommended size with few SSD writes, where the SSD would not last; else None
+    likeness: Likeness | None  # what the zoo's models have to say; None where they were not asked
+    tried: Row | None  # the model that was run at the recommended size, where it was to be tried
 
     @property
     def row(self) -> Row:
@@ -230,7 +201,7 @@ def recommend(
     for k, (size, policy_id, most) in enumerate(zip(sizes, ranking.chosen, ranking.optimum.tolist(), strict=True)):
         report(0.6 + 0.3 * k / len(sizes), policy_id)
         rows.append(maker.row(policy_id, size, most))
-    picked = pick(maker, rows, Aim(budget, options.hit, options.ms))
+    picked = pick(maker, rows, budget, options.hit, options.ms)
     own = picked.row
     short = picked.useful and own.years is not None and own.years < SHORT_LIFE_YEARS
     report(0.9, "models")
@@ -238,5 +209,5 @@ def recommend(
         name, options, bench, ranking, picked, confidence(bench, own, ranking, picked.useful),
         maker.admitted(own) if short else None,
         likeness(models, trace) if models is not None else None,
-        maker.beside_lru(run_bundle(bench, to_try, own.capacity), own.optimum) if to_try is not None else None,
+        maker.against_lru(run_bundle(bench, to_try, own.capacity), own.optimum) if to_try is not None else None,
     )  # fmt: skip

@@ -89,7 +89,18 @@ def page_of(found: Recommendation) -> str:
         ("first accesses", f"{share(bench.first_share)}: no cache has them"),
         ("confidence", found.confidence.level),
     ]
-    sections = [_answer(found), _curve(found), _costs(found), _sure(found), *_models(found), _assumed(found)]
+    texts = [
+        "Rows are twice as large each, up to all pages that the trace touches; a budget and the two sizes about a "
+        "target are rows besides. The policy is the one to run at that size."
+    ]
+    sections = [
+        _answer(found),
+        Section("sizes", "What each size brings", texts, [_table(found)], [curve(found)]),
+        Section("costs", "Response time and SSD writes", figures=[costs(found)]),
+        _sure(found),
+        _models(found),
+        _assumed(found),
+    ]
     title = f"Which cache for {found.name.rpartition('/')[2]}?"
     return render(Page(title, [sentences.headline(found)], facts, sections, TERMS))
 
@@ -123,14 +134,6 @@ def _answer(found: Recommendation) -> Section:
     return Section("answer", "Answer", choices=choices)
 
 
-def _curve(found: Recommendation) -> Section:
-    texts = [
-        "Rows are twice as large each, up to all pages that the trace touches; a budget and the two sizes about a "
-        "target are rows besides. The policy is the one to run at that size."
-    ]
-    return Section("sizes", "What each size brings", texts, [_table(found)], [curve(found)])
-
-
 def _table(found: Recommendation) -> Table:
     columns = [
         Column("cache", numeric=False), Column("policy", numeric=False), Column("hit ratio", "90 % interval"),
@@ -146,14 +149,10 @@ def _table(found: Recommendation) -> Table:
     if found.tried is not None:
         first, *others = _cells(found, found.tried, None, False)
         cells.append([replace(first, note="tried"), *others])
-    caption = f"Counted after {found.bench.half:,} page accesses; {'; '.join(_marks(found))}"
-    return Table(caption, columns, cells)
-
-
-def _marks(found: Recommendation) -> list[str]:
+    marks = f"{sentences.where_knee(found)}; the recommended size is marked"
     if not found.picked.useful:
-        return ["none is needed" if found.picked.why == "needless" else "no size is worth it"]
-    return [sentences.where_knee(found), "the recommended size is marked"]
+        marks = "none is needed" if found.picked.why == "needless" else "no size is worth it"
+    return Table(f"Counted after {found.bench.half:,} page accesses; {marks}", columns, cells)
 
 
 def _cells(found: Recommendation, row: Row, before: Row | None, marked: bool) -> list[Cell]:
@@ -175,13 +174,9 @@ def _cells(found: Recommendation, row: Row, before: Row | None, marked: bool) ->
 def wear_cells(row: Row) -> list[Cell]:
     """What is written to the SSD: in a day and for how long, or for what is accessed."""
     if row.ssd_bytes_a_day is None:
-        return [Cell(sentences.per_gib(row.ssd_per_access), row.ssd_per_access)]
+        return [Cell(human(row.ssd_per_access * 2**30), row.ssd_per_access)]
     lasts = Cell(NONE if row.years is None else lifetime(row.years), row.years)
     return [Cell(human(row.ssd_bytes_a_day), row.ssd_bytes_a_day), lasts]
-
-
-def _costs(found: Recommendation) -> Section:
-    return Section("costs", "Response time and SSD writes", figures=[costs(found)])
 
 
 def _sure(found: Recommendation) -> Section:
@@ -221,18 +216,16 @@ def _candidates(found: Recommendation) -> Table:
     return Table(f"Hit ratios of the candidates at {size}{sampled}", columns, rows)
 
 
-def _models(found: Recommendation) -> list[Section]:
-    texts = sentences.model_words(found)
-    if not found.picked.useful:
-        return [Section("models", "Is a trained model worth a try?", texts)]
-    if found.likeness is not None and (more := sentences.elsewhere(found.likeness)):
-        texts.append(more)
-    if found.likeness is not None and (flash := found.likeness.flash) is not None:
-        texts.append(
-            f"For a flash cache there is {flash.id}, which says what may enter. Of its {flash.inputs} inputs "
-            f"{flash.drifted} are distributed otherwise here than in training ({flash.farthest} the most)."
-        )
-    return [Section("models", "Is a trained model worth a try?", texts)]
+def _models(found: Recommendation) -> Section:
+    texts, like = sentences.model_words(found), found.likeness
+    if found.picked.useful and like is not None:
+        texts += filter(None, [sentences.elsewhere(like)])
+        if (flash := like.flash) is not None:
+            texts.append(
+                f"For a flash cache there is {flash.id}, which says what may enter. Of its {flash.inputs} inputs "
+                f"{flash.drifted} are distributed otherwise here than in training ({flash.farthest} the most)."
+            )
+    return Section("models", "Is a trained model worth a try?", texts)
 
 
 def _assumed(found: Recommendation) -> Section:
@@ -325,8 +318,8 @@ def costs(found: Recommendation) -> Drawing:
         for axes in (left, right):
             _size_axis(axes, sizes)
         drawn = svg(canvas)
-    said = ", ".join(f"{latency(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
-    return Drawing(drawn, f"Mean response time: {said}.", f"Mean response time of a request, and {what}.")
+    times = ", ".join(f"{latency(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
+    return Drawing(drawn, f"Mean response time: {times}.", f"Mean response time of a request, and {what}.")
 
 
 def _written(found: Recommendation) -> tuple[Callable[[Row], float], str, str]:

@@ -16,15 +16,10 @@ from cachezoo.sizes import human
 from cachezoo.traces.clock import are_numbered
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
-MUCH_FASTER = 4  # times as fast as the modelled disk, from which on it is said
+MUCH_FASTER = 4  # times as fast as the modelled disk, from which on that is noted
 SAVED = "FILE"
 NO_GAIN = 0.02
 MUCH_LESS = 2  # times that a size holds a lesser one, from which on the lesser is named
-
-
-def per_gib(pages_per_access: float) -> str:
-    """SSD writes of a GiB of page accesses: `213 MiB`."""
-    return human(pages_per_access * 2**30)
 
 
 def size(found: Recommendation, row: Row) -> str:
@@ -73,7 +68,7 @@ def slower(found: Recommendation) -> bool:
 
 
 def needs_none(found: Recommendation) -> str:
-    """That the disk alone reaches the time that is asked for."""
+    """That the disk alone reaches the target time."""
     return f"{found.options.ms:g} ms needs no cache: the disk alone takes {latency(found.bench.no_cache_us)}."
 
 
@@ -178,53 +173,55 @@ def how_sure(found: Recommendation) -> str:
 
 def _gains(found: Recommendation) -> list[str]:
     """What the recommended cache does for response times, and to its SSD."""
-    bench, row, said = found.bench, found.row, []
+    bench, row, lines = found.bench, found.row, []
     if slower(found):
-        said.append("The modelled disk serves these requests faster than the SSD: a cache only takes work off it.")
+        lines.append("The modelled disk serves these requests faster than the SSD: a cache only takes work off it.")
     elif row.ran.response_us > (1 - NO_GAIN) * bench.no_cache_us:
-        said.append("Response times hardly change: what hits is what the disk serves fast anyway, or waits for misses.")
+        lines.append(
+            "Response times hardly change: what hits is what the disk serves fast anyway, or waits for misses."
+        )
     if row.years is not None and found.admitted is not None:
         other = found.admitted
         cost = points(100 * (other.ran.hit_ratio - row.ran.hit_ratio))
-        said.append(
+        lines.append(
             f"The SSD lasts {lifetime(row.years)} only. With {other.ran.policy}, which lets a page in at its second "
             f"miss, it lasts {lifetime(other.years)}, at {cost} of hit ratio."
         )
     elif row.years is not None and row.years < SHORT_LIFE_YEARS:
-        said.append(f"The SSD lasts {lifetime(row.years)} only, though the policy writes little already.")
-    return said
+        lines.append(f"The SSD lasts {lifetime(row.years)} only, though the policy writes little already.")
+    return lines
 
 
 def notes(found: Recommendation) -> list[str]:
     """What an operator has to know besides; sentences."""
-    bench, said = found.bench, []
+    bench, lines = found.bench, []
     if (bench.trace.op == OP_WRITE).all():
-        said.append("All requests are writes: a cache helps only if it may hold writes back from the disk.")
+        lines.append("All requests are writes: a cache helps only if it may hold writes back from the disk.")
     if found.picked.useful:
-        said += [*_gains(found), _modelled(found)]
+        lines += [*_gains(found), _modelled(found)]
     days = bench.span_days
     if days is None:
         numbered = are_numbered(bench.trace.meta.extra)
         why = "The trace has no clock" if numbered else "All requests of the second half bear the same time"
-        said.append(f"{why}: SSD writes a day and the SSD's lifetime are unknown.")
+        lines.append(f"{why}: SSD writes a day and the SSD's lifetime are unknown.")
     elif bench.short:
-        said.append(f"What is counted lasted {duration(DAY_S * days)}: too short to say what a day writes to the SSD.")
+        lines.append(f"What is counted lasted {duration(DAY_S * days)}: too short to say what a day writes to the SSD.")
     elif days < 1:
-        said.append(f"SSD writes a day are extrapolated from {duration(DAY_S * days)}.")
-    return said
+        lines.append(f"SSD writes a day are extrapolated from {duration(DAY_S * days)}.")
+    return lines
 
 
 def _modelled(found: Recommendation) -> str:
     """That milliseconds are a model's, and whether the storage that was recorded is much faster than the model's."""
     device = DEFAULT_IS if found.device == DEFAULT else found.device
-    said = f"Milliseconds are a model's, of {device}; --device takes yours."
+    text = f"Milliseconds are a model's, of {device}; --device takes yours."
     recorded = found.bench.trace.latency_us
     known = recorded[recorded >= 0] if recorded is not None else None
     if known is not None and len(known) and (median := float(np.median(known))) < found.bench.no_cache_us / MUCH_FASTER:
-        said += (
+        text += (
             f" As recorded, half of the requests took at most {median:,.0f} µs: on such storage a hit saves far less."
         )
-    return said
+    return text
 
 
 def model_words(found: Recommendation) -> list[str]:
@@ -238,25 +235,25 @@ def model_words(found: Recommendation) -> list[str]:
         if found.options.ask_models:
             return ["No trained models here (make repro makes them), so none was asked."]
         return ["No trained model was asked, as --no-models was given."]
-    said = [_looked(like)]
+    lines = [_looked(like)]
     if found.tried is not None:
         ours, row = found.tried, found.row
         lead = points(100 * (ours.ran.hit_ratio - row.ran.hit_ratio))
-        said.append(
+        lines.append(
             f"Tried here at the same size, {ours.ran.policy} hits {percent(ours.ran.hit_ratio)}, {lead} beside "
             f"{name_of(row.ran.policy)}; a request takes {latency(ours.ran.response_us)}, and the time of its decision."
         )
     elif found.row.capacity >= found.bench.pages.n_pages:
-        said.append("No model can help at the recommended size, where nothing is evicted.")
+        lines.append("No model can help at the recommended size, where nothing is evicted.")
     elif like.page_cache is not None and like.category is not None:
-        said.append(
+        lines.append(
             "That is what the zoo's page cache learned from: worth a try (--try). Here it has not been measured."
         )
     elif like.page_cache is not None and like.stretches:
-        said.append(
+        lines.append(
             "The zoo's page cache learned from other workloads: hardly worth a try unless trained on traces of yours."
         )
-    return said
+    return lines
 
 
 def _looked(like: Likeness) -> str:
@@ -284,7 +281,7 @@ def assumptions(found: Recommendation) -> list[str]:
     """What the figures rest on; sentences."""
     bench, ranking = found.bench, found.ranking
     device = f"{DEFAULT}, {DEFAULT_IS}" if found.device == DEFAULT else found.device
-    said = [
+    lines = [
         f"Pages of 4 KiB, write-back. The first half of the page accesses (to {bench.half:,}) warms the caches and "
         "chooses the policy; every figure is of the second half.",
         f"Response times are a model's, not measured: service times of {device}, one request at a time, without "
@@ -295,13 +292,13 @@ def assumptions(found: Recommendation) -> list[str]:
     ]
     if TIME_SCALE_KEY in bench.trace.meta.extra:
         scale = time_scale(bench.trace)
-        said.append(f"A second of the trace stands for {scale:g} seconds, as its metadata say.")
+        lines.append(f"A second of the trace stands for {scale:g} seconds, as its metadata say.")
     if ranking.rate < 1:
-        said.append(
+        lines.append(
             f"Policies were compared on {percent(ranking.rate)} of the pages, drawn by a hash, in as small a part of "
             "each size; the figures in the table are of the whole trace."
         )
-    return said
+    return lines
 
 
 def commands(found: Recommendation) -> list[str]:

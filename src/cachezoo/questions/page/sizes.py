@@ -102,28 +102,18 @@ def shown(capacity: int, n_pages: int) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A size.
+    """A size."""
 
-    Attributes:
-        ran: the policy recommended at this size.
-        lru: hit ratio of LRU.
-        chosen: the policy that the first half chose; the one recommended unless it gains less than
-            `LEAST_HITS` over LRU on the second.
-        lead: of the chosen policy over LRU, in hit ratio on the second half.
-        optimum: hit ratio of the cache that knows the future; None where it was not run at this size.
-        ssd_per_access: pages written to the SSD per page access.
-        ssd_bytes_a_day: None where less than an hour is counted, or the trace has no clock.
-        years: how long the SSD's endurance lasts so; None likewise, or where nothing is written.
-    """
-
-    ran: Run
-    lru: float
+    ran: Run  # the policy recommended at this size
+    lru: float  # hit ratio of LRU
+    # the policy that the first half chose; the one recommended unless it gains less than `LEAST_HITS` over LRU on the
+    # second
     chosen: str
-    lead: Lead
-    optimum: float | None
-    ssd_per_access: float
-    ssd_bytes_a_day: float | None
-    years: float | None
+    lead: Lead  # of the chosen policy over LRU, in hit ratio on the second half
+    optimum: float | None  # hit ratio of the cache that knows the future; None where it was not run at this size
+    ssd_per_access: float  # pages written to the SSD per page access
+    ssd_bytes_a_day: float | None  # None where less than an hour is counted, or the trace has no clock
+    years: float | None  # how long the SSD's endurance lasts so; None likewise, or where nothing is written
 
     @property
     def capacity(self) -> int:
@@ -177,12 +167,12 @@ class Rows:
     def row(self, policy_id: str, capacity: int, optimum: float | None = None) -> Row:
         """The policy that the first half chose at a size, or LRU where that gains too little on the second."""
         ran = self.bench.run(policy_id, capacity)
-        found = self.beside_lru(ran, optimum)
+        found = self.against_lru(ran, optimum)
         if policy_id != SIMPLEST and not (found.lead.blocks and found.lead.value >= LEAST_HITS):
             return self._of(self.bench.run(SIMPLEST, capacity), found.lru, policy_id, found.lead, optimum)
         return found
 
-    def beside_lru(self, ran: Run, optimum: float | None) -> Row:
+    def against_lru(self, ran: Run, optimum: float | None) -> Row:
         """A run compared with LRU of its size."""
         lru = self.bench.lru(ran.capacity)
         return self._of(ran, lru.mean, ran.policy, ran.lead(lru, Goal.GAIN), optimum)
@@ -218,36 +208,15 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Aim:
-    """What a recommendation is to reach; at most one of them, and the knee of the curve without.
-
-    Attributes:
-        budget: pages that may be spent.
-        hit: hit ratio.
-        ms: mean response time.
-    """
-
-    budget: int | None = None
-    hit: float | None = None
-    ms: float | None = None
-
-
-@dataclass(frozen=True)
 class Picked:
-    """The size that is recommended.
+    """The size that is recommended."""
 
-    Attributes:
-        rows: all that were tried, by rising size.
-        place: of the recommended one; where none is, of the one that would be.
-        why: `whole`: there is no knee, so all pages; `on average`: the hit ratio is reached, but the interval's low
-            end is not; `useless`: no cache helps, whatever the aim; `needless`: the disk alone reaches it.
-        knee: place of the curve's knee; None where it has none below all pages, or no cache helps.
-    """
-
-    rows: tuple[Row, ...]
-    place: int
+    rows: tuple[Row, ...]  # all that were tried, by rising size
+    place: int  # of the recommended one; where none is, of the one that would be
+    # `whole`: there is no knee, so all pages; `on average`: the hit ratio is reached, but the interval's low end is
+    # not; `useless`: no cache helps, whatever the aim; `needless`: the disk alone reaches it
     why: Why
-    knee: int | None
+    knee: int | None  # place of the curve's knee; None where it has none below all pages, or no cache helps
 
     @property
     def useful(self) -> bool:
@@ -309,40 +278,42 @@ def _to_ms(maker: Rows, rows: Sequence[Row], target: float) -> tuple[Sequence[Ro
     def meets(row: Row) -> bool:
         return row.ran.response_us <= 1e3 * target
 
+    if maker.bench.no_cache_us <= 1e3 * target:
+        return rows, 0, "needless"
     place = _first(rows, meets)
     if place is None:
         return rows, _best(rows, lambda row: -row.ran.response_us), "unreachable"
     return *_refined(maker, rows, place, meets), "reached"
 
 
-def pick(maker: Rows, rows: Sequence[Row], aim: Aim) -> Picked:
-    """The size to recommend.
+def pick(
+    maker: Rows, rows: Sequence[Row], budget: int | None = None, hit: float | None = None, ms: float | None = None
+) -> Picked:  # fmt: skip
+    """The size to recommend: for one aim, or at the knee of the curve without.
 
     Args:
         maker: makes further rows.
         rows: of the ladder, by rising size; the last holds all pages, the budget is among them if it is less.
-        aim: what to reach.
+        budget: pages that may be spent.
+        hit: hit ratio to reach.
+        ms: mean response time to reach.
     """
     # A budget's own size is no step of the curve: the knee is the same for every aim.
     steps = [row for row in rows if row is rows[-1] or not row.capacity & (row.capacity - 1)]
     bent = steps[knee([row.capacity for row in steps], [row.ran.hit_ratio for row in steps])]
     if max(row.ran.hit_ratio for row in rows) < USELESS:
         return Picked(tuple(rows), next(k for k, row in enumerate(rows) if row is bent), "useless", None)
-    found, place, why = _placed(maker, rows, aim, bent)
+    found: Sequence[Row] = rows
+    why: Why = "budget"
+    if hit is not None:
+        found, place, why = _to_hit(maker, rows, hit)
+    elif ms is not None:
+        found, place, why = _to_ms(maker, rows, ms)
+    elif budget is None:
+        place, why = next(k for k, row in enumerate(rows) if row is bent), "whole" if bent is rows[-1] else "knee"
+    else:
+        within = [row for row in rows if row.capacity <= budget]
+        most = max(row.ran.hit_ratio for row in within)
+        place = _first(within, lambda row: row.ran.hit_ratio >= most - NO_MORE) or 0
     bend = None if bent is rows[-1] else next(k for k, row in enumerate(found) if row is bent)
     return Picked(tuple(found), place, why, bend)
-
-
-def _placed(maker: Rows, rows: Sequence[Row], aim: Aim, bent: Row) -> tuple[Sequence[Row], int, Why]:
-    """All rows, the place of the recommended one, and why it is."""
-    if aim.hit is not None:
-        return _to_hit(maker, rows, aim.hit)
-    if aim.ms is not None and maker.bench.no_cache_us <= 1e3 * aim.ms:
-        return rows, 0, "needless"
-    if aim.ms is not None:
-        return _to_ms(maker, rows, aim.ms)
-    if aim.budget is None:
-        return rows, next(k for k, row in enumerate(rows) if row is bent), "whole" if bent is rows[-1] else "knee"
-    within = [row for row in rows if row.capacity <= aim.budget]
-    most = max(row.ran.hit_ratio for row in within)
-    return rows, _first(within, lambda row: row.ran.hit_ratio >= most - NO_MORE) or 0, "budget"

@@ -13,7 +13,7 @@ from cachezoo.contest.gap import gap
 from cachezoo.jobs import processes
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
-from cachezoo.policies.registry import OPTIMUM, classics, policy
+from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.questions.page.bench import Bench, Options, Row
@@ -27,11 +27,6 @@ Key = tuple[Path, Writes, Unit, str, str, tuple[tuple[str, str], ...]]
 _held: dict[Key, Bench] = {}
 
 
-def run_row(bench: Bench, policy_id: str, capacity: Size, decision_us: float = 0.0) -> Row:
-    """One policy at one size."""
-    return bench.run(policy_id, bench.size(capacity), decision_us).values()
-
-
 def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool) -> list[Row]:
     device = options.device.model_dump_json() if options.device else ""
     key = (path, options.writes, options.unit, device, *options.reading)
@@ -43,7 +38,8 @@ def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Option
         simulator = Simulator(trace, expand_pages(trace), options.writes, options.unit)
         _held[key] = Bench.of(simulator, models)
     bench = Bench(_held[key].simulator, _held[key].times, options.count)
-    return [{"trace": path.name, **run_row(bench, policy_id, size, options.decision_us)} for size in capacities]
+    runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
+    return [{"trace": path.name, **run.values()} for run in runs]
 
 
 def sweep(
@@ -87,17 +83,12 @@ def sweep(
     return [row for future in futures for row in future.result()]
 
 
-def contenders(policy_ids: Sequence[str], every: bool) -> list[str]:
-    """What runs to compare these: they and the optimum; with `every`, all registered classics too."""
-    return [*dict.fromkeys([*policy_ids, *(classics() if every else []), OPTIMUM])]
-
-
 def compare(rows: Sequence[Row]) -> dict[str, Any]:
     """Rows of one trace at one capacity, with their gaps to the best classic among them.
 
     Args:
-        rows: of the `contenders`, and of models (kind ``model``); keys `policy`, `kind`, `capacity`, `warmup`, `hits`,
-            `hit_ratio` are read.
+        rows: of policies, the optimum among them, and of models (kind ``model``); keys `policy`, `kind`, `capacity`,
+            `warmup`, `hits`, `hit_ratio` are read.
 
     Returns:
         JSON values: `capacity`, `warmup`, `best_classic` (None where no classic is among the rows), `optimum`, `rows`
@@ -137,7 +128,7 @@ def bounds_row(bench: Bench, capacity: Size) -> Row:
         ConfigError: a capacity or warm-up that cannot be.
     """
     size = bench.size(capacity)
-    first = bench.first(size)
+    first = bench.case(size).first
     stream = bench.simulator.stream(policy(OPTIMUM))
     counted = np.arange(len(stream)) >= first
     row: Row = {"capacity": size, "warmup": first}

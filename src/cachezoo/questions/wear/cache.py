@@ -27,17 +27,11 @@ from cachezoo.wear.writes import DriveWrites
 
 @dataclass(frozen=True)
 class CacheWrites:
-    """What a cache writes to its SSD.
-
-    Attributes:
-        policy: of the cache.
-        writes: page writes by slot, cut into cycles of equally many requests; a page is `PAGE_BYTES`.
-        hit_ratio: page hits over page accesses, or segment hits over segments read, in the last cycle.
-    """
+    """What a cache writes to its SSD."""
 
     policy: str
-    writes: DriveWrites
-    hit_ratio: float
+    writes: DriveWrites  # by slot, cut into cycles of equally many requests; a page is `PAGE_BYTES`
+    hit_ratio: float  # page hits over page accesses, or segment hits over segments read, in the last cycle
 
 
 def page_cache_writes(simulator: Simulator, name: str, capacity: int, cycles: int) -> CacheWrites:

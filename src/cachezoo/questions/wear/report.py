@@ -178,7 +178,7 @@ def _answer(sources: "Sources") -> str:
     if not metrics:
         return "Streams were not measured: leave the drive's streams alone."
     begin = (
-        "A drive that is told which writes die together copies less. Its write amplification (WAF) is the flash pages "
+        "A drive that knows which writes die together copies less. Its write amplification (WAF) is the flash pages "
         "it writes, copies included, over those that the host writes."
     )
     found: dict[str, list[str]] = {answer: [] for answer in SHORT}
@@ -267,7 +267,7 @@ def waf_figure(metrics: Found, folder: Path) -> Figure | None:
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.axvline(100, color=GREY, linewidth=0.8)
-    axis.set(xlabel="WAF, % of the drive without streams (the WAF itself beside each bar)")
+    axis.set(xlabel="WAF, % of the drive without streams (the WAF itself at each bar)")
     canvas.legend(loc="outside upper center", ncols=4, fontsize=8)
     save(canvas, folder, STREAMS)
     alt = f"Write amplification with the chosen dictionary, of that without streams: {', '.join(shares)}."

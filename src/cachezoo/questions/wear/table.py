@@ -50,7 +50,7 @@ GRIDS: Grids = {
 }
 BAR = 0.72
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-ROOM = 1.3  # of the longest bar, so that its value stands inside the panel
+ROOM = 1.3  # of the longest bar, so that its value fits into the panel
 COLUMNS = ("WAF, with 90 % interval", "erases of blocks in the cycle", "drive writes until worn out")
 
 
@@ -441,7 +441,7 @@ def _bars(
     for place, (value, end) in enumerate(zip(values, ends, strict=True)):
         axes.text(end, place, f" {form.format(value)}", va="center", fontsize=8, bbox=BEHIND)
     axes.set_xlim(0, ROOM * max([*ends, 1]))
-    axes.locator_params(axis="x", nbins=4)  # numbers of many digits stand apart
+    axes.locator_params(axis="x", nbins=4)  # numbers of many digits do not touch
     axes.set_yticks(places, [""] * len(rows))
     axes.grid(False, axis="y")
     axes.set_ylim(len(rows) - 0.4, -0.6)

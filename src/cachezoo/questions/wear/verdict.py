@@ -44,23 +44,23 @@ def answer(table: WearTable) -> str:
     """Whether it pays to use streams, in a sentence or two."""
     own = [row for row in table.rows if row.over_provisioning == table.main]
     legacy = own[0]
-    said = (
+    text = (
         f"at {percent(table.main, 0)} over-provisioning the drive without streams writes {number(legacy.waf, 2)} flash "
         "pages for each page of the host"
     )
     times = f"times that it can be written in full, at {table.endured:,} erases a block"
     lasts = f"{number(legacy.drive_writes)} drive writes ({times})"
     if legacy.waf < LEAST_WAF:
-        return f"No, there is nothing to gain: {said}, and lasts {lasts}. {_wrote(table)}"
+        return f"No, there is nothing to gain: {text}, and lasts {lasts}. {_wrote(table)}"
     usable = [row for row in own if row.placement not in (LEGACY, SEPBIT, ORACLE)]
     least = {row.placement: row for row in sorted(own, key=lambda row: -row.waf)}
     if not usable:
-        found = f"No placement was asked for that a host can use: {said}, and lasts {lasts}. {_wrote(table)}"
+        found = f"No placement that a host can use is among these: {text}, and lasts {lasts}. {_wrote(table)}"
         best = legacy
     else:
         best, how = _choice(usable)
         pays = PAYS[best.verdict] if best.fewer > 0 else PAYS[Verdict.WORSE]
-        found = f"{pays}: {said}, and with {best.shown}{how} {best.waf:.2f}: {percent(best.fewer)} fewer flash writes "
+        found = f"{pays}: {text}, and with {best.shown}{how} {best.waf:.2f}: {percent(best.fewer)} fewer flash writes "
         found += f"(90 % interval {span(best.fewer_interval, 1)}). "
         found += f"It lasts {number(best.drive_writes)} in place of {lasts}."
         found += f" {_wrote(table)}" if table.host_pages < SHORT * table.footprint else ""
@@ -81,16 +81,16 @@ def _choice(usable: Sequence[WearRow]) -> tuple[WearRow, str]:
 
 
 def _wrote(table: WearTable) -> str:
-    """How much the answer stands on."""
+    """How much the answer rests on."""
     written = table.footprint * table.page_bytes
-    said = (
+    text = (
         f"The last cycle writes {human(table.host_pages * table.page_bytes)}, {table.host_pages / table.footprint:.1f} "
     )
-    said += f"times the trace's distinct pages ({human(written)})"
-    said += "; a longer trace may say otherwise." if table.host_pages < SHORT * table.footprint else "."
+    text += f"times the trace's distinct pages ({human(written)})"
+    text += "; a longer trace may say otherwise." if table.host_pages < SHORT * table.footprint else "."
     if table.capacity_bytes is not None and written < ROOMY * table.capacity_bytes:
-        said += f" They are {percent(written / table.capacity_bytes, 0)} of the drive, and the rest is room to spare."
-    return said
+        text += f" They are {percent(written / table.capacity_bytes, 0)} of the drive, and the rest is room to spare."
+    return text
 
 
 def pays(model: StreamsModel, rows: Mapping[str, StreamsRow]) -> Cell:
@@ -117,11 +117,11 @@ def cache_answer(caches: list[CacheWrites], tables: list[WearTable]) -> str:
         next(row for row in table.rows if row.placement == LEGACY and row.over_provisioning == main) for table in tables
     ]
     first, least = 0, min(range(len(own)), key=lambda k: own[k].erases)
-    said = f"At {percent(main, 0)} over-provisioning {caches[0].policy} erases {own[0].erases:,} blocks"
-    said += f" for {tables[0].host_pages:,} pages that it writes (WAF {own[0].waf:.2f})"
+    text = f"At {percent(main, 0)} over-provisioning {caches[0].policy} erases {own[0].erases:,} blocks"
+    text += f" for {tables[0].host_pages:,} pages that it writes (WAF {own[0].waf:.2f})"
     if least != first and own[first].erases:
         fewer = 1 - own[least].erases / own[first].erases
-        said += f"; {caches[least].policy} erases {share(fewer)} fewer, {own[least].erases:,} for "
-        said += f"{tables[least].host_pages:,} pages (WAF {own[least].waf:.2f}), at a hit ratio of "
-        said += f"{percent(caches[least].hit_ratio)} against {percent(caches[first].hit_ratio)}"
-    return said + "."
+        text += f"; {caches[least].policy} erases {share(fewer)} fewer, {own[least].erases:,} for "
+        text += f"{tables[least].host_pages:,} pages (WAF {own[least].waf:.2f}), at a hit ratio of "
+        text += f"{percent(caches[least].hit_ratio)} against {percent(caches[first].hit_ratio)}"
+    return text + "."

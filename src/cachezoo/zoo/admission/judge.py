@@ -24,10 +24,10 @@ from cachezoo.flash.policies import (
     BUDGETED,
     REJECTX,
     WithoutModel,
-    beside,
     best_without_model,
     learned,
     modes_of,
+    prefetch_of,
     threshold_curve,
     threshold_for_budget,
 )
@@ -98,7 +98,7 @@ def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[Plai
     """Every plain mode at the budget, the lowest mean read disk-head time first, ties by fewer writes."""
     settings = []
     for mode in modes_of(problems):
-        fetched = [beside(problem, mode) for problem in problems]
+        fetched = [prefetch_of(problem, mode) for problem in problems]
         threshold, found = threshold_for_budget(problems, scores, fetched)
         parts = zip(problems, scores, fetched, strict=True)
         runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in parts]

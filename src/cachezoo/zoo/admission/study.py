@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.flash.load import load_curve, load_windows, time_scale
-from cachezoo.flash.policies import beside
+from cachezoo.flash.policies import prefetch_of
 from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.models.curves import CURVES_FILE, read_curves
@@ -44,7 +44,7 @@ def tests(params: "Params", category: str) -> dict[str, float]:
         problem = flash_problem(trace, label_of(params.label.episodes, category), flash)
         setting = model.calibration["with_prefetch"]
         admits = serving.scores(serve_trace(serving, trace)) >= setting["threshold"]
-        found[key] = mean_load(trace, problem, problem.run(admits, beside(problem, setting["mode"])), flash)
+        found[key] = mean_load(trace, problem, problem.run(admits, prefetch_of(problem, setting["mode"])), flash)
     return found
 
 

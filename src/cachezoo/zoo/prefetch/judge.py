@@ -20,7 +20,7 @@ from cachezoo import paths
 from cachezoo.arrays import F64, Bool
 from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
 from cachezoo.flash.modes import ML_MODES, NONE, is_plain, plain_modes
-from cachezoo.flash.policies import WithoutModel, beside, best_without_model, threshold_curve, threshold_for_budget
+from cachezoo.flash.policies import WithoutModel, best_without_model, prefetch_of, threshold_curve, threshold_for_budget
 from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
@@ -273,7 +273,7 @@ def _judged(
     problem = flash_problem(part.trace, label, flash)
     rows = serve_trace(history_of(model), part.trace)
     modes = plain_modes(problem.accesses.per_block)
-    prefetches: dict[str, Prefetch | None] = {mode: beside(problem, mode) for mode in modes}
+    prefetches: dict[str, Prefetch | None] = {mode: prefetch_of(problem, mode) for mode in modes}
     if infer is not None:
         values = model.model_dump(mode="json")
         serving = PrefetchServing(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cachezoo import paths
 from cachezoo.errors import TrainingError
 from cachezoo.flash.modes import ML_MODES, is_plain
-from cachezoo.flash.policies import beside
+from cachezoo.flash.policies import prefetch_of
 from cachezoo.flash.problem import flash_problem, label_of
 from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.params import traces_of
@@ -49,7 +49,7 @@ def tests(params: "Params", category: str) -> dict[str, float]:
         trace = read_trace(paths.requests(category, key))
         problem = flash_problem(trace, label_of(params.label.episodes, category), flash)
         rows = serve_trace(history_of(admitting), trace)
-        fetched = beside(problem, mode) if serving is None or is_plain(mode) else serving.prefetch(rows)
+        fetched = prefetch_of(problem, mode) if serving is None or is_plain(mode) else serving.prefetch(rows)
         run = problem.run(scorer(rows) >= model.calibration["threshold"], fetched)
         found[key] = mean_load(trace, problem, run, flash)
     return found

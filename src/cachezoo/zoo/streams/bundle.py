@@ -28,7 +28,7 @@ Serve = Callable[[Mapping[str, Any]], StreamsServing]
 NUMBERS_OF_RANGE = 2  # where it begins, its stream
 SECTOR, PAGE = 512, 4096
 SHOWN = 16  # ranges at the beginning, as many at the end, and as many evenly between them
-WRAPPED = 8  # chunks of learned streams that are asked for again, 2**32 bytes, sectors and chunks later
+WRAPPED = 8  # chunks of learned streams that come again, 2**32 bytes, sectors and chunks later
 HIGHEST = (1 << 62) - SECTOR  # the last sector that a golden request may have
 BRANCHES = (
     *("read", "learned", "stream_0", "offset_0", "first_of_range", "last_of_range", "below_range", "above_range"),

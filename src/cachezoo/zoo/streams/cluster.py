@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from cachezoo.arrays import F64, I64, U8, Bool
 from cachezoo.errors import ConfigError
-from cachezoo.features.chunks import REAL
-from cachezoo.features.fios import LETTERS
+from cachezoo.features.fios import LETTERS, REAL
 from cachezoo.labels.streams import StreamLabels
 from cachezoo.zoo.streams.dictionary import MOST_STREAMS, Dictionary
 
@@ -56,7 +55,7 @@ def bits_of(labels: StreamLabels, combination: str, window: str, pair: bool = Fa
 
     Args:
         labels: of m chunks.
-        combination: letters of F, A, S and C, each once; none for no features.
+        combination: of F, A, S and C, each once; empty for no features.
         window: of A and C, by its name in `cachezoo.traces.chunks.WINDOWS`.
         pair: C is the coherency of pairs.
 
@@ -103,8 +102,8 @@ def cluster_bits(bits: Bool, labels: StreamLabels, count: int, seed: int, weight
         bits: bool[m, d], d at most 8, of `bits_of`.
         labels: of the m chunks.
         count: K, streams; where there are no more distinct rows, each is a stream of its own.
-        seed: of `cachezoo.seeds.derive_seed`.
-        weights: int64[m] what a chunk weighs; None for one each.
+        seed: of K-means.
+        weights: int64[m] of chunks; None for one each.
 
     Raises:
         ConfigError: K that is none.
@@ -124,15 +123,9 @@ def cluster_bits(bits: Bool, labels: StreamLabels, count: int, seed: int, weight
 def cluster_reals(
     values: F64, labels: StreamLabels, count: int, seed: int, weights: I64 | None = None, most: int = MOST_ROWS
 ) -> Clusters:
-    """Cluster chunks by real values; of more than `most` chunks, K-means is fitted on a sample and assigns all.
+    """Cluster chunks by real values, float64[m, d] of `reals_of`; else as `cluster_bits`.
 
-    Args:
-        values: float64[m, d], of `reals_of`.
-        labels: of the m chunks.
-        count: K, streams.
-        seed: of `cachezoo.seeds.derive_seed`.
-        weights: int64[m] what a chunk weighs; None for one each.
-        most: chunks that K-means sees.
+    Of more than `most` chunks, K-means is fitted on a sample and assigns all.
 
     Raises:
         ConfigError: K that is none.
@@ -148,13 +141,7 @@ def cluster_reals(
 
 
 def dictionary_of(clusters: Clusters, labels: StreamLabels, starts: Mapping[str, int]) -> Dictionary:
-    """The dictionary of clustered chunks, in the addresses of a drive.
-
-    Args:
-        clusters: streams of the m chunks.
-        labels: of these.
-        starts: first byte of each volume in the drive's addresses (`cachezoo.wear.writes.volume_starts`).
-    """
+    """The dictionary of clustered chunks, in the addresses of a drive whose volumes begin at `starts`."""
     return Dictionary.of(labels.drive_chunks(starts), clusters.streams, clusters.count)
 
 

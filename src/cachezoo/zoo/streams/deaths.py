@@ -66,11 +66,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(writes: DriveWrites) -> Rows:
-    """The settled page writes of train cycles.
-
-    Args:
-        writes: of the train cycles alone, so that no lifetime ends in a later one.
-    """
+    """The settled page writes of the train cycles, whose writes are all that there are: no lifetime ends later."""
     n = len(writes)
     horizon = max(1, min(writes.footprint, n // 2))
     settled = np.arange(n) + horizon < n
@@ -164,7 +160,7 @@ def fit_lifetimes(
         seed: of params.yaml.
         category: of the model.
         page_bytes: a flash page of the drive that will be served.
-        starts: where each of its volumes begins, see `cachezoo.wear.writes.drive_writes`; None for one volume.
+        starts: where its volumes begin, see `cachezoo.wear.writes.drive_writes`; None for one volume.
 
     Raises:
         TraceError: nothing is written.

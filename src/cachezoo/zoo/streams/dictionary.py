@@ -148,7 +148,7 @@ def _check(chunks: I64, streams: I64, count: int) -> None:
         bad = chunks[0] if chunks[0] < 0 else chunks[-1]
         problem = f"chunk {bad}: chunk numbers are at 0 or later and below 2**32 (128 TiB); split the volume"
     elif (chunks[1:] == chunks[:-1]).any():
-        problem = f"chunk {chunks[np.argmax(chunks[1:] == chunks[:-1])]} stands there twice; give each chunk one stream"
+        problem = f"chunk {chunks[np.argmax(chunks[1:] == chunks[:-1])]} is given twice; give each chunk one stream"
     elif len(streams) and not 0 <= streams.min() <= streams.max() < count:
         bad = streams.min() if streams.min() < 0 else streams.max()
         problem = f"stream {bad} of {count} streams: streams are numbered from 0"

@@ -48,8 +48,8 @@ def placements_of(
     Args:
         bench: the drive.
         judged: what validation chose.
-        variants: what the fit learned.
-        others: what else is served.
+        variants: dictionaries of the fit.
+        others: what else serves.
         test: the first cycle of test.
     """
     plain = [rule(name, row.parameters, bench.streams) for name, row in judged.least.items()]
@@ -107,16 +107,7 @@ def evaluate(
     cycles: Mapping[str, Sequence[Trace]],
     settings: Settings,
 ) -> StreamsTrace:
-    """The figures of the test cycle.
-
-    Args:
-        model: the trained model.
-        judged: what validation chose.
-        variants: what the fit learned.
-        others: what is served too.
-        cycles: traces by role, each that writes anything; one of test at least.
-        settings: of the drive and the judge.
-    """
+    """The figures of the test cycle; `cycles` are traces by role that write anything, one of test at least."""
     streams, served = int(model.arch["streams"]), [*cycles["validation"], *cycles["test"]]
     sizes = [settings.drive.over_provisioning, *settings.judge.over_provisioning]
     drives = [settings.drive.model_copy(update={"over_provisioning": size}) for size in sizes]

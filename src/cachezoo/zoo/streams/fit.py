@@ -80,7 +80,7 @@ def fit_prepared(
 
     Args:
         category: of the model.
-        traces: of the train cycles, by key; those that write anything.
+        traces: of the train cycles that write anything, by key.
         labels: of their chunks, in the same order; the last cycle's are learned from.
         settings: parameters.
     """

@@ -8,7 +8,7 @@ above chance and by a share worth having, and there was something to gain.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +72,7 @@ class Selection(Document):
     rows: Annotated[list[Tried], Each("a placement on validation", "place in the list")]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A placement that was run on validation."""
 
     placement: Placement
@@ -187,7 +186,7 @@ def calibration_of(
     """`calibration` of train.json.
 
     Args:
-        dictionary: the one that is shipped.
+        dictionary: that is shipped.
         offsets: int64[n] first bytes of the write requests of the cycle that it was learned on.
         further: of `variant`, `learned`, `window`, `over_provisioning`, `waf` and `legacy_waf`, those that are known.
     """

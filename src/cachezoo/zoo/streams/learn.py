@@ -100,7 +100,7 @@ def learn(
         labels: of the chunks that it writes, all of one volume.
         names: of the dictionaries.
         streams: K.
-        window: of names that have none and look at one.
+        window: of names that have none and need one.
         seed: of K-means.
         bytes_per_tb: that ranges may take for each TB of the volume.
     """
@@ -138,7 +138,7 @@ def nearest(chunks: I64, streams: U8, count: int) -> Dictionary:
 
     Args:
         chunks: int64[m] distinct chunk numbers, rising; one at least.
-        streams: uint8[m] the stream of each.
+        streams: uint8[m].
         count: K.
     """
     starts = np.append(0, chunks[:-1] + (np.diff(chunks) + 1) // 2)
@@ -156,24 +156,14 @@ class Evidence:
 
 
 def most_ranges(chunks: int, bytes_per_tb: float) -> int:
-    """Ranges that a volume of so many chunks may have.
-
-    Args:
-        chunks: from address 0 to its last learned one.
-        bytes_per_tb: that ranges may take for each TB (10**12 bytes) of these.
-    """
+    """Ranges that a volume of so many chunks, up to its last learned one, may have at so many bytes for each TB."""
     return max(LEAST_RANGES, math.floor(bytes_per_tb * chunks * CHUNK_BYTES / 1e12 / RANGE_BYTES))
 
 
 def compact(dictionary: Dictionary, evidence: Evidence, most: int) -> Dictionary:
-    """A dictionary of at most `most` ranges, least wrong on the chunks that were learned.
+    """A dictionary of at most `most` ranges (`LEAST_RANGES` at least), least wrong on the chunks that were learned.
 
     Behind the last learned chunk nothing changes, and nothing at all where the dictionary is small enough.
-
-    Args:
-        dictionary: learned from the evidence.
-        evidence: of the cycle.
-        most: `LEAST_RANGES` at least.
     """
     if len(dictionary) <= most:
         return dictionary

@@ -11,7 +11,7 @@ from cachezoo.errors import CachezooError
 from cachezoo.flash.policies import BASELINES
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.models.trained import read_trained
-from cachezoo.questions.flash.stage import Baselines, Settings, evaluate_flash, evaluate_further
+from cachezoo.questions.flash.stage import Baselines, LabelledTrace, Settings, evaluate_flash, evaluate_further
 from cachezoo.traces.store import read_trace, write_trace
 from cachezoo.zoo.admission.variants import BESIDE
 from tests.baleen_data import FLASH, LABEL, fit_and_judge
@@ -28,9 +28,8 @@ PARAMS: Any = SimpleNamespace(
 )
 
 
-def evaluated(root: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> FlashMetrics:
-    """What the stage writes for traces of a script."""
-    monkeypatch.chdir(root)
+def evaluated(root: Path, script: Script) -> FlashMetrics:
+    """What the stage writes for traces of a script, in the folder that it runs in."""
     traces = {role: make_trace(n, seed, script, role) for seed, (role, n) in enumerate(LENGTHS.items())}
     for role, trace in traces.items():
         write_trace(trace, paths.requests("database", role))
@@ -50,8 +49,18 @@ def _parent(path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def lone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FlashMetrics]:
+    """A project whose reads are of segments that stand alone, and its metrics."""
+    root = tmp_path_factory.mktemp("lone")
+    with pytest.MonkeyPatch.context() as context:
+        context.chdir(root)
+        return root, evaluated(root, points)
+
+
 def test_ranges_that_can_be_learned_are_prefetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = evaluated(tmp_path, by_user, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    result = evaluated(tmp_path, by_user)
     mode = result.modes["baleen"].mode
     assert mode in ("ml_range", "ml_range_when")
     deployed = result.traces["test"].deployed
@@ -62,8 +71,11 @@ def test_ranges_that_can_be_learned_are_prefetched(tmp_path: Path, monkeypatch: 
     assert deployed.gap.mean_dt_saved > 0 and deployed.gap.mean_gap_closed > 0
 
 
-def test_models_beside_the_full_one_are_measured_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = evaluated(tmp_path, points, monkeypatch)
+def test_further_models_are_measured_as_the_full_one_is(
+    lone: tuple[Path, FlashMetrics], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, result = lone
+    monkeypatch.chdir(root)
     assert list(result.beside) == ["admission.database.lgbm_block", "admission.database.lgbm_small"]
     full = result.traces["test"]
     for name, one in result.beside.items():
@@ -77,23 +89,16 @@ def test_models_beside_the_full_one_are_measured_as_it_is(tmp_path: Path, monkey
         assert 0 < written <= (1 + LABEL.budget_tolerance) * budget
         assert own.at_budget.reached == (written >= (1 - LABEL.budget_tolerance) * budget)
         assert own.at_budget.read_dt != full.at_budget.rows["baleen"].read_dt
-
-
-def test_the_full_model_given_as_one_beside_it_has_its_own_figures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = evaluated(tmp_path, points, monkeypatch)
-    tests = {"test": read_trace(paths.requests("database", "test"))}
     chosen = Baselines({name: "none" for name in BASELINES}, result.best_without_model, result.best_without_prefetch)
     settings = Settings.of(PARAMS, "database")
+    tests = {"test": LabelledTrace.of(read_trace(paths.requests("database", "test")), settings)}
     own = evaluate_further(paths.trained("admission.database.lgbm"), tests, chosen, settings).traces["test"]
-    full = result.traces["test"]
     assert own.at_budget == full.at_budget.rows["baleen"]
     assert own.deployed == full.deployed
 
 
-def test_segments_that_stand_alone_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = evaluated(tmp_path, points, monkeypatch)
+def test_segments_that_stand_alone_are_not(lone: tuple[Path, FlashMetrics]) -> None:
+    result = lone[1]
     assert {choice.mode for name, choice in result.modes.items() if name != "accept_all"} == {"none"}
     row = result.traces["test"].deployed.rows["baleen"]
     assert (row.prefetch, row.prefetched_segments) == ("none", 0)

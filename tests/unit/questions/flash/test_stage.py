@@ -15,6 +15,7 @@ from cachezoo.questions.flash.stage import (
     Baselines,
     Comparisons,
     Decisions,
+    LabelledTrace,
     Models,
     Settings,
     choose_baseline_modes,
@@ -134,9 +135,7 @@ def test_a_learned_mode_asks_the_model(folder: Path, monkeypatch: pytest.MonkeyP
 
 
 def bench_of(trace, decisions: Decisions, chosen: Baselines = CHOSEN) -> Comparisons:
-    problem = flash_problem(trace, LABEL, FLASH)
-    opt = {mode: label_problem(problem, LABEL, mode) for mode in OPT_MODES}
-    return Comparisons(trace, problem, opt, decisions, chosen, FLASH, 7)
+    return Comparisons(LabelledTrace.of(trace, EVALUATE), decisions, chosen, EVALUATE)
 
 
 def oracle_decisions(trace, mode: str) -> tuple[FlashProblem, Decisions]:
@@ -238,10 +237,10 @@ def test_opt_takes_the_mode_that_is_best_on_the_trace() -> None:
     for trace, ranged in ((partial_scans(6000, 5), True), (lone_segments(6000, 5), False)):
         problem, own = oracle_decisions(trace, "none")
         bench = bench_of(trace, own)
-        mode, best = bench.opt().run(problem)
-        loads = [bench.curve(bench.opt((mode,)).run(problem)[1].run).mean() for mode in OPT_MODES]
-        assert bench.curve(best.run).mean() == min(loads)
-        assert mode == "none" or ranged
+        best = bench.opt().run(problem)
+        loads = [bench.opt((mode,)).run(problem).mean for mode in OPT_MODES]
+        assert best.mean == bench.curve(best.tuned.run).mean() == min(loads)
+        assert best.mode == "none" or ranged
         if ranged:
             assert min(loads[1:]) < 0.8 * loads[0]
 

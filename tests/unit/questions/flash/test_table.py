@@ -10,9 +10,10 @@ import pytest
 from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
-from cachezoo.flash.policies import Tuned, baseline, beside
+from cachezoo.flash.policies import Tuned, baseline, prefetch_of
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
+from cachezoo.questions.flash.bench import FlashOutcome
 from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
 from cachezoo.questions.flash.options import (
     BLOCKS,
@@ -24,7 +25,7 @@ from cachezoo.questions.flash.options import (
     flash_problem_of,
     geometry_by_reads,
 )
-from cachezoo.questions.flash.table import OPT_SEARCH, Limits, Within, cases_of, flash_table
+from cachezoo.questions.flash.table import OPT_SEARCH, Limits, cases_of, flash_table
 from cachezoo.serving.requests import batch_of
 from cachezoo.sizes import Size
 from cachezoo.traces.read import read_any
@@ -73,7 +74,7 @@ def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
             replace(problem, budget=limit / 2**halves * (1 - half), tolerance=half)
             for halves in range(7 if row.asked else 1)
         ]
-        ran = [baseline(row.policy, 3, trace.meta.trace_id)(each, beside(each, row.prefetch)) for each in own]
+        ran = [baseline(row.policy, 3, trace.meta.trace_id)(each, prefetch_of(each, row.prefetch)) for each in own]
         tuned = next(
             one for one in ran if one.run.segment_writes / problem.accept_all.segment_writes == row.written_share
         )
@@ -224,7 +225,7 @@ def test_a_trace_without_reads_is_refused():
     [
         ([STORED / "caching.database.lstm1x8"], "decides nothing in a flash cache; compare --bundle runs"),
         ([STORED / "workload.lstm8"], "decides nothing in a flash cache; give another"),
-        ([PREFETCH], "it fetches beside what admission.database.lgbm admits; give --bundle of that one too"),
+        ([PREFETCH], "it prefetches for what admission.database.lgbm admits; give --bundle of that one too"),
         ([ADMISSION, ADMISSION], "given twice"),
         ([ADMISSION, PREFETCH, PREFETCH], "given twice"),
     ],
@@ -265,7 +266,7 @@ def limits(cost, given, most=1e9):
         tried.append(target)
         writes = int(min(target, most))
         run = SimpleNamespace(segment_writes=writes)
-        return Within("none", Tuned(run, target, True), cost(writes))
+        return FlashOutcome(cost(writes), np.zeros(0), "none", Tuned(run, target, True))
 
     return Limits(set_to, given), tried
 
@@ -293,7 +294,8 @@ def test_a_policy_that_cannot_write_more_is_not_said_to_be_helped_by_less():
 def test_a_policy_that_always_writes_more_than_the_limit_is_taken_where_it_exceeds_it_least():
     def set_to(target):
         writes = int(target) + 500
-        return Within("none", Tuned(SimpleNamespace(segment_writes=writes), target, True), 1 / writes)
+        tuned = Tuned(SimpleNamespace(segment_writes=writes), target, True)
+        return FlashOutcome(1 / writes, np.zeros(0), "none", tuned)
 
     assert Limits(set_to, [400, 100]).best(100).writes == 550
 

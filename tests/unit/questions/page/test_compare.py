@@ -16,9 +16,8 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.page.category import _row_of, _validation_choice, evaluate_trace
 from cachezoo.questions.page.plot import _styles
-from cachezoo.questions.page.sweep import compare, contenders, run_row
+from cachezoo.questions.page.sweep import compare
 from cachezoo.show.style import LINE_COLOURS, LINES, SKY
-from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row
@@ -31,7 +30,8 @@ PAGES = expand_pages(TRACE)
 
 def rows(ids: list[str], every: bool) -> list[dict[str, Any]]:
     bench = Bench.of(Simulator(TRACE, PAGES), count=Count("50"))
-    return [run_row(bench, policy_id, Size.parse("10p")) for policy_id in contenders(ids, every)]
+    names = dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])
+    return [bench.run(policy_id, 10).values() for policy_id in names]
 
 
 def test_the_best_classic_is_the_best_of_the_rows() -> None:

@@ -9,9 +9,8 @@ from cachezoo.kernels.flash import simulate_flash
 from cachezoo.kernels.slots import slots_written
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.questions.wear.cache import cache_tables, check_cache, flash_cache_writes, page_cache_writes
+from cachezoo.questions.wear.cache import check_cache, flash_cache_writes, page_cache_writes
 from cachezoo.questions.wear.options import WearOptions
-from cachezoo.questions.wear.verdict import cache_answer
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.pages import expand_pages
 from tests.baleen_data import FLASH, LABEL, make_trace
@@ -19,7 +18,6 @@ from tests.oracles import slots_written as oracle
 from tests.page_data import seeded_trace
 
 POLICIES = ["lru", "rejectx+lru", "sieve", "larc", "lru+next(n=2)"]
-OPTIONS = WearOptions(("legacy", "sepbit"), (1,), (0.28,), Drive(gc_free_blocks=5), 0)
 
 
 def simulator_of(n, pages, seed):
@@ -39,22 +37,6 @@ def test_slots_are_those_of_a_map_of_who_lies_where(seed, capacity, name):
     assert list(zip(slots.tolist(), access.tolist(), strict=True)) == naive
     assert not len(slots) or slots.max() < capacity
     assert len(slots) == simulator.run(entry, capacity, 0).ssd_writes
-
-
-def test_a_cache_that_admits_less_writes_less_and_erases_less():
-    simulator = simulator_of(120_000, 40_000, 3)
-    caches = [page_cache_writes(simulator, name, 12_000, 3) for name in ("lru", "rejectx+lru")]
-    tables = cache_tables(caches, 12_000, OPTIONS, lambda done, note="": None)
-    lru, rejectx = (table.rows[0] for table in tables)
-    assert tables[1].host_pages < tables[0].host_pages
-    assert rejectx.erases < lru.erases
-    assert tables[0].page_bytes == 4096
-    assert [row.placement for row in tables[0].rows] == ["legacy", "sepbit"]
-    said = cache_answer(caches, tables)
-    assert said.startswith(
-        f"At 28\u00a0% over-provisioning lru erases {lru.erases:,} blocks for {tables[0].host_pages:,} pages"
-    )
-    assert "rejectx erases" in said
 
 
 def test_cycles_are_parts_of_the_requests():

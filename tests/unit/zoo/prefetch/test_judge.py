@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from cachezoo.flash.modes import ML_MODES, is_plain, plain_modes
-from cachezoo.flash.policies import ModeFigures, Tuned, WithoutModel, beside, best_without_model
+from cachezoo.flash.policies import Tuned, WithoutModel, best_without_model, prefetch_of
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.labels.episodes import label_problem, opt_range
+from cachezoo.metrics.flash import ModeFigures
 from cachezoo.models.trained import read_trained
 from cachezoo.training.episodes import Prepared
 from cachezoo.zoo.admission.model import load_admission
@@ -41,7 +42,7 @@ SCORES = (np.append(LABELS.score, -1.0) + APART)[LABELS.episodes.episode]
 TRUE_RANGE = opt_range(LABELS.episodes, PROBLEM.geometry)
 NOWHERE = Prefetch(np.zeros(len(TRACE), np.int32), np.zeros(len(TRACE), np.int32))
 PLAIN_MODES = plain_modes(PER_BLOCK)
-PLAIN = {mode: beside(PROBLEM, mode) for mode in PLAIN_MODES}
+PLAIN = {mode: prefetch_of(PROBLEM, mode) for mode in PLAIN_MODES}
 
 
 def judged(**learned: Prefetch) -> JudgedTrace:
@@ -64,7 +65,7 @@ def test_ranges_that_beat_the_plain_modes_must_beat_what_asks_no_model_too(monke
     part = judged(ml_range=TRUE_RANGE)
     row = next(row for row in choose([part], FLASH, 0.02, 1).modes if row["mode"] == "ml_range")
     equal = Tuned(PROBLEM.run(SCORES >= row["threshold"], TRUE_RANGE), 1.0, True)
-    strong = WithoutModel("rejectx", "next(2)", [equal], ModeFigures(0.0, 0.25, 1.0, True))
+    strong = WithoutModel("rejectx", "next(2)", [equal], ModeFigures(mean_dt=0.0, writes=0.25, knob=1.0, reached=True))
     monkeypatch.setattr(judge, "best_without_model", lambda *_: strong)
     found = choose([part], FLASH, 0.02, 1)
     assert "ml_range beats none" in found.reason

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
-from cachezoo.features.chunks import chunk_features
-from cachezoo.features.fios import LETTERS, chosen, theta_of
+from cachezoo.features.fios import LETTERS, chosen, chunk_features, theta_of
 from cachezoo.labels import streams
 from cachezoo.labels.streams import StreamFigures, StreamLabels, label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, chunk_writes

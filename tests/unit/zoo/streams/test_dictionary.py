@@ -61,33 +61,38 @@ def test_the_layout_is_the_documented_one():
 GOOD = raw([0, 2, 5], [1, 0, 2])
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "0 bytes are fewer than its header's 24"),
-        (GOOD[:23], "23 bytes are fewer"),
-        (GOOD[:-1], "38 bytes, but 3 ranges take 39"),
-        (GOOD + b"\0", "40 bytes, but 3 ranges take 39"),
-        (raw([0, 5, 2], [1, 0, 2]), "range 2 starts at chunk 2, not behind the one before"),
-        (raw([0, 5, 5], [1, 0, 2]), "range 2 starts at chunk 5, not behind the one before"),
-        (raw([1, 2, 5], [1, 0, 2]), "the first range starts at chunk 1, not at 0"),
-        (raw([0, 2, 5], [1, 3, 2]), "range 1 has stream 3 of 3 streams"),
-        (raw([0], [0], magic=b"CZSID2\0\0"), "it begins with b'CZSID2"),
-        (raw([0], [0], chunk=4096), "chunks of 4096 bytes"),
-        (raw([0], [0], count=0), "0 streams"),
-        (raw([0], [0], count=257), "257 streams"),
-        (raw([], []), "no range"),
-        (raw([0], [0], ranges=2**63), "ranges take"),
-    ],
-)
-def test_damage_is_refused_in_one_line(data, said):
+def packed(form, value, at):
+    """A change that writes a number into the bytes."""
+    number = struct.pack(form, value)
+    return lambda data: data[:at] + number + data[at + len(number) :]
+
+
+# What is changed in a dictionary's bytes, and the refusal where that is done to `GOOD`.
+DAMAGES = {
+    "empty": (lambda data: b"", "0 bytes are fewer than its header's 24"),
+    "header": (lambda data: data[:23], "23 bytes are fewer"),
+    "cut": (lambda data: data[:-1], "38 bytes, but 3 ranges take 39"),
+    "longer": (lambda data: data + b"\0", "40 bytes, but 3 ranges take 39"),
+    "magic": (lambda data: b"CZSID2" + data[6:], "it begins with b'CZSID2"),
+    "chunk": (packed("<I", 65536, 8), "chunks of 65536 bytes"),
+    "no streams": (packed("<I", 0, 12), "0 streams"),
+    "257 streams": (packed("<I", 257, 12), "257 streams"),
+    "no ranges": (packed("<Q", 0, 16), "no range"),
+    "more ranges": (packed("<Q", 1 << 61, 16), "ranges take"),
+    "first start": (packed("<I", 1, 24), "the first range starts at chunk 1, not at 0"),
+    "start twice": (lambda data: data[:32] + data[28:32] + data[36:], "range 2 starts at chunk 2, not behind the one"),
+    "stream": (lambda data: data[:-1] + bytes([16]), "range 2 has stream 16 of 3 streams"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_refused_in_one_line(name):
+    change, problem = DAMAGES[name]
     with pytest.raises(BundleError) as caught:
-        Dictionary.from_bytes(data, "models/sid.bin")
+        Dictionary.from_bytes(change(GOOD), "models/sid.bin")
     message = str(caught.value)
-    assert message.startswith("models/sid.bin: ")
-    assert said in message
-    assert "\n" not in message
-    assert message.endswith("again")
+    assert message.startswith("models/sid.bin: ") and problem in message
+    assert "\n" not in message and message.endswith("again")
 
 
 @given(LEARNED, st.data())
@@ -106,7 +111,7 @@ def test_every_cut_is_refused(learned, data):
         ([1], [-1], 2, "stream -1"),
         ([-4], [1], 2, "chunk -4"),
         ([2**32], [1], 2, "chunk 4294967296"),
-        ([3, 1, 3], [1, 1, 1], 2, "chunk 3 stands there twice"),
+        ([3, 1, 3], [1, 1, 1], 2, "chunk 3 is given twice"),
         ([3, 1], [1], 2, "2 chunks and 1 streams"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.features.chunks import chunk_features, shared_of
+from cachezoo.features.fios import chunk_features, shared_of
 from cachezoo.kernels import chunks as kernel
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from tests.characteristics_data import made
