@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.questions.share.columns import EQUAL, FOLDER, STATIC, ShareMetrics, ShareMix, Timeline
+from cachezoo.questions.share.columns import FOLDER, STATIC, ShareMetrics, ShareMix, Timeline
 from cachezoo.questions.share.table import (
     NAMES,
     Tested,
@@ -19,6 +19,7 @@ from cachezoo.questions.share.table import (
     name_of,
     summary_table,
 )
+from cachezoo.settings.share import EQUAL
 from cachezoo.show.formats import number, percent, words
 from cachezoo.show.section import Choice, Figure, Section
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save

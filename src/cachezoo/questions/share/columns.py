@@ -10,7 +10,7 @@ from cachezoo.metrics.base import Role
 from cachezoo.metrics.files import read
 
 FOLDER = "share"
-EQUAL, STATIC, HINDSIGHT = "equal", "static", "hindsight"
+STATIC, HINDSIGHT = "static", "hindsight"
 PER_ACCESS = "transfers/page access"
 Kind = Literal["all", "unseen", "pair"]
 SMALL = "a family at a size"

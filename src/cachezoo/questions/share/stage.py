@@ -29,7 +29,6 @@ from cachezoo.metrics.base import Role
 from cachezoo.params import At, Picked
 from cachezoo.questions.share.case import Case, Score, counted_from, disk_us, score_all
 from cachezoo.questions.share.columns import (
-    EQUAL,
     STATIC,
     App,
     AppRow,
@@ -49,7 +48,7 @@ from cachezoo.questions.share.partition import Candidate, Shared
 from cachezoo.questions.share.partitioners import parse
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.device import Device, Hdd, RealDevice
-from cachezoo.settings.share import SharePolicy
+from cachezoo.settings.share import EQUAL, SharePolicy
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.store import read_pages, read_trace
 

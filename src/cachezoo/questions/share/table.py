@@ -6,7 +6,8 @@ from statistics import median
 from typing import Any, Literal
 
 from cachezoo.contest.verdict import LEAST_SAVING
-from cachezoo.questions.share.columns import EQUAL, HINDSIGHT, STATIC, Kind, Saved, ShareMetrics, ShareMix, ShareRow
+from cachezoo.questions.share.columns import HINDSIGHT, STATIC, Kind, Saved, ShareMetrics, ShareMix, ShareRow
+from cachezoo.settings.share import EQUAL
 from cachezoo.show.formats import NONE, number, percent, points, span, words
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.sizes import human

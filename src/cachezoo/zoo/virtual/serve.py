@@ -128,7 +128,13 @@ class VirtualServing:
     def follow(self, moved: Moves, capacity: int) -> Ran:
         """The same of page accesses whose moves in the queue are known."""
         own = self.settings
-        check_capacity(capacity, self.pages, own)
+        if capacity > self.pages:
+            raise ConfigError(f"capacity {capacity}: n below the cache; the queue has {self.pages} pages")
+        if capacity < (least := own.f * own.fragment):
+            message = (
+                f"capacity {capacity}: a cache smaller than f fragments; f {own.f} of {own.fragment} pages are {least}"
+            )
+            raise ConfigError(message)
         rates = fitted_to(self.profile, self.pages // own.fragment) if self.start == WARM else None
         return Ran(moved, simulate(moved, capacity, self.pages, own, rates))
 
@@ -141,19 +147,3 @@ def check_queue(arch: Mapping[str, Any]) -> None:
     """
     if arch["pages"] % arch["fragment"]:
         raise ConfigError(f"arch.pages {arch['pages']} is no multiple of arch.fragment {arch['fragment']}")
-
-
-def check_capacity(capacity: int, pages: int, settings: Settings) -> None:
-    """Refuse a cache that the queue cannot fill, or that has no room for a fragment of each run.
-
-    Raises:
-        ConfigError: the one or the other.
-    """
-    if capacity > pages:
-        raise ConfigError(f"capacity {capacity}: n below the cache; the queue has {pages} pages")
-    if capacity < settings.f * settings.fragment:
-        message = (
-            f"capacity {capacity}: a cache smaller than f fragments; f {settings.f} of {settings.fragment} pages are "
-            f"{settings.f * settings.fragment}"
-        )
-        raise ConfigError(message)
