@@ -107,12 +107,14 @@ def test_runs_are_complete(root: Path, bundle_dir: Path) -> None:
     files = {file.path for file in api.list_artifacts(version.run_id, "bundle")}
     bundling = SYSTEMS[bundle_dir.name.split(".")[0]].bundling
     assert {f"bundle/{file}" for file in (*bundling.weights, "manifest.json")} <= files
+    if bundle_dir.name.split(".")[0] in ("streams", "virtual"):
+        return  # tables: they have no curves, and the figures below are those of other kinds
     runs = {r.info.run_name: r for r in api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])}
     run = runs[bundle_dir.name]
     page = "" if "hit_ratio" in SYSTEMS[bundle_dir.name.split(".")[0]].headline else "test/"
     assert run.data.metrics[f"{page}hit_ratio"] == 0.45 and run.data.metrics["validation/gap_closed"] == 0.25
     curves = read_curves(root / paths.trained(bundle_dir.name) / CURVES_FILE)
-    assert max((step for _, step, _ in curves), default=2) >= 2  # tables are not trained in steps
+    assert max(step for _, step, _ in curves) >= 2
     for name in {name for name, _, _ in curves}:
         points = [(point.step, point.value) for point in api.get_metric_history(run.info.run_id, f"training/{name}")]
         assert points == [(step, value) for own, step, value in curves if own == name]
