@@ -6,9 +6,8 @@ import numpy.typing as npt
 from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.kernels.slots import HOT, NEAR_COLD, NEAR_REUSE, REUSE, observe
-from cachezoo.synth.bins import count_bin, distance_bin, octave_of_size
 from cachezoo.synth.hot import find_hot, fit_hot
-from cachezoo.synth.model import CLASSES, KINDS, Counts, OfClass, SynthModel
+from cachezoo.synth.model import CLASSES, KINDS, Counts, OfClass, SynthModel, count_bin, distance_bin, octave_of_size
 from cachezoo.synth.times import fit_times
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace

@@ -13,10 +13,18 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.slots import COLD, HOT, NEAR_BYTES, NEAR_COLD, NEAR_REUSE
 from cachezoo.kernels.synth import chain, generate
 from cachezoo.seeds import derive_seed
-from cachezoo.synth.bins import distance_of, log2_of_count, octave_of_size
 from cachezoo.synth.fit import LEAST
 from cachezoo.synth.hot import copies, draw_hot
-from cachezoo.synth.model import CLASSES, KINDS, Counts, HotPlace, SynthModel
+from cachezoo.synth.model import (
+    CLASSES,
+    KINDS,
+    Counts,
+    HotPlace,
+    SynthModel,
+    distance_of,
+    log2_of_count,
+    octave_of_size,
+)
 from cachezoo.synth.times import draw_times
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 

@@ -11,17 +11,19 @@ from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.synth.bins import (
-    count_bin,
-    distance_bin,
-    distance_of,
-    log2_of_count,
-    octave_of_size,
-)
 from cachezoo.synth.compare import CAPACITIES, compare, distance, sequential, statistics
 from cachezoo.synth.fit import fit
 from cachezoo.synth.generate import placed, synthetic
-from cachezoo.synth.model import TIME_STEPS, load_model, save_model
+from cachezoo.synth.model import (
+    TIME_STEPS,
+    count_bin,
+    distance_bin,
+    distance_of,
+    load_model,
+    log2_of_count,
+    octave_of_size,
+    save_model,
+)
 from cachezoo.synth.times import draw_times, fit_times
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
