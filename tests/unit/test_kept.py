@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cachezoo.config.load import load_params
+from cachezoo.documents import Document
 from cachezoo.errors import ConfigError
 from cachezoo.kept import (
     KEPT,
@@ -29,6 +31,7 @@ from cachezoo.kept import (
     restore,
     stream_categories,
 )
+from cachezoo.stage import Stage, run
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMS = load_params(ROOT / "params.yaml")
@@ -142,6 +145,35 @@ def test_the_newest_results_of_a_job_are_kept(project):
     written("4")
     keep(job(), "4")
     assert sorted(path.name for path in (KEPT / "toy/a").iterdir()) == ["2", "4"]
+
+
+class Made(Document):
+    """What a stage returns."""
+
+    key: str
+
+
+@pytest.mark.parametrize("words", [[], ["a"]])
+def test_a_document_that_a_stage_returns_is_written_where_the_stage_says(project, monkeypatch, words):
+    shutil.copy(ROOT / "params.yaml", project)
+    monkeypatch.setattr("cachezoo.stage.guarded", lambda _: nullcontext())
+    each = Each(lambda _: [{"key": "a"}], ["seed"], ["in/{key}"], ["out/{key}.json"])
+    Stage(lambda _, key: Made(key=key), each).start("toy", words)
+    Stage(lambda _: Made(key="all"), writes="out/all.json").start("toy", [])
+    Stage(lambda _: None, writes="out/none.json").start("toy", [])
+    assert {path.name: json.loads(path.read_text()) for path in Path("out").iterdir()} == {
+        "a.json": {"key": "a"}, "all.json": {"key": "all"},
+    }  # fmt: skip
+    assert (KEPT / "toy/a").exists() == (not words)
+    with pytest.raises(ConfigError, match="takes nothing, got more; it is started by `dvc repro`"):
+        Stage(lambda _: None).start("toy", ["more"])
+
+
+def test_a_stage_that_there_is_not_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["stages.py", "nosuch"])
+    with pytest.raises(SystemExit):
+        run({"toy": Stage(print)})
+    assert capsys.readouterr().err == "stages: there is no stage 'nosuch'; there are toy\n"
 
 
 TOY = """

@@ -10,7 +10,7 @@ from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.training.volumes import check_one_volume
+from cachezoo.training.uses import check_one_volume
 
 
 @dataclass(frozen=True)

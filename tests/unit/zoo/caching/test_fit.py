@@ -22,7 +22,7 @@ from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_pages, read_trace, write_trace
 from cachezoo.traces.table import Trace
-from cachezoo.training.volumes import check_one_volume
+from cachezoo.training.uses import check_one_volume
 from cachezoo.zoo.caching.evaluate import evaluate_caching
 from cachezoo.zoo.caching.fit import FitTrace, candidate_teachers, fit_caching, fit_prepared
 from cachezoo.zoo.caching.infer import one_teacher, teacher_outputs, torch_infer, torch_infer_all
