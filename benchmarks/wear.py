@@ -23,9 +23,9 @@ import numpy.typing as npt
 from cachezoo.errors import CachezooError
 from cachezoo.flash.policies import rejectx
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
-from cachezoo.policies.simulate import Simulator, capacity_of
+from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.flash.model import decide, open_bundles
-from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads, parse_rates
+from cachezoo.questions.flash.options import FlashOptions, WriteRate, flash_problem_of, geometry_by_reads
 from cachezoo.questions.wear.cache import CacheWrites, cache_tables, flash_cache_writes, page_cache_writes
 from cachezoo.questions.wear.options import WearOptions, cycles_of
 from cachezoo.questions.wear.table import Placing, writes_of
@@ -179,7 +179,7 @@ def tell(name: str, caches: list[CacheWrites], capacity: int) -> None:
 def page_caches(name: str, trace: Trace, size: str) -> None:
     """Page caches of the policies that people run."""
     simulator = Simulator(trace, expand_pages(trace))
-    capacity = capacity_of(size, simulator.pages)
+    capacity = Size.parse(size).pages(simulator.pages.n_pages)
     tell(f"{name}, page cache", [page_cache_writes(simulator, one, capacity, 3) for one in PAGE_POLICIES], capacity)
 
 
@@ -187,7 +187,7 @@ def flash_cache(category: str, trace: Trace, size: str) -> None:
     """Baleen's flash cache: AcceptAll, RejectX at a quarter of its writes, and the model as shipped."""
     folder = Path("models/bundles") / f"admission.{category}.lgbm"
     models = open_bundles([folder]) if folder.exists() else []
-    options = FlashOptions(Size.parse(size), parse_rates("25%"), ["rejectx"])
+    options = FlashOptions(Size.parse(size), [WriteRate("25%", None, 0.25)], ["rejectx"])
     geometry = models[0].geometry if models else geometry_by_reads(trace)
     problem = flash_problem_of(trace, geometry, options)
     everything = np.ones(len(trace), np.bool_)

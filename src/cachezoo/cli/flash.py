@@ -1,13 +1,13 @@
 """Baleen's flash cache for one trace: `cachezoo flash`."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.options import in_bytes, names, parts, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Counted
 from cachezoo.errors import ConfigError
@@ -49,9 +49,7 @@ def flash(
             "Default none, and what the bundles name."
         ),
     ] = None,
-    capacity: Annotated[
-        str, typer.Option(help="Of the cache: 64GiB, or 10% of the trace's distinct segments.")
-    ] = "10%",
+    size: Annotated[str, typer.Option(help="Of the cache: 64GiB, or 10% of the trace's distinct segments.")] = "10%",
     segment: Annotated[
         str | None, typer.Option(help="What is cached at a time, such as 4KiB. Default: the bundle's, or by the reads.")
     ] = None,
@@ -64,9 +62,7 @@ def flash(
     rated_dwpd: Annotated[
         float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
     ] = 1.0,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw disks kept busy over the write rate into this PNG or SVG file.")
-    ] = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -77,14 +73,14 @@ def flash(
     from cachezoo.contest.counting import Count
     from cachezoo.kernels.flash import DiskHead
     from cachezoo.questions.flash.model import geometry_of, open_bundles
-    from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads, parse_rates
+    from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads
     from cachezoo.questions.flash.table import cases_of, flash_table
     from cachezoo.sizes import Size
 
-    plot = png_path(plot)
+    files = outputs(output, ("plot", "csv", "json"), [trace])
     given = _geometry(segment, block)
     options = FlashOptions(
-        capacity=Size.parse(capacity), rates=parse_rates(write_rate), policies=_policies(policy, bool(bundle)),
+        capacity=Size.parse(size), rates=write_rates(write_rate), policies=_policies(policy, bool(bundle)),
         prefetch=_modes(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(counted), rated_dwpd=rated_dwpd,
     )  # fmt: skip
     opened = open_bundles(bundle or [])
@@ -95,12 +91,12 @@ def flash(
     models = [_decided(one, own, options) for one in opened]
     with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:
         found = flash_table(own, problem, models, options, SEED, advance)
-    if plot is not None:
+    if "plot" in files:
         from cachezoo.questions.flash.table import draw_flash
 
-        draw_flash(found, trace.name, plot)
-    if as_json:
-        typer.echo(json.dumps(_values(trace.name, own, found, models), allow_nan=False))
+        draw_flash(found, trace.name, files["plot"])
+    values = _values(trace.name, own, found, models)
+    if hand_out(values, as_json, files, values["rows"]):
         return
     _print(trace.name, found, options)
     for model in models:
@@ -117,15 +113,11 @@ def _policies(text: str | None, bundles: bool) -> list[str]:
 
     if text is None:
         return [name for name in POLICIES if bundles or name != BALEEN]
-    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
-    for name in names:
-        if name not in POLICIES:
-            message = f"--policy {name!r}: the flash cache has {', '.join(POLICIES)}; page caches are compare's"
-            raise ConfigError(message)
-    if BALEEN in names and not bundles:
+    found = names(text, "--policy", POLICIES, f"the flash cache has {', '.join(POLICIES)}; page caches are compare's")
+    if BALEEN in found and not bundles:
         fix = "name its bundle, --bundle models/bundles/admission.CATEGORY.lgbm"
         raise ConfigError(f"--policy baleen: that is a trained model; {fix}")
-    return names
+    return found
 
 
 def _modes(text: str | None) -> list[str] | None:
@@ -138,11 +130,8 @@ def _modes(text: str | None) -> list[str] | None:
 
     if text is None:
         return None
-    modes = list(dict.fromkeys(part.strip() for part in text.split(",")))
-    for mode in modes:
-        if not is_mode(mode):
-            raise ConfigError(f"--prefetch {mode!r}: use {ALL}, such as next(8)")
-    return modes
+    modes = parts(text)
+    return names(text, "--prefetch", [mode for mode in modes if is_mode(mode)], f"use {ALL}, such as next(8)")
 
 
 def _refuse_learned(options: "FlashOptions", ranged: bool) -> None:
@@ -161,17 +150,12 @@ def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
         ConfigError: one without the other, no size in bytes, or a block that is not a whole number of segments.
     """
     from cachezoo.kernels.segments import Geometry
-    from cachezoo.sizes import BYTES, Size
 
     if segment is None and block is None:
         return None
     if segment is None or block is None:
         raise ConfigError("--segment and --block: give both, such as --segment 4KiB --block 256KiB, or neither")
-    sizes = {"block": Size.parse(block, "block"), "segment": Size.parse(segment, "segment")}
-    for name, size in sizes.items():
-        if size.unit not in BYTES:
-            raise ConfigError(f"--{name} {size}: give bytes, such as 256KiB")
-    return Geometry(*(int(size.number * BYTES[size.unit]) for size in sizes.values()))
+    return Geometry(in_bytes(block, "--block", example="256KiB"), in_bytes(segment, "--segment", example="4KiB"))
 
 
 def _decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") -> "FlashModel":

@@ -1,13 +1,13 @@
-"""`cachezoo size`: how much RAM and SSD to buy for a trace, in which order, as a line, a table and a picture."""
+"""`cachezoo recommend --only ram-ssd`: how much RAM and SSD to buy for a trace, and in which order."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same
+from cachezoo.cli.options import hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
@@ -23,7 +23,7 @@ COLUMNS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by S
 @app.command()
 def size(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
-    budget: Annotated[
+    spend: Annotated[
         str | None,
         typer.Option(metavar="DOLLARS", help="The most for RAM and SSD: 500, $0.02, or 5% of what all in RAM costs."),
     ] = None,
@@ -52,7 +52,7 @@ def size(
             metavar="PROFILE", help="Disk and SSD (YAML, or a name in conf/device) that times are modelled on."
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the front into this PNG or SVG file.")] = None,
+    output: AllFiles = None,
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keeps points that are done, and goes on from them.")
     ] = None,
@@ -66,16 +66,17 @@ def size(
 
     Without an aim the sum is the knee of the front. The first half of the trace chooses; all figures are of the second.
     """
-    from cachezoo.questions.page.recommend.device import models_of
+    from cachezoo.questions.page.recommendation import models_of
     from cachezoo.questions.tiers.sizing.advice import advise
     from cachezoo.traces.read import read_files
 
-    plot = png_path(plot)
-    asked = _asked(budget, target_ms, target_hit, working_set, by, device)
+    wanted = outputs(output, ("plot", "csv", "json"), [trace])
+    plot = wanted.get("plot")
+    asked = _asked(spend, target_ms, target_hit, working_set, by, device)
     own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
     sets = _prices(prices, own)
     if plot is not None and len(sets) > 1:
-        raise ConfigError("--plot: a picture is of one set of prices; give --prices one name")
+        raise ConfigError(f"--output {plot}: a picture is of one set of prices; give --prices one name")
     models = models_of(device)
     if resume is not None:
         _check_resume(resume, trace)
@@ -91,9 +92,9 @@ def size(
         from cachezoo.questions.tiers.sizing.plot import draw_front
 
         draw_front(found[0], plot)
-    if as_json:
-        values = [one.values() for one in found]
-        typer.echo(json.dumps(values[0] if len(values) == 1 else {"by_prices": values}, allow_nan=False))
+    values = [one.values() for one in found]
+    offers = [offer for one in values for offer in one["front"]]
+    if hand_out(values[0] if len(values) == 1 else {"by_prices": values}, as_json, wanted, offers):
         return
     for one in found:
         _print(one, plot)
@@ -102,42 +103,40 @@ def size(
 
 
 def _asked(
-    budget: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
+    spend: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
 ) -> Any:  # noqa: ANN401 - imported when it is needed
     """What is asked, checked before a trace is read."""
-    from cachezoo.cli.recommend import hit_ratio
     from cachezoo.cli.tiers import parse_by
-    from cachezoo.questions.tiers.sizing.asked import Asked, Money, bytes_of
+    from cachezoo.questions.tiers.sizing.asked import Asked
 
     kept: dict[str, Any] = {}
     if by is not None:
         kept["hierarchies"] = tuple(parse_by(by))
         decided = next((own for own in kept["hierarchies"] if own.is_decided), None)
         if decided is not None:
-            message = f"--by {decided}: size runs no bundle; leave it out, or give sizes to cachezoo tiers --bundle"
+            message = f"--by {decided}: no bundle runs here; leave it out, or give sizes to --only tiers --bundle"
             raise ConfigError(message)
     if working_set is not None:
-        kept["working_set"] = bytes_of(working_set)
-    sum_ = Money.parse(budget) if budget is not None else None
-    return Asked(sum_, hit_ratio(hit) if hit is not None else None, ms, device=device, **kept)
+        kept["working_set"] = in_bytes(working_set, "--working-set", example="2TiB")
+    aims = (money(spend) if spend is not None else None, hit_ratio(hit) if hit is not None else None, ms)
+    return Asked(*aims, device=device, **kept)
 
 
 def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, Prices]":
     """The price lists by the names given, None for the one built in, with what options replace in them."""
     from cachezoo.questions.tiers.prices import load_prices
-    from cachezoo.questions.tiers.sizing.asked import price_of
 
     names: list[str | None] = [None] if given is None else [name.strip() for name in given.split(",") if name.strip()]
     if not names:
         raise ConfigError(f"--prices: it names none in {(given or '')[:24]!r}; leave it out for the list built in")
-    new = {option: price_of(text, option) for option, text in own.items() if text is not None}
+    new = {option: price(text, option) for option, text in own.items() if text is not None}
     sets = dict[str | None, Any]()
     for name in dict.fromkeys(names):
         found = load_prices(name)
-        for option, price in new.items():
+        for option, own_price in new.items():
             medium = option.removeprefix("--").removesuffix("-price")
             priced = getattr(found, medium).model_copy(
-                update={"usd_per_gb": price, "low": price, "high": price, "source": "the command line"}
+                update={"usd_per_gb": own_price, "low": own_price, "high": own_price, "source": "the command line"}
             )
             found = found.model_copy(update={medium: priced})
         sets[name] = found
@@ -146,7 +145,6 @@ def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, 
 
 def _check_resume(resume: Path, trace: Path) -> None:
     """Refuse a file that cannot be kept before the trace is read."""
-    from cachezoo.cli.trace import refuse_same
     from cachezoo.io import check_file
 
     refuse_same([trace], resume)
@@ -158,7 +156,7 @@ def _print(found: "Advice", plot: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
-    from cachezoo.questions.page.recommend.words import SAVED
+    from cachezoo.questions.page.sentences import SAVED
     from cachezoo.questions.tiers.sizing import words
 
     def say(text: str, style: str = "") -> None:
@@ -191,12 +189,13 @@ def _print(found: "Advice", plot: Path | None) -> None:
 
 def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
     from cachezoo.questions.tiers.sizing import words
-    from cachezoo.show.formats import NONE, latency, lifetime, money, percent
+    from cachezoo.show.formats import NONE, latency, lifetime, percent
+    from cachezoo.show.formats import money as dollars
 
     tiered, point = offer.judged.tiered, offer.point
     return {
         "": ">" if point == found.answer.point and found.why != "needless" else "",
-        "cost": money(offer.cost),
+        "cost": dollars(offer.cost),
         "hierarchy": point.hierarchy,
         "RAM": words.size(found, point.ram_pages),
         "SSD": words.size(found, point.ssd_pages) if point.ssd_pages else NONE,
@@ -206,7 +205,7 @@ def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
         "by SSD": percent(tiered.shr),
         "by disk": percent(tiered.dhr),
         "SSD lasts": lifetime(offer.judged.worn.years) if point.ssd_pages else NONE,
-        "a month": money(offer.judged.cost.month_usd * found.scale),
+        "a month": dollars(offer.judged.cost.month_usd * found.scale),
     }
 
 

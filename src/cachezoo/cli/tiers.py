@@ -1,13 +1,12 @@
-"""RAM before an SSD before a disk: `cachezoo tiers`."""
+"""RAM before an SSD before a disk: `cachezoo recommend --only tiers`."""
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Counted, TracePath
 from cachezoo.cli.tables import print_rows
@@ -63,7 +62,7 @@ def tiers(
         Path | None,
         typer.Option(help="An admission bundle (folder or .zip), which stands in --by as: lru | bundle+lru."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")] = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -80,8 +79,8 @@ def tiers(
     from cachezoo.questions.tiers.stream import tier_stream
     from cachezoo.sizes import Size
 
-    plot = png_path(plot)
-    hierarchies, sizes = parse_by(by), (Size.parse(ram, "ram"), Size.parse(ssd, "ssd"))
+    files = outputs(output, ("plot", "csv", "json"), [trace])
+    hierarchies, sizes = parse_by(by), (Size.parse(ram, "--ram"), Size.parse(ssd, "--ssd"))
     opened = _opened(bundle, hierarchies)
     models, paid = device_of(device), load_prices(prices)
     ts = tier_stream(read_given(trace, fmt, option, columns, ask=not as_json))
@@ -93,16 +92,16 @@ def tiers(
     decisions = _decisions(opened, ts)
     with progress(f"{len(hierarchies)} hierarchies on {trace.name}", steps(hierarchies)) as advance:
         found = contest(ts, hierarchies, ram_pages, ssd_pages, terms, advance, decisions)
-    if plot is not None:
+    if "plot" in files:
         from cachezoo.questions.tiers.plot import draw_contest
 
-        draw_contest(found, _title(trace, ts, ram_pages, ssd_pages), plot)
-    if as_json:
+        draw_contest(found, _title(trace, ts, ram_pages, ssd_pages), files["plot"])
+    if as_json or files:
         about = {"trace": trace.name, "first": terms.first, "page_accesses": len(ts), "ram_pages": ram_pages,
                  "ssd_pages": ssd_pages, "disk_pages": ts.span_pages, "loop": terms.loop, "stretched": terms.stretched,
                  "device": _device_name(device), "prices": paid.model_dump(mode="json")}  # fmt: skip
-        typer.echo(json.dumps({**about, "rows": found.values()}, allow_nan=False))
-        return
+        if hand_out({**about, "rows": found.values()}, as_json, files, found.values()):
+            return
     _print(found, ts, _title(trace, ts, ram_pages, ssd_pages), _device_name(device))
 
 
@@ -194,7 +193,7 @@ def device_of(given: str | None) -> "AnalyticDevice | RealDevice":
         ConfigError: no such profile.
     """
     from cachezoo.devices.profile import load_device
-    from cachezoo.questions.page.recommend.device import models_of
+    from cachezoo.questions.page.recommendation import models_of
     from cachezoo.settings.device import RealDevice
 
     if given is not None:

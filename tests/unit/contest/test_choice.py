@@ -1,30 +1,10 @@
 """Choices against a naive oracle, and that what cannot be compared is not chosen."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
-from cachezoo.contest.choice import Case, Goal, Outcome, choose, judge, run_all
-from cachezoo.contest.verdict import Verdict
-
-CASES = [Case(f"trace{k}", 10 * (k + 1), 100 * k, 2000) for k in range(3)]
-
-
-@dataclass(frozen=True)
-class Constant:
-    """Hits a part of the accesses in each case; None of a case that it cannot have."""
-
-    id: str
-    shares: tuple[float | None, ...]
-
-    def run(self, case: Case) -> Outcome | None:
-        """The same share at all times but for noise that depends on the place alone."""
-        share = self.shares[CASES.index(case)]
-        if share is None:
-            return None
-        values = share + 0.01 * np.sin(np.arange(case.total))
-        return Outcome(float(values[case.first :].mean()), case.by_block(values))
+from cachezoo.contest.choice import Case, Goal, Outcome, choose
+from cachezoo.contest.verdict import LEAST_HITS, LEAST_SAVING, Verdict, verdict
 
 
 def naive(means: dict[str, list[float | None]], goal: Goal) -> str | None:
@@ -50,34 +30,26 @@ def test_choice_is_the_naive_one(goal: Goal) -> None:
         }
         found = choose(table, goal)
         assert (None if found is None else found.chosen) == naive(table, goal)
-        if found is not None and (second := found.runner_up) is not None:
-            assert second == naive({name: own for name, own in table.items() if name != found.chosen}, goal)
-            assert found.over(second) >= 0
+        if found is not None:
+            assert found.mean == found.means[found.chosen]
 
 
-def test_runs_choose_and_other_cases_judge() -> None:
-    """The candidate that is best on the mean of the first cases leads on the last by what it has more there."""
-    plain, good, small = (
-        Constant("plain", (0.5, 0.5, 0.5)), Constant("good", (0.4, 0.7, 0.6)), Constant("small", (0.9, None, 0.9)),
-    )  # fmt: skip
-    seen: list[tuple[float, str]] = []
-    chosen_on = run_all([plain, good, small], CASES[:2], lambda done, name="": seen.append((done, name)))
-    assert seen == [(k, name) for k, name in enumerate(["plain"] * 2 + ["good"] * 2 + ["small"] * 2)]
-    found = choose(
-        {name: [None if one is None else one.mean for one in own] for name, own in chosen_on.items()}, Goal.GAIN
-    )
-    assert found is not None and found.chosen == "good" and found.runner_up == "plain"
-    assert list(found.means) == ["plain", "good"]
-    assert found.over("plain") == pytest.approx(0.05, abs=1e-3)
-    ours, theirs = good.run(CASES[2]), plain.run(CASES[2])
-    assert ours is not None and theirs is not None and ours.interval is not None
-    lead, verdict = judge([ours], [theirs], Goal.GAIN)
-    assert lead.value == pytest.approx(0.1)
-    assert verdict == Verdict.BETTER
-    assert judge([ours], [theirs], Goal.GAIN, least=0.2)[1] == Verdict.TRIFLE
-    cost, worse = judge([ours, ours], [theirs, theirs], Goal.COST)
+def outcome(share: float, case: Case) -> Outcome:
+    """The same share at all times but for noise that depends on the place alone."""
+    values = share + 0.01 * np.sin(np.arange(case.total))
+    return Outcome(float(values[case.first :].mean()), case.by_block(values))
+
+
+def test_outcomes_lead_by_what_they_have_more_of_a_gain_or_less_of_a_cost() -> None:
+    case = Case("trace", 10, 100, 2000)
+    ours, theirs = outcome(0.6, case), outcome(0.5, case)
+    assert ours.interval is not None and len(ours.blocks) == case.blocks == 20
+    gain, cost = (ours.lead(theirs, goal) for goal in Goal)
+    assert gain.value == pytest.approx(0.1)
+    assert verdict(gain, LEAST_HITS) == Verdict.BETTER
+    assert verdict(gain, 0.2) == Verdict.TRIFLE
     assert cost.value == pytest.approx(1 - ours.mean / theirs.mean)
-    assert worse == Verdict.WORSE
+    assert verdict(cost, LEAST_SAVING) == Verdict.WORSE
 
 
 def test_short_case_has_no_interval() -> None:
@@ -86,7 +58,7 @@ def test_short_case_has_no_interval() -> None:
     values = np.ones(100)
     own = Outcome(1.0, short.by_block(values))
     assert (short.blocks, len(own.blocks), own.interval) == (0, 0, None)
-    assert judge([own], [own], Goal.COST)[1] == Verdict.SHORT
+    assert verdict(own.lead(own, Goal.COST), LEAST_SAVING) == Verdict.SHORT
     assert Goal.COST.lead(1.0, 0.0) == 0
 
 

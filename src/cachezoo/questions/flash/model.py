@@ -130,6 +130,6 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
         ranged = {mode: fetching.prefetch(own_rows, mode) for mode in own}
     drifted = None
     if bundles.admission.manifest["measured"].get("inputs"):
-        drifted = tuple(one.name for one in drift(bundles.admission, batch).inputs if one.said == "drifted")
+        drifted = tuple(one.name for one in drift(bundles.admission, batch).inputs if one.verdict == "drifted")
     scores = np.asarray(serving.scores(rows), np.float64)
     return FlashModel(bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1])

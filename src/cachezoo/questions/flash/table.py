@@ -19,7 +19,7 @@ import numpy as np
 from cachezoo.console import Advance
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Lead
-from cachezoo.contest.verdict import Verdict, verdict
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.flash.load import LoadWindows, load_curve
 from cachezoo.flash.modes import ML_MODES, NONE
 from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED, prefetch_of
@@ -107,7 +107,7 @@ class RateLead:
     @property
     def verdict(self) -> Verdict | None:
         """On the saving; None without a bundle."""
-        return None if self.saved is None else verdict(self.saved, Goal.COST.least)
+        return None if self.saved is None else verdict(self.saved, LEAST_SAVING)
 
     def values(self) -> dict[str, Any]:
         """For JSON."""

@@ -16,7 +16,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.kernels.outcome import HIT, PREFETCH
-from cachezoo.kernels.slots_written import slots_written
+from cachezoo.kernels.slots import slots_written
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.wear.options import LEARNED, WearOptions
@@ -137,7 +137,7 @@ def cache_tables(caches: list[CacheWrites], capacity: int, options: WearOptions,
     own, rows = replace(options, drive=drive), count_rows(options)
     for cache in caches:
         name = f"{cache.policy} with a cache of {human_pages(capacity)}"
-        check_room(cache.writes, own, name, larger=", or a larger --capacity")
+        check_room(cache.writes, own, name, larger=", or a larger --size")
     found = []
     for number, cache in enumerate(caches):
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from cachezoo.errors import ConfigError
 from cachezoo.settings.wear import Drive
-from cachezoo.sizes import BYTES, Size
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import AUTOSTREAM, BUNDLE, EQUAL, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT
 from cachezoo.wear.writes import volume_starts
 from cachezoo.zoo.streams.cluster import COMBINATIONS
-from cachezoo.zoo.streams.dictionary import MOST_STREAMS
 
 PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, SEPBIT, LIFETIME, ORACLE)
 LEARNED = (FIOS, LIFETIME, BUNDLE)
@@ -45,59 +43,6 @@ def parse_by(text: str, bundle: bool) -> tuple[str, ...]:
         if colon and letters not in COMBINATIONS:
             raise ConfigError(f"--by {name[:40]!r}: FIOS has the features {', '.join(COMBINATIONS)}")
     return tuple(dict.fromkeys([LEGACY, *names, *([BUNDLE] if bundle else [])]))
-
-
-def parse_streams(text: str) -> tuple[int, ...]:
-    """Numbers of streams, rising, each once.
-
-    Raises:
-        ConfigError: no number between 1 and 256.
-    """
-    found = []
-    for part in (part.strip() for part in text.split(",")):
-        if not (part.isascii() and part.isdigit() and len(part) <= MOST_DIGITS and 1 <= int(part) <= MOST_STREAMS):
-            message = f"--streams {part[:40]!r}: give numbers of streams between 1 and {MOST_STREAMS}, such as 1,4,16"
-            raise ConfigError(message)
-        found.append(int(part))
-    return tuple(sorted(set(found)))
-
-
-def parse_shares(text: str) -> tuple[float, ...]:
-    """Over-provisioning as parts of the flash, rising, each once: `7%,11%` or `0.07,0.11`.
-
-    Raises:
-        ConfigError: no part of the flash between 1 % and 89 %.
-    """
-    found = []
-    for part in (part.strip() for part in text.split(",")):
-        try:
-            value = float(part.removesuffix("%")) / (100 if part.endswith("%") else 1)
-        except ValueError:
-            value = 0.0
-        if not 0.01 <= value < 0.9:
-            message = f"--op {part[:40]!r}: give the share of flash without an address, 1% to 89%, such as 7%,11%,28%"
-            raise ConfigError(message)
-        found.append(value)
-    return tuple(sorted(set(found)))
-
-
-def parse_bytes(text: str, what: str) -> int:
-    """A size in bytes.
-
-    Raises:
-        ConfigError: no size, one in pages or percent, or more than can be simulated.
-    """
-    try:
-        size = Size.parse(text, what)
-    except ConfigError as error:
-        raise ConfigError(f"--{what} {text[:40]!r}: give bytes, at most 1TiB, such as 10GiB") from error
-    if size.unit not in BYTES:
-        raise ConfigError(f"--{what} {size}: give bytes, such as 10GiB")
-    found = int(size.number * BYTES[size.unit])
-    if found > MOST_BYTES:
-        message = f"--{what} {size}: at most 1TiB can be simulated; a drive that is hardly written has nothing to gain"
-        raise ConfigError(message)
-    return found
 
 
 def cycles_of(traces: Sequence[Trace], cycles: int | None) -> list[Trace]:

@@ -1,4 +1,4 @@
-"""Does it pay to use streams here? Tables for `cachezoo results`, and the section of the report's page."""
+"""Does it pay to use streams here? Tables for `cachezoo models results`, and the section of the report's page."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

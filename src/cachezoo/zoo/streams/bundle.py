@@ -11,8 +11,7 @@ import numpy as np
 from cachezoo.errors import ConfigError
 from cachezoo.serving.kind import BLOCK, EXACT_TABLE, Cost, Kind, Recomputed, State
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script
-from cachezoo.serving.synthetic import SyntheticSet
+from cachezoo.serving.synthetic import READ, WRITE, Script, SyntheticSet
 from cachezoo.traces.table import OP_WRITE
 from cachezoo.zoo.streams.dictionary import (
     CHUNK_BYTES,
@@ -159,15 +158,12 @@ def _cost(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Cost:
 KIND = Kind(
     outputs=lambda manifest: ("stream",),
     decisions=("stream",),
-    graph=None,
     sizes={"arch.streams": (1, MOST_STREAMS), "geometry.chunk_bytes": (CHUNK_BYTES, CHUNK_BYTES)},
-    units={},
     wanted=("learned", "stream_0", "read"),
     serve=_serve,
     recompute=_recompute,
     contexts=lambda manifest, batch: [{}],
     open_weights=lambda manifest, files: TableSession(Dictionary.from_bytes(files[FILE])),
-    weights_decide=True,
     check=_check,
     profile=lambda manifest: BLOCK,
     conformance=EXACT_TABLE,

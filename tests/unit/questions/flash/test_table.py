@@ -1,4 +1,4 @@
-"""`cachezoo flash`'s rows, against the rooms that they come from."""
+"""`cachezoo recommend --only flash`'s rows, against the rooms that they come from."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.flash.policies import Tuned, baseline, prefetch_of
@@ -23,7 +24,6 @@ from cachezoo.questions.flash.options import (
     FlashOptions,
     flash_problem_of,
     geometry_by_reads,
-    parse_rates,
 )
 from cachezoo.questions.flash.table import OPT_SEARCH, Limits, cases_of, flash_table
 from cachezoo.serving.requests import batch_of
@@ -38,7 +38,7 @@ ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.dat
 
 
 def options(**changed):
-    given = {"capacity": Size.parse("10%"), "rates": parse_rates("25%"), "policies": POLICIES, **changed}
+    given = {"capacity": Size.parse("10%"), "rates": write_rates("25%"), "policies": POLICIES, **changed}
     return FlashOptions(**given)
 
 
@@ -88,7 +88,7 @@ def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
 
 def test_policies_without_a_model_come_first_then_bundles_then_the_oracle():
     trace = make_trace(3000, 5)
-    found = table(trace, options(rates=parse_rates("10%,30%")), [PREFETCH, ADMISSION])
+    found = table(trace, options(rates=write_rates("10%,30%")), [PREFETCH, ADMISSION])
     kinds = [row.kind for row in found.rows]
     assert kinds == sorted(kinds, key=["without model", "model", "oracle"].index)
     assert {row.prefetch for row in found.rows if row.kind == "without model"} == {"none", "next(16)"}
@@ -136,7 +136,7 @@ def test_what_a_bundle_saves_is_of_the_best_policy_without_a_model():
 def test_rates_follow_the_clock_and_days_what_it_stands_for():
     trace = make_trace(3000, 5)
     trace = replace(trace, time_us=trace.time_us * 1000)
-    found = table(trace, options(rates=parse_rates("2kB/s"), policies=["coin_flip"]))
+    found = table(trace, options(rates=write_rates("2kB/s"), policies=["coin_flip"]))
     (row,) = found.rows
     assert row.reached and row.written_bytes_s == pytest.approx(2000, rel=TOLERANCE)
     days = found.seconds / 86_400
@@ -144,7 +144,7 @@ def test_rates_follow_the_clock_and_days_what_it_stands_for():
     assert row.drive_writes_a_day == pytest.approx(row.ssd_bytes_a_day / (found.capacity * 4096))
     assert row.lifetime_years == pytest.approx(5 / row.drive_writes_a_day)
     scaled = replace(trace, meta=replace(trace.meta, extra={"time_scale": "10"}))
-    (slow,) = table(scaled, options(rates=parse_rates("2kB/s"), policies=["coin_flip"])).rows
+    (slow,) = table(scaled, options(rates=write_rates("2kB/s"), policies=["coin_flip"])).rows
     assert slow.ssd_bytes_a_day == pytest.approx(row.ssd_bytes_a_day / 10)
     assert slow.written_bytes_s == row.written_bytes_s
     short = table(make_trace(3000, 5), options(policies=["coin_flip"])).rows[0]
@@ -167,12 +167,12 @@ def test_without_a_clock_nothing_is_said_by_the_second(case):
         assert row.disks_busy is row.disks_busy_peak is row.written_bytes_s is row.ssd_bytes_a_day is None
         assert row.disk_ms_per_read > 0
     with pytest.raises(ConfigError, match="the trace has no clock, so there is no rate; give a share as 25%"):
-        table(without, options(rates=parse_rates("10MB/s")))
+        table(without, options(rates=write_rates("10MB/s")))
 
 
 def test_a_higher_limit_is_never_worse_and_says_where_more_writes_do_not_help():
     trace = make_trace(4000, 5)
-    found = table(trace, options(rates=parse_rates("80%,10%,40%"), policies=["coin_flip", "rejectx"]))
+    found = table(trace, options(rates=write_rates("80%,10%,40%"), policies=["coin_flip", "rejectx"]))
     for name in ("coin_flip", "rejectx"):
         rows = sorted((row for row in found.rows if row.policy == name), key=lambda row: float(row.asked.rstrip("%")))
         busy = [row.disks_busy for row in rows]
@@ -210,7 +210,7 @@ def test_capacities_are_shares_of_segments_or_what_fits():
     assert flash_problem_of(trace, BLOCKS, options(capacity=Size.parse("50%"))).capacity == round(distinct / 2)
     assert flash_problem_of(trace, BLOCKS, options(capacity=Size.parse("1MiB"))).capacity == 256
     assert flash_problem_of(trace, Geometry(2**18, 2**13), options(capacity=Size.parse("9p"))).capacity == 4
-    with pytest.raises(ConfigError, match="--capacity 4KiB: less than one segment of 128 KiB"):
+    with pytest.raises(ConfigError, match="--size 4KiB: less than one segment of 128 KiB"):
         flash_problem_of(trace, OBJECTS, options(capacity=Size.parse("4KiB")))
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.flash import simulate_flash
-from cachezoo.kernels.slots_written import slots_written
+from cachezoo.kernels.slots import slots_written
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.wear.cache import check_cache, flash_cache_writes, page_cache_writes

@@ -1,9 +1,8 @@
-"""What the report and `cachezoo results` say of streams, for each way that validation and test can go."""
+"""What the report and `cachezoo models results` say of streams, for each way that validation and test can go."""
 
 import pytest
 
-from cachezoo.questions.exported import of_categories
-from cachezoo.questions.results import Results
+from cachezoo.questions.results import Results, of_categories
 from cachezoo.questions.wear.report import PART, RESULTS, compared
 from cachezoo.questions.wear.verdict import pays
 from cachezoo.report.gather import Sources

@@ -38,12 +38,12 @@ class Money:
         """
         match = MONEY.fullmatch(text)
         if match is None:
-            raise ConfigError(f"--budget {text[:24]!r}: {HOW}")
+            raise ConfigError(f"--spend {text[:24]!r}: {HOW}")
         amount, share = float(match[1]), bool(match[2])
         if not amount > 0:
-            raise ConfigError(f"--budget {text.strip()[:24]}: it must be above 0; {HOW}")
+            raise ConfigError(f"--spend {text.strip()[:24]}: it must be above 0; {HOW}")
         if share and amount > 100:
-            raise ConfigError(f"--budget {text.strip()[:24]}: RAM for all pages is 100%; more buys nothing")
+            raise ConfigError(f"--spend {text.strip()[:24]}: RAM for all pages is 100%; more buys nothing")
         return cls(amount, share)
 
     def dollars(self, everything: float) -> float:
@@ -109,7 +109,7 @@ class Asked:
     piped: bool = False
 
     def __post_init__(self) -> None:
-        given = {"--budget": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
+        given = {"--spend": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
         named = [name for name, value in given.items() if value is not None]
         if len(named) > 1:
             raise ConfigError(f"{' and '.join(named)}: give one aim; the table shows what each sum brings of all")
@@ -156,6 +156,6 @@ class Asked:
             return None
         found, least = self.budget.dollars(all_cost(n_pages, unit)), least_cost(self.hierarchies, unit)
         if found < least:
-            message = f"--budget {money(found)}: the smallest hierarchy costs {money(least)}; give at least that"
+            message = f"--spend {money(found)}: the smallest hierarchy costs {money(least)}; give at least that"
             raise ConfigError(message)
         return found

@@ -4,8 +4,8 @@ import math
 import shlex
 from typing import TYPE_CHECKING
 
-from cachezoo.questions.page.recommend.ladder import typed
-from cachezoo.questions.page.recommend.words import SAVED
+from cachezoo.questions.page.sentences import SAVED
+from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.sizing.candidates import name_of
 from cachezoo.show.formats import latency, lifetime, money, number, share, significant
 from cachezoo.sizes import PAGE_BYTES, human
@@ -260,7 +260,7 @@ def command(found: "Advice") -> str:
     point, asked = found.answer.point, found.asked
     name = SAVED if asked.piped else shlex.quote(found.name)
     words = [
-        f"cachezoo tiers {name} --by {shlex.quote(point.hierarchy)} --ram {typed(point.ram_pages)}",
+        f"cachezoo recommend --only tiers {name} --by {shlex.quote(point.hierarchy)} --ram {typed(point.ram_pages)}",
         f"--ssd {typed(point.ssd_pages)}" if point.ssd_pages else "",
         f"--device {shlex.quote(asked.device)}" if asked.device else "",
         f"--prices {shlex.quote(asked.prices)}" if asked.prices else "",
