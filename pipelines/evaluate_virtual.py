@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from cachezoo.io import write_json
 from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.zoo.virtual.evaluate import Settings, evaluate_virtual
+from cachezoo.zoo.virtual.evaluate import evaluate_virtual
+from cachezoo.zoo.virtual.judge import Settings
 from cachezoo.zoo.virtual.metrics import metrics_of
 
 if TYPE_CHECKING:

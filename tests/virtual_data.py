@@ -7,7 +7,9 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.models.trained import FILE, TraceUse, TrainedModel
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.zoo.virtual import profile
+from cachezoo.zoo.virtual import serve as profile
+from cachezoo.zoo.virtual.fit import FEATURES, GEOMETRY
+from cachezoo.zoo.virtual.judge import policy_of
 from cachezoo.zoo.virtual.metrics import (
     Kind,
     Seeded,
@@ -18,7 +20,6 @@ from cachezoo.zoo.virtual.metrics import (
     VirtualRow,
     VirtualTrace,
 )
-from cachezoo.zoo.virtual.stated import FEATURES, GEOMETRY, policy_of
 
 PAGE = 4096
 ARCH = {"queue": "lfu", "pages": 16_384, "fragment": 8, "runs": 2, "decay": 0.9, "quantum": 100, "cost": 0.25}

@@ -26,7 +26,7 @@ CATEGORIES = ("alpha", "beta")
 ADMISSION, CACHING, WORKLOAD = "admission.{}.lgbm", "caching.{}.lstm_small", "workload.lstm50"
 BLOCK, SMALL = f"{ADMISSION}_block", f"{ADMISSION}_small"
 REUSE = "reuse.follow"
-# compare runs the bundle's network on onnxruntime, the evaluate stage the weights on torch: a last digit may turn a
+# compare runs the bundle's network on numpy, the evaluate stage the weights on torch: a last digit may turn a
 # decision, and with it what the cache holds from then on.
 COMPARE_TOLERANCE = 0.005
 BEGUN = re.compile(r"Running stage '([^']+)'")
@@ -167,12 +167,12 @@ def test_compare_agrees_with_what_evaluate_found(first, category):
 def test_a_damaged_bundle_is_one_line(first, tmp_path):
     copy = tmp_path / "damaged"
     shutil.copytree(first / "models/bundles/admission.alpha.lgbm", copy)
-    content = bytearray((copy / "model.onnx").read_bytes())
+    content = bytearray((copy / "model.lgb.txt").read_bytes())
     content[len(content) // 2] ^= 1
-    (copy / "model.onnx").write_bytes(bytes(content))
+    (copy / "model.lgb.txt").write_bytes(bytes(content))
     done = cachezoo(first, "models", "bundle", "verify", str(copy))
     assert done.returncode == 1
-    assert "model.onnx" in done.stderr
+    assert "model.lgb.txt" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

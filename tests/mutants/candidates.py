@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 from cachezoo.serving.synthetic import SyntheticSet
-from cachezoo.zoo.virtual import synthetic as virtual
+from cachezoo.zoo.virtual import bundle as virtual
 
 
 def _virtual() -> Iterator[SyntheticSet]:

@@ -163,7 +163,7 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path, trace):
 PROGRAMS = {
     "cachezoo": ("from cachezoo.cli import main; main()", "--version", "--help", "policies", "policies --json"),
     "cachezoo-bundle": (
-        "import sys; from cachezoo.runtime.bundle_cli import main; sys.exit(main(sys.argv[1:]))",
+        "import sys; from cachezoo.runtime.__main__ import main; sys.exit(main(sys.argv[1:]))",
         f"inspect {STORED}/admission.database.lgbm",
         f"verify {STORED}/admission.database.lgbm",
     ),

@@ -77,6 +77,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("good.parquet", "--device", "recipe.yaml", *OUT),
     ),
     "models bundle verify": (("bundle.zip",),),
+    "models bundle export": (("bundle.zip", "--onnx", "model.onnx"),),
     "models bundle inspect": (("bundle.zip",),),
     "models bundle drift": (("bundle.zip", "good.parquet"),),
     "models promote": (("bundle.zip",),),

@@ -8,7 +8,7 @@ import pytest
 from cachezoo.cli import options
 from cachezoo.cli.common import outputs
 from cachezoo.errors import CachezooError, ConfigError
-from cachezoo.questions.flash.rate import WriteRate
+from cachezoo.questions.flash.options import WriteRate
 from cachezoo.questions.tiers.sizing.asked import Money
 from cachezoo.sizes import Size
 from cachezoo.traces.mixing import Turn
@@ -39,7 +39,19 @@ REFUSED = {
     options.stream_counts: ["0", "257", "1.5", "", "\u0661"],
     options.endurance: ["600", "TBW", "-1TBW", "600GB"],
     options.money: ["0", "-5", "5GiB", "101%", "", "nan", "$"],
-    options.write_rates: ["10", "fast", "0MB/s", "101%", "10MB", "10MB/year", "10MB/s,", "-1MB/s"],
+    options.write_rates: [
+        "10",
+        "fast",
+        "0MB/s",
+        "101%",
+        "10MB",
+        "10MB/year",
+        "10MB/s,",
+        "-1MB/s",
+        "9" * 400 + "MB/s",
+        "1e9MB/s",
+        "\u00b2%",
+    ],
     options.turn: ["mail=x", "mail=xs", "mail=1_0"],
 }
 

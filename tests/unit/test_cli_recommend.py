@@ -1,15 +1,17 @@
 """`cachezoo recommend` as people run it: anywhere, on raw files, with clear refusals."""
 
 import json
-import sys
+import os
+import shlex
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cachezoo import cli
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace
+from tests import command_line
 from tests.page_data import seeded_trace
 
 
@@ -25,16 +27,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["cachezoo", "recommend", *words])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    said = capsys.readouterr()
-    return int(left.value.code or 0), said.out, said.err
+def run(*words: str) -> tuple[int, str, str]:
+    done = command_line.run("recommend", *words, ok=None)
+    return done.returncode, done.stdout, done.stderr
 
 
-def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys):
-    status, said, _ = run(monkeypatch, capsys, "raw.2026.csv", "--no-models")
+def test_a_line_a_table_a_page_and_the_next_command(folder):
+    status, said, _ = run("raw.2026.csv", "--no-models")
     assert status == 0
     lines = said.splitlines()
     assert lines[0].startswith("Run ")
@@ -49,58 +48,33 @@ def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys)
     assert {path.name for path in folder.iterdir()} == {"raw.2026.csv", "trace.parquet", "raw.2026.csv.recommend.html"}
 
 
-def test_the_first_row_that_is_shown_is_held_against_none(folder, monkeypatch, capsys):
-    status, said, _ = run(monkeypatch, capsys, "raw.2026.csv", "--no-models", "--size", "37p")
+def test_the_first_row_that_is_shown_is_held_against_none(folder):
+    status, said, _ = run("raw.2026.csv", "--no-models", "--size", "37p")
     assert status == 0
     table = [line for line in said.splitlines() if line[:20].count("iB") == 1 and line.endswith("iB ")]
     assert len(table) == 9
     assert ["+" in line for line in table] == [False, *[True] * 8]
 
 
-def test_the_next_command_gives_the_recommended_row(folder, monkeypatch, capsys):
-    import shlex
-
-    status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json")
-    assert status == 0
-    found = json.loads(said)
-    row = next(row for row in found["sizes"] if row["capacity_pages"] == found["capacity_pages"])
-    monkeypatch.setattr(sys, "argv", [*shlex.split(found["next"][0]), "--json"])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert not left.value.code
-    own = json.loads(capsys.readouterr().out)["runs"][0]
-    assert (own["hit_ratio"], own["ssd_writes"]) == (row["hit_ratio"], row["ssd_pages_written"])
-
-
-def test_how_a_trace_is_read_is_said_again_in_the_next_command(folder, monkeypatch, capsys):
-    import shlex
-
+@pytest.mark.parametrize("reading", [(), ("--columns", "time=ts:ms,offset=pos,size=len,op=rw")])
+def test_the_next_command_reads_the_trace_alike_and_gives_the_recommended_row(folder, reading):
     rng = np.random.default_rng(2)
     rows = [f"{k};{512 * 8 * page};8192;W\n" for k, page in enumerate(rng.zipf(1.2, 3000) % 500)]
     Path("own trace.txt").write_text("ts;pos;len;rw\n" + "".join(rows))
-    words = ("own trace.txt", "--columns", "time=ts:ms,offset=pos,size=len,op=rw", "--no-models", "--json")
-    status, said, _ = run(monkeypatch, capsys, *words)
+    status, said, _ = run("own trace.txt" if reading else "trace.parquet", *reading, "--no-models", "--json")
     assert status == 0
     found = json.loads(said)
-    monkeypatch.setattr(sys, "argv", [*shlex.split(found["next"][0]), "--json"])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert not left.value.code
-    assert (
-        json.loads(capsys.readouterr().out)["runs"][0]["hit_ratio"] == found["sizes"][found_place(found)]["hit_ratio"]
-    )
+    row = next(row for row in found["sizes"] if row["capacity_pages"] == found["capacity_pages"])
+    (own,) = json.loads(command_line.run(*shlex.split(found["next"][0])[1:], "--json").stdout)["runs"]
+    assert (own["hit_ratio"], own["ssd_writes"]) == (row["hit_ratio"], row["ssd_pages_written"])
 
 
-def found_place(found: dict) -> int:
-    return [row["capacity_pages"] for row in found["sizes"]].index(found["capacity_pages"])
-
-
-def test_json_alone_writes_no_page(folder, monkeypatch, capsys):
-    status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json")
+def test_json_alone_writes_no_page(folder):
+    status, said, _ = run("trace.parquet", "--no-models", "--json")
     assert status == 0
     assert json.loads(said)["models"] is None
     assert not list(folder.glob("*.html"))
-    status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json", "-o", "own.html")
+    status, said, _ = run("trace.parquet", "--no-models", "--json", "-o", "own.html")
     assert status == 0
     assert json.loads(said)["trace"] == "trace.parquet"
     assert Path("own.html").is_file()
@@ -125,8 +99,8 @@ def test_json_alone_writes_no_page(folder, monkeypatch, capsys):
         (("--format", "nosuch"), "nosuch"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_one_line(folder, monkeypatch, capsys, words, named):
-    status, said, error = run(monkeypatch, capsys, "trace.parquet", *words)
+def test_what_cannot_be_asked_is_refused_in_one_line(folder, words, named):
+    status, said, error = run("trace.parquet", *words)
     assert status == 1
     assert said == ""
     assert len(error.splitlines()) == 1
@@ -134,31 +108,28 @@ def test_what_cannot_be_asked_is_refused_in_one_line(folder, monkeypatch, capsys
     assert {path.name for path in folder.iterdir()} == {"raw.2026.csv", "trace.parquet"}
 
 
-def test_a_hit_ratio_in_percent(folder, monkeypatch, capsys):
+def test_a_hit_ratio_in_percent(folder):
     found = []
     for text in ("0.5", "50%", ".5", "50 %"):
-        _, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json", "--target-hit", text)
+        _, said, _ = run("trace.parquet", "--no-models", "--json", "--target-hit", text)
         found.append(json.loads(said))
     assert found[0]["why"] in ("reached", "on average")
     assert all(one == found[0] for one in found)
 
 
-def test_a_model_that_is_not_there_is_refused_before_the_trace_is_read(folder, monkeypatch, capsys):
+def test_a_model_that_is_not_there_is_refused_before_the_trace_is_read(folder):
     Path("none").mkdir()
     Path("bad.parquet").write_text("no trace")
-    status, said, error = run(monkeypatch, capsys, "bad.parquet", "--try", "--models", "none")
+    status, said, error = run("bad.parquet", "--try", "--models", "none")
     assert (status, said) == (1, "")
     assert "make repro" in error
 
 
-def test_a_trace_from_a_pipe_has_to_be_saved_for_the_next_command(folder, monkeypatch, capsys):
-    import os
-    import threading
-
+def test_a_trace_from_a_pipe_has_to_be_saved_for_the_next_command(folder):
     os.mkfifo("pipe")
     feeding = threading.Thread(target=lambda: Path("pipe").write_text(Path("raw.2026.csv").read_text()))
     feeding.start()
-    status, said, _ = run(monkeypatch, capsys, "pipe", "--no-models")
+    status, said, _ = run("pipe", "--no-models")
     feeding.join()
     assert status == 0
     last = said.splitlines()[-1]
@@ -166,12 +137,12 @@ def test_a_trace_from_a_pipe_has_to_be_saved_for_the_next_command(folder, monkey
     assert "save it as FILE first" in Path("pipe.recommend.html").read_text(encoding="utf-8")
 
 
-def test_endurance_in_petabytes(folder, monkeypatch, capsys):
+def test_endurance_in_petabytes(folder):
     trace = seeded_trace(2000, 300, 1)
     long = Trace(**{**vars(trace), "time_us": np.arange(2000, dtype=np.int64) * 10_000_000})
     write_trace(long, Path("long.parquet"))
     lives = []
     for text in ("2PBW", "2000tbw", "1000TBW"):
-        _, said, _ = run(monkeypatch, capsys, "long.parquet", "--no-models", "--json", "--endurance", text)
+        _, said, _ = run("long.parquet", "--no-models", "--json", "--endurance", text)
         lives.append(json.loads(said)["sizes"][0]["ssd_lifetime_years"])
     assert lives[0] == lives[1] == pytest.approx(2 * lives[2])

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from cachezoo.cli.share import DEFAULT_BY
-from cachezoo.questions.share.partition import parse_several
-from cachezoo.questions.share.registry import PARTITIONERS
+from cachezoo.questions.share.partitioners import PARTITIONERS, parse_several
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.store import write_trace
 from tests.command_line import run
@@ -123,39 +122,28 @@ def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, t
 
 
 @pytest.mark.parametrize(
-    ("traces", "options", "said"),
+    ("traces", "options", "message"),
     [
-        ("web", (), "web: one trace, which is no mixture of several; name at least one more trace"),
-        ("web web", (), "2 applications are called web; give each a name of its own (--names A,B,…)"),
         ("web none", (), "none.parquet: no such file"),
-        ("web numbered", ("--order", "clock"), "mail: its trace has no clock"),
+        ("web web", (), "2 applications are called web; give each a name of its own (--names A,B,…)"),
         (
             "web mail",
             ("--size", "1MiB", "--by", "equal"),
             "has 1 fragment of 256 pages, and 2 applications take 1 each: give at least 2 MiB (512 p), or smaller "
             "fragments (--fragment 128)",
         ),
-        ("web mail", ("--size", "40p", "--by", "gvpa(fragment=8, f=3)"), "has 5 fragments of 8 pages, and 2 appl"),
-        ("web mail", ("--size", "64p", "--by", "gvpa(fragment=8, n=63)"), "n = 63 is below the cache of 64 pages"),
-        (
-            "web mail",
-            ("--by", "equal,shared(fragment=8)"),
-            "fragments of 8 and 256 pages: partitioners would get caches",
-        ),
         ("web mail", ("--size", "2GiB"), "so that there is nothing to split; give --size 100% or less"),
         ("web mail", ("--size", "64"), "--size '64': a bare number could be pages or bytes"),
-        ("web mail", ("--by", "even"), "partitioner even: "),
         ("web mail", ("--by", ""), "partitioner (empty): "),
-        ("web mail", ("--count", "never"), "--count 'never': give half, auto, all"),
         ("web mail", ("--names", "a"), "1 names for 2 applications"),
         ("web mail", ("-o", "share.pdf"), "give a name that ends in .png or .svg"),
         ("web mail", ("--apart", "source"), "it does not say which trace a request comes from"),
         ("web mail", ("--device", "nothing"), "nothing"),
     ],
 )
-def test_bad_input_is_one_line(folder, traces, options, said):
+def test_bad_input_is_one_line(folder, traces, options, message):
     done = run(*SHARE, *(folder / f"{name}.parquet" for name in traces.split()), *options, ok=False)
-    assert len(done.stderr.splitlines()) == 1 and said in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and message in done.stderr, done.stderr
     assert done.returncode == 1 and not done.stdout
 
 

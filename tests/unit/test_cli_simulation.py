@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
+from cachezoo.questions.page.bench import Bench
 from cachezoo.traces.falling import unlike
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
@@ -90,11 +91,9 @@ def test_simulate_runs_every_policy_at_every_capacity(trace):
 
 
 def test_compare_runs_what_is_asked_for_and_says_which_classics_the_gaps_are_to(trace, monkeypatch):
-    from cachezoo.questions.page import sweep
-
     asked = ("compare", trace, "--policy", "fifo", "--policy", "lru+next", "--workers", "1")
-    ran, run_row = [], sweep.run_row
-    monkeypatch.setattr(sweep, "run_row", lambda bench, own, *more: ran.append(own) or run_row(bench, own, *more))
+    ran, run_one = [], Bench.run
+    monkeypatch.setattr(Bench, "run", lambda bench, own, *more: ran.append(own) or run_one(bench, own, *more))
     few = values(*asked)["runs"][0]
     assert ran == ["fifo", "lru+next", OPTIMUM] and few["best_classic"] == "fifo"
     every = values(*asked, "--all-classics")["runs"][0]
@@ -119,14 +118,6 @@ def test_every_table_says_from_where_on_it_counts(trace, command):
     assert re.search(rf"after (its own warm-up, )?[0-9,]+ (to [0-9,]+ )?of {accesses:,} page accesses", text), text
     text = " ".join(run(command, trace, *own, *sizes, "--count", "0").stdout.split())  # its name of before
     assert f"counted after 0 of {accesses:,} page accesses" in text
-
-
-def test_progress_goes_on_after_the_bundles():
-    from cachezoo.cli.simulation import _after
-
-    said = []
-    _after(2, lambda done, note="": said.append((done, note)))(3, "lru")
-    assert said == [(5, "lru")]
 
 
 def test_compare_charges_no_classic_for_deciding(trace):
@@ -347,7 +338,7 @@ def test_bounds(trace):
 
 @pytest.mark.parametrize(
     ("command", "engine"),
-    [("compare", "cachezoo.questions.page.sweep.sweep"), ("simulate", "cachezoo.questions.page.sweep.run_row")],
+    [("compare", "cachezoo.questions.page.sweep.sweep"), ("simulate", "cachezoo.questions.page.bench.Bench.run")],
 )
 def test_a_capacity_that_one_policy_cannot_have_is_refused_before_any_runs(trace, monkeypatch, command, engine):
     def begun(*_args, **_more):

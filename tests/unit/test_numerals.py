@@ -8,7 +8,7 @@ from cachezoo import cli
 from cachezoo.errors import ConfigError
 from cachezoo.numerals import number, whole
 from cachezoo.policies import spec
-from cachezoo.questions.share import partition
+from cachezoo.questions.share import partitioners
 from cachezoo.questions.tiers import hierarchy
 from tests.command_line import run
 
@@ -88,7 +88,7 @@ def test_a_text_with_a_number_refuses_other_digits(tmp_path, monkeypatch, words)
     [
         lambda text: spec.parse(f"s3fifo(small={text})"),
         lambda text: hierarchy.parse_hierarchy(f"l2arc(feed={text})"),
-        lambda text: partition.parse(f"gvpa(cost={text})"),
+        lambda text: partitioners.parse(f"gvpa(cost={text})"),
     ],
     ids=["policy", "hierarchy", "partitioner"],
 )

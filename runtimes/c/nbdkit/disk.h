@@ -8,7 +8,7 @@
 #include "cachezoo.h"
 
 typedef struct disk {
-    int fd; /* -1: the disk is not known here */
+    int fd;     /* -1: the disk is not known here */
     bool shown; /* it is what the plugin shows */
     struct stat found;
 } disk;
@@ -22,7 +22,7 @@ int64_t disk_bytes(const disk *disk); /* -1 where it does not say */
 /* Whether two files or devices share any bytes: the same by another name, a disk and its partition, a file and the loop
  * device over it. */
 bool disk_same(const struct stat *one, const struct stat *other);
-/* What tells a disk from others, whatever it holds: a block device's WWN or serial number and its partition's place, a
+/* What identifies a disk, whatever it holds: a block device's WWN or serial number and its partition's place, a
  * file's inode and time of birth; "" where there is nothing. */
 void disk_identity(const disk *disk, char *text, size_t room);
 /* The kernel's count of what was written to the whole disk that a device is of, and which disk it is in this boot; 0

@@ -42,7 +42,7 @@ static int64_t ns_of(struct timespec time) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* False where nothing tells. `synced`: what was written has reached the disk. `newest` is the time of the last write that has one. */
+/* False where nothing identifies it. `synced`: what was written has reached the disk. `newest` is the time of the last write that has one. */
 static bool account_of(const disk *disk, char text[512], int64_t *newest, bool *synced) {
     struct stat found;
     *newest = 0;

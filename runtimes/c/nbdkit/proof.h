@@ -1,5 +1,5 @@
-/* What tells one disk from another, and shows that nobody has written to it. All are SHA-256 as text, "" where there is
- * nothing to tell. */
+/* What identifies a disk, and shows that nobody has written to it. All are SHA-256 as text, "" where there is
+ * nothing of the kind. */
 #ifndef CZ_PROOF_H
 #define CZ_PROOF_H
 
@@ -17,7 +17,7 @@ typedef struct view {
 typedef struct proof {
     char boot[40];     /* of the machine; not hashed */
     char witness[65];  /* changes with every write to the disk, within a boot: see proof_witness */
-    char identity[65]; /* of the disk, whatever it holds: WWN or inode, and UUIDs that stand on it */
+    char identity[65]; /* of the disk, whatever it holds: WWN or inode, and UUIDs on it */
     char ends[65];     /* its first and last MiB, where filesystems count their mounts and writes */
 } proof;
 

@@ -108,7 +108,7 @@ static int decide(reading *self) {
     return served->failed ? -1 : 0;
 }
 
-/* The bytes of a unit that the client asked for. */
+/* The bytes of a unit that the client reads. */
 static void overlap(const reading *self, int64_t number, uint64_t *low, uint64_t *high) {
     uint64_t begin = (uint64_t)(number * self->served->unit_bytes), end = begin + (uint64_t)self->served->unit_bytes;
     *low = begin > self->offset ? begin : self->offset;
@@ -118,8 +118,7 @@ static void overlap(const reading *self, int64_t number, uint64_t *low, uint64_t
 static void give(const reading *self, int64_t number, const unsigned char *unit) {
     uint64_t low, high;
     overlap(self, number, &low, &high);
-    memcpy(self->data + (low - self->offset), unit + (low - (uint64_t)(number * self->served->unit_bytes)),
-           high - low);
+    memcpy(self->data + (low - self->offset), unit + (low - (uint64_t)(number * self->served->unit_bytes)), high - low);
 }
 
 /* A unit whose slot turned out to be wrong or gone is read from the backend. */
@@ -184,7 +183,7 @@ static int read_backend(const reading *self, void *data, uint64_t count, uint64_
     return self->backend->read(self->backend->next, data, (uint32_t)count, offset, err);
 }
 
-/* What the client asked for and the SSD has not given, without filling anything. */
+/* What the client reads and the SSD has not given, without filling anything. */
 static int read_plain(const reading *self, int *err) {
     int64_t low = 0, high = 0;
     if (!backend_range(self, false, &low, &high))
@@ -236,7 +235,7 @@ static void fill(reading *self, const unsigned char *units, int64_t low) {
     }
 }
 
-/* Whole units, with what the policy wants beside; false where that cannot be had, and the fills are given up. */
+/* Whole units, with what the policy wants as well; false where that cannot be had, and the fills are given up. */
 static bool read_and_fill(reading *self) {
     served *served = self->served;
     int64_t low = 0, high = 0, unit = served->unit_bytes;

@@ -3,7 +3,7 @@
  * One lock guards the policy, its model's streams, the tier's table and the counters. Data moves outside of it:
  * - A slot has a turn, which rises whenever its unit leaves. A read of a slot counts only if the turn is the same
  *   afterwards and the CRC is right; a fill enters the table only if the turn is the same as when it was decided.
- * - A write to the backend stands in a list from before its units leave until it has ended. A fill that would overlap
+ * - A write to the backend is in a list from before its units leave until it has ended. A fill that would overlap
  *   one in the list is not begun. So no fill that could have read old data, or a mixture, ever enters.
  * - A slot that a fill is writing to is busy; nobody else writes there.
  * - What was written to the backend but not flushed may be undone by a crash of the machine. A fill with such data is
@@ -33,7 +33,7 @@ typedef struct slot_state {
     uint32_t turn, crc;
     bool ready, busy; /* its data is on the device; a fill is writing it */
     bool later;       /* ready, but not in the table yet */
-    bool listed;      /* stands in `later` */
+    bool listed;      /* is in `later` */
 } slot_state;
 
 typedef struct served {
@@ -53,13 +53,13 @@ typedef struct served {
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
-    bool refuses; /* writes: neither SSD nor label could be marked as invalid */
+    bool refuses;                             /* writes: neither SSD nor label could be marked as invalid */
     disk *disk;
     pthread_mutex_t presence; /* of connections; it is held where they become none or one */
     proof left;               /* the disk as the last connection left it */
-    int connections, errors; /* open now, of all exports; of the tier, one after the other */
-    uint64_t joined; /* connections so far */
-    bool passing; /* a flush failed in an earlier run of this boot: nothing enters the table */
+    int connections, errors;  /* open now, of all exports; of the tier, one after the other */
+    uint64_t joined;          /* connections so far */
+    bool passing;             /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
 
 /* What was cached of the disk is void from here on, as it has another size. */
@@ -69,7 +69,7 @@ void served_resized(served *served);
 typedef struct backend {
     void *next;
     int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
-    bool sees_all; /* what other connections wrote, without a flush */
+    bool sees_all;  /* what other connections wrote, without a flush */
     uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;
 

@@ -56,18 +56,36 @@ static void write_counts(FILE *file, const stats *stats) {
         const char *key;
         uint64_t value;
     } counts[] = {
-        {"reads", stats->reads}, {"writes", stats->writes}, {"zeroes", stats->zeroes}, {"trims", stats->trims},
-        {"read_bytes", stats->read_bytes}, {"write_bytes", stats->write_bytes},
-        {"hits", stats->hits}, {"misses", stats->misses}, {"late_hits", stats->late},
-        {"ssd_read_bytes", stats->ssd_read_bytes}, {"backend_read_bytes", stats->backend_read_bytes},
-        {"backend_reads", stats->backend_reads}, {"io_units", stats->io_units},
-        {"admitted", stats->admitted}, {"prefetched", stats->prefetched}, {"evicted", stats->evicted},
-        {"fills", stats->fills}, {"fill_bytes", stats->fill_bytes}, {"abandoned_fills", stats->abandoned},
-        {"invalidated", stats->invalidated}, {"settled_writes", stats->settled},
-        {"corrupt", stats->corrupt}, {"ssd_errors", stats->ssd_errors}, {"failures", stats->failures},
-        {"recovered", stats->recovered}, {"decisions", stats->decisions},
-        {"decision_p50_ns", stats_decision_ns(stats, 0.5)}, {"decision_p90_ns", stats_decision_ns(stats, 0.9)},
-        {"decision_p99_ns", stats_decision_ns(stats, 0.99)}, {"decision_max_ns", stats->decision_max_ns},
+        {"reads", stats->reads},
+        {"writes", stats->writes},
+        {"zeroes", stats->zeroes},
+        {"trims", stats->trims},
+        {"read_bytes", stats->read_bytes},
+        {"write_bytes", stats->write_bytes},
+        {"hits", stats->hits},
+        {"misses", stats->misses},
+        {"late_hits", stats->late},
+        {"ssd_read_bytes", stats->ssd_read_bytes},
+        {"backend_read_bytes", stats->backend_read_bytes},
+        {"backend_reads", stats->backend_reads},
+        {"io_units", stats->io_units},
+        {"admitted", stats->admitted},
+        {"prefetched", stats->prefetched},
+        {"evicted", stats->evicted},
+        {"fills", stats->fills},
+        {"fill_bytes", stats->fill_bytes},
+        {"abandoned_fills", stats->abandoned},
+        {"invalidated", stats->invalidated},
+        {"settled_writes", stats->settled},
+        {"corrupt", stats->corrupt},
+        {"ssd_errors", stats->ssd_errors},
+        {"failures", stats->failures},
+        {"recovered", stats->recovered},
+        {"decisions", stats->decisions},
+        {"decision_p50_ns", stats_decision_ns(stats, 0.5)},
+        {"decision_p90_ns", stats_decision_ns(stats, 0.9)},
+        {"decision_p99_ns", stats_decision_ns(stats, 0.99)},
+        {"decision_max_ns", stats->decision_max_ns},
     };
     for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++)
         fprintf(file, "  \"%s\": %llu,\n", counts[k].key, (unsigned long long)counts[k].value);
@@ -87,35 +105,35 @@ static void write_all(FILE *file, const stats *stats, const stats_about *about) 
     fprintf(file, "  \"bypassed\": %s\n}\n", about->bypassed ? "true" : "false");
 }
 
-/* The pattern of a file beside another, for mkstemp; NULL without memory. */
-static char *pattern_beside(const char *path) {
+/* The pattern of a file next to another, for mkstemp; NULL without memory. */
+static char *pattern_next_to(const char *path) {
     size_t length = strlen(path);
-    char *beside = malloc(length + 8);
-    if (beside) {
-        memcpy(beside, path, length);
-        memcpy(beside + length, ".XXXXXX", 8);
+    char *temporary = malloc(length + 8);
+    if (temporary) {
+        memcpy(temporary, path, length);
+        memcpy(temporary + length, ".XXXXXX", 8);
     }
-    return beside;
+    return temporary;
 }
 
 int stats_check(const char *path) {
-    char *beside = pattern_beside(path);
-    if (!beside)
+    char *temporary = pattern_next_to(path);
+    if (!temporary)
         return ENOMEM;
-    int fd = mkstemp(beside), failed = fd < 0 ? errno : 0;
+    int fd = mkstemp(temporary), failed = fd < 0 ? errno : 0;
     if (fd >= 0) {
         close(fd);
-        unlink(beside);
+        unlink(temporary);
     }
-    free(beside);
+    free(temporary);
     return failed;
 }
 
 int stats_write(const stats *stats, const stats_about *about, const char *path) {
-    char *beside = pattern_beside(path);
-    if (!beside)
+    char *temporary = pattern_next_to(path);
+    if (!temporary)
         return ENOMEM;
-    int fd = mkstemp(beside), failed = 0;
+    int fd = mkstemp(temporary), failed = 0;
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file) {
         failed = errno;
@@ -127,11 +145,11 @@ int stats_write(const stats *stats, const stats_about *about, const char *path) 
             failed = errno ? errno : EIO;
         if (fclose(file) && !failed)
             failed = errno;
-        if (!failed && rename(beside, path))
+        if (!failed && rename(temporary, path))
             failed = errno;
     }
     if (failed && fd >= 0)
-        unlink(beside);
-    free(beside);
+        unlink(temporary);
+    free(temporary);
     return failed;
 }

@@ -34,7 +34,7 @@ typedef struct cz_prefetch_mode {
 
 /* false where the text is no mode. */
 bool cz_prefetch_parse(const char *text, cz_prefetch_mode *mode);
-/* low, high and on_partial of a mode that asks no model (CZ_NEXT and above it); `last` is the request's last segment
+/* low, high and on_partial of a mode without a model (CZ_NEXT and above it); `last` is the request's last segment
  * counted from its block's start, and may lie beyond the block. */
 void cz_prefetch_plain(const cz_prefetch_mode *mode, int64_t last, int64_t per_block, cz_verdict *verdict);
 

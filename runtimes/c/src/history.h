@@ -18,7 +18,7 @@ typedef struct cz_history_model {
 typedef struct cz_history {
     struct cz_stream stream;
     cz_keys *segments, *blocks;
-    cz_codes volumes, namespaces, users; /* a volume's name stands for a namespace that is not given */
+    cz_codes volumes, namespaces, users; /* a volume's name replaces a namespace that is not given */
 } cz_history;
 
 int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history_model *model, cz_error *error);

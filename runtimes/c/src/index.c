@@ -53,7 +53,7 @@ void cz_index_add(cz_index *index, int32_t node, int32_t volume, int64_t number)
     index->keys[node] = (cz_key){number, volume};
 }
 
-/* Close the gap: move back every later key of the run that may stand in it. */
+/* Close the gap: move back every later key of the run that may go there. */
 void cz_index_remove(cz_index *index, int32_t node) {
     uint64_t gap = hashed(index, index->keys[node].volume, index->keys[node].number);
     while (index->buckets[gap] != node)

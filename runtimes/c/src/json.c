@@ -149,7 +149,7 @@ static bool text_of(reader *in, const char **found) {
         end += 1 + (*end == '\\' && end + 1 < in->end);
     if (end >= in->end)
         return refuse(in, "a text without an end");
-    /* An escape is never shorter than what it stands for. */
+    /* An escape is never shorter than its character. */
     char *text = take(in, (size_t)(end - in->at) + 1), *out = text;
     if (!text)
         return false;
@@ -249,7 +249,7 @@ static bool keys_differ(reader *in, const char **keys, size_t count) {
     return differ || refuse(in, "a key stands twice");
 }
 
-/* Move what stands above `base` of the open items into the value that holds it. */
+/* Move what is above `base` of the open items into the value that holds it. */
 static bool close_value(reader *in, size_t base, cz_json *found) {
     size_t count = in->held - base;
     found->length = count;

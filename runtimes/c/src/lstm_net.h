@@ -16,7 +16,7 @@ struct cz_lstm {
     float *heads, *head_bias;
 };
 
-/* The path asked for, or the best one of this CPU, named in *path; NULL where the CPU cannot take it. */
+/* The path that is named, or the best one of this CPU, named in *path; NULL where the CPU cannot take it. */
 const cz_lstm_path *cz_path_best(enum cz_path *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* int8_dots for CPUs that add four products of bytes to a lane: DOT(sum, unsigned bytes, signed bytes) and SET(four
- * bytes) come from the path, beside the type VNNI of their vectors. */
+ * bytes) come from the path, with the type VNNI of their vectors. */
 static inline void int8_dots(const int8_t *weights, const cz_lstm_input *input, int32_t quads, const vi *sums128,
                              vi high[CZ_GATES], vi low[CZ_GATES]) {
     VNNI h0 = (VNNI)(-sums128[0]), h1 = (VNNI)(-sums128[1]), h2 = (VNNI)(-sums128[2]), h3 = (VNNI)(-sums128[3]);

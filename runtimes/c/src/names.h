@@ -8,7 +8,7 @@
 
 int32_t cz_names_count(const cz_names *names, enum cz_column column);
 size_t cz_names_bytes(const cz_names *names); /* memory held */
-/* The texts of all columns in the order of their numbers; NULL asks how many bytes. Reading replaces what is there,
+/* The texts of all columns in the order of their numbers; With NULL the number of bytes alone. Reading replaces what is there,
  * and fails without a word where the bytes are not whole or the names do not fit. */
 size_t cz_names_save(const cz_names *names, unsigned char *buffer);
 bool cz_names_restore(cz_names *names, const unsigned char *buffer, size_t size);
@@ -17,8 +17,8 @@ bool cz_names_restore(cz_names *names, const unsigned char *buffer, size_t size)
 typedef struct cz_codes {
     const cz_json *encoding; /* {name: code}; NULL where the model has none */
     enum cz_column column;
-    bool is_user;            /* what numbers a process's instance is cut off first */
-    int32_t *code;           /* by number */
+    bool is_user;  /* what numbers a process's instance is cut off first */
+    int32_t *code; /* by number */
     int32_t known, room;
 } cz_codes;
 

@@ -68,7 +68,7 @@ static int read_beside(const char *path, const cz_key *key, unsigned char *data,
     return *size <= most ? CZ_OK : cz_refuse(path, error, AGAIN, "has more than %zu bytes", most);
 }
 
-/* The release beside the bundle's name, once it is known to be the key's. */
+/* The release next to the bundle, once it is known to be the key's. */
 static int open_release(const char *document, const char *signature, const cz_key *key, unsigned char *data,
                         cz_json_document **release, cz_error *error) {
     unsigned char given[SIGNATURE_BYTES + 1];
@@ -89,9 +89,9 @@ static int open_release(const char *document, const char *signature, const cz_ke
         return result;
     int64_t number = cz_json_get(cz_json_root(*release), "number")->integer;
     if (number < key->floor)
-        result = cz_fail(error, CZ_BAD_BUNDLE,
-                         "%.160s: is release %lld, and %.160s accepts %lld or later; take a newer one", document,
-                         (long long)number, key->path, (long long)key->floor);
+        result =
+            cz_fail(error, CZ_BAD_BUNDLE, "%.160s: is release %lld, and %.160s accepts %lld or later; take a newer one",
+                    document, (long long)number, key->path, (long long)key->floor);
     return result;
 }
 

@@ -5,7 +5,7 @@
 #include "bytes.h"
 #include "internal.h"
 
-/* Write a file whole or not at all: beside its path, synced, then renamed. */
+/* Write a file whole or not at all: under another name, synced, then renamed. */
 int cz_write_file(const char *path, const unsigned char *data, size_t size, cz_error *error);
 int cz_read_file(const char *path, unsigned char **data, size_t *size, cz_error *error);
 

@@ -7,7 +7,15 @@
 #include "sequence.h"
 
 enum cz_window_column {
-    CZ_W_DELTA = 0, CZ_W_NEAREST, CZ_W_PLACE, CZ_W_RUN, CZ_W_CONTINUES, CZ_W_REPEATS, CZ_W_AGE, CZ_W_GAP, CZ_W_SIZE,
+    CZ_W_DELTA = 0,
+    CZ_W_NEAREST,
+    CZ_W_PLACE,
+    CZ_W_RUN,
+    CZ_W_CONTINUES,
+    CZ_W_REPEATS,
+    CZ_W_AGE,
+    CZ_W_GAP,
+    CZ_W_SIZE,
     CZ_W_OP
 };
 
@@ -30,7 +38,7 @@ int cz_window_new(int32_t length, cz_window *window); /* CZ_NO_MEMORY */
 void cz_window_free(cz_window *window);
 /* Add a request, and fill what compares it with earlier ones. */
 void cz_window_add(cz_window *window, const cz_request *request);
-/* Fill what only the whole window tells. */
+/* Fill what only a whole window shows. */
 void cz_window_close(cz_window *window);
 
 #endif

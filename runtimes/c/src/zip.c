@@ -1,5 +1,5 @@
 /* A bundle as one .zip. There is one such archive of its files: stored, ordered, without dates. So it is not searched
- * for what it holds: it is read from its beginning, and each header must be the only one that could stand there. */
+ * for what it holds: it is read from its beginning, and each header must be the only one that is possible there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static bool same(archive *in, const void *wanted, size_t size) {
     return true;
 }
 
-/* One file, from its header on; names rise, so none stands twice. */
+/* One file, from its header on; names rise, so none is there twice. */
 static int read_file(archive *in, cz_store *store, bool *good, cz_error *error) {
     unsigned char header[LOCAL];
     size_t left = in->size - in->at;

@@ -18,14 +18,12 @@ static cz_memory memory;
 static cz_table table;
 static cz_page *pages;
 
-static void fail(const char *what)
-{
+static void fail(const char *what) {
     fprintf(stderr, "drive_reuse_parts: %s\n", what);
     exit(1);
 }
 
-static int32_t find(int32_t page)
-{
+static int32_t find(int32_t page) {
     static uint64_t request;
     static uint32_t ids;
     bool found;
@@ -35,63 +33,58 @@ static int32_t find(int32_t page)
     return slot;
 }
 
-static void tell(int outcome, int32_t victim)
-{
-    int32_t told[2] = {outcome, victim == CZ_NONE ? CZ_NONE : (int32_t)table.keys[victim].number};
-    fwrite(told, sizeof told, 1, stdout);
+static void report(int outcome, int32_t victim) {
+    int32_t row[2] = {outcome, victim == CZ_NONE ? CZ_NONE : (int32_t)table.keys[victim].number};
+    fwrite(row, sizeof row, 1, stdout);
 }
 
-static void run_classic(enum cz_classic_name name, int64_t capacity)
-{
+static void run_classic(enum cz_classic_name name, int64_t capacity) {
     cz_classic classic;
-    int32_t asked[2], victim;
+    int32_t given[2], victim;
     cz_classic_new(&classic, name, &memory, &table, capacity);
-    for (int64_t i = 0; fread(asked, sizeof asked, 1, stdin) == 1; i++) {
-        int32_t slot = find(asked[0]);
-        int outcome = cz_classic_serve(&classic, slot, pages[slot].id, i, asked[1] != 0, &victim);
-        tell(outcome, victim);
+    for (int64_t i = 0; fread(given, sizeof given, 1, stdin) == 1; i++) {
+        int32_t slot = find(given[0]);
+        int outcome = cz_classic_serve(&classic, slot, pages[slot].id, i, given[1] != 0, &victim);
+        report(outcome, victim);
     }
 }
 
-static void run_worth(int64_t capacity, char **values)
-{
+static void run_worth(int64_t capacity, char **values) {
     int classes = atoi(values[2]);
     size_t counts = (size_t)classes * CZ_AGES;
     double *prior = malloc(2 * counts * sizeof *prior);
     if (!prior || fread(prior, sizeof *prior, 2 * counts, stdin) != 2 * counts)
         fail("no counts");
     cz_worth worth = {.candidates = atoll(values[0]), .seed = (uint32_t)atoll(values[1])};
-    int32_t asked[2], victim;
+    int32_t given[2], victim;
     cz_hazards_new(&worth.hazards, &memory, capacity, classes, prior, prior + counts);
     cz_worth_new(&worth, &memory, &table, capacity);
-    for (int64_t i = 0; fread(asked, sizeof asked, 1, stdin) == 1; i++) {
-        int32_t slot = find(asked[0]);
-        int outcome = cz_worth_serve(&worth, slot, &pages[slot], i, asked[1], &victim);
-        tell(outcome, victim);
+    for (int64_t i = 0; fread(given, sizeof given, 1, stdin) == 1; i++) {
+        int32_t slot = find(given[0]);
+        int outcome = cz_worth_serve(&worth, slot, &pages[slot], i, given[1], &victim);
+        report(outcome, victim);
         pages[slot].last = i;
-        pages[slot].class = (uint8_t)asked[1];
+        pages[slot].class = (uint8_t)given[1];
     }
     free(prior);
 }
 
-static void run_own(int64_t capacity, char **values)
-{
+static void run_own(int64_t capacity, char **values) {
     struct {
         int32_t page;
         float score, row[CZ_INPUTS];
-    } asked;
+    } given;
     cz_own own = {0};
     cz_own_new(&own, &memory, capacity, atoll(values[0]), atoll(values[1]), (uint32_t)atoll(values[2]));
-    for (int64_t i = 0; fread(&asked, sizeof asked, 1, stdin) == 1; i++) {
-        cz_page *page = &pages[find(asked.page)];
-        float used = cz_own_correct(&own, page, i, asked.row, asked.score);
+    for (int64_t i = 0; fread(&given, sizeof given, 1, stdin) == 1; i++) {
+        cz_page *page = &pages[find(given.page)];
+        float used = cz_own_correct(&own, page, i, given.row, given.score);
         page->last = i;
         fwrite(&used, sizeof used, 1, stdout);
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 3)
         fail("NAME CAPACITY [...]");
     cz_table_new(&table, &memory, MOST_PAGES);

@@ -1,6 +1,6 @@
 """Bundles: what a cache runtime loads and can verify.
 
-`load` and `verify` need numpy and onnxruntime alone; a loaded model takes its requests as a `RequestBatch`.
+`load` and `verify` need numpy alone; a loaded model takes its requests as a `RequestBatch`.
 Writers live in `cachezoo.bundles.writer`.
 """
 
@@ -23,8 +23,8 @@ PLACES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - what stands there
-    """The public names, imported when they are asked for: most stages need but a module of this room."""
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the public object
+    """The public names, imported on first use: most stages need one module of this room."""
     if name not in PLACES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     return getattr(import_module(PLACES[name]), name)

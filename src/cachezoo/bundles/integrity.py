@@ -4,42 +4,38 @@ Files are read once, into memory, and what was checked is what is used. Numpy-fr
 """
 
 import hashlib
+import io
 import json
 import os
 import stat
-from collections.abc import Mapping
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cachezoo.bundles import protocol
-from cachezoo.bundles.archive import read_archive
-from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, MODEL, REFUSED, SEAL, one_line
-from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document
+from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
+from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
 from cachezoo.serving.strict_json import read_json
 from cachezoo.zoo.registry import bundling_of
 
+Read = Callable[[str], bytes]
+EPOCH, MODE, UNIX = (1980, 1, 1, 0, 0, 0), 0o100644 << 16, 3  # of every file in an archive
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A bundle whose bytes are what its manifest says.
+    """A bundle whose bytes are what its manifest says."""
 
-    Attributes:
-        where: the folder or archive, for messages.
-        manifest: the parsed manifest; from PROTOCOL 2 on with the keys of model.json among its own.
-        digest: sha256 of manifest.json, which stands for the whole bundle.
-        model_digest: stands for what acts; of PROTOCOL 1, which has none, the digest.
-        files: the listed files by path.
-    """
-
-    where: str
-    manifest: dict[str, Any]
-    digest: str
-    model_digest: str
-    files: dict[str, bytes]
+    where: str  # the folder or archive, for messages
+    manifest: dict[str, Any]  # the parsed manifest, with the keys of model.json among its own
+    digest: str  # sha256 of manifest.json, which lists all files
+    model_digest: str  # of what acts
+    files: dict[str, bytes]  # the listed files by path
 
 
 def _refuse(where: str, problem: str, fix: str = "copy or export the bundle again") -> BundleError:
@@ -52,22 +48,43 @@ def read_checked(path: Path) -> Checked:
     Raises:
         BundleError: anything that its PROTOCOL refuses; the message names the file.
     """
-    if path.is_dir():
-        return _from_folder(path)
+    where = str(path)
+    sizes, read = _folder(path) if path.is_dir() else _archive(path)
+    _check_bytes(sum(sizes.values()), where)
+    if REFUSED in sizes and MANIFEST not in sizes:
+        raise _refuse(where, f"export refused this model: {_refusal_reason(read(REFUSED))}", "it has no bundle")
+    for name in (MANIFEST, SEAL):
+        if name not in sizes:
+            raise _refuse(where, f"holds no {name}", "give a bundle's folder or .zip")
+        if sizes[name] > MAX_MANIFEST_BYTES:
+            raise _refuse(where, f"{name} has {sizes[name]} bytes, more than any manifest")
+    manifest, digest = _parse_manifest(read(MANIFEST), read(SEAL), where)
+    listed = _listed(manifest, where)
+    _compare_names(set(sizes) - {MANIFEST, SEAL}, set(listed), where)
+    files = {}
+    for name, entry in listed.items():
+        if sizes[name] != entry["size"]:
+            raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
+        files[name] = read(name)
+        if hashlib.sha256(files[name]).hexdigest() != entry["sha256"]:
+            raise _refuse(where, f"{name} does not have the sha256 that the manifest states")
+    return _assembled(where, manifest, digest, files)
+
+
+def _folder(path: Path) -> tuple[dict[str, int], Read]:
+    """Sizes of a folder's files by path, and what reads one of them."""
+    sizes = _scan(path)
+    return sizes, lambda name: _read_regular(path / name, sizes[name], name)
+
+
+def _archive(path: Path) -> tuple[dict[str, int], Read]:
+    """The same of a .zip, which is read at once."""
     if not path.exists():
         raise _refuse(str(path), "no such bundle", "give a bundle's folder or .zip")
     size = path.stat().st_size
     _check_bytes(size, str(path))
     files = read_archive(_read_regular(path, size, path.name), str(path))
-    if MANIFEST not in files or SEAL not in files:
-        raise _refuse(str(path), f"holds no {MANIFEST if MANIFEST not in files else SEAL}")
-    where = str(path)
-    manifest, digest = _parse_manifest(files.pop(MANIFEST), files.pop(SEAL), where)
-    listed = _listed(manifest, where)
-    _compare_names(set(files), set(listed), where)
-    for name, entry in listed.items():
-        _check_content(name, files[name], entry, where)
-    return _whole(where, manifest, digest, files)
+    return {name: len(data) for name, data in files.items()}, files.__getitem__
 
 
 def _check_bytes(size: int, where: str) -> None:
@@ -76,45 +93,17 @@ def _check_bytes(size: int, where: str) -> None:
         raise _refuse(where, f"holds {size} bytes, more than {protocol.MOST_BYTES} (1 GiB)")
 
 
-def _from_folder(path: Path) -> Checked:
-    where = str(path)
-    sizes = _scan(path)
-    _check_bytes(sum(sizes.values()), where)
-    if REFUSED in sizes and MANIFEST not in sizes:
-        raise _refuse(where, f"export refused this model: {_refusal_reason(path)}", "it has no bundle")
-    for name in (MANIFEST, SEAL):
-        if name not in sizes:
-            raise _refuse(where, f"holds no {name}", "give a bundle's folder or .zip")
-        if sizes[name] > MAX_MANIFEST_BYTES:
-            raise _refuse(where, f"{name} has {sizes[name]} bytes, more than any manifest")
-    raw = {name: _read_regular(path / name, sizes.pop(name), name) for name in (MANIFEST, SEAL)}
-    manifest, digest = _parse_manifest(raw[MANIFEST], raw[SEAL], where)
-    listed = _listed(manifest, where)
-    _compare_names(set(sizes), set(listed), where)
-    files = {}
-    for name, entry in listed.items():
-        if sizes[name] != entry["size"]:
-            raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
-        files[name] = _read_regular(path / name, entry["size"], name)
-        _check_content(name, files[name], entry, where)
-    return _whole(where, manifest, digest, files)
-
-
-def _whole(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
+def _assembled(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
     """The documents in one, and the files that its kind has.
 
     Raises:
-        BundleError: the model's document is not what its PROTOCOL asks for, or weights are missing.
+        BundleError: the model's document breaks its PROTOCOL, or weights are missing.
     """
-    acting = digest
-    if manifest["PROTOCOL"] > 1:
-        acting = protocol.model_digest(manifest["files"])
-        if manifest["model_digest"] != acting:
-            raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
-        manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
-    bundling = bundling_of(manifest["kind"])
-    own = bundling.weights if bundling.onnx is None else (MODEL, *bundling.weights)
-    if missing := [name for name in own if name not in files]:
+    acting = protocol.model_digest(manifest["files"])
+    if manifest["model_digest"] != acting:
+        raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
+    manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
+    if missing := [name for name in bundling_of(manifest["kind"]).weights if name not in files]:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
     return Checked(where, manifest, digest, acting, files)
 
@@ -135,10 +124,9 @@ def _acting(raw: bytes, manifest: Mapping[str, Any], where: str) -> dict[str, An
     return document
 
 
-def _refusal_reason(path: Path) -> str:
-    text = _read_regular(path / REFUSED, min((path / REFUSED).stat().st_size, MAX_MANIFEST_BYTES), REFUSED)
+def _refusal_reason(raw: bytes) -> str:
     try:
-        reason = json.loads(text)["reason"]
+        reason = json.loads(raw)["reason"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return "no reason given"
     return " ".join(str(reason).split())
@@ -184,14 +172,13 @@ def _read_regular(path: Path, size: int, name: str) -> bytes:
 def _parse_manifest(raw: bytes, sealed: bytes, where: str) -> tuple[dict[str, Any], str]:
     manifest = _parse_json(raw, f"{where}/{MANIFEST}")
     found = manifest.get("PROTOCOL") if isinstance(manifest, dict) else None
-    if type(found) is not int or found not in protocol.READABLE:
-        known = ", ".join(str(number) for number in protocol.READABLE)
-        problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {known}"
+    if type(found) is not int or found != protocol.PROTOCOL:
+        problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {protocol.PROTOCOL}"
         raise _refuse(where, problem, "use a release that knows it")
     digest = hashlib.sha256(raw).hexdigest()
     if sealed != protocol.seal(digest):
         raise _refuse(where, f"{MANIFEST} does not have the sha256 that {SEAL} states")
-    check_document(manifest, MANIFESTS[found], f"{where}/{MANIFEST}")
+    check_document(manifest, MANIFEST_SCHEMA, f"{where}/{MANIFEST}")
     return manifest, digest
 
 
@@ -212,7 +199,7 @@ def _listed(manifest: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]
         if name in listed or name in (MANIFEST, SEAL):
             raise _refuse(where, f"{MANIFEST} lists {name} twice or lists itself")
         listed[name] = entry
-    if missing := [name for name in protocol.required_files(manifest["PROTOCOL"]) if name not in listed]:
+    if missing := [name for name in protocol.REQUIRED if name not in listed]:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every bundle has")
     return listed
 
@@ -224,8 +211,33 @@ def _compare_names(found: set[str], listed: set[str], where: str) -> None:
         raise _refuse(where, f"{extra[0]!r} is not listed in {MANIFEST}", "remove it or export the bundle again")
 
 
-def _check_content(name: str, data: bytes, entry: Mapping[str, Any], where: str) -> None:
-    if len(data) != entry["size"]:
-        raise _refuse(where, f"{name} has {len(data)} bytes, the manifest says {entry['size']}")
-    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-        raise _refuse(where, f"{name} does not have the sha256 that the manifest states")
+def archive_bytes(files: Mapping[str, bytes]) -> bytes:
+    """The archive of a bundle's files (all of them, manifest and seal included)."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.create_system = UNIX
+            entry.external_attr = MODE
+            archive.writestr(entry, files[name])
+    return buffer.getvalue()
+
+
+def read_archive(data: bytes, where: str) -> dict[str, bytes]:
+    """Files of an archive that `archive_bytes` made.
+
+    Raises:
+        BundleError: damaged, or not the one archive of its files.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+            bounded = sum(entry.file_size for entry in entries) <= len(data)
+            files = {entry.filename: archive.read(entry) for entry in entries} if stored and bounded else {}
+    except (zipfile.BadZipFile, struct.error, ValueError, RuntimeError, EOFError, OSError, KeyError) as error:
+        raise BundleError(f"{where}: not a readable zip ({one_line(error)}); copy or export it again") from error
+    if len(files) != len(entries) or archive_bytes(files) != data:
+        message = f"{where}: not the one archive of its files; unpack it and load the folder, or export it again"
+        raise BundleError(message)
+    return files

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cachezoo.bundles.figures import headline
-from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.measured import headline, promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.released import DOCUMENT, SIGNATURE, Release, archive_name, read_release
@@ -33,14 +32,7 @@ MLflow has the same figure by the same name ([tracking.md](tracking.md)). Who ru
 
 @dataclass(frozen=True)
 class Released:
-    """A bundle of a release.
-
-    Attributes:
-        bundle: the bundle.
-        archive: its file.
-        sha256: of the archive.
-        size: bytes.
-    """
+    """A bundle of a release, with the sha256 and the bytes of its archive."""
 
     bundle: Bundle
     archive: Path
@@ -90,15 +82,15 @@ def _sums(archives: Iterable[tuple[str, str]]) -> str:
 def sign_release(
     found: Sequence[Released], out: Path, key: Path, number: int | None = None, floor: int | None = None
 ) -> Release:
-    """Write release.json and release.sig beside the archives of a release.
+    """Write release.json and release.sig next to the archives of a release.
 
     Args:
         found: the archives.
-        out: their folder. The release before, if it is there, gives what is not said.
+        out: their folder. The release before, if it is there, gives what is not given.
         key: an Ed25519 private key's PEM file.
         number: of the release; None: the one after that before, 1 where there is none, or the same where nothing
             changed.
-        floor: the least number that the maker still stands by; None: as in the release before.
+        floor: the least number that the maker still supports; None: as in the release before.
 
     Raises:
         BundleError: the key is none, or the release before is another maker's.
@@ -186,9 +178,9 @@ def zoo_page(found: Sequence[Released], unseen: Collection[str] = ()) -> str:
 def _cells(one: Released, unseen: Collection[str]) -> list[str]:
     bundle = one.bundle
     good, _ = promotion(bundle.manifest["measured"])
-    told = headline(bundle.manifest["measured"], bundle.kind, unseen)
+    figure = headline(bundle.manifest["measured"], bundle.kind, unseen)
     return [
         f"`{bundle.id}`", bundle.version, SYSTEMS[bundle.kind].title, str(bundle.manifest.get("profile", "full")),
-        str(-(-one.size // 1024)), "yes" if good else "no", "-" if told is None else f"{told[0]} {told[1]:.3f}",
+        str(-(-one.size // 1024)), "yes" if good else "no", "-" if figure is None else f"{figure[0]} {figure[1]:.3f}",
         f"`{bundle.model_digest[:16]}`",
     ]  # fmt: skip

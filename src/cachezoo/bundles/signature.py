@@ -1,6 +1,6 @@
 """Ed25519: the public key that a machine or a user trusts, the private key of a maker, and signatures of 64 bytes.
 
-Keys are PEM files, as openssl writes them. `KEY.floor` beside a public key is the least number of a release that is
+Keys are PEM files, as openssl writes them. `KEY.floor` next to a public key is the least number of a release that is
 accepted. libcachezoo reads both by the same rules (runtimes/c/src/key.c).
 """
 
@@ -32,17 +32,11 @@ SMALL = {0, 1, FIELD - 1, EIGHTH, FIELD - EIGHTH}
 
 @dataclass(frozen=True)
 class Key:
-    """A public key.
+    """A public key."""
 
-    Attributes:
-        path: its file.
-        point: 32 bytes.
-        floor: the least number of a release that is accepted.
-    """
-
-    path: Path
-    point: bytes
-    floor: int = 0
+    path: Path  # its file
+    point: bytes  # 32 bytes
+    floor: int = 0  # the least number of a release that is accepted
 
 
 def key_of(given: Path | None = None) -> Key | None:

@@ -36,8 +36,7 @@ from cachezoo.characteristics.requests import (
     summary,
 )
 from cachezoo.console import Advance
-from cachezoo.curves.curve import Curve, capacities_of
-from cachezoo.curves.exact import LRU, lru_curve
+from cachezoo.curves.curve import LRU, Curve, capacities_of, lru_curve
 from cachezoo.curves.measure import curves
 from cachezoo.curves.sampling import sampled_pages
 from cachezoo.features.fios import choose_features, theta

@@ -12,7 +12,7 @@ from cachezoo.show.formats import percent
 from cachezoo.show.output import print_lines, print_table, value_text
 from cachezoo.show.table import text_table
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, release and receive bundles.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, export, release and receive bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
 
 
@@ -61,7 +61,7 @@ def bundle_release(
 ) -> None:
     """Pack every bundle of the project as one archive each, with SHA256SUMS; with a key, sign what they are."""
     from cachezoo import paths
-    from cachezoo.bundles.figures import unseen_traces
+    from cachezoo.bundles.measured import unseen_traces
     from cachezoo.bundles.release import bundles_below, release, sign_release, zoo_page
     from cachezoo.errors import ConfigError
     from cachezoo.io import atomic_file
@@ -83,10 +83,24 @@ def bundle_release(
         print_lines(f"release {signed.number}, floor {signed.floor}, signed by the key of {key}")
 
 
+@app.command("export")
+def bundle_export(
+    path: BundlePath,
+    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="The ONNX file to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write a bundle's network or forest as ONNX, checked on golden rows against the weights that decide."""
+    from cachezoo.bundles.onnx_export import export_onnx
+    from cachezoo.bundles.released import load
+
+    difference = export_onnx(load(path), onnx)
+    print_values({"file": str(onnx), "output_difference": difference}, as_json, f"{path}: written to {onnx}")
+
+
 @app.command("inspect")
 def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
     """Show what a bundle says of itself."""
-    from cachezoo.bundles.inspect import inspect, render
+    from cachezoo.bundles.card import inspect, render
     from cachezoo.console import out
 
     report = inspect(path)
@@ -126,4 +140,4 @@ def bundle_drift(
     worst = found.inputs[0]
     again = f"train it again: {retrain_command(str(trace), bundle.manifest['category'])}"
     advice = {"same": "nothing to do", "moved": "look again soon", "drifted": again}
-    print_lines(f"{worst.name} is farthest: {worst.said}; {advice[worst.said]}")
+    print_lines(f"{worst.name} is farthest: {worst.verdict}; {advice[worst.verdict]}")

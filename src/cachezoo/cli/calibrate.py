@@ -191,7 +191,7 @@ def calibrate(
     The model is fitted on the first half of the requests and tested on the second. The demerit figure is the
     root-mean-square distance of the two distributions of service times over the measured mean.
     """
-    from cachezoo.devices.calibration_profile import check_outputs, write_calibration
+    from cachezoo.devices.calibration import check_outputs, write_calibration
     from cachezoo.devices.profile import load_models
 
     if (trace is None) == (target is None):
@@ -215,7 +215,7 @@ def calibrate(
         _say_capacity(found.after)
     refusal = _refusal(found, kind, out, accept_demerit)
     if plot is not None:
-        from cachezoo.devices.calibration_plot import draw
+        from cachezoo.devices.profile_plot import draw
 
         draw(found, f"{taken.name} as {kind}", plot)
     if refusal is None:

@@ -13,18 +13,15 @@ from cachezoo.cli.runs import (
     Sizes,
     TracePath,
     WritesOption,
-    asked_of,
     bench_of,
     draw,
     known,
+    options_of,
 )  # fmt: skip
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
-    from cachezoo.arrays import I64
     from cachezoo.curves.curve import Curve
-    from cachezoo.sizes import Size
-    from cachezoo.traces.pages import PageAccesses
 
 app = typer.Typer()
 MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
@@ -54,17 +51,17 @@ def curve(
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
-    from cachezoo.curves.curve import capacities_of
+    from cachezoo.curves.curve import capacities_of, rising
     from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.traces.pages import expand_pages
 
     ids, files = known(policy or ["lru", OPTIMUM]), outputs(output, ("plot", "csv", "json"), [trace])
-    rate, typed = sample_rate(sample), None if size is None else sizes(size, "")
+    rate, typed = sample_rate(sample), sizes(size, "") if size else []
     requests = read_given(trace, fmt, option, columns, ask=not as_json)
     pages = expand_pages(requests)
     rule = Count(counted).on(pages, requests.time_us)
-    capacities = capacities_of(pages, points) if typed is None else _in_pages(typed, pages)
+    capacities = rising([own.pages(pages.n_pages) for own in typed]) if typed else capacities_of(pages, points)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
         found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
@@ -73,13 +70,6 @@ def curve(
     if hand_out({"trace": trace.name, "page_accesses": len(pages.page_ids), "rows": rows}, as_json, files, rows):
         return
     _curve_table(found, trace.name, len(pages.page_ids))
-
-
-def _in_pages(typed: "list[Size]", pages: "PageAccesses") -> "I64":
-    """Sizes in pages, rising, each once."""
-    import numpy as np
-
-    return np.unique(np.array([own.pages(pages.n_pages) for own in typed], np.int64))
 
 
 def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
@@ -122,17 +112,17 @@ def bounds(
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import counted_words
-    from cachezoo.questions.page.bounds import bounds_row
+    from cachezoo.questions.page.sweep import bounds_row
 
     files, capacities = outputs(output, ("csv", "json"), [trace]), sizes(size, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, "page", device, 0.0, reading)
-    bench = bench_of(trace, asked, capacities)
+    options = options_of(counted, writes, "page", device, 0.0, reading)
+    bench = bench_of(trace, options, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
         for done, own in enumerate(capacities):
             advance(done, str(own))
-            rows.append(bounds_row(bench, own, asked.count))
+            rows.append(bounds_row(bench, own))
     if hand_out({"trace": trace.name, "runs": rows}, as_json, files, rows):
         return
     shown = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]

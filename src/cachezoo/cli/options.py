@@ -12,7 +12,7 @@ from cachezoo.numerals import number, whole
 from cachezoo.sizes import BYTES, LONGEST, NUMBER, UNITS, Size, human, refused
 
 if TYPE_CHECKING:
-    from cachezoo.questions.flash.rate import WriteRate
+    from cachezoo.questions.flash.options import WriteRate
     from cachezoo.questions.tiers.sizing.asked import Money
     from cachezoo.traces.mixing import Turn
 
@@ -231,7 +231,7 @@ def write_rates(text: str, option: str = "--write-rate") -> "list[WriteRate]":
 
 
 def _rate(amount: str, unit: str, option: str) -> "WriteRate":
-    from cachezoo.questions.flash.rate import WriteRate
+    from cachezoo.questions.flash.options import WriteRate
 
     value, text = float(amount), f"{amount}{unit}"
     if value <= 0:

@@ -14,8 +14,7 @@ from cachezoo.errors import ConfigError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from cachezoo.questions.page.recommend.recommendation import Recommendation
-    from cachezoo.questions.page.recommend.rows import Row
+    from cachezoo.questions.page.recommendation import Recommendation
 
 app = typer.Typer()
 MOST_ROWS = 9
@@ -71,9 +70,10 @@ def recommend(
     """
     from cachezoo.console import progress
     from cachezoo.io import atomic_file
-    from cachezoo.questions.page.recommend.device import bundles_folder, models_of
-    from cachezoo.questions.page.recommend.recommendation import Asked
-    from cachezoo.questions.page.recommend.recommendation import recommend as run
+    from cachezoo.questions.page.likeness import bundles_folder, page_cache
+    from cachezoo.questions.page.recommendation import Options, models_of
+    from cachezoo.questions.page.recommendation import recommend as run
+    from cachezoo.questions.page.report import page_of, values_of
     from cachezoo.sizes import Size
     from cachezoo.traces.read import read_files
 
@@ -81,27 +81,25 @@ def recommend(
         raise ConfigError("--no-models: leave it out beside --models or --try")
     most = Size.parse(size) if size is not None else None
     hit = hit_ratio(target_hit) if target_hit is not None else None
-    asked = Asked(most, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file())
+    options = Options(
+        most, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file()
+    )
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
     if try_model:
-        from cachezoo.questions.page.recommend.likeness import page_cache
-
         page_cache(folder)  # refused before the trace is read
     usual = None if as_json or output else [Path(f"{trace.name}.recommend.html")]
     wanted = outputs(output or usual, ("page", "json"), [trace])
     page = wanted.get("page")
     files = given_files([trace], fmt, option, columns, ask=not as_json)
-    asked = replace(asked, reading=as_typed(files.fmt, files.options))
+    options = replace(options, reading=as_typed(files.fmt, files.options))
     with progress(f"recommending for {trace.name}", 1.0) as advance:
         requests = read_files(files)
-        found = run(str(trace), requests, profile, asked, folder, try_model=try_model, advance=advance)
+        found = run(str(trace), requests, profile, options, folder, try_model=try_model, advance=advance)
         if page is not None:
-            from cachezoo.questions.page.recommend.page import page_of
-
             advance(0.95, "page")
             with atomic_file(page) as temporary:
                 temporary.write_text(page_of(found), encoding="utf-8", errors="replace")
-    if hand_out(found.values(), as_json, wanted):
+    if hand_out(values_of(found), as_json, wanted):
         return
     _print(found, page)
 
@@ -110,29 +108,17 @@ def _print(found: "Recommendation", page: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
-    from cachezoo.questions.page.recommend import words
+    from cachezoo.questions.page import sentences
 
-    def say(text: str, style: str = "") -> None:
-        out().print(Text(text, style=style))
-
-    say(words.headline(found), "bold")
+    out().print(Text(sentences.headline(found), style="bold"))
     out().print(_table(found))
-    for line in (*words.reasons(found), words.how_sure(found), *words.notes(found), *words.model_words(found)):
-        say(line)
+    lines = [*sentences.reasons(found), sentences.how_sure(found), *sentences.notes(found)]
+    for line in (*lines, *sentences.model_words(found)):
+        out().print(Text(line))
     if page is not None:
         out().print(f"page: {page}", soft_wrap=True, markup=False)
-    first = f" (save what came by the pipe as {words.SAVED} first)" if found.asked.piped else ""
-    out().print(f"next{first}: {words.commands(found)[0]}", soft_wrap=True, markup=False)
-
-
-def _worn(row: "Row") -> tuple[str, ...]:
-    from cachezoo.questions.page.recommend.words import per_gib
-    from cachezoo.show.formats import NONE, lifetime
-    from cachezoo.sizes import human
-
-    if row.ssd_bytes_a_day is None:
-        return (per_gib(row.ssd_per_access),)
-    return human(row.ssd_bytes_a_day), NONE if row.years is None else lifetime(row.years)
+    first = f" (save what came by the pipe as {sentences.SAVED} first)" if found.options.piped else ""
+    out().print(f"next{first}: {sentences.commands(found)[0]}", soft_wrap=True, markup=False)
 
 
 def _table(found: "Recommendation") -> "Table":
@@ -140,7 +126,8 @@ def _table(found: "Recommendation") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from cachezoo.questions.page.recommend.ladder import shown
+    from cachezoo.questions.page.report import wear_cells
+    from cachezoo.questions.page.sizes import shown
     from cachezoo.show.formats import number
 
     rows, place = found.picked.rows, found.picked.place
@@ -150,8 +137,8 @@ def _table(found: "Recommendation") -> "Table":
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
     table.add_column("cache", no_wrap=True)
     table.add_column("policy", no_wrap=True)
-    worn = ("SSD per GiB",) if found.bench.short else ("SSD a day", "lasts")
-    for title in ("hits", "more", "LRU", "ms", *worn):
+    wear = ("SSD per GiB",) if found.bench.short else ("SSD a day", "lasts")
+    for title in ("hits", "more", "LRU", "ms", *wear):
         table.add_column(title, justify="right", no_wrap=True)
     for k in range(first, min(first + MOST_ROWS, len(rows))):
         row, ran = rows[k], rows[k].ran
@@ -160,7 +147,7 @@ def _table(found: "Recommendation") -> "Table":
         table.add_row(
             ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
             number(100 * ran.hit_ratio, 1), more, number(100 * row.lru, 1), number(ran.response_us / 1e3, 2),
-            *_worn(row),
+            *(cell.text for cell in wear_cells(row)),
             style="bold" if chosen else "",
         )  # fmt: skip
     return table

@@ -33,8 +33,7 @@ def results(
     from cachezoo.config.load import load_params
     from cachezoo.console import out
     from cachezoo.params import categories_of
-    from cachezoo.questions.exported import of_categories, write_csv
-    from cachezoo.questions.results import read_results
+    from cachezoo.questions.results import of_categories, read_results, write_csv
     from cachezoo.report.gather import gather
     from cachezoo.report.traces import listed_facts
     from cachezoo.report.verdict import page_choice
@@ -61,8 +60,8 @@ def results(
 def _print_summary(run: "Results", chosen: str | None) -> None:
     """A line for each test trace."""
     from cachezoo.console import out
-    from cachezoo.questions.results import next_steps
-    from cachezoo.questions.summary import lines, summary_table
+    from cachezoo.questions.result_tables import next_steps, summary_table
+    from cachezoo.questions.results import lines
 
     out().print(summary_table(lines(run)))
     more = "  .venv/bin/cachezoo models results -v    every policy, and why each model"
@@ -72,12 +71,12 @@ def _print_summary(run: "Results", chosen: str | None) -> None:
 def _print_all(run: "Results", chosen: str | None) -> None:
     """Every policy, the tables of systems, what to buy, and the models."""
     from cachezoo.console import out
-    from cachezoo.questions import results as found
+    from cachezoo.questions import result_tables as found
 
     width, bundles = out().width, run.bundles()
     tables = [found.results_table(some) for some in found.narrow(run.page_rows(), width)]
     tables += [found.flash_table(some, run.flash_saved()) for some in found.narrow(run.flash_rows(), width)]
-    tables += [found.beside_table(beside)] if (beside := run.beside_rows()) else []
+    tables += [found.admissions_table(rows)] if (rows := run.admission_rows()) else []
     tables += [found.printed(table, width) for table in run.own_tables()]
     out().print(*tables, found.bundles_table(bundles))
     for text in run.summaries():

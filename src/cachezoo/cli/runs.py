@@ -9,8 +9,7 @@ from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import TraceError
 
 if TYPE_CHECKING:
-    from cachezoo.questions.page.sweep import Asked, Bench
-    from cachezoo.settings.device import AnalyticDevice
+    from cachezoo.questions.page.bench import Bench, Options
     from cachezoo.sizes import Size
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
@@ -50,23 +49,17 @@ DecisionUs = Annotated[
 ]
 
 
-def _device(given: str | None) -> "AnalyticDevice | None":
-    if given is None:
-        return None
-    from cachezoo.devices.profile import load_models
-
-    return load_models(given)
-
-
-def asked_of(
+def options_of(
     count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO
-) -> "Asked":
+) -> "Options":
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.contest.counting import Count
+    from cachezoo.devices.profile import load_models
     from cachezoo.policies.stream import known_unit, known_writes
-    from cachezoo.questions.page.sweep import Asked
+    from cachezoo.questions.page.bench import Options
 
-    return Asked(Count(count), known_writes(writes), known_unit(unit), _device(device), decision_us, reading)
+    rules = Count(count), known_writes(writes), known_unit(unit)
+    return Options(*rules, None if device is None else load_models(device), decision_us, reading)
 
 
 def known(ids: list[str]) -> list[str]:
@@ -86,16 +79,16 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(path: Path, asked: "Asked", sizes: "list[Size]") -> "Bench":
+def bench_of(path: Path, options: "Options", sizes: "list[Size]") -> "Bench":
     """The trace, ready; says where a size is above its working set."""
     from cachezoo.console import err
     from cachezoo.policies.simulate import Simulator
-    from cachezoo.questions.page.sweep import Bench
+    from cachezoo.questions.page.bench import Bench
     from cachezoo.sizes import human_pages
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
-    trace = read_any(path, asked.reading[0], options=dict(asked.reading[1]))
+    trace = read_any(path, options.reading[0], options=dict(options.reading[1]))
     pages = expand_pages(trace)
     for own in sizes:
         if (size := own.pages(pages.n_pages)) > pages.n_pages:
@@ -103,7 +96,7 @@ def bench_of(path: Path, asked: "Asked", sizes: "list[Size]") -> "Bench":
                 f"warning: a size of {human_pages(size)} is above the working set of {human_pages(pages.n_pages)}: "
                 "only first touches miss"
             )
-    return Bench.of(Simulator(trace, pages, asked.writes, asked.unit), asked.device)
+    return Bench.of(Simulator(trace, pages, options.writes, options.unit), options.device, options.count)
 
 
 def check_sizes(bench: "Bench", ids: list[str], sizes: "list[Size]") -> None:
@@ -117,7 +110,7 @@ def check_sizes(bench: "Bench", ids: list[str], sizes: "list[Size]") -> None:
     for entry in map(policy, ids):
         if (entry.spec is not None and entry.spec.is_virtual) or entry.kind == "follower":
             for size in sizes:
-                entry.simulate(ONE, size.pages(bench.simulator.pages.n_pages))
+                entry.simulate(ONE, bench.size(size))
 
 
 def counted_words(rows: list[dict[str, Any]]) -> str:
@@ -129,7 +122,7 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
 
 
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:
-    """Draw the hit ratios of runs where a plot is asked for."""
+    """Draw the hit ratios of runs where a plot is wanted."""
     if plot is not None:
         from cachezoo.questions.page.plot import draw_hit_ratios
 

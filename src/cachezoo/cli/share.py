@@ -10,7 +10,7 @@ from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_severa
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
-    from cachezoo.questions.share.contest import Contest
+    from cachezoo.questions.share.case import Comparison
 
 app = typer.Typer()
 OURS = "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)"  # chosen on mixes of training traces: benchmarks/share.py
@@ -88,14 +88,14 @@ def share(
     from cachezoo.console import err, progress
     from cachezoo.devices.built_in import BUILT_IN
     from cachezoo.devices.profile import load_models
-    from cachezoo.questions.share.contest import contest
+    from cachezoo.questions.share.answer import title, values
+    from cachezoo.questions.share.case import compare
     from cachezoo.questions.share.mix import mix_traces
-    from cachezoo.questions.share.partition import parse_several
-    from cachezoo.questions.share.said import title, values
+    from cachezoo.questions.share.partitioners import parse_several
     from cachezoo.sizes import Size
 
     files, cache = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size)
-    asked = parse_several(DEFAULT_BY if by is None else by, fragment)
+    candidates = parse_several(DEFAULT_BY if by is None else by, fragment)
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
     given = read_several(traces, fmt, option, columns, ask=not as_json)
@@ -103,29 +103,32 @@ def share(
     mix = mix_traces(given, order, None if apart == "auto" else apart, called)
     for remark in mix.remarks:
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
-    with progress(f"{len(asked)} partitioners, {mix.count} applications", len(asked)) as advance:
-        found = contest(mix, asked, cache.pages(mix.n_pages), count, models, advance, by is None)
+    with progress(f"{len(candidates)} partitioners, {mix.count} applications", len(candidates)) as advance:
+        pages = cache.pages(mix.n_pages)
+        found = compare(mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None)
     for line in found.left_out:
         err().print(f"note: {line}", soft_wrap=True, markup=False)
     if "plot" in files:
-        from cachezoo.questions.share.plot import draw_contest
+        from cachezoo.questions.share.plot import draw
 
-        draw_contest(found, title(found), files["plot"])
+        draw(found, title(found), files["plot"])
     if hand_out(figures := values(found), as_json, files, figures["rows"]):
         return
     _print(found, device)
 
 
-def _print(found: "Contest", device: str | None) -> None:
+def _print(found: "Comparison", device: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.built_in import DEFAULT
-    from cachezoo.questions.share.said import COLUMNS, answer, caption, cells, each, read, title
-    from cachezoo.questions.share.uneven import uneven
+    from cachezoo.questions.share import answer
 
-    print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
-    own, reads, said = each(found), read(found), caption(found, Path(device).stem if device else DEFAULT)
-    print_rows(own, "hit ratio of each application, and x its slowdown", "", list(own[0]), tuple(own[0]))
-    print_rows(reads, "transfers of each application, a reference of its own", said, list(own[0]), tuple(own[0]))
-    for line in uneven(found.mix, found.counting):  # beside the answer, which it qualifies
+    rows, drive = [answer.cells(row) for row in found.rows], Path(device).stem if device else DEFAULT
+    print_rows(rows, answer.title(found), "", list(rows[0]), tuple(rows[0]))
+    hits = answer.by_application(found, answer.hits_and_slowdown)
+    reads = answer.by_application(found, answer.reads)
+    names, about = list(hits[0]), answer.caption(found, drive)
+    print_rows(hits, "hit ratio of each application, and x its slowdown", "", names, tuple(names))
+    print_rows(reads, "transfers of each application, a reference of its own", about, names, tuple(names))
+    for line in answer.uneven(found.case):  # next to the answer, which it qualifies
         out().print(f"note: {line}", soft_wrap=True, markup=False)
-    out().print(answer(found), soft_wrap=True, markup=False)
+    out().print(answer.answer(found), soft_wrap=True, markup=False)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,21 +18,16 @@ from cachezoo.cli.runs import (
     TracePath,
     UnitOption,
     WritesOption,
-    asked_of,
     bench_of,
     check_sizes,
     counted_words,
     draw,
     known,
+    options_of,
     present,
 )  # fmt: skip
 from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_rows
-
-if TYPE_CHECKING:
-    from cachezoo.console import Advance
-    from cachezoo.questions.page.sweep import Asked, Bench
-    from cachezoo.sizes import Size
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
@@ -63,20 +58,19 @@ def simulate(
     Without --size it is 10% of the trace's distinct pages.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.page.sweep import run_row
 
     ids, files = known(policy or ["lru"]), outputs(output, ("plot", "csv", "json"), [trace])
     capacities = sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
-    bench = bench_of(trace, asked, capacities)
+    options = options_of(counted, writes, unit, device, decision_us, reading)
+    bench = bench_of(trace, options, capacities)
     check_sizes(bench, ids, capacities)
     runs = [(own, one) for own in ids for one in capacities]
     rows = []
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
         for done, (own, one) in enumerate(runs):
             advance(done, own)
-            rows.append(run_row(bench, own, one, asked))
+            rows.append(bench.run(own, bench.size(one), options.decision_us).values())
     draw(files.get("plot"), rows, trace.name)
     if hand_out({"trace": trace.name, "policies": ids, "runs": rows}, as_json, files, rows):
         return
@@ -120,38 +114,42 @@ def compare(
     classics, or with --policy of those named there.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.page.compare import compare as beside
-    from cachezoo.questions.page.compare import contenders
-    from cachezoo.questions.page.sweep import sweep as sweep_rows
+    from cachezoo.policies.registry import OPTIMUM, classics
+    from cachezoo.questions.page import sweep as engine
+    from cachezoo.questions.page.bundle import run_bundle
 
     ids, files = known(policy or []), outputs(output, ("plot", "csv", "json"), [trace])
     capacities = sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
-    if bundle and (asked.writes, asked.unit) != ("back", "page"):
+    options = options_of(counted, writes, unit, device, decision_us, reading)
+    if bundle and (options.writes, options.unit) != ("back", "page"):
         message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
         raise ConfigError(message)
     present([trace])
-    bench = bench_of(trace, asked, capacities)
-    names, bundles, models = contenders(ids, every or not ids), bundle or [], []
+    bench = bench_of(trace, options, capacities)
+    every = every or not ids
+    names = [*dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])]
+    bundles, models = bundle or [], []
     check_sizes(bench, names, capacities)
     count = len(names) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
         for done, path in enumerate(bundles):
             advance(done, path.name)
-            models.append(_bundle_rows(path, bench, capacities, asked))
-        own_asked = replace(asked, decision_us=0.0, quiet=True)
-        rows = sweep_rows([trace], names, capacities, own_asked, workers, _after(len(bundles), advance))
+            found = [run_bundle(bench, path, bench.size(own), options.decision_us) for own in capacities]
+            models.append([run.values() for run in found])
+        own = replace(options, decision_us=0.0, quiet=True)
+        rows = engine.sweep(
+            [trace], names, capacities, own, workers, lambda done, note="": advance(len(bundles) + done, note)
+        )
     runs = []
     for k in range(len(capacities)):
-        own = [row for index, row in enumerate(rows) if index % len(capacities) == k]
-        runs.append(beside([*own, *(model[k] for model in models)]))
+        runs.append(engine.compare([*rows[k :: len(capacities)], *(model[k] for model in models)]))
     shown = [row for run in runs for row in run["rows"]]
     draw(files.get("plot"), shown, trace.name)
     if hand_out({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, as_json, files, shown):
         return
     for compared in runs:
-        _compared(compared, trace.name, every or not ids)
+        _compared(compared, trace.name, every)
 
 
 def _compared(run: dict[str, Any], name: str, every: bool) -> None:
@@ -166,25 +164,6 @@ def _compared(run: dict[str, Any], name: str, every: bool) -> None:
     title = f"{name}: {human_pages(run['capacity'])}, {counted_words(run['rows'])}"
     rows = [{**row, "gap_closed": percent(row["gap_closed"])} for row in run["rows"]]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
-
-
-def _after(before: int, advance: "Advance") -> "Advance":
-    """Progress of what comes after `before` others."""
-    return lambda done, note="": advance(before + done, note)
-
-
-def _bundle_rows(path: Path, bench: "Bench", capacities: "list[Size]", asked: "Asked") -> list[dict[str, Any]]:
-    from cachezoo.contest.counting import first_access
-    from cachezoo.questions.page.bundle import simulate_bundle
-
-    rows = []
-    for own in capacities:
-        trace, pages = bench.simulator.trace, bench.simulator.pages
-        size = own.pages(pages.n_pages)
-        first = first_access(pages, asked.count, size, trace.time_us)
-        found = simulate_bundle(path, trace, pages, size, first)
-        rows.append(bench.row("model", found, asked.decision_us))
-    return rows
 
 
 @app.command()
@@ -216,9 +195,9 @@ def sweep(
     present(traces)
     files, capacities = outputs(output, ("csv", "json"), traces), sizes(size, "1%,2%,5%,10%,20%")
     reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
+    options = options_of(counted, writes, unit, device, decision_us, reading)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
-        rows = run(traces, ids, capacities, asked, workers, advance)
+        rows = run(traces, ids, capacities, options, workers, advance)
     if hand_out(rows, as_json, files, rows):
         return
     print_rows(rows, f"{len(rows)} runs", counted_words(rows), ["trace", "policy", "capacity", *_columns(rows)])

@@ -66,7 +66,7 @@ def size(
 
     Without an aim the sum is the knee of the front. The first half of the trace chooses; all figures are of the second.
     """
-    from cachezoo.questions.page.recommend.device import models_of
+    from cachezoo.questions.page.recommendation import models_of
     from cachezoo.questions.tiers.sizing.advice import advise
     from cachezoo.traces.read import read_files
 
@@ -156,7 +156,7 @@ def _print(found: "Advice", plot: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
-    from cachezoo.questions.page.recommend.words import SAVED
+    from cachezoo.questions.page.sentences import SAVED
     from cachezoo.questions.tiers.sizing import words
 
     def say(text: str, style: str = "") -> None:

@@ -193,7 +193,7 @@ def device_of(given: str | None) -> "AnalyticDevice | RealDevice":
         ConfigError: no such profile.
     """
     from cachezoo.devices.profile import load_device
-    from cachezoo.questions.page.recommend.device import models_of
+    from cachezoo.questions.page.recommendation import models_of
     from cachezoo.settings.device import RealDevice
 
     if given is not None:

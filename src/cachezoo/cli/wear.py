@@ -15,8 +15,8 @@ from cachezoo.show.output import print_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cachezoo.questions.wear.asked import WearAsked
     from cachezoo.questions.wear.cache import CacheWrites
+    from cachezoo.questions.wear.options import WearOptions
     from cachezoo.questions.wear.table import WearRow, WearTable
     from cachezoo.zoo.streams.dictionary import Dictionary
 
@@ -71,41 +71,44 @@ def wear(
     What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.wear.asked import check_bundle, cycles_of
+    from cachezoo.questions.wear.options import check_bundle, cycles_of
     from cachezoo.questions.wear.table import check_room, count_rows, wear_table, writes_of
+    from cachezoo.questions.wear.verdict import values
 
     files = outputs(output, ("plot", "csv", "json"), trace)
-    asked = _asked(by, streams, op, endurance, ssd, bundle is not None)
+    options = _options(by, streams, op, endurance, ssd, bundle is not None)
     learned = None if bundle is None else _dictionary(bundle)
     names = [path.name for path in trace]
     own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
     if learned is not None:
         check_bundle(own, ", ".join(names))
-    writes = writes_of(own, asked.drive)
-    check_room(writes, asked, ", ".join(names), learned, larger=", or a larger --ssd")
-    with progress(f"wear of {names[-1]}", count_rows(asked)) as advance:
-        found = wear_table(writes, own, asked, advance, learned)
+    writes = writes_of(own, options.drive)
+    check_room(writes, options, ", ".join(names), learned, larger=", or a larger --ssd")
+    with progress(f"wear of {names[-1]}", count_rows(options)) as advance:
+        found = wear_table(writes, own, options, advance, learned)
     if "plot" in files:
-        from cachezoo.questions.wear.plot import draw_wear
+        from cachezoo.questions.wear.table import draw_wear
 
         draw_wear(found, names[-1], files["plot"])
-    values = {"trace": names, **found.values()}
-    if hand_out(values, as_json, files, values["rows"]):
+    answer = {"trace": names, **values(found)}
+    if hand_out(answer, as_json, files, answer["rows"]):
         return
     _print(found, " ".join(names))
 
 
-def _asked(by: str, streams: str, op: str, endurance: int, ssd: str | None = None, bundle: bool = False) -> "WearAsked":
+def _options(
+    by: str, streams: str, op: str, endurance: int, ssd: str | None = None, bundle: bool = False
+) -> "WearOptions":
     """What the options say.
 
     Raises:
         ConfigError: one says what cannot be.
     """
-    from cachezoo.questions.wear.asked import MOST_BYTES, WearAsked, parse_by
+    from cachezoo.questions.wear.options import MOST_BYTES, WearOptions, parse_by
     from cachezoo.settings.wear import Drive
     from cachezoo.sizes import PAGE_BYTES
 
-    return WearAsked(
+    return WearOptions(
         by=parse_by(by, bundle),
         streams=stream_counts(streams),
         over_provisioning=over_provisioning(op),
@@ -142,24 +145,25 @@ def cache_wear(
     """
     from cachezoo.console import progress
     from cachezoo.policies.simulate import Simulator
-    from cachezoo.questions.wear.asked import USUAL_CYCLES
     from cachezoo.questions.wear.cache import cache_tables, check_cache, page_cache_writes
+    from cachezoo.questions.wear.options import USUAL_CYCLES
     from cachezoo.questions.wear.table import count_rows
+    from cachezoo.questions.wear.verdict import values
     from cachezoo.sizes import Size, human_pages
     from cachezoo.traces.pages import expand_pages
 
-    asked = _asked(by, streams, op, endurance)
-    check_cache(asked)
+    options = _options(by, streams, op, endurance)
+    check_cache(options)
     ids, cache_size = known(policy or ["lru"]), Size.parse(size)
     files = outputs(output, ("csv", "json"), [trace])
     own = read_given(trace, fmt, option, columns, ask=not as_json)
     simulator = Simulator(own, expand_pages(own))
     pages = cache_size.pages(simulator.pages.n_pages)
     caches = [page_cache_writes(simulator, name, pages, cycles or USUAL_CYCLES) for name in ids]
-    with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(asked)) as advance:
-        tables = cache_tables(caches, pages, asked, advance)
+    with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(options)) as advance:
+        tables = cache_tables(caches, pages, options, advance)
     runs = [
-        {"policy": cache.policy, "hit_ratio": cache.hit_ratio, **table.values()}
+        {"policy": cache.policy, "hit_ratio": cache.hit_ratio, **values(table)}
         for cache, table in zip(caches, tables, strict=True)
     ]
     rows = [{"policy": run["policy"], "hit_ratio": run["hit_ratio"], **row} for run in runs for row in run["rows"]]
@@ -170,7 +174,7 @@ def cache_wear(
 
 def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title: str) -> None:
     from cachezoo.console import out
-    from cachezoo.questions.wear.cache import cache_answer
+    from cachezoo.questions.wear.verdict import cache_answer
     from cachezoo.show.formats import number, percent
 
     out().print(cache_answer(caches, tables), soft_wrap=True, markup=False)
@@ -211,7 +215,7 @@ def _dictionary(path: Path) -> "Dictionary":
 
 def _print(found: "WearTable", name: str) -> None:
     from cachezoo.console import out
-    from cachezoo.questions.wear.table import answer
+    from cachezoo.questions.wear.verdict import answer
 
     out().print(answer(found), soft_wrap=True, markup=False)
     caption = (

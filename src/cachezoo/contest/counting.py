@@ -26,13 +26,10 @@ MIN_WARMUP, MAX_WARMUP = 0.10, 1 / 3
 
 @dataclass(frozen=True)
 class Count:
-    """What counts.
+    """What counts."""
 
-    Attributes:
-        text: `half`: the second half; `all`; `auto`: from where LRU has filled the cache, after a tenth of the accesses
-            at least and a third at most; `25%`, `60s`, `1000`: from that share, time or access on.
-    """
-
+    # `half`: the second half; `all`; `auto`: from where LRU has filled the cache, after a tenth of the accesses at
+    # least and a third at most; `25%`, `60s`, `1000`: from that share, time or access on
     text: str = HALF
 
     def __post_init__(self) -> None:

@@ -30,17 +30,11 @@ UPPER = 0.95
 
 @dataclass(frozen=True)
 class Mean:
-    """An estimated mean: of a cost, of a lead, or of the share that is saved.
-
-    Attributes:
-        value: the estimate.
-        variance: of the estimate; None where there are too few blocks to know it.
-        freedom: degrees of freedom of the variance; infinite where it is 0.
-    """
+    """An estimated mean: of a cost, of a lead, or of the share that is saved."""
 
     value: float
-    variance: float | None
-    freedom: float
+    variance: float | None  # of the estimate; None where there are too few blocks to know it
+    freedom: float  # degrees of freedom of the variance; infinite where it is 0
 
     @property
     def interval(self) -> Interval | None:
@@ -87,13 +81,9 @@ class Mean:
 
 @dataclass(frozen=True)
 class Lead(Mean):
-    """How far a candidate is ahead of a rival.
+    """How far a candidate is ahead of a rival."""
 
-    Attributes:
-        by_block: float64[B] the same of each block of time; empty where there are too few.
-    """
-
-    by_block: F64
+    by_block: F64  # float64[B] the same of each block of time; empty where there are too few
 
     @property
     def won(self) -> int:

@@ -1,4 +1,4 @@
-"""A curve: the page hit ratio of one policy on one trace over the size of the cache."""
+"""A curve: the page hit ratio of one policy on one trace over the size of the cache, from all page accesses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,34 +7,32 @@ from typing import Any
 import numpy as np
 
 from cachezoo.arrays import F64, I64
+from cachezoo.console import Advance
+from cachezoo.contest.counting import SECOND_HALF, Count, first_accesses
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.outcome import HIT
+from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.policies.engine import check_capacity
+from cachezoo.policies.registry import Policy
+from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import PageAccesses
+
+LRU = "lru"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Page hit ratios over capacity; every page access is a read of its own.
+    """Page hit ratios over capacity; every page access is a read of its own."""
 
-    Attributes:
-        policy: id or composition.
-        kind: as of `cachezoo.policies.registry.Policy`.
-        capacities: int64[k] pages of the whole trace, rising.
-        hit_ratio: float64[k], of the page accesses after the warm-up.
-        error: float64[k], one standard error of what was estimated from a sample; None where the curve is exact.
-        rate: part of the trace's pages that was simulated; 1 where the curve is exact.
-        warmup: int64[k], page accesses of the whole trace before counting begins.
-        moved: float64[k], pages read from the disk besides those missed, per page access; None of a policy that reads
-            no others.
-    """
-
-    policy: str
-    kind: str
-    capacities: I64
-    hit_ratio: F64
+    policy: str  # id or composition
+    kind: str  # as of `cachezoo.policies.registry.Policy`
+    capacities: I64  # int64[k] pages of the whole trace, rising
+    hit_ratio: F64  # float64[k], of the page accesses after the warm-up
+    # float64[k], one standard error of what was estimated from a sample; None where the curve is exact
     error: F64 | None
-    rate: float
-    warmup: I64
+    rate: float  # part of the trace's pages that was simulated; 1 where the curve is exact
+    warmup: I64  # int64[k], page accesses of the whole trace before counting begins
+    # float64[k], pages read from the disk besides those missed, per page access; None of a policy that reads no others
     moved: F64 | None = None
 
     @property
@@ -83,3 +81,53 @@ def rising(capacities: Sequence[int] | I64) -> I64:
         raise ConfigError("no capacity: a curve has at least one")
     check_capacity(int(sizes[0]))
     return sizes
+
+
+def lru_curve(pages: PageAccesses, capacities: Sequence[int] | I64, count: Count = SECOND_HALF) -> Curve:
+    """LRU at every capacity in one pass, each counted after its own warm-up; see `cachezoo.kernels.stack_distance`.
+
+    Args:
+        pages: page accesses of a trace.
+        capacities: int[k] pages, in any order.
+        count: from where on it counts.
+
+    Raises:
+        ConfigError: no capacity, or one below 1.
+    """
+    sizes = rising(capacities)
+    first = first_accesses(pages, count, sizes)
+    hits = lru_hits(pages.page_ids, pages.n_pages, sizes, first)
+    return Curve(LRU, "classic", sizes, hits / (len(pages.page_ids) - first), None, 1.0, first)
+
+
+def simulated_curve(
+    entry: Policy, pages: PageAccesses, capacities: Sequence[int] | I64, count: Count = SECOND_HALF,
+    advance: Advance | None = None,
+) -> Curve:  # fmt: skip
+    """A policy at each capacity, simulated over the whole trace.
+
+    Args:
+        entry: the policy; its prefetch is left out.
+        pages: page accesses of a trace.
+        capacities: int[k] pages, in any order.
+        count: as of `lru_curve`.
+        advance: progress, in capacities.
+
+    Raises:
+        ConfigError: no capacity, or one that the policy cannot have.
+    """
+    sizes = rising(capacities)
+    first = first_accesses(pages, count, sizes)
+    virtual = entry.spec is not None and entry.spec.is_virtual
+    ratios, moved = np.empty(len(sizes), np.float64), np.zeros(len(sizes), np.float64)
+    for k, (capacity, after) in enumerate(zip(sizes.tolist(), first.tolist(), strict=True)):
+        if advance is not None:
+            advance(k)
+        if virtual:
+            run = entry.simulate(Stream.of_pages(pages.page_ids, pages.n_pages), capacity)
+            moved[k] = 0.0 if run.moved is None else run.moved[after:].mean()
+            outcome = run.outcome
+        else:
+            outcome = entry.hits(pages.page_ids, pages.n_pages, capacity)
+        ratios[k] = (outcome[after:] == HIT).mean()
+    return Curve(entry.id, entry.kind, sizes, ratios, None, 1.0, first, moved if virtual else None)

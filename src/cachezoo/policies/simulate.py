@@ -76,17 +76,11 @@ def simulate(trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, w
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What a write-back cache of its own did with a trace.
+    """What a write-back cache of its own did with a trace."""
 
-    Attributes:
-        outcome: uint8[m] for each page access, as `cachezoo.kernels.outcome` codes it.
-        replaced: int32[n] pages evicted by each request.
-        dirty_evicted: int32[n] those of them that had to be written to the disk.
-    """
-
-    outcome: U8
-    replaced: I32
-    dirty_evicted: I32
+    outcome: U8  # uint8[m] for each page access, as `cachezoo.kernels.outcome` codes it
+    replaced: I32  # int32[n] pages evicted by each request
+    dirty_evicted: I32  # int32[n] those of them that had to be written to the disk
 
 
 def count(

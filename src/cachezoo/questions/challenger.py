@@ -13,26 +13,26 @@ import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64
+from cachezoo.bundles.measured import FLASH, PAGE, ROLES, seat_of
 from cachezoo.bundles.reader import Bundle
-from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.contest.counting import first_access
-from cachezoo.contest.lead import average, mean_of
+from cachezoo.contest.lead import average
 from cachezoo.errors import ConfigError, no_trace
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import beside
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash.problem import flash_problem, label_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.params import traces_of
+from cachezoo.questions.page.bundle import simulate_bundle
 from cachezoo.runtime import open as open_model
 from cachezoo.runtime.abi import library
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -45,23 +45,14 @@ TIMED = 20_000
 
 @dataclass(frozen=True)
 class Contest:
-    """Result.
+    """Result."""
 
-    Attributes:
-        role: page or flash.
-        unit: of lead and interval.
-        traces: validation traces, by key.
-        lead: the challenger's gain over the champion's, mean over the traces.
-        interval: 90 % of it.
-        decision_us: time of one request's decision by the challenger, here and now.
-    """
-
-    role: str
-    unit: str
-    traces: tuple[str, ...]
-    lead: float
-    interval: tuple[float, float]
-    decision_us: float
+    role: str  # page or flash
+    unit: str  # of lead and interval
+    traces: tuple[str, ...]  # validation traces, by key
+    lead: float  # the challenger's gain over the champion's, mean over the traces
+    interval: tuple[float, float]  # 90 % of it
+    decision_us: float  # time of one request's decision by the challenger, here and now
 
 
 def role_of(bundle: Bundle) -> str:
@@ -96,36 +87,28 @@ def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:
     if not keys:
         raise ConfigError(no_trace(category or "page", "validation"))
     gains: dict[str, Callable[[Bundle, Trace, str], F64]] = {
-        PAGE: lambda bundle, trace, name: page_gains(bundle, trace, page_fraction(challenger)),
+        PAGE: lambda bundle, trace, name: page_gains(bundle, trace, challenger.manifest["calibration"]["capacity"]),
         FLASH: lambda bundle, trace, name: flash_gains(params, bundle, trace, name),
     }
-    leads = []
+    ours, theirs = list[Outcome](), list[Outcome]()
     with progress("validation traces", len(keys)) as advance:
         for done, (name, key) in enumerate(keys):
             trace = read_trace(paths.requests(name, key))
-            ours, theirs = (gains[kind](bundle, trace, name) for bundle in (challenger, champion))
-            leads.append(mean_of(block_means(ours - theirs, BLOCKS)))
+            for bundle, outcomes in ((challenger, ours), (champion, theirs)):
+                own = gains[kind](bundle, trace, name)
+                outcomes.append(Outcome(float(own.mean()), block_means(own, BLOCKS)))
             advance(done + 1)
-    lead = average(leads)
+    lead = average([own.lead(rival, Goal.GAIN) for own, rival in zip(ours, theirs, strict=True)])
     first = read_trace(paths.requests(*keys[0]))
     tried, taken = tuple(key for _, key in keys), decision_us(challenger, first)
     return Contest(kind, UNITS[kind], tried, lead.value, lead.ends, taken)
 
 
-def page_fraction(bundle: Bundle) -> float:
-    """The capacity at which a page cache was judged, as a share of the distinct pages."""
-    return float(bundle.manifest["calibration"]["capacity"])
-
-
 def page_gains(bundle: Bundle, trace: Trace, fraction: float) -> F64:
-    """float64[m]: 1 for each page hit after the warm-up."""
+    """float64[m]: 1 for each page hit where it counts, at a capacity that is a share of the distinct pages."""
     pages = expand_pages(trace)
-    capacity = capacity_pages(fraction, pages.n_pages)
-    warmup = first_access(pages)
-    part = SYSTEMS[bundle.kind].page_bundle
-    assert part is not None
-    run = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)
-    gained: F64 = (run.outcome[warmup:] == HIT).astype(np.float64)
+    run = simulate_bundle(bundle, trace, pages, capacity_pages(fraction, pages.n_pages), first_access(pages))
+    gained: F64 = (run.outcome[run.warmup :] == HIT).astype(np.float64)
     return gained
 
 
@@ -167,7 +150,7 @@ def _in_python(bundle: Bundle, trace: Trace) -> float:
     if ROLES[bundle.kind] == FLASH:
         serving.decide(serving.features(batch))
     else:
-        page_gains(bundle, trace, page_fraction(bundle))
+        page_gains(bundle, trace, bundle.manifest["calibration"]["capacity"])
     return 1e6 * (time.perf_counter() - start) / len(batch)
 
 

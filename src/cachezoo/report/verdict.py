@@ -56,27 +56,16 @@ C = TypeVar("C", bound=Case)
 
 @dataclass(frozen=True)
 class Answer(Generic[C]):
-    """Of one category and one sort of cache.
+    """Of one category and one sort of cache."""
 
-    Attributes:
-        cache: `page cache` or `flash cache`.
-        run: what to run: bundle ids, or the id of a policy; empty where nothing can be said.
-        models: promoted bundles that the verdict is of; empty where there is none.
-        verdict: on them.
-        why: of the verdict, in a few words.
-        instead: the policy without a model that one would run otherwise, or None.
-        texts: sentences.
-        cases: one a test trace, each of the models, or where there is none of the policy.
-    """
-
-    cache: str
-    run: tuple[str, ...]
-    models: tuple[str, ...]
+    cache: str  # `page cache` or `flash cache`
+    run: tuple[str, ...]  # what to run: bundle ids, or the id of a policy; empty where nothing can be said
+    models: tuple[str, ...]  # promoted bundles that the verdict is of; empty where there is none
     verdict: Verdict
-    why: str
-    instead: str | None
+    why: str  # of the verdict, in a few words
+    instead: str | None  # the policy without a model that one would run otherwise, or None
     texts: tuple[str, ...]
-    cases: tuple[C, ...]
+    cases: tuple[C, ...]  # one a test trace, each of the models, or where there is none of the policy
 
     @property
     def tone(self) -> str:
@@ -196,8 +185,8 @@ def page_models(sources: Sources, category: Category) -> list[Model]:
 
 def page_choice(sources: Sources) -> str | None:
     """The bundle that is to run in the page caches of most categories; None where a classic runs in all of them."""
-    told = [page_answer(sources, category) for category in sources.categories]
-    runs = [answer.run[0] for answer in told if answer.runs_model]
+    found = [page_answer(sources, category) for category in sources.categories]
+    runs = [answer.run[0] for answer in found if answer.runs_model]
     return max(runs, key=runs.count, default=None)
 
 
@@ -222,14 +211,14 @@ def page_answer(sources: Sources, category: Category) -> Answer[InPage]:
         if choice is None:
             texts = (*held_back, "Without a validation trace nothing can be chosen.")
             return Answer("page cache", (), (), Verdict.UNKNOWN, "nothing was chosen", None, texts, ())
-        told = [classic_text(case) for case in cases] + beside(category, choice, PAGE_KINDS)
-        return Answer("page cache", (choice,), (), Verdict.DONT, NO_MODEL, choice, (*held_back, *told), tuple(cases))
+        lines = [classic_text(case) for case in cases] + beside(category, choice, PAGE_KINDS)
+        return Answer("page cache", (choice,), (), Verdict.DONT, NO_MODEL, choice, (*held_back, *lines), tuple(cases))
     verdict, why = worst([page_verdict(case) for case in cases if not case.unseen])
     run = choice if verdict not in (Verdict.DEPLOY, Verdict.WRITES) and choice is not None else model.id
-    told = [f"{model.id} on validation: {model.reason}."]
-    told += [text for case in cases for text in page_text(case)]
-    told += [*tried(cases), *beside(category, model.id, PAGE_KINDS), *held_back]
-    return Answer("page cache", (run,), (model.id,), verdict, why, choice, tuple(told), tuple(cases))
+    lines = [f"{model.id} on validation: {model.reason}."]
+    lines += [text for case in cases for text in page_text(case)]
+    lines += [*tried(cases), *beside(category, model.id, PAGE_KINDS), *held_back]
+    return Answer("page cache", (run,), (model.id,), verdict, why, choice, tuple(lines), tuple(cases))
 
 
 def flash_answer(sources: Sources, category: Category) -> Answer[InFlash]:
@@ -241,19 +230,19 @@ def flash_answer(sources: Sources, category: Category) -> Answer[InFlash]:
     model = _best_model(measured, FLASH_KINDS[:1])
     prefetch = _best_model(measured, FLASH_KINDS[1:]) if model else None
     cases = _flash_cases(sources, flash)
-    told = [flash_text(case) for case in cases] + [accepting_all(case) for case in cases]
+    lines = [flash_text(case) for case in cases] + [accepting_all(case) for case in cases]
     held_back, instead = _unpromoted(measured, FLASH_KINDS), flash.best_without_model
     if model is None:
-        if told:
-            told.insert(0, f"What {with_mode('the models', flash, FLASH_MODEL)} would have done:")
+        if lines:
+            lines.insert(0, f"What {with_mode('the models', flash, FLASH_MODEL)} would have done:")
         held_back.append(f"Run {with_mode(title(instead), flash, instead)}.")
-        texts = (*held_back, *told)
+        texts = (*held_back, *lines)
         return Answer("flash cache", (instead,), (), Verdict.DONT, NO_MODEL, instead, texts, tuple(cases))
     deployed = [one for one in (model, prefetch) if one is not None]
     ids = tuple(one.id for one in deployed)
     verdict, why = worst([flash_verdict(case) for case in cases if not case.unseen])
     run = ids if verdict == Verdict.DEPLOY else (instead,)
-    texts = (*(f"{one.id} on validation: {one.reason}." for one in deployed), *told, *tried(cases), *held_back)
+    texts = (*(f"{one.id} on validation: {one.reason}." for one in deployed), *lines, *tried(cases), *held_back)
     return Answer("flash cache", run, ids, verdict, why, instead, texts, tuple(cases))
 
 

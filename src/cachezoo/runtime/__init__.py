@@ -7,12 +7,12 @@
         if missed and decision.admit:
             ...
 
-Every request is observed, in order; a decision is computed when one of its values is asked for, so hits cost no
+Every request is observed, in order; a decision is computed when one of its values is read, so hits cost no
 decision. Where the library cannot be found, models of kinds admission, prefetch and streams are computed by numpy, if
 the whole package is installed. Virtual I/O caches (`Virtual`, `Share`) need the library.
 """
 
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault
 from cachezoo.runtime.model import Access, Cache, Decision, Model, Unit, open
 from cachezoo.runtime.virtual import Place, Settings, Share, Virtual
 

@@ -8,8 +8,6 @@ from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int32,
 from pathlib import Path
 from typing import Any
 
-from cachezoo.runtime.errors import RuntimeFault
-
 NAME = "libcachezoo.so.1"
 VARIABLE = "CACHEZOO_LIBRARY"
 MAX_FEATURES, MAX_OUTPUTS, TEXT = 64, 16, 512
@@ -19,6 +17,10 @@ COLUMNS = ("volume", "namespace", "user", "flags")
 PRECISIONS = ("fp32", "bf16", "int8")
 MODES = ("lru", "rejectx", "model")
 MOST_RUNS = 16
+
+
+class RuntimeFault(Exception):
+    """A bundle, a call or a state that is refused; one line says what and where."""
 
 
 class Error(ctypes.Structure):
@@ -250,7 +252,7 @@ def opened(place: str) -> Any:  # noqa: ANN401 - ctypes.CDLL with its functions 
 
 
 def library() -> Any | None:  # noqa: ANN401 - ctypes.CDLL with its functions typed
-    """The library: the one that CACHEZOO_LIBRARY names, else the one beside this file, else the system's.
+    """The library: the one that CACHEZOO_LIBRARY names, else the one next to this file, else the system's.
 
     Returns:
         None where there is none.
@@ -259,22 +261,32 @@ def library() -> Any | None:  # noqa: ANN401 - ctypes.CDLL with its functions ty
         RuntimeFault: CACHEZOO_LIBRARY names a file that is no such library.
     """
     named = os.environ.get(VARIABLE)
-    beside = Path(__file__).with_name(NAME)
-    place = named or (str(beside) if beside.exists() else NAME)
+    packed = Path(__file__).with_name(NAME)
+    place = named or (str(packed) if packed.exists() else NAME)
     try:
         return opened(place)
     except (OSError, AttributeError) as error:
-        if named is None and not beside.exists():
+        if named is None and not packed.exists():
             return None
         message = f"{place}: is no libcachezoo of this release ({error}); build it with make -C runtimes/c"
         raise RuntimeFault(message) from error
 
 
-def checked(code: int, error: Error) -> None:
-    """Raise what the library answered.
+def checked(code: int, text: bytes = b"") -> None:
+    """Raise what the library answered, if it is not CZ_OK.
 
     Raises:
-        RuntimeFault: it was not CZ_OK.
+        RuntimeFault: the text, or the code where there is none.
     """
     if code != 0:
-        raise RuntimeFault(error.text.decode("utf-8", "replace") or f"libcachezoo answered {code}")
+        raise RuntimeFault(text.decode("utf-8", "replace") or f"libcachezoo answered {code}")
+
+
+def call(function: Any, *given: Any) -> None:  # noqa: ANN401 - a function of ctypes and its arguments
+    """Call a function that takes a cz_error after its other arguments.
+
+    Raises:
+        RuntimeFault: what the error says.
+    """
+    error = Error()
+    checked(function(*given, ctypes.byref(error)), error.text)

@@ -7,13 +7,33 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault
 from cachezoo.runtime.model import OPS, Decision, Path, Text, Values, check_offset, places_nothing
 
 if TYPE_CHECKING:
     from cachezoo.serving.requests import RequestBatch
 
 SERVED = ("admission", "prefetch", "streams")
+
+
+def by_numpy(call: str, path: Path, key: Path | None) -> Any:  # noqa: ANN401 - what the call returns
+    """What `load` or `verify` of cachezoo.bundles returns.
+
+    Raises:
+        RuntimeFault: the bundle is refused, or numpy's reader is not installed.
+    """
+    try:
+        from cachezoo import bundles
+        from cachezoo.errors import CachezooError
+
+        run = getattr(bundles, call)
+    except ImportError as error:
+        message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
+        raise RuntimeFault(message) from error
+    try:
+        return run(path, None if key is None else pathlib.Path(key))
+    except CachezooError as error:
+        raise RuntimeFault(str(error)) from error
 
 
 class NumpyModel:
@@ -25,16 +45,7 @@ class NumpyModel:
         Raises:
             RuntimeFault: it is damaged, of another kind, or numpy's reader is not installed.
         """
-        try:
-            from cachezoo.bundles import load
-            from cachezoo.errors import CachezooError
-        except ImportError as error:
-            message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
-            raise RuntimeFault(message) from error
-        try:
-            self._bundle = load(path, None if key is None else pathlib.Path(key))
-        except CachezooError as error:
-            raise RuntimeFault(str(error)) from error
+        self._bundle = by_numpy("load", path, key)
         if self._bundle.kind not in SERVED:
             message = f"{path}: a model of kind {self._bundle.kind} needs {abi.NAME}; set {abi.VARIABLE} to where it is"
             raise RuntimeFault(message)
@@ -60,7 +71,7 @@ class NumpyModel:
         from cachezoo.serving.requests import RequestBatch
 
         if op not in OPS or size < 1 or offset < 0:
-            raise RuntimeFault(f"request at {offset} of {size} bytes, op {op!r}: no cache is asked for such a request")
+            raise RuntimeFault(f"request at {offset} of {size} bytes, op {op!r}: a cache serves no such request")
         names = {"namespace": namespace, "user": user, "flags": flags}
         texts = {name: Coded.of([text]) for name, text in names.items() if text is not None}
         number = (np.array([value], np.int64) for value in (time_us, offset, size))
@@ -85,8 +96,8 @@ class NumpyModel:
             return Values(bool(read and score >= self._serving.threshold), 0, 0, 0, False, -1, (score,))
         outputs = tuple(float(value) for value in self._serving.outputs(row)[0])
         low, high = self._serving.ranges(row)
-        asked = self._serving.prefetch(row)
-        fetch = bool(read and asked.low[0] < asked.high[0])
+        plan = self._serving.prefetch(row)
+        fetch = bool(read and plan.low[0] < plan.high[0])
         return Values(False, 0, int(low[0]), int(high[0]), fetch, -1, outputs)
 
     def close(self) -> None:

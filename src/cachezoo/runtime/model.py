@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional, Union
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.abi import checked
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault, call, checked
 
 OPS = {"read": 0, "write": 1}
 OUTCOMES = ("bypassed", "admitted", "hit")
@@ -31,7 +30,7 @@ class Values(NamedTuple):
 
 
 class Decision:
-    """What a model says of one request. Values are computed when one of them is asked for first, and kept.
+    """What a model decides for one request. Values are computed when one of them is first read, and kept.
 
     Attributes:
         admit: whether what a read missed is worth admitting.
@@ -141,22 +140,18 @@ class Model:
         library: Any,  # noqa: ANN401 - ctypes.CDLL
     ) -> None:  # fmt: skip
         """Open a bundle; see `open`."""
-        self._library, error, bundle = library, abi.Error(), ctypes.c_void_p()
+        self._library, bundle = library, ctypes.c_void_p()
         self._options = abi.StreamOptions(max_keys, 0, capacity or 0)
-        opened = library.cz_open_signed(
-            os.fsencode(path), None if key is None else os.fsencode(key), abi.PRECISIONS.index(precision),
-            ctypes.byref(bundle), ctypes.byref(error),
-        )  # fmt: skip
-        checked(opened, error)
+        names = os.fsencode(path), None if key is None else os.fsencode(key)
+        call(library.cz_open_signed, *names, abi.PRECISIONS.index(precision), ctypes.byref(bundle))
         self._bundle = Owner(library, "cz_close", bundle)
         self._retired: list[Owner] = []
         self._stream = self._new_stream()
         self._codes: dict[tuple[int, str], int] = {}
 
     def _new_stream(self) -> Owner:
-        error, stream = abi.Error(), ctypes.c_void_p()
-        options, place = ctypes.byref(self._options), ctypes.byref(stream)
-        checked(self._library.cz_stream_new(self._bundle.handle, options, place, ctypes.byref(error)), error)
+        stream = ctypes.c_void_p()
+        call(self._library.cz_stream_new, self._bundle.handle, ctypes.byref(self._options), ctypes.byref(stream))
         return Owner(self._library, "cz_stream_free", stream)
 
     @property
@@ -205,7 +200,7 @@ class Model:
             offset: bytes from the volume's start.
             size: bytes, at least 1.
             volume: name of the device.
-            namespace: name, as the model's training traces had it; None where unknown, then the volume stands for it.
+            namespace: name, as the model's training traces had it; None where unknown, then the volume is used.
             user: process name, or None.
             flags: as block traces write them, or None.
 
@@ -219,14 +214,14 @@ class Model:
         request = self.request(time_us, op, offset, size, volume, namespace, user, flags)
         code = self._library.cz_observe(self._stream.handle, ctypes.byref(request), ctypes.byref(ticket))
         if code != 0:
-            message = f"request at {offset} of {size} bytes, time {time_us}: no cache is asked for such a request"
+            message = f"request at {offset} of {size} bytes, time {time_us}: a cache serves no such request"
             raise RuntimeFault(message)
         return Decision(lambda: self._decide(ticket))
 
     def _decide(self, ticket: abi.Ticket) -> Values:
         found = abi.Decided()
         code = self._library.cz_decide(self._stream.handle, ctypes.byref(ticket), ctypes.byref(found))
-        checked(code, abi.Error())
+        checked(code)
         outputs = tuple(found.output[: self.info["outputs"]])
         return Values(
             bool(found.admit), found.queue, found.low, found.high, bool(found.fetch), found.category, outputs
@@ -256,7 +251,7 @@ class Model:
             start = time.perf_counter()
             code = observe(stream, given, to_ticket) or decide(stream, to_ticket, to_found)
             taken.append(time.perf_counter() - start)
-            checked(code, abi.Error())
+            checked(code)
         return taken
 
     def cache(self, capacity: int, prefetch: Model | None = None) -> Cache:
@@ -264,7 +259,7 @@ class Model:
 
         Args:
             capacity: pages, or segments in a flash cache.
-            prefetch: the prefetch model beside an admission model.
+            prefetch: the prefetch model that goes with an admission model.
         """
         return Cache(self, capacity, prefetch)
 
@@ -277,25 +272,22 @@ class Model:
         Raises:
             RuntimeFault: the first row that is not reproduced.
         """
-        report, error = abi.Report(), abi.Error()
-        checked(self._library.cz_verify(self._bundle.handle, ctypes.byref(report), ctypes.byref(error)), error)
+        report = abi.Report()
+        call(self._library.cz_verify, self._bundle.handle, ctypes.byref(report))
         return {name: getattr(report, name) for name in ("rows", "cases", "output_difference", "agreement")}
 
     def save(self, path: Path) -> None:
         """Write what was seen to a file, whole or not at all."""
-        error = abi.Error()
-        checked(self._library.cz_save(self._stream.handle, os.fsencode(path), ctypes.byref(error)), error)
+        call(self._library.cz_save, self._stream.handle, os.fsencode(path))
 
     def restore(self, path: Path) -> None:
         """Go on from a file that `save` wrote; on failure nothing changes."""
-        error = abi.Error()
-        checked(self._library.cz_restore(self._stream.handle, os.fsencode(path), ctypes.byref(error)), error)
+        call(self._library.cz_restore, self._stream.handle, os.fsencode(path))
         self._codes.clear()
 
     def swap(self, other: Model) -> None:
         """Go on with another model of the same kind and inputs, without losing what was seen."""
-        error = abi.Error()
-        checked(self._library.cz_swap(self._stream.handle, other._bundle.handle, ctypes.byref(error)), error)
+        call(self._library.cz_swap, self._stream.handle, other._bundle.handle)
         self._retired.append(self._bundle)
         self._bundle = other._bundle
 
@@ -305,9 +297,8 @@ class Model:
         Raises:
             RuntimeFault: the model is of another kind.
         """
-        error, found = abi.Error(), abi.VirtualSettings()
-        given = ctypes.byref(found), ctypes.byref(error)
-        checked(self._library.cz_virtual_settings_of(self._bundle.handle, *given), error)
+        found = abi.VirtualSettings()
+        call(self._library.cz_virtual_settings_of, self._bundle.handle, ctypes.byref(found))
         return found
 
     def stats(self) -> dict[str, int]:
@@ -332,24 +323,23 @@ class Cache:
 
     def __init__(self, model: Model, capacity: int, prefetch: Model | None) -> None:
         """See `Model.cache`."""
-        self._model, self._beside, library = model, prefetch, model._library
+        self._model, self._prefetch, library = model, prefetch, model._library
         options = abi.CacheOptions(mode=abi.MODES.index("model"), capacity=capacity)
         streams = (ctypes.c_void_p * 2)(model._stream.handle, prefetch._stream.handle if prefetch else None)
-        error, cache = abi.Error(), ctypes.c_void_p()
-        given = ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
-        checked(library.cz_cache_new(ctypes.byref(options), given, ctypes.byref(cache), ctypes.byref(error)), error)
+        cache, given = ctypes.c_void_p(), ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
+        call(library.cz_cache_new, ctypes.byref(options), given, ctypes.byref(cache))
         self._cache = Owner(library, "cz_cache_free", cache)
 
     def access(
         self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
         user: Text = None, flags: Text = None,
     ) -> Access:  # fmt: skip
-        """Serve a request; `Model.observe` has the arguments, and must not be called beside it."""
+        """Serve a request; `Model.observe` has the arguments, and must not be called as well."""
         row, request = abi.AccessRow(), self._model.request(time_us, op, offset, size, volume, namespace, user, flags)
         library = self._model._library
         code = library.cz_cache_access(self._cache.handle, ctypes.byref(request), ctypes.byref(row))
         if code != 0:
-            message = f"request at {offset} of {size} bytes, time {time_us}: no cache is asked for such a request"
+            message = f"request at {offset} of {size} bytes, time {time_us}: a cache serves no such request"
             raise RuntimeFault(message)
         return Access(row.hits, row.misses, _units(row.units, row.n_units), _units(row.victims, row.n_victims))
 

@@ -8,29 +8,20 @@ from pydantic import Field, model_validator
 from cachezoo.settings.base import Part, Strict
 
 Texts = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=1000)]
-EQUAL = "equal"
-"""The family that all others are compared with: it has to be listed."""
+EQUAL = "equal"  # the family that all others are compared with: it has to be listed
 
 
 class SharePolicy(Strict):
-    """`policy.share`.
+    """`policy.share`."""
 
-    Attributes:
-        sizes: of the cache, as parts of the summed footprint of a mix's applications; rising.
-        order: how the references of a mix follow each other: `auto`: by the traces' clocks where all have one, or else
-            in `lockstep`, one of each in turn.
-        pairs: of so many pairs of categories, at most, mixes are made of two.
-        families: ways to share by name, each with what validation may choose from; `equal` is one of them.
-        bounds: ways that know the future, by name: nothing to run, only to be compared with.
-        near: a family whose transfers are no more than so much above those of the best fixed split comes near it.
-    """
-
+    # Of the cache, as parts of the summed footprint of a mix's applications; rising.
     sizes: list[Part] = Field(min_length=1, max_length=100)
+    # Of a mix's references: by the traces' clocks where all have one, or else one of each in turn; or always so.
     order: Literal["auto", "lockstep"]
-    pairs: int = Field(ge=0, le=1000)
-    families: dict[str, Texts]
-    bounds: dict[str, str]
-    near: float = Field(ge=0, le=10)
+    pairs: int = Field(ge=0, le=1000)  # most pairs of categories of which mixes are made
+    families: dict[str, Texts]  # ways to share by name, each with what validation may choose from
+    bounds: dict[str, str]  # ways that know the future, by name: nothing to run, only to be compared with
+    near: float = Field(ge=0, le=10)  # the best fixed split: transfers no more than so much above its own
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:

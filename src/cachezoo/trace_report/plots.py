@@ -12,8 +12,7 @@ from cachezoo.characteristics.describe import OPTIMUM
 from cachezoo.characteristics.pages import HeatMap, Popularity, Reuse, Times, WorkingSet
 from cachezoo.characteristics.patterns import Patterns
 from cachezoo.characteristics.requests import Latency, Sizes
-from cachezoo.curves.curve import Curve
-from cachezoo.curves.exact import LRU
+from cachezoo.curves.curve import LRU, Curve
 from cachezoo.show.drawing import svg
 from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.show.section import Drawing

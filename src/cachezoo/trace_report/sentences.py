@@ -10,8 +10,7 @@ import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals, Scale
 from cachezoo.characteristics.describe import OPTIMUM, Characteristics
-from cachezoo.curves.curve import Curve
-from cachezoo.curves.exact import LRU
+from cachezoo.curves.curve import LRU, Curve
 from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.sizes import PAGE_BYTES
 

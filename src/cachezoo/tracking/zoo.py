@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
-from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.measured import ALL, FLASH, PAGE, promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.released import DOCUMENT, SIGNATURE, verify
 from cachezoo.bundles.released import load as load_released
-from cachezoo.bundles.seats import ALL, FLASH, PAGE
 from cachezoo.bundles.signature import key_of
-from cachezoo.bundles.verification import verify_loaded
 from cachezoo.bundles.writer import write_archive
 from cachezoo.console import err
 from cachezoo.errors import BundleError, CachezooError, ConfigError
@@ -97,7 +95,7 @@ def promote(
         CachezooError: it is damaged, decides nothing in a cache, or the champion's archive is gone.
     """
     bundle = load_released(path)
-    verify_loaded(bundle)
+    bundle.verify()
     role = role_of(bundle)
     (root / STORE).mkdir(parents=True, exist_ok=True)
     with held(root / STORE):

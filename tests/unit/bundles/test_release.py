@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 @pytest.fixture
 def folders(tmp_path):
     for name in ("admission.database.lgbm", "workload.lstm8"):
-        shutil.copytree(GOLDEN / "protocol1" / name, tmp_path / "bundles" / name)
+        shutil.copytree(GOLDEN / "protocol2" / name, tmp_path / "bundles" / name)
     (tmp_path / "bundles/prefetch.web.lgbm").mkdir()
     (tmp_path / "bundles/prefetch.web.lgbm/REFUSED.json").write_text("{}")
     return bundles_below(tmp_path / "bundles")

@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 from cachezoo.cli import app
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.questions.results import BundleResult, next_steps
+from cachezoo.questions.result_tables import next_steps
+from cachezoo.questions.results import BundleResult
 from tests.metrics_data import (
     beside_model,
     flash_metrics,

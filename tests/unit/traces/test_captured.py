@@ -10,8 +10,7 @@ import pytest
 from cachezoo.arrays import I64
 from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
-from cachezoo.flash.load import load_windows, time_scale
-from cachezoo.flash.measure import measure
+from cachezoo.flash.load import load_windows, measure, time_scale
 from cachezoo.flash.policies import rejectx
 from cachezoo.flash.problem import flash_problem
 from cachezoo.labels.episode_file import footprint

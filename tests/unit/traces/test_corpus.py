@@ -17,7 +17,7 @@ from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator
 from cachezoo.settings.data import CorpusEntry, Data
 from cachezoo.sizes import pages_of
-from cachezoo.traces.corpus import ingest_corpus
+from cachezoo.traces.ingest import ingest_corpus
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace

@@ -21,7 +21,7 @@ from tests.command_line import run
 from tests.signed import public_pem, signing
 
 ROOT = Path(__file__).resolve().parents[3]
-STORED = Path(__file__).parents[2] / "golden/protocol1/reuse.follow"
+STORED = Path(__file__).parents[2] / "golden/protocol2/reuse.follow"
 SEAT = "page/all"
 PARAMS = SimpleNamespace(data=SimpleNamespace(page_categories=["mail", "web"]))
 

@@ -28,7 +28,7 @@ MARKERS = "os^vDxP*<>"
 def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
     """Write a PNG, or an SVG by the name, of page hit ratios; its bytes depend on the rows alone.
 
-    Where a policy reads pages beside those that it misses, a second panel has the transfers of all: a hit ratio alone
+    Where a policy reads more pages than it misses, a second panel has the transfers of all: a hit ratio alone
     would not say what is paid for it.
 
     Args:
@@ -62,8 +62,8 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
 def _warmups(rows: Sequence[Row]) -> list[str]:
     """A line on why a curve may fall with more cache, where that may be."""
     known = [row for row in rows if row.get("warmup") is not None]
-    said = unlike([row["warmup"] for row in known], [row["capacity"] for row in known]) if known else ""
-    return fill(said, LONGEST).split("\n") if said else []
+    text = unlike([row["warmup"] for row in known], [row["capacity"] for row in known]) if known else ""
+    return fill(text, LONGEST).split("\n") if text else []
 
 
 def _moves(rows: Sequence[Row]) -> bool:

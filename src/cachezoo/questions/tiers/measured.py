@@ -11,7 +11,7 @@ import numpy as np
 
 from cachezoo.devices.fio.replay import Settings, check_replay, replay
 from cachezoo.devices.fio.target import Use, open_target
-from cachezoo.devices.real import recorded
+from cachezoo.devices.replaying import recorded
 from cachezoo.errors import DeviceError
 from cachezoo.questions.tiers.reduced import reduce
 from cachezoo.questions.tiers.response import Response

@@ -8,7 +8,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.policies.admissions import ACCEPT_ALL, by_decision
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only, simulate
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.spec import Spec, parse, split

@@ -4,7 +4,7 @@ from cachezoo.meanings import Column, Each, Means, Rows, Table
 from cachezoo.zoo.base import Described
 from cachezoo.zoo.virtual.fit import PROFILES, SUFFIX
 from cachezoo.zoo.virtual.judge import JUDGED_FILE
-from cachezoo.zoo.virtual.profile import FILE
+from cachezoo.zoo.virtual.serve import FILE
 
 MAYBE = "number or null"
 HITS, READ = "page hits per page access", "pages per page access"

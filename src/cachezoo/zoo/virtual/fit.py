@@ -1,7 +1,7 @@
-"""Learns a category's profiles: where in each queue the pages are that are asked, on the train traces.
+"""Learns a category's profiles: where in each queue the pages are that are accessed, on the train traces.
 
 Nothing is chosen here. A profile is hits per reference of each fragment of the queue; that of a category is the mean of
-those of its train traces, and each trace's own is kept beside it.
+those of its train traces, and each trace's own is kept too.
 """
 
 from collections.abc import Sequence
@@ -15,24 +15,25 @@ from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.errors import TrainingError, no_trace
 from cachezoo.io import atomic_dir, sha256_file
-from cachezoo.models.trained import FittedModel
+from cachezoo.models.trained import Feature, FittedModel
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
+from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.training.uses import trace_uses
-from cachezoo.zoo.virtual.bench import Bench
+from cachezoo.zoo.virtual.case import Case
 from cachezoo.zoo.virtual.metrics import Queue
-from cachezoo.zoo.virtual.profile import DOUBLE, profile_of
+from cachezoo.zoo.virtual.serve import DOUBLE, profile_of
 from cachezoo.zoo.virtual.settings import Fit, Model
-from cachezoo.zoo.virtual.stated import FEATURES, GEOMETRY
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
+FEATURES = [Feature(name="page", formula="request.page", unit="pages of 4 KiB from the volume's start")]
+GEOMETRY = {"page_bytes": PAGE_BYTES}
 CONTEXT = "tune_virtual"
 PROFILES, SUFFIX = "profiles", ".bin"
 Profiles = dict[tuple[Queue, int], F64]
-WHOLE = 1.0  # capacity of a bench that runs no cache
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def model_id(category: str, arch: str) -> str:
     return f"virtual.{category}.{arch}"
 
 
-def learn(benches: Sequence[Bench], fit: Fit, fragment: int) -> Profiles:
+def learn(cases: Sequence[Case], fit: Fit, fragment: int) -> Profiles:
     """float64[traces, fragments] of each queue and length: hits per reference, a row a trace.
 
     Raises:
@@ -65,22 +66,22 @@ def learn(benches: Sequence[Bench], fit: Fit, fragment: int) -> Profiles:
     found: Profiles = {}
     for queue in fit.queues:
         for pages in fit.pages:
-            each = [bench.moves(queue, pages).position for bench in benches]
+            each = [case.moves(queue, pages).position for case in cases]
             found[queue, pages] = np.stack([profile_of(own, pages // fragment, fragment) for own in each])
     return found
 
 
 def fit_prepared(
-    category: str, benches: Sequence[Bench], settings: Settings, inputs: dict[str, str]
+    category: str, cases: Sequence[Case], settings: Settings, inputs: dict[str, str]
 ) -> tuple[FittedModel, Profiles]:
     """Learn from the train traces.
 
     Raises:
         TrainingError: there is none, or a queue's length is no multiple of the fragment.
     """
-    if not benches:
+    if not cases:
         raise TrainingError(no_trace(category, "train"))
-    profiles = learn(benches, settings.fit, settings.model.fragment)
+    profiles = learn(cases, settings.fit, settings.model.fragment)
     seen = max(float(rows.sum()) for rows in profiles.values())
     model = FittedModel(
         model_id=model_id(category, settings.model.arch),
@@ -89,7 +90,7 @@ def fit_prepared(
         arch=settings.model.model_dump(),
         features=FEATURES,
         geometry=GEOMETRY,
-        traces=trace_uses(benches, []),
+        traces=trace_uses(cases, []),
         inputs=inputs,
         seeds={CONTEXT: derive_seed(settings.seed, CONTEXT, category)},
         trained=seen > 0,
@@ -97,7 +98,7 @@ def fit_prepared(
             "queues": list(settings.fit.queues),
             "pages": list(settings.fit.pages),
             "fragment": settings.model.fragment,
-            "references": [len(bench.pages.page_ids) for bench in benches],
+            "references": [case.total for case in cases],
         },
         figures={"profiles": float(len(profiles))},
         reason="" if seen > 0 else "no page of the train traces is asked again while a queue holds it",
@@ -135,9 +136,9 @@ def fit_virtual(params: "Params", category: str) -> None:
     """Stage fit_virtual, one job: write `models/fitted/virtual/virtual.<category>.<arch>/`."""
     settings = Settings.of(params, category)
     keys = settings.roles.get("train", [])
-    benches = Bench.read(category, keys, WHOLE, settings.model.fragment)
+    cases = Case.read(category, keys, 1.0, settings.model.fragment)
     inputs = {str(path): sha256_file(path) for path in (paths.requests(category, key) for key in keys)}
-    model, profiles = fit_prepared(category, benches, settings, inputs)
+    model, profiles = fit_prepared(category, cases, settings, inputs)
     with atomic_dir(paths.fitted(model.model_id)) as folder:
         model.write(folder)
         write_profiles(profiles, folder)

@@ -1,4 +1,4 @@
-"""metrics/virtual/<category>.json: virtual caches beside the plain policies of their queues, on the test traces."""
+"""metrics/virtual/<category>.json: virtual caches and the plain policies of their queues on the test traces."""
 
 from pathlib import Path
 from statistics import fmean, stdev
@@ -32,8 +32,7 @@ class Setting(Document):
         """`arch` of a model."""
         return {**self.model_dump(mode="json"), "fragment": fragment}
 
-    @property
-    def said(self) -> str:
+    def __str__(self) -> str:
         """In a line."""
         return (
             f"{self.queue} of {self.pages} pages, {self.runs} runs, decay {self.decay:g}, quantum {self.quantum}, "

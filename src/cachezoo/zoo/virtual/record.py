@@ -38,7 +38,7 @@ cz_virtual_reference(cache, 4096 / 4096, &place);   /* every page, by its number
     ),
     report=Lazy(f"{HERE}.report:PART"),
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
-    results=Lazy(f"{HERE}.results:PART"),
+    results=Lazy(f"{HERE}.report:RESULTS"),
     plots=("virtual.png",),
     described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),

@@ -15,27 +15,17 @@ QueuePages = Annotated[int, Field(ge=1, le=1 << 26)]
 
 
 class Model(Strict):
-    """`model.virtual`.
+    """`model.virtual`."""
 
-    Attributes:
-        arch: last part of the model's id.
-        fragment: positions of the queue that are mapped together, in pages.
-    """
-
-    arch: str = Field(pattern=r"^[a-z0-9_]+$")
-    fragment: int = Field(ge=1, le=1 << 16)
+    arch: str = Field(pattern=r"^[a-z0-9_]+$")  # last part of the model's id
+    fragment: int = Field(ge=1, le=1 << 16)  # positions of the queue that are mapped together, in pages
 
 
 class Fit(Strict):
-    """`fit.virtual`: the queues whose profiles are learned, each of each length.
-
-    Attributes:
-        queues: what orders them.
-        pages: how long they are, rising; multiples of `model.virtual.fragment`.
-    """
+    """`fit.virtual`: the queues whose profiles are learned, each of each length."""
 
     queues: list[Queue] = Field(min_length=1, max_length=3)
-    pages: list[QueuePages] = Field(min_length=1, max_length=8)
+    pages: list[QueuePages] = Field(min_length=1, max_length=8)  # rising; multiples of `model.virtual.fragment`
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -47,7 +37,7 @@ class Fit(Strict):
 
 
 class Paper(Strict):
-    """`judge.virtual.paper`: the settings of the paper, which are tried first and shown beside what is tuned."""
+    """`judge.virtual.paper`: the settings of the paper, which are tried first and shown with what is tuned."""
 
     runs: Runs
     decay: Decay
@@ -55,33 +45,19 @@ class Paper(Strict):
 
 
 class Judge(Strict):
-    """`judge.virtual`.
+    """`judge.virtual`."""
 
-    Attributes:
-        paper: the paper's settings, with the longest queue and at no cost.
-        seeds: searches, each of another seed; the best of them by validation is the model.
-        trials: settings that each tries; the paper's are among them.
-        most_runs: 1 to so many runs are tried.
-        decay: least and greatest decay that is tried.
-        quantum: the same of the references between two mappings.
-        cost: the same of what a page costs that enters a run.
-        most_transfers: that a setting may make, over those of the best plain policy.
-        least_gain: hit ratio above the best plain policy's that is worth a model.
-        window: page accesses that the hit ratio of a warm start is looked at over.
-        steady: part of its steady value at which a start is over.
-    """
-
-    paper: Paper
-    seeds: int = Field(ge=1, le=99)
-    trials: int = Field(ge=3, le=100_000)
-    most_runs: Runs
-    decay: list[Decay] = Field(min_length=2, max_length=2)
-    quantum: list[Count] = Field(min_length=2, max_length=2)
-    cost: list[Cost] = Field(min_length=2, max_length=2)
-    most_transfers: float = Field(gt=0, le=1e6)
-    least_gain: Gain
-    window: Count
-    steady: Part
+    paper: Paper  # the paper's settings, with the longest queue and at no cost
+    seeds: int = Field(ge=1, le=99)  # searches, each of another seed; the best of them by validation is the model
+    trials: int = Field(ge=3, le=100_000)  # settings that each tries; the paper's are among them
+    most_runs: Runs  # 1 to so many runs are tried
+    decay: list[Decay] = Field(min_length=2, max_length=2)  # least and greatest decay that is tried
+    quantum: list[Count] = Field(min_length=2, max_length=2)  # the same of the references between two mappings
+    cost: list[Cost] = Field(min_length=2, max_length=2)  # the same of what a page costs that enters a run
+    most_transfers: float = Field(gt=0, le=1e6)  # that a setting may make, over those of the best plain policy
+    least_gain: Gain  # hit ratio above the best plain policy's that is worth a model
+    window: Count  # page accesses that the hit ratio of a warm start is looked at over
+    steady: Part  # part of its steady value at which a start is over
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -17,7 +17,7 @@ from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
 from tests.command_line import run
 
-STORED = Path(__file__).parents[2] / "golden/protocol2"
+STORED = Path(__file__).parents[3] / "golden/protocol2"
 Trained = Callable[[str], tuple[Path, RequestBatch]]
 
 

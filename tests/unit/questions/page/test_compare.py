@@ -13,12 +13,11 @@ from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.page.category import _row_of, _validation_choice, evaluate_trace
-from cachezoo.questions.page.compare import compare, contenders
 from cachezoo.questions.page.plot import _styles
-from cachezoo.questions.page.sweep import Asked, Bench, run_row
+from cachezoo.questions.page.sweep import compare
 from cachezoo.show.style import LINE_COLOURS, LINES, SKY
-from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row
@@ -30,8 +29,9 @@ PAGES = expand_pages(TRACE)
 
 
 def rows(ids: list[str], every: bool) -> list[dict[str, Any]]:
-    bench = Bench.of(Simulator(TRACE, PAGES), None)
-    return [run_row(bench, policy_id, Size.parse("10p"), Asked(Count("50"))) for policy_id in contenders(ids, every)]
+    bench = Bench.of(Simulator(TRACE, PAGES), count=Count("50"))
+    names = dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])
+    return [bench.run(policy_id, 10).values() for policy_id in names]
 
 
 def test_the_best_classic_is_the_best_of_the_rows() -> None:

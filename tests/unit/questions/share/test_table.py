@@ -8,6 +8,7 @@ import pytest
 from cachezoo.questions.share.columns import Saved, share_metrics
 from cachezoo.questions.share.table import (
     as_published,
+    cases,
     count_table,
     counted,
     fewer,
@@ -17,8 +18,8 @@ from cachezoo.questions.share.table import (
     summary_table,
     tables,
     values,
+    verdict_of,
 )
-from cachezoo.questions.share.verdict import cases, verdict_of
 from tests import split_data
 from tests.command_line import run
 from tests.metrics_data import write

@@ -1,5 +1,7 @@
 """From train traces to the verdict and the test traces, on generated page accesses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,8 @@ from cachezoo.contest.lead import ahead
 from cachezoo.errors import TrainingError
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import OP_READ, Trace, TraceMeta
-from cachezoo.zoo.virtual import evaluate, fit, judge, rivals, starts, tune
-from cachezoo.zoo.virtual.bench import Bench, Run
+from cachezoo.zoo.virtual import evaluate, fit, judge
+from cachezoo.zoo.virtual.case import Case, Run, window_of
 from cachezoo.zoo.virtual.metrics import Setting, VirtualMetrics, VirtualModel
 from cachezoo.zoo.virtual.settings import Fit, Judge, Model
 
@@ -33,29 +35,29 @@ def trace(pages: np.ndarray, key: str) -> Trace:
     )  # fmt: skip
 
 
-def bench(pages: np.ndarray, key: str) -> Bench:
+def case(pages: np.ndarray, key: str) -> Case:
     own = trace(pages, key)
-    return Bench(key, own, expand_pages(own), CAPACITY, FRAGMENT)
+    return Case(key, CAPACITY, 0, len(pages), own, expand_pages(own), FRAGMENT)
 
 
-def loop(key: str, n: int = 3000) -> Bench:
+def loop(key: str, n: int = 3000) -> Case:
     """The same 120 pages in turns: every page comes back when it is far from the head."""
-    return bench(np.arange(n) % 120, key)
+    return case(np.arange(n) % 120, key)
 
 
-def popular(key: str, seed: int, n: int = 4000) -> Bench:
+def popular(key: str, seed: int, n: int = 4000) -> Case:
     """Few pages are asked for often, in between pages that come once: frequency tells, recency does not."""
     draws = np.random.default_rng(seed)
     pages = np.where(draws.random(n) < 0.35, draws.integers(0, 45, n), 1000 + np.arange(n))
-    return bench(pages, key)
+    return case(pages, key)
 
 
 def settings(own: Judge = JUDGE) -> judge.Settings:
     return judge.Settings(own, FIT, "vrm", 0.1, {})
 
 
-def fitted(benches: list[Bench], folder) -> fit.FittedModel:
-    model, profiles = fit.fit_prepared("database", benches, fit.Settings(Model(arch="vrm", fragment=4), FIT, {}, 1), {})
+def fitted(cases: list[Case], folder) -> fit.FittedModel:
+    model, profiles = fit.fit_prepared("database", cases, fit.Settings(Model(arch="vrm", fragment=4), FIT, {}, 1), {})
     folder.mkdir(parents=True, exist_ok=True)
     fit.write_profiles(profiles, folder)
     return model
@@ -88,7 +90,7 @@ def test_profiles_hang_on_train_traces_alone_and_bad_ones_are_refused(tmp_path):
 
 
 def test_pages_that_never_come_back_train_nothing(tmp_path):
-    model = fitted([bench(np.arange(500), "once")], tmp_path)
+    model = fitted([case(np.arange(500), "once")], tmp_path)
     assert not model.trained and model.reason.startswith("no page of the train traces is asked again")
     verdict, judged, chosen = judge.judge(model, tmp_path, [loop("v")], settings())
     assert chosen is None and judged.reason == model.reason and not verdict.beats_baseline
@@ -97,7 +99,7 @@ def test_pages_that_never_come_back_train_nothing(tmp_path):
 def test_the_paper_s_settings_hit_a_loop_and_save_no_transfer(tmp_path):
     own = loop("v")
     run = own.virtual(Setting(queue="lru", pages=256, runs=2, decay=0.95, quantum=100, cost=0.0))
-    plain = rivals.plain(own, "lru")
+    plain = own.plain("lru")
     assert plain.hit_ratio == 0 and run.hit_ratio > 0.8
     assert run.transfers >= plain.transfers - 0.01
     assert int(run.moved.sum()) == run.allocation + run.fragmentation
@@ -107,7 +109,7 @@ def test_the_paper_s_settings_hit_a_loop_and_save_no_transfer(tmp_path):
 
 def test_the_head_alone_is_plain_lru():
     own = popular("v", 3)
-    assert np.array_equal(own.head("lru", 256).hit, rivals.plain(own, "lru").hit)
+    assert np.array_equal(own.head("lru", 256).hit, own.plain("lru").hit)
 
 
 def test_a_limit_of_transfers_holds_and_none_lets_the_loop_be_hit(tmp_path):
@@ -128,7 +130,7 @@ def test_a_lead_is_that_of_the_judging_blocks_over_the_best_plain_policy(tmp_pat
     assert chosen is not None
     rival = max(judged.plain, key=judged.plain.get)
     assert verdict.calibration["plain_policy"] == rival == "lfu"
-    parts = [np.array_split(run.hit, 40)[1::2] for run in (chosen.run(own), rivals.plain(own, rival))]
+    parts = [np.array_split(run.hit, 40)[1::2] for run in (chosen.run(own), own.plain(rival))]
     mine, theirs = (np.concatenate(part) for part in parts)
     assert verdict.validation["hit_ratio"] == mine.mean() and verdict.validation["plain_hit_ratio"] == theirs.mean()
     lead = ahead(block_means(mine, 20), block_means(theirs, 20))
@@ -147,7 +149,7 @@ def test_each_of_several_traces_is_halved_by_itself(tmp_path):
         return np.concatenate([part for run in runs for part in np.array_split(run.hit, 40)[first::2]]).mean()
 
     ran = [chosen.run(one) for one in own]
-    plain = {queue: [rivals.plain(one, queue) for one in own] for queue in FIT.queues}
+    plain = {queue: [one.plain(queue) for one in own] for queue in FIT.queues}
     said = verdict.validation
     assert judged.plain == {queue: ratio(runs, 0) for queue, runs in plain.items()}
     assert said["hit_ratio"] == ratio(ran, 1) and said["plain_hit_ratio"] == ratio(plain[rival], 1)
@@ -188,21 +190,21 @@ def test_a_limit_that_nothing_keeps_promotes_nothing_and_says_so(tmp_path):
 
 def test_searches_are_the_same_for_a_seed_and_begin_with_the_paper_s_settings():
     own = [popular("v", 2)]
-    space = tune.Space.of(own, FIT, JUDGE)
-    one, again, other = (tune.search(space, own, 1.0, seed) for seed in (1, 1, 2))
+    space = judge.Space.of(own, FIT, JUDGE)
+    one, again, other = (judge.search(space, own, 1.0, seed) for seed in (1, 1, 2))
     assert one == again and one != other and len(one) == JUDGE.trials
     assert [found.setting for found in one[:3]] == [space.paper(queue) for queue in FIT.queues]
     assert {found.setting.cost for found in one[:3]} == {0.0} and {found.setting.pages for found in one[:3]} == {256}
 
 
 def test_of_equals_the_first_is_best_and_no_limit_broken_beats_one_kept():
-    def tried(hit_ratio: float, transfers: float, allowed: bool = True, runs: int = 1) -> tune.Tried:
+    def tried(hit_ratio: float, transfers: float, allowed: bool = True, runs: int = 1) -> judge.Tried:
         setting = Setting(queue="lru", pages=64, runs=runs, decay=0.5, quantum=10, cost=0.0)
-        return tune.Tried(setting=setting, hit_ratio=hit_ratio, transfers=transfers, allowed=allowed)
+        return judge.Tried(setting=setting, hit_ratio=hit_ratio, transfers=transfers, allowed=allowed)
 
     first = tried(0.3, 0.7)
-    assert tune.best([tried(0.9, 2.0, allowed=False), first, tried(0.3, 0.7, runs=2), tried(0.3, 0.8)]) is first
-    assert tune.best([tried(0.9, 2.0, allowed=False), tried(0.1, 1.5, allowed=False)]).transfers == 1.5
+    assert judge.best([tried(0.9, 2.0, allowed=False), first, tried(0.3, 0.7, runs=2), tried(0.3, 0.8)]) is first
+    assert judge.best([tried(0.9, 2.0, allowed=False), tried(0.1, 1.5, allowed=False)]).transfers == 1.5
 
 
 @pytest.mark.parametrize(
@@ -211,8 +213,8 @@ def test_of_equals_the_first_is_best_and_no_limit_broken_beats_one_kept():
 )
 def test_what_cannot_be_tried_is_not_judged(tmp_path, change, said):
     model = fitted([loop("t")], tmp_path)
-    own = loop("v")
-    own.fragment = change.pop("fragment", FRAGMENT)
+    own = replace(loop("v"), fragment=change.get("fragment", FRAGMENT))
+    change = {name: value for name, value in change.items() if name != "fragment"}
     given = judge.Settings(JUDGE, FIT.model_copy(update=change), "vrm", 0.1, {})
     verdict, judged, chosen = judge.judge(model, tmp_path, [own], given)
     assert chosen is None and said in judged.reason and verdict.reason == f"not judged: {judged.reason}"
@@ -220,17 +222,17 @@ def test_what_cannot_be_tried_is_not_judged(tmp_path, change, said):
     assert nothing.reason == "the category has no validation trace"
 
 
-def asked(benches: list[Bench], model, folder, own: Judge = JUDGE) -> evaluate.Asked:
-    _, judged, chosen = judge.judge(model, folder, benches, settings(own))
-    papers = {queue: tune.papers(queue, 256, 10, own.paper) for queue in FIT.queues}
+def candidates(cases: list[Case], model, folder, own: Judge = JUDGE) -> evaluate.Candidates:
+    _, judged, chosen = judge.judge(model, folder, cases, settings(own))
+    papers = {queue: judge.papers(queue, 256, 10, own.paper) for queue in FIT.queues}
     known = {queue: (one, fit.read_profile(folder, model, queue, one.pages)) for queue, one in papers.items()}
-    return evaluate.Asked(judged, chosen.setting, chosen.profile, known)
+    return evaluate.Candidates(judged, chosen.setting, chosen.profile, known)
 
 
 def test_the_test_trace_has_a_row_a_cache_and_transfers_add_up(tmp_path):
     model = fitted([loop("t")], tmp_path)
     free = JUDGE.model_copy(update={"most_transfers": 5.0})
-    found = evaluate.evaluate(loop("x", 4000), asked([loop("v")], model, tmp_path, free), free)
+    found = evaluate.evaluate(loop("x", 4000), candidates([loop("v")], model, tmp_path, free), free)
     names = [row.policy for row in found.rows]
     assert names == ["lru", "lfu", "arc", "vrm.lru", "vrm.lfu", "vrm.arc", "head", "tuned.cold", "tuned.warm"]
     for row in found.rows:
@@ -251,9 +253,8 @@ def test_the_test_trace_has_a_row_a_cache_and_transfers_add_up(tmp_path):
 
 def test_a_trace_whose_cache_does_not_fit_is_left_out_with_the_reason(tmp_path):
     model = fitted([loop("t")], tmp_path)
-    known = asked([loop("v")], model, tmp_path)
-    wide, narrow = loop("wide"), loop("narrow")
-    wide.capacity, narrow.capacity = 300, 4
+    known = candidates([loop("v")], model, tmp_path)
+    wide, narrow = replace(loop("wide"), size=300), replace(loop("narrow"), size=4)
     assert "wide: its cache of 300 pages is longer than a queue of " in known.unfit(wide)
     assert "narrow: its cache of 4 pages has no room for " in known.unfit(narrow) and not known.unfit(loop("x"))
 
@@ -261,7 +262,7 @@ def test_a_trace_whose_cache_does_not_fit_is_left_out_with_the_reason(tmp_path):
 def test_a_start_is_over_when_a_window_first_hits_enough():
     hit = np.array([False] * 100 + [True, False] * 150)
     run = Run(hit, np.zeros(len(hit), np.int32))
-    assert starts.steady(run) == 0.5 and starts.window_of(400, 1000) == 100 and starts.window_of(2, 9) == 1
-    assert starts.reached(run, 20, 0.95, 0.5) == 119  # ten hits in the last twenty page accesses
-    assert starts.reached(run, 20, 0.95, 0.9) is None
-    assert starts.reached(run, 20, 0.5, 0.0) == 20
+    assert run.settled == 0.5 and window_of(400, 1000) == 100 and window_of(2, 9) == 1
+    assert run.reached(20, 0.95 * 0.5) == 119  # ten hits in the last twenty page accesses
+    assert run.reached(20, 0.95 * 0.9) is None
+    assert run.reached(20, 0.0) == 20

@@ -7,9 +7,7 @@ from cachezoo.report.gather import Sources
 from cachezoo.show.plots import VIRTUAL
 from cachezoo.show.style import settings
 from cachezoo.zoo.virtual.metrics import Setting, VirtualMetrics
-from cachezoo.zoo.virtual.report import PART, starts_said
-from cachezoo.zoo.virtual.results import DEARER, NO, YES, as_policy, pays, starts_pay
-from cachezoo.zoo.virtual.results import PART as RESULTS
+from cachezoo.zoo.virtual.report import DEARER, NO, PART, RESULTS, YES, as_policy, pays, starts_pay, warm_starts
 from tests.virtual_data import metrics
 
 MODEL = "virtual.database.vrm"
@@ -57,7 +55,7 @@ def test_a_warm_start_has_to_take_half(warm, good):
     found = metrics(MODEL, warm=warm)
     (trace,) = found.traces.values()
     assert starts_pay(trace, "tuned") == good
-    said = starts_said({"database": found})
+    said = warm_starts({"database": found})
     assert ("in 1 of 1 cases: tuned on database_test." in said) if good else said.startswith("A warm start is useless")
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.kernels.virtual.vrm import memory
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.zoo.virtual import profile
+from cachezoo.zoo.virtual import serve as profile
 from cachezoo.zoo.virtual.serve import COLD, WARM, VirtualServing
 from tests.oracles import virtual as oracle
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cachezoo.questions.page.recommend.ladder import knee
+from cachezoo.questions.page.sizes import knee
 from cachezoo.questions.tiers.front import front
 from cachezoo.questions.tiers.judged import Judged
 from cachezoo.questions.tiers.sizing.asked import Asked

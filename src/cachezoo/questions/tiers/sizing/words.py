@@ -4,8 +4,8 @@ import math
 import shlex
 from typing import TYPE_CHECKING
 
-from cachezoo.questions.page.recommend.ladder import typed
-from cachezoo.questions.page.recommend.words import SAVED
+from cachezoo.questions.page.sentences import SAVED
+from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.sizing.candidates import name_of
 from cachezoo.show.formats import latency, lifetime, money, number, share, significant
 from cachezoo.sizes import PAGE_BYTES, human
