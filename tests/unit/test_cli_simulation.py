@@ -284,7 +284,8 @@ def test_what_cannot_be_is_refused_before_anything_runs(trace, tmp_path):
     # It is longer than any trace, and would be refused as soon as one is read.
     late = ("--count", "9" * 20)
     refused(("sweep", trace, *late, "-o", tmp_path / "file" / "o.csv"), "cannot be written")
-    refused(("sweep", trace, *late, "-o", tmp_path), "is a folder")
+    (tmp_path / "folder.csv").mkdir()
+    refused(("sweep", trace, *late, "-o", tmp_path / "folder.csv"), "is a folder")
     refused(("sweep", trace, tmp_path / "none.parquet", *late), "none.parquet: no such file")
     for command in ("simulate", "compare", "curve"):
         more = () if command == "curve" else late
