@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cachezoo import paths
 from cachezoo.io import write_json
 from cachezoo.kept import Each, categories
-from cachezoo.questions.page.category import evaluate_category
+from cachezoo.questions.page.category import Settings, evaluate_category
 from cachezoo.stage import stage
 from cachezoo.zoo.admission import evaluate as admission
 from cachezoo.zoo.admission import record as admission_record
@@ -46,7 +46,8 @@ EACH = Each(
 
 def main(params: "Params", category: str) -> None:
     """Evaluate `category`."""
-    write_json(paths.metrics(category), evaluate_category(params, category).model_dump(mode="json"))
+    found = evaluate_category(Settings.of(params, category), category)
+    write_json(paths.metrics(category), found.model_dump(mode="json"))
 
 
 if __name__ == "__main__":
