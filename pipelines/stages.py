@@ -25,6 +25,7 @@ from cachezoo.params import entry_of, requests_of
 from cachezoo.stage import Stage, run
 
 if TYPE_CHECKING:
+    from cachezoo.metrics.page import CategoryMetrics
     from cachezoo.questions.share.columns import ShareMetrics
     from cachezoo.settings.params import Params
     from cachezoo.zoo.workload.metrics import WorkloadMetrics
@@ -118,6 +119,13 @@ def label_streams(params: "Params", key: str) -> None:
     from cachezoo.labels.streams import label_trace
 
     label_trace(requests_of(params, key), paths.labels("streams", entry_of(params, key).category, key))
+
+
+def evaluate(params: "Params", category: str) -> "CategoryMetrics":
+    """The page caches of a category on its test traces."""
+    from cachezoo.questions.page.category import Settings, evaluate_category
+
+    return evaluate_category(Settings.of(params, category), category)
 
 
 def evaluate_workload(params: "Params") -> "WorkloadMetrics":
@@ -383,20 +391,10 @@ STAGES = {
         ),
     ),
     "evaluate": Stage(
-        "cachezoo.questions.page.category:evaluate_category",
+        evaluate,
         Each(
             categories,
-            [
-                "seed",
-                "data.page_categories",
-                "data.roles.{category}",
-                "label.benefit",
-                "model.admission.arch",
-                "model.caching.arch",
-                "model.reuse.arch",
-                "policy.classics",
-                "evaluate",
-            ],
+            "cachezoo.questions.page.category:Settings",
             [
                 "data/requests/{category}",
                 "data/responses/{category}",

@@ -11,13 +11,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo.arrays import F64
-from cachezoo.contest.blocks import block_means, blocks_in
+from cachezoo.contest.blocks import blocks_in
 from cachezoo.contest.lead import Interval, Lead, Mean, ahead, mean_of, saving
 
 
@@ -55,14 +54,6 @@ class Case:
         """Blocks of time of what counts; 0 where it is too little for an interval."""
         return blocks_in(self.counted)
 
-    def by_block(self, values: npt.NDArray[Any]) -> F64:
-        """float64[B]: means over the blocks of time of what counts.
-
-        Args:
-            values: [total] of each access, request or reference, in the order of time.
-        """
-        return block_means(values[self.first :], self.blocks)
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -96,7 +87,6 @@ class Choice(Generic[Key]):
 
     chosen: Key
     means: Mapping[Key, float]  # of every candidate that has all cases, over the cases, in the order given
-    goal: Goal
 
     @property
     def mean(self) -> float:
@@ -119,4 +109,4 @@ def choose(means: Mapping[Key, Sequence[float | None]], goal: Goal) -> Choice[Ke
     known = {key: fmean(own) for key, own in complete.items() if own}
     sign = 1 if goal is Goal.GAIN else -1
     chosen = max((key for key in known if not np.isnan(known[key])), key=lambda key: sign * known[key], default=None)
-    return None if chosen is None else Choice(chosen, known, goal)
+    return None if chosen is None else Choice(chosen, known)

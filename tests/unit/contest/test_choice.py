@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Case, Goal, Outcome, choose
 from cachezoo.contest.verdict import LEAST_HITS, LEAST_SAVING, Verdict, verdict
 
@@ -37,7 +38,7 @@ def test_choice_is_the_naive_one(goal: Goal) -> None:
 def outcome(share: float, case: Case) -> Outcome:
     """The same share at all times but for noise that depends on the place alone."""
     values = share + 0.01 * np.sin(np.arange(case.total))
-    return Outcome(float(values[case.first :].mean()), case.by_block(values))
+    return Outcome(float(values[case.first :].mean()), block_means(values[case.first :], case.blocks))
 
 
 def test_outcomes_lead_by_what_they_have_more_of_a_gain_or_less_of_a_cost() -> None:
@@ -56,7 +57,7 @@ def test_short_case_has_no_interval() -> None:
     """Where too little counts there are no blocks, and the verdict says so."""
     short = Case("short", 1, 0, 100)
     values = np.ones(100)
-    own = Outcome(1.0, short.by_block(values))
+    own = Outcome(1.0, block_means(values, short.blocks))
     assert (short.blocks, len(own.blocks), own.interval) == (0, 0, None)
     assert verdict(own.lead(own, Goal.COST), LEAST_SAVING) == Verdict.SHORT
     assert Goal.COST.lead(1.0, 0.0) == 0

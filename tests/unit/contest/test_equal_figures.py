@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from cachezoo import paths
 from cachezoo.devices.profile import load_models
 from cachezoo.io import write_table
 from cachezoo.questions.page.bench import modelled
-from cachezoo.questions.page.category import evaluate_trace
+from cachezoo.questions.page.category import Settings, evaluate_trace
 from cachezoo.report.gather import hit_ratio_curves
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace, write_trace
@@ -58,11 +57,9 @@ def test_the_pipeline_and_the_report_have_the_figures_of_the_commands(
     times = modelled(requests, load_models(str(DEVICE)))
     write_table(paths.responses("web", "one"), pa.table({"t_hdd_us": times.hdd_us, "t_ssd_us": times.ssd_us}), {})
     ids, share = ("lru", "s3fifo", "belady_bypass"), SIZE / pages.n_pages
-    params: Any = SimpleNamespace(
-        evaluate=PARAMS.evaluate.model_copy(update={"policies": [*ids], "capacity_fraction": share}),
-        label=PARAMS.label, data=SimpleNamespace(traces={"one": SimpleNamespace(role="validation")}),
-    )  # fmt: skip
-    evaluated = evaluate_trace(params, "web", "one", [], [], None)
+    evaluate = PARAMS.evaluate.model_copy(update={"policies": [*ids], "capacity_fraction": share})
+    settings = replace(Settings.of(PARAMS, "web"), evaluate=evaluate)
+    evaluated = evaluate_trace(settings, "web", "one", "validation")
     assert evaluated.capacity == SIZE
     asked = (trace, "--size", f"{SIZE}p", "--device", DEVICE)
     compared = {row["policy"]: row for row in found("compare", *asked)["runs"][0]["rows"]}

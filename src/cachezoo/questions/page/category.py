@@ -1,7 +1,8 @@
 """A category's test traces: classics, bounds and models in one page cache."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Annotated
 
 from cachezoo import paths
 from cachezoo.console import progress
@@ -11,22 +12,37 @@ from cachezoo.contest.lead import ratio_of
 from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
+from cachezoo.metrics.base import Role
 from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow, RowKind
 from cachezoo.models.trained import TrainedModel, read_trained
-from cachezoo.params import entry_of, traces_of
+from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
 from cachezoo.questions.page.bench import Bench, Run
+from cachezoo.settings.data import Roles
+from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy
+from cachezoo.settings.params import Evaluate
 from cachezoo.sizes import pages_of
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.zoo.page_case import PageCase
 from cachezoo.zoo.registry import SYSTEMS
 
-if TYPE_CHECKING:
-    from cachezoo.settings.params import Params
-
 FLOOR = 0.01
+
+
+@dataclass(frozen=True)
+class Settings(Picked):
+    """What the stage reads of params.yaml for a category."""
+
+    roles: Annotated[Roles, At("data.roles.{category}")]  # keys of its traces by role
+    page_categories: Annotated[list[str], At("data.page_categories")]
+    benefit: Annotated[BenefitLabel, At("label.benefit")]
+    admission: Annotated[str, At("model.admission.arch")]
+    caching: Annotated[str, At("model.caching.arch")]
+    reuse: Annotated[str, At("model.reuse.arch")]
+    classics: Annotated[ClassicsPolicy, At("policy.classics")]
+    evaluate: Annotated[Evaluate, At("evaluate")]
 
 
 def _row(run: Run, kind: RowKind, best: Run, optimum: Run, decision_us: float = 0.0) -> PolicyRow:
@@ -53,23 +69,25 @@ def _row(run: Run, kind: RowKind, best: Run, optimum: Run, decision_us: float = 
 
 
 def evaluate_trace(
-    params: "Params", category: str, key: str, models: list[TrainedModel], tuned: Sequence[str], choice: str | None
-) -> PageTrace:
+    settings: Settings, category: str, key: str, role: Role, models: Sequence[TrainedModel] = (),
+    tuned: Sequence[str] = (), choice: str | None = None,
+) -> PageTrace:  # fmt: skip
     """Every classic, policy of params.yaml and model on one trace, best hit ratio first.
 
     Args:
-        params: all of params.yaml.
+        settings: of the category.
         category: the trace's.
         key: the trace.
+        role: of the trace.
         models: trained admission and caching models to run in the same cache.
         tuned: classics with values of their own to run as well; of these only the best and the choice get a row.
         choice: the classic that validation chose, on a test trace.
     """
     trace, pages = read_trace(paths.requests(category, key)), read_pages(paths.requests(category, key))
     times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
-    bench, fraction = Bench(Simulator(trace, pages), times), params.evaluate.capacity_fraction
+    bench, fraction = Bench(Simulator(trace, pages), times), settings.evaluate.capacity_fraction
     capacity = pages_of(100 * fraction, pages.n_pages)
-    case = PageCase(category, key, trace, pages, fraction, capacity, bench.case(capacity).first, params.label.benefit)
+    case = PageCase(category, key, trace, pages, fraction, capacity, bench.case(capacity).first, settings.benefit)
     ran = {name: bench.run(name, capacity) for name in classics()}
     own = dict[str, int]()
     with progress(f"tuned classics on {key}", len(tuned)) as advance:
@@ -78,7 +96,7 @@ def evaluate_trace(
             own[text] = bench.run(text, capacity).hits
     hits = {**{name: run.hits for name, run in ran.items()}, **own}
     best_id = min(hits, key=lambda name: (-hits[name], name))
-    for name in (*params.evaluate.policies, OPTIMUM, best_id, choice):
+    for name in (*settings.evaluate.policies, OPTIMUM, best_id, choice):
         if name is not None and name not in ran:
             ran[name] = bench.run(name, capacity)
     best, optimum = ran[best_id], ran[OPTIMUM]
@@ -92,10 +110,10 @@ def evaluate_trace(
         found, figures = part.load()(model, case)
         if figures:
             tags[model.model_id] = figures
-        decision_us = params.evaluate.decision_cost_us[model.kind]
+        decision_us = settings.evaluate.decision_cost_us[model.kind]
         rows.append(_row(bench.counted_run(found, "model", decision_us), "model", best, optimum, decision_us))
     return PageTrace(
-        role=entry_of(params, key).role,
+        role=role,
         requests=len(trace),
         page_accesses=len(pages.page_ids),
         distinct_pages=pages.n_pages,
@@ -139,43 +157,32 @@ def _validation_choice(traces: Mapping[str, PageTrace]) -> str | None:
     return None if choice is None else choice.chosen
 
 
-def page_cache_models(params: "Params", category: str) -> list[str]:
-    """Ids of the models that run in a category's page cache; those of page categories alone only in such a one."""
-    page = category in params.data.page_categories
-    found = [
-        system for system in SYSTEMS.values() if system.page_cache is not None and (page or system.scope == "category")
-    ]
-    return [
-        ".".join([system.id, *([] if system.scope == "all" else [category]), getattr(params.model, system.id).arch])
-        for system in found
-    ]
-
-
-def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
+def evaluate_category(settings: Settings, category: str) -> CategoryMetrics:
     """What the evaluate stages write: page-cache rows of every validation and test trace.
 
-    Categories of large objects have no caching model.
-
-    Models run on the test traces only; what validation says of them was found when they were trained.
+    Models of page categories alone run only in such a one. They run on the test traces only; what validation says of
+    them was found when they were trained.
 
     A model is promoted only where it trained and beat its baseline on validation (its own verdict, in train.json);
     test figures decide nothing.
     """
-    models = [read_trained(paths.trained(model_id)) for model_id in page_cache_models(params, category)]
-    tests = traces_of(params, category, "test")
-    shown = [*traces_of(params, category, "validation"), *tests]
-    provenance = one_provenance(paths.responses(category, key) for key in shown)
+    page = category in settings.page_categories
+    models = []
+    for system in SYSTEMS.values():
+        if system.page_cache is not None and (page or system.scope == "category"):
+            own = [] if system.scope == "all" else [category]
+            models.append(read_trained(paths.trained(".".join([system.id, *own, getattr(settings, system.id)]))))
+    validation, tests = settings.roles.get("validation", []), settings.roles.get("test", [])
+    provenance = one_provenance(paths.responses(category, key) for key in (*validation, *tests))
     # Tuned for the verdict on a caching model; of large objects there is none.
-    tuned = tuned_classics(params.policy.classics) if category in params.data.page_categories else []
-    traces = {
-        key: evaluate_trace(params, category, key, [], tuned, None) for key in traces_of(params, category, "validation")
-    }
+    tuned = tuned_classics(settings.classics) if page else []
+    traces = {key: evaluate_trace(settings, category, key, "validation", tuned=tuned) for key in validation}
     choice = _validation_choice(traces)
-    traces |= {key: evaluate_trace(params, category, key, models, tuned, choice) for key in tests}
+    traces |= {key: evaluate_trace(settings, category, key, "test", models, tuned, choice) for key in tests}
     return CategoryMetrics(
         category=category,
         response_times=provenance,
-        capacity_fraction=params.evaluate.capacity_fraction,
+        capacity_fraction=settings.evaluate.capacity_fraction,
         traces=traces,
         validation_choice=choice,
         models={

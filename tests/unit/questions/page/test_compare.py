@@ -1,5 +1,5 @@
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench
-from cachezoo.questions.page.category import _row_of, _validation_choice, evaluate_trace
+from cachezoo.questions.page.category import Settings, _row_of, _validation_choice, evaluate_trace
 from cachezoo.questions.page.plot import _styles
 from cachezoo.questions.page.sweep import compare
 from cachezoo.show.style import LINE_COLOURS, LINES, SKY
@@ -77,25 +77,23 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def params_of(role: str, policies: list[str]) -> Any:
+def settings_of(policies: list[str]) -> Settings:
     """What an evaluation of the trace reads of params.yaml."""
-    return SimpleNamespace(
-        evaluate=PARAMS.evaluate.model_copy(update={"policies": policies}),
-        label=PARAMS.label, seed=1, data=SimpleNamespace(traces={"one": SimpleNamespace(role=role)}),
-    )  # fmt: skip
+    evaluate = PARAMS.evaluate.model_copy(update={"policies": policies})
+    return replace(Settings.of(PARAMS, "web"), evaluate=evaluate)
 
 
 def test_evaluation_runs_every_classic_whatever_is_listed(project: Path) -> None:
-    found = evaluate_trace(params_of("test", ["belady"]), "web", "one", [], [], None)
+    found = evaluate_trace(settings_of(["belady"]), "web", "one", "test")
     assert {row.policy for row in found.rows} == {*classics(), "belady", OPTIMUM}
     classic = [row for row in found.rows if row.kind == "classic"]
     assert found.best_classic == max(classic, key=lambda row: row.hit_ratio).policy == found.best().policy
-    assert evaluate_trace(params_of("test", ["fifo"]), "web", "one", [], [], None).best_classic == found.best_classic
+    assert evaluate_trace(settings_of(["fifo"]), "web", "one", "test").best_classic == found.best_classic
 
 
 def test_tuned_classics_stand_beside_the_others_and_validation_chooses_among_all(project: Path) -> None:
     tuned = ["hystor(write_share=0.5)", "rejectx+arc", "lrfu(decay=0.01)"]
-    found = evaluate_trace(params_of("validation", ["belady"]), "web", "one", [], tuned, tuned[0])
+    found = evaluate_trace(settings_of(["belady"]), "web", "one", "validation", (), tuned, tuned[0])
     ratios = {row.policy: row.hit_ratio for row in found.rows if row.kind == "classic"} | found.tuned
     assert set(found.tuned) == set(tuned)
     assert set(ratios) == {*classics(), *tuned}
