@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from tests.unit.tiers.test_cost import SIMPLE
+from tests.unit.questions.tiers.test_cost import SIMPLE
 
 from cachezoo.cli.tiers import DEFAULT_BY, parse_by
 from cachezoo.questions.flash.model import decide, open_bundles

@@ -6,7 +6,7 @@ from pathlib import Path
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from tests.tier_data import skewed
 
-TEXT = (Path(__file__).parents[3] / "docs" / "tiers.md").read_text()
+TEXT = (Path(__file__).parents[4] / "docs" / "tiers.md").read_text()
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TABLED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
