@@ -17,7 +17,7 @@ from cachezoo.jobs import run_all
 from cachezoo.params import At, Picked
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.paper import hcrta, xciops
-from cachezoo.questions.tiers.response import loop_of, respond
+from cachezoo.questions.tiers.response import loop_of, response
 from cachezoo.questions.tiers.run import TierRun, counts, run_tiers
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.data import REQUESTS, Roles
@@ -130,10 +130,10 @@ def points_of(ts: TierStream, name: str, category: str, device: AnalyticDevice) 
     for ratio in RATIOS:
         ram_pages = max(1, round(ratio * ssd_pages))
         base = run_tiers(parse_hierarchy(LFU), ts, ram_pages, 0)
-        alone = respond(ts, base, device, first, loop=loop)
+        alone = response(ts, base, device, first, loop=loop).tiered
         for buffer in BUFFERS:
             run = run_tiers(parse_hierarchy(f"{LFU} | tb={buffer} | lru"), ts, ram_pages, ssd_pages)
-            own = respond(ts, run, device, first, loop=loop)
+            own = response(ts, run, device, first, loop=loop).tiered
             early, late = (_ssd_share(ts, run, part) for part in ((0.0, 0.1), (0.9, 1.0)))
             found.append(
                 CurvePoint(

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from tests.unit.questions.tiers.test_cost import SIMPLE
 
-from cachezoo.cli.tiers import DEFAULT_BY, parse_by
+from cachezoo.cli.tiers import DEFAULT_BY
 from cachezoo.questions.flash.model import decide, open_bundles
-from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.questions.tiers.hierarchy import parse_by, parse_hierarchy
 from cachezoo.questions.tiers.run import counts, run_tiers
 from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.show.formats import ordinary, percent
 from cachezoo.traces.store import read_trace, write_trace
 from tests.command_line import run
 from tests.page_data import seeded_trace
+from tests.unit.questions.tiers.test_prices import SIMPLE
 
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"

@@ -16,7 +16,7 @@ def test_its_python_runs():
     for match in BLOCK.finditer(TEXT):
         exec(match[1], names)
     assert [run.ssd_pages for run in names["runs"]] == [5_000, 10_000, 20_000]
-    found = names["found"]
+    found = names["found"].tiered
     assert found.shr > 0 and found.reads + found.writes == 30_000
 
 

@@ -1,25 +1,21 @@
-"""The whole advice: what to buy, what less or more money brings, and what others would do for the same."""
+"""The advice: what to buy, what less or more money brings, and what others would do for the same."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from cachezoo.arrays import F64
 from cachezoo.questions.page.recommend.ladder import knee
-from cachezoo.questions.tiers.front import front
-from cachezoo.questions.tiers.judged import Judged
-from cachezoo.questions.tiers.sizing.asked import Asked
-from cachezoo.questions.tiers.sizing.candidates import HCA, L2ARC
-from cachezoo.questions.tiers.sizing.ledger import Ledger, digest
-from cachezoo.questions.tiers.sizing.miniature import Miniature
-from cachezoo.questions.tiers.sizing.points import Point, Unit, all_cost, least_cost, rungs
-from cachezoo.questions.tiers.sizing.search import ROUNDING, Found, Search
-from cachezoo.questions.tiers.sizing.whole import Whole
-from cachezoo.questions.tiers.sizing.work import Runner, Task, runner
+from cachezoo.questions.tiers.bench import Bench, Scored
+from cachezoo.questions.tiers.budget import ROUNDING, Point, rungs
+from cachezoo.questions.tiers.options import HCA, L2ARC, SizeOptions
+from cachezoo.questions.tiers.search import Found, Halves, Ledger, Search, digest, runner
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.settings.prices import Prices
-from cachezoo.show.formats import ordinary
 from cachezoo.traces.table import Trace
 
 Why = Literal["budget", "enough", "everything", "knee", "whole", "reached", "unreachable", "needless"]
@@ -30,26 +26,17 @@ LESS = 0.8
 """Of what the answer costs, the sum that the next-best may cost."""
 ENOUGH = 0.01
 """Of the mean time or of all reads: what the rest of a budget has to bring to be spent."""
-MOST_ACCESSES = 30_000
-"""Page accesses of the half that chooses above which points are simulated on a sample first."""
 HALVINGS = 4
 """Times that the sum between two is halved to reach an aim: to a 23rd of the lower one."""
-RISE = 2 ** (1 / 16)
 
 
 @dataclass(frozen=True)
 class Offer:
-    """Something that can be bought.
+    """Something that can be bought."""
 
-    Attributes:
-        budget: dollars that it is the best for; of others at the answer's price, that.
-        found: the point, with what chose it.
-        judged: what it does on the half that chose nothing.
-    """
-
-    budget: float
-    found: Found
-    judged: Judged
+    budget: float  # dollars that it is the best for; of others at the answer's price, that
+    found: Found  # the point, with what chose it
+    scored: Scored  # what it does on the half that chose nothing
 
     @property
     def point(self) -> Point:
@@ -64,89 +51,53 @@ class Offer:
     @property
     def amat_us(self) -> float:
         """Mean time of a page read."""
-        return self.judged.tiered.amat_us
+        return self.scored.tiered.amat_us
 
     @property
     def served(self) -> float:
         """Part of the page reads that RAM and SSD serve."""
-        return 1 - self.judged.tiered.dhr
+        return 1 - self.scored.tiered.dhr
 
     def values(self, scale: float) -> dict[str, Any]:
-        """As JSON values; all dollars of what the trace stands for.
-
-        Args:
-            scale: bytes that a byte of the trace stands for; its own costs are multiplied by it.
-        """
-        judged = self.judged
-        cost = {key: scale * value if key.endswith("usd") else value for key, value in judged.cost.values().items()}
+        """As JSON values; all dollars of what the trace stands for, by so many bytes for each of its own."""
         return {
-            "hierarchy": self.point.hierarchy,
-            "ram_pages": self.point.ram_pages,
-            "buffer_bytes": judged.hierarchy.buffer_bytes,
-            "ssd_pages": self.point.ssd_pages,
+            **self.scored.sizes(),
             "budget_usd": self.budget,
             "cost_usd": self.cost,
             "chosen_amat_us": self.found.amat_us,
-            "response": judged.tiered.values(),
-            "wear": judged.worn.values(),
-            "cost": cost,
+            **self.scored.figures(scale),
         }
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What came of it.
+    """What to buy, and why."""
 
-    Attributes:
-        name: of the trace.
-        asked: as given.
-        prices: by which.
-        stream: the trace.
-        first: page access from which on the second half counts.
-        scale: bytes that a byte of it stands for.
-        answer: what to buy; where the disk alone reaches the aim, the least that was tried.
-        why: of that.
-        budget: dollars that might have been spent; None without a budget.
-        everything: dollars that RAM for all pages costs.
-        next_best: the best other hierarchy for the same sum; None without one.
-        less: the best for a fifth less than the answer; None where nothing is sold for that.
-        others: RAM alone, HCA and L2ARC for the same sum, as far as they are tried and not the answer.
-        front: the best of rising sums, by cost: what is beaten in cost and time is left out.
-        alone: the best RAM alone of the same sums.
-        disk_us: mean time of a page read without a cache.
-        counts: points simulated on the sample, and with all pages.
-        rate: part of the pages that the sample has.
-        off: of the points simulated both ways, how far the sample's part of reads from the disk is off: mean, most.
-    """
-
-    name: str
-    asked: Asked
+    name: str  # of the trace
+    options: SizeOptions
     prices: Prices
-    stream: TierStream
-    first: int
-    scale: float
-    answer: Offer
+    stream: TierStream  # the trace
+    first: int  # page access from which on the second half counts
+    scale: float  # bytes that a byte of it stands for
+    answer: Offer  # what to buy; where the disk alone reaches the aim, the least that was tried
     why: Why
-    budget: float | None
-    everything: float
-    next_best: Offer | None
-    less: Offer | None
-    others: tuple[Offer, ...]
-    front: tuple[Offer, ...]
-    alone: tuple[Offer, ...]
-    disk_us: float
-    counts: tuple[int, int]
-    rate: float
-    off: tuple[float, float]
+    budget: float | None  # dollars that might have been spent; None without a budget
+    everything: float  # dollars that RAM for all pages costs
+    next_best: Offer | None  # the best other hierarchy for the same sum; None without one
+    less: Offer | None  # the best for a fifth less than the answer; None where nothing is sold for that
+    others: tuple[Offer, ...]  # RAM alone, HCA and L2ARC for the same sum, as far as tried and not the answer
+    front: tuple[Offer, ...]  # the best of rising sums, by cost: what is beaten in cost and time is left out
+    alone: tuple[Offer, ...]  # the best RAM alone of the same sums
+    disk_us: float  # mean time of a page read without a cache
+    counts: tuple[int, int]  # points simulated on the sample, and with all pages
+    rate: float  # part of the pages that the sample has
+    off: tuple[float, float]  # of points simulated both ways, error of the sample's reads from the disk: mean, most
 
     def values(self) -> dict[str, Any]:
-        """As JSON values, units in the keys."""
-        from cachezoo.questions.tiers.sizing import words
-
+        """As JSON values, units in the keys; sentences are added by who prints them."""
         several = {"others": self.others, "front": self.front, "ram_alone": self.alone}
         return {
             "trace": self.name,
-            "advice": ordinary(words.headline(self)),
             "why": self.why,
             "answer": self.answer.values(self.scale),
             "next_best": self.next_best.values(self.scale) if self.next_best else None,
@@ -164,21 +115,18 @@ class Advice:
             "points_in_full": self.counts[1],
             "sample_off_mean": self.off[0],
             "sample_off_most": self.off[1],
-            "next": words.command(self),
-            "next_leaves_out": words.left_out(self),
         }
 
 
 class Advisor:
     """A trace with what was found out of it at some prices."""
 
-    def __init__(self, asked: Asked, search: Search, run: Runner, unit: Unit) -> None:
+    def __init__(self, options: SizeOptions, search: Search) -> None:
         """Take a search."""
-        self.asked, self.search, self.unit = asked, search, unit
-        self._run = run
-        self._judged = dict[Point, Judged]()
-        self.everything = all_cost(search.n_pages, unit)
-        least = max(self.everything * LOWEST, least_cost(tuple(search.hierarchies.values()), unit))
+        self.options, self.search = options, search
+        self._scored = dict[Point, Scored]()
+        self.everything = search.market.everything
+        least = max(self.everything * LOWEST, search.market.least_cost(search.hierarchies))
         self.most = max(self.everything, least)  # of few pages a transient buffer may be the dearer
         self.sums = rungs(least, self.most, DOUBLING)
 
@@ -188,21 +136,20 @@ class Advisor:
 
     def offers(self, wanted: Sequence[tuple[float, Found]]) -> list[Offer]:
         """Points that are judged, now or before."""
-        new = [found.point for _, found in wanted if found.point not in self._judged]
+        new = [found.point for _, found in wanted if found.point not in self._scored]
         if new:
-            self._judged |= self._run.judged(list(dict.fromkeys(new)))
-        return [Offer(budget, found, self._judged[found.point]) for budget, found in wanted]
+            self._scored |= self.search.score(new)
+        return [Offer(budget, found, self._scored[found.point]) for budget, found in wanted]
 
     def best(self, budget: float, kind: str | None = None) -> Found | None:
         """The best that a sum buys.
 
         Args:
             budget: dollars.
-            kind: of the hierarchy; None for any. Of a kind it is the best as told, which may not be simulated in full.
+            kind: of the hierarchy; None for any. Of a kind it is the best estimate, which may not be simulated in full.
         """
-        kinds = {text: one.kind for text, one in self.search.hierarchies.items()}
-        known = self.search.best(budget, self.asked.by, told=kind is not None)
-        return next((one for one in known if kind in (None, kinds[one.point.hierarchy])), None)
+        known = self.search.best(budget, self.options.by, estimated=kind is not None)
+        return next((one for one in known if kind in (None, one.point.hierarchy.kind)), None)
 
     def at_sums(self, kind: str | None = None) -> list[Offer]:
         """The best of each sum."""
@@ -212,16 +159,16 @@ class Advisor:
     def spend(self, budget: float, ladder: Sequence[Offer]) -> tuple[Offer, Why]:
         """What to buy for at most a sum: the best, or a lesser sum's where the half that judges finds it as good.
 
-        More money may do worse on that half, as it chose nothing. So what is enough is held against the best of all
-        sums within the budget, not against what the whole budget buys.
+        More money may do worse on that half, as it chose nothing. So what is enough is compared with the best of all
+        sums within the budget, not with what the whole budget buys.
 
         Args:
             budget: dollars.
             ladder: the best of the sums, rising.
         """
         paid = min(budget, self.most)
-        self.search.survey([LESS * paid, paid], self.asked.by, closely=[paid])
-        best = self.offer(paid, self.search.best(paid, self.asked.by)[0])
+        self.search.survey([LESS * paid, paid], self.options.by, closely=[paid])
+        best = self.offer(paid, self.search.best(paid, self.options.by)[0])
         cheaper = self.best(LESS * paid)
         fifth_less = [self.offer(LESS * paid, cheaper)] if cheaper else []
         within = [*(one for one in ladder if one.budget <= paid * (1 + ROUNDING)), *fifth_less, best]
@@ -233,11 +180,11 @@ class Advisor:
         return (best, "budget") if spent else (good[0], "enough")
 
     def _merit(self, offer: Offer) -> float:
-        return offer.amat_us if self.asked.by == "amat" else 1 - offer.served
+        return offer.amat_us if self.options.by == "amat" else 1 - offer.served
 
     def _least(self, merit: float) -> float:
         """The worst merit that is about as good as this one."""
-        return merit + (ENOUGH if self.asked.by == "disk" else ENOUGH * merit)
+        return merit + (ENOUGH if self.options.by == "disk" else ENOUGH * merit)
 
     def reach(self, offers: Sequence[Offer]) -> tuple[Offer, Why]:
         """The cheapest that reaches the aim on the half that judges; else the cheapest that comes as near as any.
@@ -255,8 +202,8 @@ class Advisor:
         found = offers[place]
         for _ in range(HALVINGS):
             middle = (low * high) ** 0.5
-            self.search.survey([middle], self.asked.by, closely=[middle])
-            own = self.offer(middle, self.search.best(middle, self.asked.by)[0])
+            self.search.survey([middle], self.options.by, closely=[middle])
+            own = self.offer(middle, self.search.best(middle, self.options.by)[0])
             if self._meets(own):
                 high, found = middle, own
             else:
@@ -264,9 +211,9 @@ class Advisor:
         return found, "reached"
 
     def _meets(self, offer: Offer) -> bool:
-        if self.asked.ms is not None:
-            return offer.amat_us <= 1e3 * self.asked.ms
-        return self.asked.hit is not None and offer.served >= self.asked.hit
+        if self.options.ms is not None:
+            return offer.amat_us <= 1e3 * self.options.ms
+        return self.options.hit is not None and offer.served >= self.options.hit
 
     def bend(self, offers: Sequence[Offer]) -> tuple[Offer, Why]:
         """The knee of the front: where a further dollar brings less than half of what the average dollar does."""
@@ -277,7 +224,7 @@ class Advisor:
 
 
 def advise(
-    name: str, trace: Trace, device: AnalyticDevice, prices: Prices, asked: Asked, *, workers: int = 2,
+    name: str, trace: Trace, device: AnalyticDevice, prices: Prices, options: SizeOptions, *, workers: int = 2,
     resume: Path | None = None,
 ) -> Advice:  # fmt: skip
     """Search what to buy for a trace.
@@ -287,7 +234,7 @@ def advise(
         trace: the requests.
         device: models of the disk and the SSD.
         prices: of RAM, SSD and disk.
-        asked: the aim, and assumptions.
+        options: the aim, and assumptions.
         workers: processes.
         resume: file of points that are done; None keeps none.
 
@@ -295,39 +242,36 @@ def advise(
         CachezooError: a budget or a working set that cannot be; a trace that reads nothing; a file of something else.
     """
     stream = tier_stream(trace)
-    n_pages = stream.pages.n_pages
-    unit = asked.unit(prices, n_pages)
-    budget = asked.dollars(unit, n_pages)
-    whole = Whole.of(stream, device, prices)
-    task = Task(name, Miniature.of(whole.head, whole.first, device.hdd, MOST_ACCESSES), whole)
+    market = options.market(prices, stream.pages.n_pages)
+    budget = options.dollars(market)
+    halves = Halves.of(Bench.of(name, stream, device, prices))
     ledger = Ledger(resume, {"trace": digest(trace), "device": device.model_dump(mode="json")})
-    with runner(task, workers) as run:
-        advisor = Advisor(asked, Search(run, ledger, unit, asked.hierarchies, n_pages), run, unit)
-        return _advice(advisor, task, prices, budget, asked.scale(n_pages))
+    with runner(halves, workers) as run:
+        return _advice(Advisor(options, Search(run, ledger, market, options.hierarchies)), halves, budget)
 
 
-def _advice(advisor: Advisor, task: Task, prices: Prices, budget: float | None, scale: float) -> Advice:
-    search, asked = advisor.search, advisor.asked
-    search.survey(advisor.sums, asked.by)
+def _advice(advisor: Advisor, halves: Halves, budget: float | None) -> Advice:
+    search, options, judges = advisor.search, advisor.options, halves.judges
+    search.survey(advisor.sums, options.by)
     ladder = advisor.at_sums()
-    disk_us = task.whole.disk_alone_us()
+    disk_us = judges.disk_alone_us()
     answer, why = _answer(advisor, ladder, budget, disk_us)
     paid = answer.cost
-    search.survey([paid, LESS * paid], asked.by, closely=[paid])
+    search.survey([paid, LESS * paid], options.by, closely=[paid])
     cheaper = advisor.best(LESS * paid)
     less = advisor.offer(LESS * paid, cheaper) if cheaper else None
-    second, others = _beside(advisor, answer)
+    second, others = _same_sum(advisor, answer)
     bought = {one.point: one for one in [*ladder, answer, *([less] if less else [])]}
     rising = sorted(bought.values(), key=lambda one: one.cost)
     kept = front([one.cost for one in rising], [one.amat_us for one in rising])
     off = [abs(one.sampled.dhr - one.full.dhr) for one in search.found() if one.sampled and one.full]
     return Advice(
-        name=task.name,
-        asked=asked,
-        prices=prices,
-        stream=task.whole.stream,
-        first=task.whole.terms.first,
-        scale=scale,
+        name=judges.key,
+        options=options,
+        prices=judges.prices,
+        stream=judges.ts,
+        first=judges.first,
+        scale=options.scale(judges.footprint),
         answer=answer,
         why=why,
         budget=budget,
@@ -339,7 +283,7 @@ def _advice(advisor: Advisor, task: Task, prices: Prices, budget: float | None, 
         alone=tuple(advisor.at_sums("ram")),
         disk_us=disk_us,
         counts=search.counts,
-        rate=task.miniature.rate,
+        rate=halves.miniature.rate,
         off=(sum(off) / len(off), max(off)),
     )
 
@@ -348,21 +292,38 @@ def _answer(advisor: Advisor, ladder: Sequence[Offer], budget: float | None, dis
     """What to buy, and why that; where the disk alone reaches the aim, the least of all."""
     if budget is not None:
         return advisor.spend(budget, ladder)
-    if advisor.asked.ms is not None and disk_us <= 1e3 * advisor.asked.ms:
+    if advisor.options.ms is not None and disk_us <= 1e3 * advisor.options.ms:
         return ladder[0], "needless"
-    if advisor.asked.hit is not None or advisor.asked.ms is not None:
+    if advisor.options.hit is not None or advisor.options.ms is not None:
         return advisor.reach(ladder)
     bent, why = advisor.bend(ladder)
-    advisor.search.survey([bent.budget], advisor.asked.by, closely=[bent.budget])
-    return advisor.offer(bent.budget, advisor.search.best(bent.budget, advisor.asked.by)[0]), why
+    advisor.search.survey([bent.budget], advisor.options.by, closely=[bent.budget])
+    return advisor.offer(bent.budget, advisor.search.best(bent.budget, advisor.options.by)[0]), why
 
 
-def _beside(advisor: Advisor, answer: Offer) -> tuple[Offer | None, tuple[Offer, ...]]:
+def _same_sum(advisor: Advisor, answer: Offer) -> tuple[Offer | None, tuple[Offer, ...]]:
     """For the same sum: the best other hierarchy, and RAM alone, HCA and L2ARC where they are not the answer."""
-    search, paid, by = advisor.search, answer.cost, advisor.asked.by
+    search, paid, by = advisor.search, answer.cost, advisor.options.by
     alone = advisor.best(paid, "ram")
     wanted = {HCA, L2ARC, *([alone.point.hierarchy] if alone else [])} - {answer.point.hierarchy}
-    search.confirm([one.point for one in search.best(paid, by, told=True) if one.point.hierarchy in wanted])
+    search.confirm([one.point for one in search.best(paid, by, estimated=True) if one.point.hierarchy in wanted])
     full = [one for one in search.best(paid, by) if one.point.hierarchy != answer.point.hierarchy]
     others = advisor.offers([(paid, one) for one in full if one.point.hierarchy in wanted])
     return (advisor.offer(paid, full[0]) if full else None), tuple(others)
+
+
+def front(cost: Sequence[float] | F64, time: Sequence[float] | F64) -> list[int]:
+    """Places of the points that are on the Pareto front, by rising cost.
+
+    Of points that cost the same and take as long, the first is taken.
+
+    Args:
+        cost: of each point, any unit.
+        time: of each point, any unit; less is better. A point whose time is no number is on no front.
+    """
+    best, found = float("inf"), []
+    for place in np.lexsort((np.arange(len(cost)), np.asarray(time), np.asarray(cost))).tolist():
+        if time[place] < best:
+            best = float(time[place])
+            found.append(place)
+    return found

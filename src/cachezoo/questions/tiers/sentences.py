@@ -1,19 +1,31 @@
-"""The advice in plain words: one line, why, what others would do, how sure, what was assumed, and what to run next."""
+"""A comparison of hierarchies, and the advice what to buy, in sentences and in the cells of tables."""
 
 import math
 import shlex
-from typing import TYPE_CHECKING
+from typing import Any
 
+from cachezoo.contest.choice import Goal
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.questions.page.recommend.ladder import typed
 from cachezoo.questions.page.recommend.words import SAVED
-from cachezoo.questions.tiers.sizing.candidates import name_of
-from cachezoo.show.formats import latency, lifetime, money, number, share, significant
+from cachezoo.questions.tiers.advice import Advice, Offer
+from cachezoo.questions.tiers.bench import Comparison, Scored
+from cachezoo.questions.tiers.options import name_of
+from cachezoo.questions.tiers.paper import reduction
+from cachezoo.questions.tiers.table import FORMATS
+from cachezoo.show.formats import NONE, latency, lifetime, money, number, ordinary, percent, share, significant, span
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.traces.clock import has_clock
 
-if TYPE_CHECKING:
-    from cachezoo.questions.tiers.sizing.advice import Advice, Offer
-
+COLUMNS = [
+    "hierarchy", "AMAT", "than RAM alone", "no waiting", "P99", "IOPS", "RAM", "SSD", "disk", "cost", "a month",
+    "SSD written", "WAF", "SSD lasts", "buffer", "$ per I/O",
+]  # fmt: skip
+"""Of `cachezoo tiers`."""
+OFFERS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by SSD", "by disk", "SSD lasts", "a month"]
+"""Of `cachezoo size`."""
+TITLES = {"AMAT": "amat_us", "no waiting": "alone_us", "P99": "p99_us", "IOPS": "iops"}
+SERVED = ("RAM", "rhr"), ("SSD", "shr"), ("disk", "dhr")
 SHORT_LIFE_YEARS = 3.0
 """Of an SSD; below this it is said what would last."""
 LASTING_YEARS = 5.0
@@ -25,12 +37,110 @@ LITTLE = 0.02
 """Of the mean time: what is nearer is said to be about the same."""
 
 
-def size(found: "Advice", pages: int) -> str:
+def _figures(scored: Scored, served: str = "") -> dict[str, str]:
+    """The columns that both tables have; `served` begins the titles of who serves reads."""
+    titles = TITLES | {f"{served}{tier}": name for tier, name in SERVED}
+    values = scored.metrics()
+    return {title: FORMATS[name](values[name]) for title, name in titles.items()}
+
+
+def cells(row: Scored, found: Comparison) -> dict[str, str]:
+    """A row of the table of a comparison."""
+    tiered, base = row.tiered, found.reference.tiered
+    return {
+        **_figures(row),
+        "hierarchy": str(row.point.hierarchy),
+        "than RAM alone": NONE if tiered is base else percent(-reduction(base.amat_us, tiered.amat_us), signed=True),
+        "cost": money(row.cost.cache_usd),
+        "a month": money(row.cost.month_usd),
+        "SSD written": human(tiered.ssd_written * PAGE_BYTES),
+        "WAF": f"{'' if row.wear.simulated else '≤ '}{number(row.wear.waf, 2)}" if row.wear.written else NONE,
+        "SSD lasts": lifetime(row.wear.years),
+        "buffer": percent(tiered.bhr),
+        "$ per I/O": significant(row.usd_per_io, 3),
+    }
+
+
+def offer_cells(found: Advice, offer: Offer) -> dict[str, str]:
+    """A row of the table of what each sum buys."""
+    point = offer.point
+    return {
+        **_figures(offer.scored, "by "),
+        "": ">" if point == found.answer.point and found.why != "needless" else "",
+        "cost": money(offer.cost),
+        "hierarchy": str(point.hierarchy),
+        "RAM": size(found, point.ram_pages),
+        "SSD": size(found, point.ssd_pages) if point.ssd_pages else NONE,
+        "SSD lasts": lifetime(offer.scored.wear.years) if point.ssd_pages else NONE,
+        "a month": money(offer.scored.cost.month_usd * found.scale),
+    }
+
+
+def answer(found: Comparison) -> str:
+    """Which hierarchy is fastest, in a sentence."""
+    best, *others = found.rows
+    said = f"{best.point.hierarchy} is fastest: a page read takes {latency(best.tiered.amat_us)} on average"
+    base = found.reference
+    if best is not base:
+        less = reduction(base.tiered.amat_us, best.tiered.amat_us)
+        said += f", {share(less)} less than with {base.point.hierarchy} in RAM alone ({latency(base.tiered.amat_us)})"
+    return said + (f". {_next(best, others[0])}." if others else ".")
+
+
+def _next(best: Scored, second: Scored) -> str:
+    """How far the second is behind, and how sure that is."""
+    own = best.lead(second, Goal.COST)
+    said = f"Next is {second.point.hierarchy} with {latency(second.tiered.amat_us)}"
+    if own.low is None or own.high is None:
+        return f"{said}; the trace is too short to say how sure that is"
+    blocks = f"the first was faster in {own.won} of {own.blocks} blocks of time"
+    saved = f"{percent(own.value)} {span((own.low, own.high), 1)}"
+    found = verdict(own, LEAST_SAVING)
+    if found == Verdict.BETTER:
+        return f"{said}, of which the first saves {saved}: {blocks}"
+    if found == Verdict.TRIFLE:
+        return f"{said}, of which the first saves too little to matter, {saved}: {blocks}"
+    return f"{said}, too near to tell them apart, {saved}: {blocks}"
+
+
+def caption(found: Comparison, device: str) -> str:
+    """What the table's figures are of."""
+    bench, row, base = found.bench, found.rows[0], found.reference
+    parts = [
+        f"counted from page access {bench.first:,} of {len(bench.ts):,} on",
+        "AMAT: mean time of a page read; no waiting: if none had to wait",
+        f"than RAM alone: than {base.point.hierarchy} in RAM alone ({latency(base.mean)}), the fastest of them",
+        "RAM, SSD, disk: who serves page reads, RAM with its buffer",
+        f"cost: RAM and SSD, $ of {bench.prices.name}",
+        f"a month: with the disk ({money(row.cost.hdd_usd)}), replacements and power",
+        f"times: {device}, {_loop_words(row)}",
+    ]
+    if any(own.wear.written and not own.wear.simulated for own in found.rows):
+        parts.append("≤: the SSD is too small to simulate its wear")
+    if any(own.point.hierarchy.kind == "l2arc" for own in found.rows) and not has_clock(bench.ts.trace):
+        parts.append("l2arc is fed by the clock, which the trace does not have")
+    return "; ".join(parts)
+
+
+def _loop_words(row: Scored) -> str:
+    tiered = row.tiered
+    if tiered.provenance == "real":
+        return "measured one I/O at a time"
+    if tiered.loop == "closed":
+        return f"{tiered.depth} request{'s' * (tiered.depth > 1)} outstanding, as captured"
+    if tiered.loop == "alone":
+        return "one request at a time"
+    if tiered.stretched > 1:
+        return f"arrivals spread out {tiered.stretched:.2f} times, so that the disk alone could keep up"
+    return "arrivals as in the trace"
+
+
+def size(found: Advice, pages: int) -> str:
     """Pages as what they stand for."""
     return human(pages * PAGE_BYTES * found.scale)
 
 
-def built(found: "Advice", offer: "Offer") -> str:
+def built(found: Advice, offer: Offer) -> str:
     """What is bought, in words: `1.5 GiB of RAM and 12 GiB of SSD as HCA`."""
     ram = f"{size(found, offer.point.ram_pages)} of RAM"
     whole = found.stream.pages.n_pages
@@ -45,20 +155,20 @@ def built(found: "Advice", offer: "Offer") -> str:
     return f"{ram} and {ssd} as {name}"
 
 
-def does(offer: "Offer") -> str:
+def does(offer: Offer) -> str:
     """What it does: who serves, and how fast."""
-    tiered = offer.judged.tiered
+    tiered = offer.scored.tiered
     ssd = f" and the SSD {share(tiered.shr)}" if offer.point.ssd_pages else ""
     return f"RAM serves {share(tiered.rhr)} of page reads{ssd}, and one takes {latency(tiered.amat_us)} on average"
 
 
-def headline(found: "Advice") -> str:
+def headline(found: Advice) -> str:
     """The advice in one line."""
-    answer, asked = found.answer, found.asked
+    answer, options = found.answer, found.options
     buys = f"buy {built(found, answer)} for {money(answer.cost)}"
     tail = f"{does(answer)}, waits included, {latency(found.disk_us)} without a cache{_soon_worn(found)}"
     if found.why == "needless":
-        return f"{asked.ms:g} ms needs neither RAM nor SSD: the disk alone takes {latency(found.disk_us)}."
+        return f"{options.ms:g} ms needs neither RAM nor SSD: the disk alone takes {latency(found.disk_us)}."
     if found.why == "everything":
         return (
             f"{money(found.budget or 0)} buys everything: RAM for all {size(found, found.stream.pages.n_pages)} that "
@@ -67,7 +177,7 @@ def headline(found: "Advice") -> str:
             else f"{money(found.budget or 0)} buys everything: {buys}: {tail}."
         )
     if found.why == "unreachable":
-        aim = f"{asked.ms:g} ms" if asked.ms is not None else f"{share(asked.hit or 0)} of reads"
+        aim = f"{options.ms:g} ms" if options.ms is not None else f"{share(options.hit or 0)} of reads"
         return (
             f"{aim} cannot be reached on these devices. Nearest comes {built(found, answer)}, for "
             f"{money(answer.cost)}: {tail}."
@@ -75,20 +185,20 @@ def headline(found: "Advice") -> str:
     return f"{buys[0].upper()}{buys[1:]}: {tail}."
 
 
-def _soon_worn(found: "Advice") -> str:
+def _soon_worn(found: Advice) -> str:
     """That the SSD does not last, and what does; empty where it lasts, or that is unknown."""
-    years = found.answer.judged.worn.years
+    years = found.answer.scored.wear.years
     if not found.answer.point.ssd_pages or years is None or years >= SHORT_LIFE_YEARS:
         return ""
     said = f"; but at these writes that SSD is worn out after {lifetime(years)}"
     best = cheapest_by_month(found)
     if best is None:
         return said
-    own, less = (money(one.judged.cost.month_usd * found.scale) for one in (found.answer, best))
+    own, less = (money(one.scored.cost.month_usd * found.scale) for one in (found.answer, best))
     return f"{said}, and as fast is {built(found, best)}, for {less} a month, not {own}"
 
 
-def why(found: "Advice") -> str:
+def why(found: Advice) -> str:
     """Why this sum."""
     budget = found.budget or 0
     said = {
@@ -107,8 +217,8 @@ def why(found: "Advice") -> str:
     return f"{said[found.why]}."
 
 
-def versus(found: "Advice", offer: "Offer") -> str:
-    """Another for the same sum, beside the answer."""
+def versus(found: Advice, offer: Offer) -> str:
+    """Another for the same sum, compared with the answer."""
     more = offer.amat_us / found.answer.amat_us - 1
     sizes = size(found, offer.point.ram_pages) + (
         f" + {size(found, offer.point.ssd_pages)}" if offer.point.ssd_pages else ""
@@ -126,7 +236,7 @@ def _times(more: float) -> str:
     return f"{share(abs(more))} {'more' if more > 0 else 'less'}"
 
 
-def comparisons(found: "Advice") -> list[str]:
+def comparisons(found: Advice) -> list[str]:
     """The next-best, the next-best for less, and others for the same sum; sentences."""
     said, told = list[str](), {found.answer.point}
     if found.next_best is not None:
@@ -147,11 +257,11 @@ def comparisons(found: "Advice") -> list[str]:
     return said + _unfed(found)
 
 
-def _unfed(found: "Advice") -> list[str]:
+def _unfed(found: Advice) -> list[str]:
     """What is wrong with L2ARC's figures on a trace without a clock; a sentence, or none."""
-    beside = [one for one in (found.next_best, found.less) if one is not None]
-    shown = (found.answer, *beside, *found.others, *found.front)
-    if has_clock(found.stream.trace) or not any(one.judged.hierarchy.kind == "l2arc" for one in shown):
+    more = [one for one in (found.next_best, found.less) if one is not None]
+    shown = (found.answer, *more, *found.others, *found.front)
+    if has_clock(found.stream.trace) or not any(one.point.hierarchy.kind == "l2arc" for one in shown):
         return []
     return [
         "L2ARC is fed by the clock, which the trace does not have: its feed hardly ever ran, so nothing here says how "
@@ -159,50 +269,50 @@ def _unfed(found: "Advice") -> list[str]:
     ]
 
 
-def lasts(found: "Advice") -> list[str]:
+def lasts(found: Advice) -> list[str]:
     """How long the SSD lasts, where there is one; sentences."""
     answer = found.answer
-    worn, cost = answer.judged.worn, answer.judged.cost
+    wear, cost = answer.scored.wear, answer.scored.cost
     if not answer.point.ssd_pages:
         return []
-    if worn.years is None:
+    if wear.years is None:
         return ["How long the SSD lasts is unknown: the trace has no clock."]
     month = f"With power and what wears out, RAM, SSD and disk cost {money(cost.month_usd * found.scale)} a month."
-    if math.isinf(worn.years):
+    if math.isinf(wear.years):
         return [f"Nothing is written to the SSD in what is counted. {month}"]
-    if worn.years >= SHORT_LIFE_YEARS:
-        return [f"At these writes the SSD is worn out after {lifetime(worn.years)}. {month}"]
-    larger = human(answer.point.ssd_pages * PAGE_BYTES * found.scale * LASTING_YEARS / worn.years)
+    if wear.years >= SHORT_LIFE_YEARS:
+        return [f"At these writes the SSD is worn out after {lifetime(wear.years)}. {month}"]
+    larger = human(answer.point.ssd_pages * PAGE_BYTES * found.scale * LASTING_YEARS / wear.years)
     return [
-        f"At these writes the SSD is worn out after {lifetime(worn.years)}; a drive of {larger}, of which the cache "
+        f"At these writes the SSD is worn out after {lifetime(wear.years)}; a drive of {larger}, of which the cache "
         f"uses this part, lasts {LASTING_YEARS:g} years. {month}"
     ]
 
 
-def cheapest_by_month(found: "Advice") -> "Offer | None":
+def cheapest_by_month(found: Advice) -> Offer | None:
     """What is as fast as the answer and costs the least in the long run; None where nothing is clearly cheaper."""
     answer = found.answer
-    month = answer.judged.cost.month_usd
+    month = answer.scored.cost.month_usd
     rivals = [
         one
         for one in (*found.front, *found.alone)
-        if one.amat_us <= (1 + LITTLE) * answer.amat_us and one.judged.cost.month_usd < LESS_A_MONTH * month
+        if one.amat_us <= (1 + LITTLE) * answer.amat_us and one.scored.cost.month_usd < LESS_A_MONTH * month
     ]
-    return min(rivals, key=lambda one: one.judged.cost.month_usd, default=None)
+    return min(rivals, key=lambda one: one.scored.cost.month_usd, default=None)
 
 
-def cheaper_by_month(found: "Advice") -> list[str]:
+def cheaper_by_month(found: Advice) -> list[str]:
     """What is as fast and costs less in the long run, as it wears out less; a sentence, or none."""
     best = cheapest_by_month(found)
     if best is None:
         return []
     return [
         f"In the long run {built(found, best)} is as fast and costs less, as it wears out less: {money(best.cost)} to "
-        f"buy, {money(best.judged.cost.month_usd * found.scale)} a month."
+        f"buy, {money(best.scored.cost.month_usd * found.scale)} a month."
     ]
 
 
-def how_sure(found: "Advice") -> list[str]:
+def how_sure(found: Advice) -> list[str]:
     """What the figures rest on; sentences."""
     sampled, full = found.counts
     half = f"the first half of the trace chose; every figure is of the second, from page access {found.first:,} on"
@@ -219,18 +329,18 @@ def how_sure(found: "Advice") -> list[str]:
     return said
 
 
-def _sample(found: "Advice") -> str:
+def _sample(found: Advice) -> str:
     return "all pages" if found.rate >= 1 else f"a sample of {share(found.rate)} of the pages"
 
 
-def assumed(found: "Advice") -> list[str]:
+def assumed(found: Advice) -> list[str]:
     """What was assumed; sentences."""
     prices = found.prices
     ratio = prices.ram.usd_per_gb / prices.ssd.usd_per_gb
     said = [
         f"Prices: {prices.name}: RAM ${prices.ram.usd_per_gb:g}, SSD ${prices.ssd.usd_per_gb:g} a GB (RAM "
         f"{significant(ratio, 3)} times as dear). The disk behind, "
-        f"{money(found.answer.judged.cost.hdd_usd * found.scale)}, comes on top."
+        f"{money(found.answer.scored.cost.hdd_usd * found.scale)}, comes on top."
     ]
     if found.scale > 1:
         said.append(
@@ -238,15 +348,15 @@ def assumed(found: "Advice") -> list[str]:
             f"{size(found, found.stream.pages.n_pages)}: the same parts of it are taken to hit as often."
         )
     said += _buffer(found)
-    years = found.answer.judged.worn.years
+    years = found.answer.scored.wear.years
     if found.scale > 1 and found.answer.point.ssd_pages and years is not None and math.isfinite(years):
         said.append("The SSD's life is that of writes which grow as its size does.")
     return said
 
 
-def _buffer(found: "Advice") -> list[str]:
+def _buffer(found: Advice) -> list[str]:
     """What is paid for transient buffers; a sentence, or none where no hierarchy of the front has one."""
-    every = {one.judged.hierarchy.buffer_bytes for one in (found.answer, *found.front)} - {0}
+    every = {one.point.hierarchy.buffer_bytes for one in (found.answer, *found.front)} - {0}
     if not every:
         return []
     sizes = [f"{human(size)} (tb={size >> 10}K)" for size in sorted(every)]
@@ -255,27 +365,46 @@ def _buffer(found: "Advice") -> list[str]:
     return [f"A transient buffer of {' or '.join(sizes)} is paid for as RAM{more}; no size above has it in."]
 
 
-def command(found: "Advice") -> str:
+def command(found: Advice) -> str:
     """What to run next: it repeats the answer's figures, but for what `unrepeated` says."""
-    point, asked = found.answer.point, found.asked
-    name = SAVED if asked.piped else shlex.quote(found.name)
+    point, options = found.answer.point, found.options
+    name = SAVED if options.piped else shlex.quote(found.name)
     words = [
-        f"cachezoo tiers {name} --by {shlex.quote(point.hierarchy)} --ram {typed(point.ram_pages)}",
+        f"cachezoo tiers {name} --by {shlex.quote(str(point.hierarchy))} --ram {typed(point.ram_pages)}",
         f"--ssd {typed(point.ssd_pages)}" if point.ssd_pages else "",
-        f"--device {shlex.quote(asked.device)}" if asked.device else "",
-        f"--prices {shlex.quote(asked.prices)}" if asked.prices else "",
-        asked.reading,
+        f"--device {shlex.quote(options.device)}" if options.device else "",
+        f"--prices {shlex.quote(options.prices)}" if options.prices else "",
+        options.reading,
     ]
     return " ".join(filter(None, words))
 
 
-def left_out(found: "Advice") -> list[str]:
+def left_out(found: Advice) -> list[str]:
     """Options that move the answer's figures and that the command does not take."""
-    return [*found.asked.replaced, *(["--working-set"] if found.asked.working_set is not None else [])]
+    return [*found.options.replaced, *(["--working-set"] if found.options.working_set is not None else [])]
 
 
-def unrepeated(found: "Advice") -> list[str]:
+def unrepeated(found: Advice) -> list[str]:
     """What the command cannot repeat; sentences."""
-    said = dict.fromkeys(found.asked.replaced, "its costs are by the price list")
+    said = dict.fromkeys(found.options.replaced, "its costs are by the price list")
     said |= {"--working-set": "its sizes and costs are the trace's own"}
     return [f"The next command takes no {option}: {said[option]}." for option in left_out(found)]
+
+
+def lines(found: Advice) -> list[str]:
+    """All that is said below the table."""
+    return [
+        why(found),
+        *comparisons(found),
+        *lasts(found),
+        *cheaper_by_month(found),
+        *assumed(found),
+        *how_sure(found),
+        *unrepeated(found),
+    ]
+
+
+def values(found: Advice) -> dict[str, Any]:
+    """The advice as JSON values, with its first line and the next command."""
+    more = {"advice": ordinary(headline(found)), "next": command(found), "next_leaves_out": left_out(found)}
+    return {**found.values(), **more}

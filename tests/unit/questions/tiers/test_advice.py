@@ -1,36 +1,38 @@
-"""Which sum is enough, of sums whose times on the half that judges are known."""
+"""Which sum is enough, of sums whose times on the half that judges are known; and the Pareto front."""
 
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cachezoo.questions.tiers.advice import LESS, Advisor, front
+from cachezoo.questions.tiers.budget import Market, Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.sizing.advice import LESS, Advisor
-from cachezoo.questions.tiers.sizing.asked import Asked
-from cachezoo.questions.tiers.sizing.points import Point, Unit
-from cachezoo.questions.tiers.sizing.search import Found
+from cachezoo.questions.tiers.options import SizeOptions
+from cachezoo.questions.tiers.search import Found
 
 PAGES = 4096
-UNIT = Unit.of_gb(3.0, 0.15)
+LRU = parse_hierarchy("lru")
+PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=30)
 
 
 class Known:
-    """A search, and what runs its points, whose best point of a sum takes a time known by the part of all pages."""
+    """A search whose best point of a sum takes a time known by the part of all pages."""
 
-    n_pages = PAGES
+    market = Market(3.0 * 4096 / 1e9, 0.15 * 4096 / 1e9, PAGES)
+    hierarchies = (LRU,)
 
     def __init__(self, times: dict[float, float]) -> None:
-        self.hierarchies = {"lru": parse_hierarchy("lru")}
         self.times = times
 
     def survey(self, *_, **__) -> None:
         """Nothing: all is known."""
 
     def best(self, budget: float, *_, **__) -> list[Found]:
-        pages = round(budget / UNIT.ram / 4096)
-        return [Found(Point("lru", pages, 0), budget, None, None, 40.0)]
+        return [Found(Point(LRU, round(budget / self.market.ram), 0), budget, None, None, 40.0)]
 
-    def judged(self, points):
+    def score(self, points):
         """By the time of the nearest part."""
         return {one: self._one(min(self.times, key=lambda part: abs(part - one.ram_pages / PAGES))) for one in points}
 
@@ -38,9 +40,8 @@ class Known:
         return SimpleNamespace(tiered=SimpleNamespace(amat_us=self.times[part], dhr=self.times[part] / 1000))
 
 
-def spent(times: dict[float, float], part: float, **asked):
-    known = Known(times)
-    advisor = Advisor(Asked(**asked), known, known, UNIT)
+def spent(times: dict[float, float], part: float):
+    advisor = Advisor(SizeOptions(), Known(times))
     return advisor.spend(part * advisor.everything, advisor.at_sums()), advisor
 
 
@@ -69,3 +70,21 @@ def test_a_budget_that_brings_a_hundredth_is_spent():
     (answer, why), advisor = spent({1: 90, 0.9: 98, 1 / 2: 100, 1 / 4: 200}, 0.9)
     assert (answer.amat_us, why) == (98, "budget")
     assert answer.cost == pytest.approx(0.9 * advisor.everything)
+
+
+@given(PAIRS)
+def test_the_front_is_what_no_other_point_beats(pairs):
+    cost, time = zip(*pairs, strict=True)
+    found = front(cost, time)
+    for k, (own_cost, own_time) in enumerate(pairs):
+        beaten = any(
+            (c <= own_cost and t <= own_time) and (c < own_cost or t < own_time or place < k)
+            for place, (c, t) in enumerate(pairs)
+            if place != k
+        )
+        assert (k in found) == (not beaten)
+    assert [cost[k] for k in found] == sorted(cost[k] for k in found)
+
+
+def test_what_takes_no_time_that_is_known_is_on_no_front():
+    assert front([1.0, 2.0], [float("nan"), 3.0]) == [1]
