@@ -40,7 +40,7 @@ def test_a_stage_runs_no_source_that_its_list_lacks(made, tmp_path, script):
     loaded = {Path(name).relative_to(ROOT).as_posix() for name in done.stdout.splitlines()[-1].split()[1:]}
     listed = {file.relative_to(ROOT).as_posix() for file in closure(Project(ROOT), ROOT / f"pipelines/{script}.py")}
     # The registry brings the records of all systems with it, and their type; a stage counts what its own file names.
-    brought = ("/record.py", "/__init__.py", "/systems/base.py")
+    brought = ("/record.py", "/__init__.py", "/zoo/base.py")
     missing = {name for name in loaded - listed if not name.endswith(brought)}
     assert {name for name in missing if not any(pattern.fullmatch(name) for pattern in (CARRIES, *LEFT_OUT))} == set()
     assert len(loaded) > 20
