@@ -19,7 +19,6 @@ from timing import compiled
 
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.paper import usd_per_io
 from cachezoo.questions.tiers.response import depth_of, response, stretch
 from cachezoo.questions.tiers.run import run_tiers
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
@@ -49,7 +48,7 @@ def speed(ts: TierStream, text: str) -> str:
     steps: dict[str, Callable[[], Any]] = {
         "figures": lambda: replace(found).tiered,
         "wear": lambda: ssd_wear(ts, found.reduced, ssd),
-        "$ per I/O": lambda: usd_per_io(found, 100.0),
+        "$ per I/O": lambda: found.usd_per_io(100.0),
         "both": lambda: response(ts, run, BUILT_IN, half).tiered,
     }
     times = {"simulate": simulated, "replay": replayed}

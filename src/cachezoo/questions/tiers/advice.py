@@ -12,6 +12,7 @@ from cachezoo.questions.page.recommend.ladder import knee
 from cachezoo.questions.tiers.bench import Bench, Scored
 from cachezoo.questions.tiers.budget import ROUNDING, Point, rungs
 from cachezoo.questions.tiers.options import HCA, L2ARC, SizeOptions
+from cachezoo.questions.tiers.response import Tiered
 from cachezoo.questions.tiers.search import Found, Halves, Ledger, Search, digest, runner
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.device import AnalyticDevice
@@ -88,7 +89,7 @@ class Advice:
     others: tuple[Offer, ...]  # RAM alone, HCA and L2ARC for the same sum, as far as tried and not the answer
     front: tuple[Offer, ...]  # the best of rising sums, by cost: what is beaten in cost and time is left out
     alone: tuple[Offer, ...]  # the best RAM alone of the same sums
-    disk_us: float  # mean time of a page read without a cache
+    disk: Tiered  # without a cache
     counts: tuple[int, int]  # points simulated on the sample, and with all pages
     rate: float  # part of the pages that the sample has
     off: tuple[float, float]  # of points simulated both ways, error of the sample's reads from the disk: mean, most
@@ -105,7 +106,8 @@ class Advice:
             **{key: [offer.values(self.scale) for offer in offers] for key, offers in several.items()},
             "budget_usd": self.budget,
             "everything_in_ram_usd": self.everything,
-            "disk_alone_amat_us": self.disk_us,
+            "disk_alone_amat_us": self.disk.amat_us,
+            "disk_alone_no_wait_us": self.disk.alone_us,
             "page_accesses": len(self.stream),
             "distinct_pages": self.stream.pages.n_pages,
             "scale": self.scale,
@@ -254,8 +256,8 @@ def _advice(advisor: Advisor, halves: Halves, budget: float | None) -> Advice:
     search, options, judges = advisor.search, advisor.options, halves.judges
     search.survey(advisor.sums, options.by)
     ladder = advisor.at_sums()
-    disk_us = judges.disk_alone_us()
-    answer, why = _answer(advisor, ladder, budget, disk_us)
+    disk = judges.no_cache()
+    answer, why = _answer(advisor, ladder, budget, disk.amat_us)
     paid = answer.cost
     search.survey([paid, LESS * paid], options.by, closely=[paid])
     cheaper = advisor.best(LESS * paid)
@@ -281,7 +283,7 @@ def _advice(advisor: Advisor, halves: Halves, budget: float | None) -> Advice:
         others=others,
         front=tuple(rising[place] for place in kept),
         alone=tuple(advisor.at_sums("ram")),
-        disk_us=disk_us,
+        disk=disk,
         counts=search.counts,
         rate=halves.miniature.rate,
         off=(sum(off) / len(off), max(off)),

@@ -16,7 +16,6 @@ from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
-from cachezoo.questions.tiers.paper import paper_metrics, reduction, usd_per_io
 from cachezoo.questions.tiers.prices import Cost, cost
 from cachezoo.questions.tiers.reduced import volume_trace
 from cachezoo.questions.tiers.response import (
@@ -27,6 +26,7 @@ from cachezoo.questions.tiers.response import (
     depth_of,
     loop_of,
     measure,
+    paper_metrics,
     response,
     stretch,
 )
@@ -50,7 +50,7 @@ class Scored(Outcome):
     tiered: Tiered  # hit ratios and response times
     wear: SsdWear
     cost: Cost  # with the SSD replaced as it wears out
-    usd_per_io: float  # the paper's, see `cachezoo.questions.tiers.paper.usd_per_io`; of all three tiers' price
+    usd_per_io: float  # the paper's, see `Response.usd_per_io`; of all three tiers' price
     record: dict[str, Any] | None = None  # how its times were measured; None of models
 
     def sizes(self) -> dict[str, Any]:
@@ -199,18 +199,17 @@ class Bench:
         else:
             found = self.replay(run)
         wear = ssd_wear(self.ts, found.reduced, run.ssd_pages, self.prices.ssd.cycles)
-        years = float("inf") if wear.years is None else wear.years
-        price = cost(
-            self.prices, point.ram_bytes, point.ssd_pages * PAGE_BYTES, self.ts.span_pages * PAGE_BYTES, years
-        )  # fmt: skip
+        years = math.inf if wear.years is None else wear.years
+        ssd_bytes, disk_bytes = point.ssd_pages * PAGE_BYTES, self.ts.span_pages * PAGE_BYTES
+        price = cost(self.prices, point.ram_bytes, ssd_bytes, disk_bytes, years)
         count, tiered = blocks_of(found.reduced.reads), found.tiered
         blocks = found.blocks(count) if count else np.zeros(0)
-        return Scored(tiered.amat_us, blocks, point, tiered, wear, price, usd_per_io(found, price.usd), record)
+        return Scored(tiered.amat_us, blocks, point, tiered, wear, price, found.usd_per_io(price.usd), record)
 
-    def disk_alone_us(self) -> float:
-        """Mean time of a page read where there is no cache."""
+    def no_cache(self) -> Tiered:
+        """The disk alone."""
         run = self.run(Point(parse_hierarchy("lru"), 1, 0))
-        return self.replay(replace(run, tier=np.full(len(self.ts), DISK, np.uint8))).tiered.amat_us
+        return self.replay(replace(run, tier=np.full(len(self.ts), DISK, np.uint8))).tiered
 
     def head(self) -> "Bench":
         """The accesses before what counts, of which the last part chooses.
@@ -256,7 +255,11 @@ class Comparison:
     @property
     def reference(self) -> Scored:
         """The fastest RAM alone, which all rows are compared with: each with its own would not rank as AMAT does."""
-        return min(self.baselines.values(), key=lambda own: own.tiered.amat_us)
+        return min(self.baselines.values(), key=lambda own: own.mean)
+
+    def saved(self, row: Scored) -> float:
+        """The share of the reference's AMAT that a row saves; negative where it takes longer."""
+        return Goal.COST.lead(row.mean, self.reference.mean)
 
     def values(self) -> list[dict[str, Any]]:
         """The rows, for JSON."""
@@ -267,11 +270,11 @@ class Comparison:
                 **row.sizes(),
                 "kind": row.point.hierarchy.kind,
                 **row.figures(),
-                "paper": paper_metrics(row.tiered, base).values(),
+                "paper": paper_metrics(row.tiered, base),
                 "usd_per_io": row.usd_per_io,
                 "measured": row.record,
                 "ram_alone_amat_us": base.amat_us,
-                "amat_reduction": reduction(base.amat_us, row.tiered.amat_us),
+                "amat_saved": self.saved(row),
                 "behind_fastest": self.rows[0].lead(row, Goal.COST).values(),
             }
             found.append(figures)

@@ -140,7 +140,7 @@ def draw_front(found: Advice, path: Path) -> None:
 
 def _front(axes: "Axes", found: Advice) -> None:
     answer = found.answer
-    axes.axhline(found.disk_us, color=GREY, linestyle="--", linewidth=1, label="no cache")
+    axes.axhline(found.disk.amat_us, color=GREY, linestyle="--", linewidth=1, label="no cache")
     _line(axes, found.alone, BLUE, "--", "RAM alone, its best policy")
     _line(axes, found.front, GREEN, "-", "front: the best of each sum, as the first half chose")
     same_sum = {one.point: one for one in ([found.next_best] if found.next_best else [])}

@@ -97,6 +97,35 @@ class Tiered:
         return asdict(self)
 
 
+def paper_metrics(tiered: Tiered, baseline: Tiered) -> dict[str, float]:
+    """Hit ratios and times in µs as HCA has them, by its names; nothing is ranked by these, as ranks are by AMAT.
+
+    `xcrta`, equation 1, RTA_SSD * SHR, is no response time: the fewer pages the SSD has, the better it looks. It is the
+    SSD's part of AMAT. `hcrta`, equation 2 as printed, RHR * t_DRAM + SHR * XCRTA, has SHR twice and the disk not at
+    all, where nearly all of the time is spent: a hierarchy that sends more to the disk has a lower one. What was meant
+    is AMAT. `xciops`, equation 3, IOPS_SSD * SHR, has the SSD's I/Os, reads and batches flushed to it, over its busy
+    time; a larger transient buffer makes fewer and larger ones, so it falls while the SSD does the same work in less
+    time. `bdrta` and `hcdrta`, equations 4 and 5, DHR * RTA_disk, are the disk's part of AMAT.
+
+    Source: HCA, Sec. VI-A and VII-A.
+
+    Args:
+        tiered: of the hierarchy; a hit in the transient buffer is one of RAM.
+        baseline: of the same RAM before the same disk, without buffer and SSD.
+    """
+    xcrta = tiered.rta_ssd_us * tiered.shr
+    return {
+        "rhr": tiered.rhr,
+        "shr": tiered.shr,
+        "dhr": tiered.dhr,
+        "xcrta": xcrta,
+        "hcrta": tiered.rhr * DRAM_US + tiered.shr * xcrta,
+        "xciops": tiered.iops_ssd * tiered.shr,
+        "bdrta": baseline.dhr * baseline.rta_hdd_us,
+        "hcdrta": tiered.dhr * tiered.rta_hdd_us,
+    }
+
+
 def loop_of(ts: TierStream) -> Loop:
     """`closed` where the trace says how many requests were outstanding, else `alone`."""
     latency = ts.trace.latency_us
@@ -214,6 +243,15 @@ class Response:
         busiest = [max(self.busy_us(low, high).values()) for low, high in pairwise(edges)]
         served: F64 = 1e6 * np.diff(edges) / np.array(busiest)
         return served
+
+    def usd_per_io(self, usd: float) -> float:
+        """$ per I/O, HCA, Sec. VI-A: mean over snapshots of a price over the I/Os a second of the snapshot.
+
+        The unit is dollars for each I/O a second, not for an I/O. The paper counts the prices of disk and SSD, without
+        RAM; here it is the price that is given. The paper's I/Os a second are those that its closed loop got; here they
+        are those that the busiest tier would let through.
+        """
+        return float(np.mean(usd / self.iops_by_snapshot()))
 
     @cached_property
     def tiered(self) -> Tiered:

@@ -11,7 +11,6 @@ from cachezoo.questions.page.recommend.words import SAVED
 from cachezoo.questions.tiers.advice import Advice, Offer
 from cachezoo.questions.tiers.bench import Comparison, Scored
 from cachezoo.questions.tiers.options import name_of
-from cachezoo.questions.tiers.paper import reduction
 from cachezoo.questions.tiers.table import FORMATS
 from cachezoo.show.formats import NONE, latency, lifetime, money, number, ordinary, percent, share, significant, span
 from cachezoo.sizes import PAGE_BYTES, human
@@ -46,11 +45,11 @@ def _figures(scored: Scored, served: str = "") -> dict[str, str]:
 
 def cells(row: Scored, found: Comparison) -> dict[str, str]:
     """A row of the table of a comparison."""
-    tiered, base = row.tiered, found.reference.tiered
+    tiered = row.tiered
     return {
         **_figures(row),
         "hierarchy": str(row.point.hierarchy),
-        "than RAM alone": NONE if tiered is base else percent(-reduction(base.amat_us, tiered.amat_us), signed=True),
+        "than RAM alone": NONE if row is found.reference else percent(-found.saved(row), signed=True),
         "cost": money(row.cost.cache_usd),
         "a month": money(row.cost.month_usd),
         "SSD written": human(tiered.ssd_written * PAGE_BYTES),
@@ -82,8 +81,8 @@ def answer(found: Comparison) -> str:
     said = f"{best.point.hierarchy} is fastest: a page read takes {latency(best.tiered.amat_us)} on average"
     base = found.reference
     if best is not base:
-        less = reduction(base.tiered.amat_us, best.tiered.amat_us)
-        said += f", {share(less)} less than with {base.point.hierarchy} in RAM alone ({latency(base.tiered.amat_us)})"
+        less = percent(found.saved(best))
+        said += f", {less} less than with {base.point.hierarchy} in RAM alone ({latency(base.mean)})"
     return said + (f". {_next(best, others[0])}." if others else ".")
 
 
@@ -166,9 +165,9 @@ def headline(found: Advice) -> str:
     """The advice in one line."""
     answer, options = found.answer, found.options
     buys = f"buy {built(found, answer)} for {money(answer.cost)}"
-    tail = f"{does(answer)}, waits included, {latency(found.disk_us)} without a cache{_soon_worn(found)}"
+    tail = f"{does(answer)}, waits included, {no_cache(found)} without a cache{_soon_worn(found)}"
     if found.why == "needless":
-        return f"{options.ms:g} ms needs neither RAM nor SSD: the disk alone takes {latency(found.disk_us)}."
+        return f"{options.ms:g} ms needs neither RAM nor SSD: the disk alone takes {no_cache(found)}."
     if found.why == "everything":
         return (
             f"{money(found.budget or 0)} buys everything: RAM for all {size(found, found.stream.pages.n_pages)} that "
@@ -183,6 +182,13 @@ def headline(found: Advice) -> str:
             f"{money(answer.cost)}: {tail}."
         )
     return f"{buys[0].upper()}{buys[1:]}: {tail}."
+
+
+def no_cache(found: Advice) -> str:
+    """What a page read takes on the disk alone, and what of that is no waiting for other requests."""
+    disk = found.disk
+    alone = latency(disk.alone_us)
+    return latency(disk.amat_us) + (f" ({alone} if nothing waited)" if alone != latency(disk.amat_us) else "")
 
 
 def _soon_worn(found: Advice) -> str:

@@ -1,5 +1,6 @@
 """Which sum is enough, of sums whose times on the half that judges are known; and the Pareto front."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -70,6 +71,22 @@ def test_a_budget_that_brings_a_hundredth_is_spent():
     (answer, why), advisor = spent({1: 90, 0.9: 98, 1 / 2: 100, 1 / 4: 200}, 0.9)
     assert (answer.amat_us, why) == (98, "budget")
     assert answer.cost == pytest.approx(0.9 * advisor.everything)
+
+
+def test_the_knee_is_that_of_time_over_money():
+    """Hits rise with each sum, so that their curve bends at another one than that of times."""
+    advisor = Advisor(SizeOptions(), Known({2.0**-k: 1.0 for k in range(6)}))
+    times = {1 / 32: 1000, 1 / 16: 900, 1 / 8: 100, 1 / 4: 99, 1 / 2: 98, 1: 97}
+    offers = [
+        replace(one, found=replace(one.found, amat_us=time))
+        for one, time in zip(advisor.at_sums()[-6:], times.values(), strict=True)
+    ]
+    bent, why = advisor.bend(offers)
+    assert (bent.cost / advisor.everything, why) == (pytest.approx(1 / 8), "knee")
+    even = [
+        replace(one, found=replace(one.found, amat_us=1000 * (1 - one.cost / advisor.everything))) for one in offers
+    ]
+    assert advisor.bend(even) == (even[-1], "whole")
 
 
 @given(PAIRS)

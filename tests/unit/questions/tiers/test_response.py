@@ -10,7 +10,7 @@ from cachezoo.errors import DeviceError, TraceError
 from cachezoo.questions.tiers.bench import blocks_of
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.reduced import volume_trace
-from cachezoo.questions.tiers.response import DRAM_US, depth_of, loop_of, response, stretch
+from cachezoo.questions.tiers.response import DRAM_US, depth_of, loop_of, paper_metrics, response, stretch
 from cachezoo.questions.tiers.run import counts, run_tiers
 from cachezoo.questions.tiers.stream import tier_stream
 from tests.page_data import seeded_trace
@@ -194,3 +194,34 @@ def test_the_same_inputs_give_the_same_figures():
     found = [response(ts, run_tiers(parse_hierarchy("hca"), ts, 40, 200), DEVICE).tiered for _ in range(2)]
     assert found[0] == found[1]
     assert np.isfinite(found[0].amat_us)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    ts = tier_stream(seeded_trace(6000, 800, 2))
+    return [response(ts, run_tiers(parse_hierarchy(text), ts, 40, 200), DEVICE) for text in ("hca", "hcalfu")]
+
+
+def test_each_equation_as_printed(pair):
+    own, base = (found.tiered for found in pair)
+    found = paper_metrics(own, base)
+    assert found["xcrta"] == pytest.approx(own.rta_ssd_us * own.shr)
+    assert found["hcrta"] == pytest.approx(own.rhr * DRAM_US + own.shr * own.shr * own.rta_ssd_us)
+    assert found["xciops"] == pytest.approx(own.iops_ssd * own.shr)
+    assert found["bdrta"] == pytest.approx(base.dhr * base.rta_hdd_us)
+    assert found["hcdrta"] == pytest.approx(own.dhr * own.rta_hdd_us)
+    assert own.amat_us == pytest.approx(own.rhr * DRAM_US + found["xcrta"] + found["hcdrta"])
+    assert found["rhr"] + found["shr"] + found["dhr"] == pytest.approx(1)
+
+
+def test_hcrta_ranks_a_hierarchy_that_does_nothing_first(pair):
+    own, base = (found.tiered for found in pair)
+    assert base.amat_us > own.amat_us
+    assert paper_metrics(base, base)["hcrta"] < paper_metrics(own, base)["hcrta"]
+
+
+def test_dollars_per_io_are_a_mean_over_snapshots(pair):
+    found = pair[0]
+    snapshots = found.iops_by_snapshot()
+    assert found.usd_per_io(250.0) == pytest.approx((250.0 / snapshots).mean())
+    assert found.usd_per_io(500.0) == pytest.approx(2 * found.usd_per_io(250.0))
