@@ -13,9 +13,10 @@ from typing import Literal, cast
 
 from cachezoo.arrays import Bool
 from cachezoo.errors import ConfigError
+from cachezoo.kernels import tier_counts
 from cachezoo.numerals import number
 from cachezoo.policies.admissions import ACCEPT_ALL, by_decision
-from cachezoo.policies.components import Composition, Parameter, settle
+from cachezoo.policies.components import Composition, Eviction, Parameter, settle
 from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.recency import LRU
 from cachezoo.policies.following import FOLLOW
@@ -23,7 +24,6 @@ from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.spec import BOUNDS, TABLES, Spec, parse, split
 from cachezoo.policies.virtual import VRM
-from cachezoo.questions.tiers.evictions import HCALFU
 from cachezoo.sizes import PAGE_BYTES
 
 Kind = Literal["exclusive", "promotion", "inclusive", "l2arc", "ram"]
@@ -44,6 +44,11 @@ PARTED = re.compile(r"[|+:]")
 NAME = re.compile(r"[A-Za-z]\w*")
 L2ARC_TEXT = re.compile(r"l2arc\s*(?:\((.*)\))?")
 BUNDLE = "bundle"  # the admission of a model, whose decisions are given
+HCALFU = Eviction(
+    "hcalfu", "LFU as in HCA: every page enters, counts survive eviction",
+    lambda stream, capacity, _: tier_counts.make(stream.n_pages, capacity, keeps=True, refuses=False, removes=False),
+    tier_counts.has, tier_counts.touch, tier_counts.insert,
+)  # fmt: skip
 WHOLE = re.compile(r"(hca|l2arc)\b")
 
 
@@ -149,21 +154,16 @@ def _check(spec: Spec, where: str) -> None:
 class Hierarchy:
     """RAM, and what is below it before the disk.
 
-    Attributes:
-        kind: `exclusive`: a page is in RAM or on the SSD. `promotion`: RAM's victims are copied to the SSD, a page
-            found there is copied up. `inclusive`: what RAM misses is written to the SSD at once. `l2arc`: ZFS's ARC,
-            the tails of whose lists are copied to the SSD now and then. `ram`: no SSD.
-        ram: canonical text of RAM's cache.
-        buffer_bytes: of the transient buffer; 0 without one. It is beside RAM, and not counted in its pages.
-        ssd: canonical text of the SSD's cache; empty without one, and of `l2arc`, whose SSD is a ring.
-        options: all values of `L2ARC` by name; none of another kind.
+    `exclusive`: a page is in RAM or on the SSD. `promotion`: RAM's victims are copied to the SSD, a page found there is
+    copied up. `inclusive`: what RAM misses is written to the SSD at once. `l2arc`: ZFS's ARC, the tails of whose lists
+    are copied to the SSD now and then. `ram`: no SSD.
     """
 
     kind: Kind
-    ram: str
-    buffer_bytes: int = 0
-    ssd: str = ""
-    options: Mapping[str, float] = field(default_factory=dict, hash=False)
+    ram: str  # canonical text of RAM's cache
+    buffer_bytes: int = 0  # of the transient buffer, which is not in RAM's pages; 0 without one
+    ssd: str = ""  # canonical text of the SSD's cache; empty without one, and of `l2arc`, whose SSD is a ring
+    options: Mapping[str, float] = field(default_factory=dict, hash=False)  # all of `L2ARC` by name; of others none
 
     def __str__(self) -> str:
         """The canonical text, which `parse_hierarchy` takes back."""

@@ -5,17 +5,20 @@ and the questions, serve for SSDs of every size and policy.
 `run_shared` keeps both for the next hierarchies on the same stream.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
 from cachezoo.arrays import I32, U8, Bool
 from cachezoo.errors import ConfigError
-from cachezoo.kernels import l2arc, tier_buffer, tiers
+from cachezoo.kernels import l2arc, tier_buffer, tier_counts, tier_queue, tiers
 from cachezoo.kernels.evict import arc
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.outcome import HIT, NONE, WRITE
+from cachezoo.kernels.step import step
 from cachezoo.kernels.tiers import (
     BUFFER,
     DISK,
@@ -29,13 +32,12 @@ from cachezoo.kernels.tiers import (
     Asked,
     Events,
 )
-from cachezoo.policies.components import Composition, Step, settle
+from cachezoo.policies.components import Composition, Eviction, Step, Values, settle
 from cachezoo.policies.decisions import for_each_access
 from cachezoo.policies.engine import Run
 from cachezoo.policies.stream import Stream
 from cachezoo.questions.tiers.budget import Point
-from cachezoo.questions.tiers.evictions import Below, below
-from cachezoo.questions.tiers.hierarchy import BUNDLE, Hierarchy, read_part
+from cachezoo.questions.tiers.hierarchy import BUNDLE, HCALFU, Hierarchy, read_part
 from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.sizes import PAGE_BYTES
 
@@ -69,6 +71,65 @@ class Questions:
     asked: Asked  # in order
     tier: U8  # [m] as `TierRun.tier`, `DISK` for all below RAM and the buffer
     stream: Stream  # the questions as a cache's stream, for the components that look at it
+
+
+@dataclass(frozen=True)
+class Below:
+    """An eviction of the SSD; its steps are those of `cachezoo.kernels.tiers`."""
+
+    id: str  # of the eviction that it is; one id, one set of steps
+    make: Callable[[Stream, int, Values], Any]  # (stream of what the SSD is asked, capacity in pages, values)
+    has: Step
+    touch: Step
+    insert: Step
+    remove: Step  # where it does nothing, copies stay that can serve nobody
+    learn: Callable[[Any, int], None] | None = None  # as `Eviction.learn`, every `learn_every` questions
+    learn_every: int = 0
+
+
+@step
+def _stays(state: object, page: int) -> None:
+    """Nothing: the copy stays where it is until the eviction evicts it."""
+
+
+def _queue(name: str, touch: Step) -> Below:
+    def make(stream: Stream, capacity: int, _: Values) -> tier_queue.State:
+        return tier_queue.make(stream.n_pages, capacity)
+
+    return Below(name, make, tier_queue.has, touch, tier_queue.insert, tier_queue.remove)
+
+
+def _counted(name: str, keeps: bool, refuses: bool) -> Below:
+    def make(stream: Stream, capacity: int, _: Values) -> tier_counts.State:
+        return tier_counts.make(stream.n_pages, capacity, keeps, refuses)
+
+    return Below(name, make, tier_counts.has, tier_counts.touch, tier_counts.insert, tier_counts.remove)
+
+
+REMOVING = {
+    own.id: own
+    for own in (
+        _queue("lru", tier_queue.touch),
+        _queue("fifo", tier_queue.stay),
+        _counted("lfu", keeps=True, refuses=True),
+        _counted("inlfu", keeps=False, refuses=False),
+        _counted(HCALFU.id, keeps=True, refuses=False),
+    )
+}
+"""Evictions that can remove a page of the SSD at once."""
+
+
+def below(eviction: Eviction) -> Below:
+    """The eviction as the SSD's: one that removes where there is one, else the zoo's with dead copies."""
+    if eviction.id in REMOVING:
+        return REMOVING[eviction.id]
+
+    def make(stream: Stream, capacity: int, given: Values) -> Any:  # noqa: ANN401 - each eviction's own
+        return eviction.make(stream, capacity, settle(eviction.id, eviction.parameters, given))
+
+    return Below(
+        eviction.id, make, eviction.has, eviction.touch, eviction.insert, _stays, eviction.learn, eviction.learn_every
+    )  # fmt: skip
 
 
 @cache

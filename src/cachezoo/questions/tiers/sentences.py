@@ -26,14 +26,14 @@ OFFERS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by SS
 TITLES = {"AMAT": "amat_us", "no waiting": "alone_us", "P99": "p99_us", "IOPS": "iops"}
 SERVED = ("RAM", "rhr"), ("SSD", "shr"), ("disk", "dhr")
 SHORT_LIFE_YEARS = 3.0
-"""Of an SSD; below this it is said what would last."""
+"""Of an SSD; below this a sentence names what would last."""
 LASTING_YEARS = 5.0
 TURNED = 1.5
-"""Times that one half's mean time is the other's, from which on it is said."""
+"""Times that one half's mean time is the other's, from which on a sentence says so."""
 LESS_A_MONTH = 0.8
-"""Of what the answer costs a month: what costs less than that is said to cost less."""
+"""Of what the answer costs a month: what costs less than that is named."""
 LITTLE = 0.02
-"""Of the mean time: what is nearer is said to be about the same."""
+"""Of the mean time: what is nearer is about the same."""
 
 
 def _figures(scored: Scored, served: str = "") -> dict[str, str]:
@@ -78,28 +78,28 @@ def offer_cells(found: Advice, offer: Offer) -> dict[str, str]:
 def answer(found: Comparison) -> str:
     """Which hierarchy is fastest, in a sentence."""
     best, *others = found.rows
-    said = f"{best.point.hierarchy} is fastest: a page read takes {latency(best.tiered.amat_us)} on average"
+    text = f"{best.point.hierarchy} is fastest: a page read takes {latency(best.tiered.amat_us)} on average"
     base = found.reference
     if best is not base:
         less = percent(found.saved(best))
-        said += f", {less} less than with {base.point.hierarchy} in RAM alone ({latency(base.mean)})"
-    return said + (f". {_next(best, others[0])}." if others else ".")
+        text += f", {less} less than with {base.point.hierarchy} in RAM alone ({latency(base.mean)})"
+    return text + (f". {_next(best, others[0])}." if others else ".")
 
 
 def _next(best: Scored, second: Scored) -> str:
     """How far the second is behind, and how sure that is."""
     own = best.lead(second, Goal.COST)
-    said = f"Next is {second.point.hierarchy} with {latency(second.tiered.amat_us)}"
+    text = f"Next is {second.point.hierarchy} with {latency(second.tiered.amat_us)}"
     if own.low is None or own.high is None:
-        return f"{said}; the trace is too short to say how sure that is"
+        return f"{text}; the trace is too short to say how sure that is"
     blocks = f"the first was faster in {own.won} of {own.blocks} blocks of time"
     saved = f"{percent(own.value)} {span((own.low, own.high), 1)}"
     found = verdict(own, LEAST_SAVING)
     if found == Verdict.BETTER:
-        return f"{said}, of which the first saves {saved}: {blocks}"
+        return f"{text}, of which the first saves {saved}: {blocks}"
     if found == Verdict.TRIFLE:
-        return f"{said}, of which the first saves too little to matter, {saved}: {blocks}"
-    return f"{said}, too near to tell them apart, {saved}: {blocks}"
+        return f"{text}, of which the first saves too little to matter, {saved}: {blocks}"
+    return f"{text}, too near to tell them apart, {saved}: {blocks}"
 
 
 def caption(found: Comparison, device: str) -> str:
@@ -196,18 +196,18 @@ def _soon_worn(found: Advice) -> str:
     years = found.answer.scored.wear.years
     if not found.answer.point.ssd_pages or years is None or years >= SHORT_LIFE_YEARS:
         return ""
-    said = f"; but at these writes that SSD is worn out after {lifetime(years)}"
+    text = f"; but at these writes that SSD is worn out after {lifetime(years)}"
     best = cheapest_by_month(found)
     if best is None:
-        return said
+        return text
     own, less = (money(one.scored.cost.month_usd * found.scale) for one in (found.answer, best))
-    return f"{said}, and as fast is {built(found, best)}, for {less} a month, not {own}"
+    return f"{text}, and as fast is {built(found, best)}, for {less} a month, not {own}"
 
 
 def why(found: Advice) -> str:
     """Why this sum."""
     budget = found.budget or 0
-    said = {
+    reasons = {
         "budget": f"It is the fastest that {money(budget)} buys, on the half that chose",
         "enough": f"Of {money(budget)} that is enough: no sum within it that was tried brings a hundredth more",
         "everything": "No larger sum that was tried brings a hundredth more",
@@ -220,7 +220,7 @@ def why(found: Advice) -> str:
         "unreachable": "First accesses to pages come from the disk whatever is bought; more money brings less than a "
         "hundredth",
     }
-    return f"{said[found.why]}."
+    return f"{reasons[found.why]}."
 
 
 def versus(found: Advice, offer: Offer) -> str:
@@ -244,23 +244,23 @@ def _times(more: float) -> str:
 
 def comparisons(found: Advice) -> list[str]:
     """The next-best, the next-best for less, and others for the same sum; sentences."""
-    said, told = list[str](), {found.answer.point}
+    text, named = list[str](), {found.answer.point}
     if found.next_best is not None:
         second = found.next_best
         slower = second.found.amat_us / found.answer.found.amat_us - 1
-        said.append(f"Next-best on the half that chose ({_times(slower)} there): {versus(found, second)}.")
-        told.add(second.point)
-    if found.less is not None and found.less.point not in told:
+        text.append(f"Next-best on the half that chose ({_times(slower)} there): {versus(found, second)}.")
+        named.add(second.point)
+    if found.less is not None and found.less.point not in named:
         less = found.less
         share_less = share(1 - less.cost / found.answer.cost)
-        said.append(
+        text.append(
             f"For {share_less} less, {money(less.cost)}: {built(found, less)}; a page read takes "
             f"{latency(less.amat_us)} ({_times(less.amat_us / found.answer.amat_us - 1)})."
         )
-    others = [versus(found, one) for one in found.others if one.point not in told]
+    others = [versus(found, one) for one in found.others if one.point not in named]
     if others:
-        said.append(f"For the same sum {'; '.join(others)}.")
-    return said + _unfed(found)
+        text.append(f"For the same sum {'; '.join(others)}.")
+    return text + _unfed(found)
 
 
 def _unfed(found: Advice) -> list[str]:
@@ -322,17 +322,17 @@ def how_sure(found: Advice) -> list[str]:
     """What the figures rest on; sentences."""
     sampled, full = found.counts
     half = f"the first half of the trace chose; every figure is of the second, from page access {found.first:,} on"
-    said = [f"{sampled:,} points were simulated on {_sample(found)} and {full} of them in full; {half}."]
+    text = [f"{sampled:,} points were simulated on {_sample(found)} and {full} of them in full; {half}."]
     if found.rate < 1:
         mean, most = (number(100 * off, 1) for off in found.off)
-        said.append(f"The sample was off by {mean} points of reads from the disk on average, {most} at most.")
+        text.append(f"The sample was off by {mean} points of reads from the disk on average, {most} at most.")
     slip = found.answer.amat_us / found.answer.found.amat_us
     if not 1 / TURNED < slip < TURNED:
-        said.append(
+        text.append(
             f"The halves differ: on the first a page read would take {latency(found.answer.found.amat_us)}; so look "
             "at a longer trace before you buy."
         )
-    return said
+    return text
 
 
 def _sample(found: Advice) -> str:
@@ -343,21 +343,21 @@ def assumed(found: Advice) -> list[str]:
     """What was assumed; sentences."""
     prices = found.prices
     ratio = prices.ram.usd_per_gb / prices.ssd.usd_per_gb
-    said = [
+    text = [
         f"Prices: {prices.name}: RAM ${prices.ram.usd_per_gb:g}, SSD ${prices.ssd.usd_per_gb:g} a GB (RAM "
         f"{significant(ratio, 3)} times as dear). The disk behind, "
         f"{money(found.answer.scored.cost.hdd_usd * found.scale)}, comes on top."
     ]
     if found.scale > 1:
-        said.append(
+        text.append(
             f"The trace touches {human(found.stream.pages.n_pages * PAGE_BYTES)}, which stands for "
             f"{size(found, found.stream.pages.n_pages)}: the same parts of it are taken to hit as often."
         )
-    said += _buffer(found)
+    text += _buffer(found)
     years = found.answer.scored.wear.years
     if found.scale > 1 and found.answer.point.ssd_pages and years is not None and math.isfinite(years):
-        said.append("The SSD's life is that of writes which grow as its size does.")
-    return said
+        text.append("The SSD's life is that of writes which grow as its size does.")
+    return text
 
 
 def _buffer(found: Advice) -> list[str]:
@@ -392,13 +392,13 @@ def left_out(found: Advice) -> list[str]:
 
 def unrepeated(found: Advice) -> list[str]:
     """What the command cannot repeat; sentences."""
-    said = dict.fromkeys(found.options.replaced, "its costs are by the price list")
-    said |= {"--working-set": "its sizes and costs are the trace's own"}
-    return [f"The next command takes no {option}: {said[option]}." for option in left_out(found)]
+    text = dict.fromkeys(found.options.replaced, "its costs are by the price list")
+    text["--working-set"] = "its sizes and costs are the trace's own"
+    return [f"The next command takes no {option}: {text[option]}." for option in left_out(found)]
 
 
 def lines(found: Advice) -> list[str]:
-    """All that is said below the table."""
+    """The sentences below the table."""
     return [
         why(found),
         *comparisons(found),

@@ -11,7 +11,6 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, HIT, NONE
 from cachezoo.policies.engine import Run
 from cachezoo.policies.registry import behind_decisions, policy
-from cachezoo.questions.tiers import evictions
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.run import (
     BUFFER,
@@ -22,6 +21,7 @@ from cachezoo.questions.tiers.run import (
     SSD,
     VOIDED,
     WRITTEN,
+    below,
     counts,
     questions,
     run_tiers,
@@ -253,11 +253,11 @@ def test_components_that_look_at_the_requests_run_on_the_ssd(text):
 def test_an_eviction_that_learns_has_its_lessons_on_the_ssd(monkeypatch):
     lessons = []
 
-    def below(eviction):
-        own = evictions.below(eviction)
+    def listened(eviction):
+        own = below(eviction)
         return replace(own, learn=lambda state, served: (lessons.append(served), own.learn(state, served)))
 
-    monkeypatch.setattr("cachezoo.questions.tiers.run.below", below)
+    monkeypatch.setattr("cachezoo.questions.tiers.run.below", listened)
     ts, hierarchy = skewed(80_000, 4000, writes=0.0), parse_hierarchy("lru | threelcache")
     asked = questions(hierarchy, ts, hierarchy.ram_policy().simulate(ts.stream, 200))
     run = run_tiers(hierarchy, ts, 200, 800, asked=asked)

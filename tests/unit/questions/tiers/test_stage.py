@@ -184,11 +184,6 @@ def _other_tests(path: Path):
     return trace
 
 
-def test_the_same_inputs_give_the_same_document(made: TiersMetrics, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert evaluated() == made
-
-
 def test_the_advice_is_the_cheapest_budget_that_is_hardly_slower() -> None:
     one, own = bench(), market()
     made = {
