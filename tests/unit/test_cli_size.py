@@ -13,7 +13,7 @@ from cachezoo import cli
 from cachezoo.show.formats import latency, ordinary
 from cachezoo.traces.store import write_trace
 from tests.page_data import seeded_trace
-from tests.tier_data import skewed
+from tests.tiers_data import skewed
 
 FEW = ("--by", "lru,lru | lru,hca")
 

@@ -67,10 +67,11 @@ def tiers(
 
     All hierarchies get the same RAM and the same SSD. Beside them runs the RAM of each without an SSD.
     """
-    from cachezoo.console import out, progress
+    from cachezoo.console import out
     from cachezoo.contest.counting import Count, first_access
+    from cachezoo.devices.built_in import DEFAULT
     from cachezoo.questions.flash.model import open_bundles
-    from cachezoo.questions.tiers.bench import Bench, compare, steps
+    from cachezoo.questions.tiers.bench import Bench, compare
     from cachezoo.questions.tiers.hierarchy import parse_by
     from cachezoo.questions.tiers.options import TierOptions
     from cachezoo.questions.tiers.prices import load_prices
@@ -90,23 +91,20 @@ def tiers(
     first = first_access(ts.pages, options.count, ram_pages, ts.trace.time_us)
     decisions = None if opened is None else _decisions(opened, ts)
     bench = Bench.of(trace.name, ts, models, paid, first=first, loop=options.loop, decisions=decisions)
-    hierarchies = options.hierarchies
-    with progress(f"{len(hierarchies)} hierarchies on {trace.name}", steps(hierarchies)) as advance:
-        found = compare(bench, hierarchies, ram_pages, ssd_pages, advance)
+    found = compare(bench, options.hierarchies, ram_pages, ssd_pages)
+    title, profile = _title(bench, ram_pages, ssd_pages), Path(device).stem if device else DEFAULT
     if plot is not None:
         from cachezoo.questions.tiers.plot import draw_comparison
 
-        draw_comparison(found, _title(bench, ram_pages, ssd_pages), plot)
+        draw_comparison(found, title, plot)
     if as_json:
         about = {"trace": trace.name, "first": bench.first, "page_accesses": len(ts), "ram_pages": ram_pages,
                  "ssd_pages": ssd_pages, "disk_pages": ts.span_pages, "loop": bench.loop, "stretched": bench.stretched,
-                 "device": _device_name(device), "prices": paid.model_dump(mode="json")}  # fmt: skip
+                 "device": profile, "prices": paid.model_dump(mode="json")}  # fmt: skip
         typer.echo(json.dumps({**about, "rows": found.values()}, allow_nan=False))
         return
     out().print(answer(found), soft_wrap=True, markup=False)
-    rows = [cells(row, found) for row in found.rows]
-    title = _title(bench, ram_pages, ssd_pages)
-    print_rows(rows, title, caption(found, _device_name(device)), COLUMNS, tuple(COLUMNS))
+    print_rows([cells(row, found) for row in found.rows], title, caption(found, profile), COLUMNS, tuple(COLUMNS))
 
 
 def _decisions(opened: "FlashBundles", ts: "TierStream") -> "Bool":
@@ -136,12 +134,6 @@ def device_of(given: str | None) -> "AnalyticDevice | RealDevice":
         if isinstance(device, RealDevice):
             return device
     return models_of(given)
-
-
-def _device_name(given: str | None) -> str:
-    from cachezoo.devices.built_in import DEFAULT
-
-    return Path(given).stem if given else DEFAULT
 
 
 def _title(bench: "Bench", ram_pages: int, ssd_pages: int) -> str:

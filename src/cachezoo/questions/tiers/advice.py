@@ -144,12 +144,7 @@ class Advisor:
         return [Offer(budget, found, self._scored[found.point]) for budget, found in wanted]
 
     def best(self, budget: float, kind: str | None = None) -> Found | None:
-        """The best that a sum buys.
-
-        Args:
-            budget: dollars.
-            kind: of the hierarchy; None for any. Of a kind it is the best estimate, which may not be simulated in full.
-        """
+        """The best that a sum buys; of a kind of hierarchy the best estimate, which may not be simulated in full."""
         known = self.search.best(budget, self.options.by, estimated=kind is not None)
         return next((one for one in known if kind in (None, one.point.hierarchy.kind)), None)
 
@@ -162,11 +157,7 @@ class Advisor:
         """What to buy for at most a sum: the best, or a lesser sum's where the half that judges finds it as good.
 
         More money may do worse on that half, as it chose nothing. So what is enough is compared with the best of all
-        sums within the budget, not with what the whole budget buys.
-
-        Args:
-            budget: dollars.
-            ladder: the best of the sums, rising.
+        sums within the budget, of the rising `ladder`, not with what the whole budget buys.
         """
         paid = min(budget, self.most)
         self.search.survey([LESS * paid, paid], self.options.by, closely=[paid])
@@ -189,11 +180,7 @@ class Advisor:
         return merit + (ENOUGH if self.options.by == "disk" else ENOUGH * merit)
 
     def reach(self, offers: Sequence[Offer]) -> tuple[Offer, Why]:
-        """The cheapest that reaches the aim on the half that judges; else the cheapest that comes as near as any.
-
-        Args:
-            offers: the best of the sums, rising.
-        """
+        """The cheapest that reaches the aim on the half that judges; else the cheapest that comes as near as any."""
         place = next((k for k, one in enumerate(offers) if self._meets(one)), None)
         if place is None:
             near = self._least(min(map(self._merit, offers)))
@@ -229,16 +216,7 @@ def advise(
     name: str, trace: Trace, device: AnalyticDevice, prices: Prices, options: SizeOptions, *, workers: int = 2,
     resume: Path | None = None,
 ) -> Advice:  # fmt: skip
-    """Search what to buy for a trace.
-
-    Args:
-        name: of the trace, for people.
-        trace: the requests.
-        device: models of the disk and the SSD.
-        prices: of RAM, SSD and disk.
-        options: the aim, and assumptions.
-        workers: processes.
-        resume: file of points that are done; None keeps none.
+    """Search what to buy for a trace, with so many processes; `resume` is the file of points that are done.
 
     Raises:
         CachezooError: a budget or a working set that cannot be; a trace that reads nothing; a file of something else.
@@ -315,13 +293,9 @@ def _same_sum(advisor: Advisor, answer: Offer) -> tuple[Offer | None, tuple[Offe
 
 
 def front(cost: Sequence[float] | F64, time: Sequence[float] | F64) -> list[int]:
-    """Places of the points that are on the Pareto front, by rising cost.
+    """Places of the points that are on the Pareto front of cost and time, by rising cost.
 
-    Of points that cost the same and take as long, the first is taken.
-
-    Args:
-        cost: of each point, any unit.
-        time: of each point, any unit; less is better. A point whose time is no number is on no front.
+    Of points that cost the same and take as long, the first is taken; one whose time is no number is on no front.
     """
     best, found = float("inf"), []
     for place in np.lexsort((np.arange(len(cost)), np.asarray(time), np.asarray(cost))).tolist():

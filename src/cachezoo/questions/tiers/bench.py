@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.arrays import I64, Bool
-from cachezoo.console import Advance
+from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, LEAST_BLOCKS, LEAST_IN_BLOCK
 from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.devices.analytic import t_hdd_us
@@ -116,14 +116,8 @@ class Bench:
     ) -> "Bench":  # fmt: skip
         """Take a trace.
 
-        Args:
-            key: of the trace.
-            ts: its page accesses.
-            device: models of disk and SSD, or real ones.
-            prices: of the media and of power.
-            first: page access from which on it counts; None: the request that the second half begins in.
-            loop: None: what the trace has, see `loop_of`. On real devices `alone`.
-            decisions: of a bundle.
+        Without `first` the second half counts, from the request on that it begins in. Without `loop` it is what the
+        trace has, see `loop_of`; on real devices it is always `alone`.
 
         Raises:
             DeviceError: an open loop, and the trace has no clock.
@@ -281,17 +275,8 @@ class Comparison:
         return found
 
 
-def compare(
-    bench: Bench, hierarchies: Sequence[Hierarchy], ram_pages: int, ssd_pages: int, advance: Advance
-) -> Comparison:
+def compare(bench: Bench, hierarchies: Sequence[Hierarchy], ram_pages: int, ssd_pages: int) -> Comparison:
     """Run hierarchies with the same bytes, and RAM alone for each cache that any of them has in RAM.
-
-    Args:
-        bench: the trace.
-        hierarchies: which.
-        ram_pages: of RAM.
-        ssd_pages: of the SSD, where there is one.
-        advance: progress, in hierarchies and baselines, see `steps`.
 
     Raises:
         ConfigError: sizes that no hierarchy can make use of, or a bundle's decisions are missing.
@@ -307,22 +292,15 @@ def compare(
                 "100% or less"
             )
             raise ConfigError(message)
-    rows, baselines = list[Scored](), dict[str, Scored]()
-    done = 0
-    for text in dict.fromkeys(own.ram for own in hierarchies):
-        advance(done, text)
-        baselines[text] = bench.score(Point(parse_hierarchy(text), ram_pages, 0))
-        done += 1
-        for own in hierarchies:
-            if own.ram != text:
-                continue
-            advance(done, str(own))
-            rows.append(bench.score(Point(own, ram_pages, ssd_pages)) if own.has_ssd else baselines[text])
-            done += 1
-    advance(done)
-    return Comparison(bench, sorted(rows, key=lambda row: row.tiered.amat_us), baselines)
-
-
-def steps(hierarchies: Sequence[Hierarchy]) -> int:
-    """Units of progress of `compare`."""
-    return len(hierarchies) + len({own.ram for own in hierarchies})
+    points = [Point(own, ram_pages, ssd_pages if own.has_ssd else 0) for own in hierarchies]
+    alone = {text: Point(parse_hierarchy(text), ram_pages, 0) for text in dict.fromkeys(own.ram for own in hierarchies)}
+    scored = dict[Point, Scored]()
+    # Those with the same RAM one after another, so that it is simulated once.
+    every = sorted({*points, *alone.values()}, key=lambda one: (one.ram_key, one.key))
+    with progress(f"{len(hierarchies)} hierarchies on {bench.key}", len(every)) as advance:
+        for point in every:
+            advance(len(scored), str(point.hierarchy))
+            scored[point] = bench.score(point)
+        advance(len(every))
+    rows = sorted((scored[point] for point in points), key=lambda row: row.mean)
+    return Comparison(bench, rows, {text: scored[point] for text, point in alone.items()})

@@ -56,21 +56,14 @@ class Market:
 
     @classmethod
     def of(cls, prices: Prices, pages: int, least: int = 1, scale: float = 1.0) -> "Market":
-        """By a price list.
-
-        Args:
-            prices: in $ a GB.
-            pages: distinct ones of the trace.
-            least: pages that are bought of a tier.
-            scale: bytes that a byte of the trace stands for.
-        """
+        """By a price list; `scale` is how many bytes a byte of the trace stands for."""
         ram, ssd = (medium.usd_per_gb * scale * PAGE_BYTES / GB for medium in (prices.ram, prices.ssd))
         return cls(ram, ssd, pages, least)
 
     @property
     def everything(self) -> float:
         """Dollars that RAM for all pages costs: more buys nothing."""
-        return self.pages * self.ram
+        return self.usd(1.0)
 
     def usd(self, share: float) -> float:
         """A part of what RAM for all pages costs."""

@@ -72,10 +72,7 @@ class Part:
         return eviction if admission == ACCEPT_ALL.id else f"{admission}+{eviction}"
 
     def composition(self, decisions: Bool | None = None) -> Composition:
-        """Its components.
-
-        Args:
-            decisions: what `bundle` admits, as `cachezoo.policies.admissions.by_decision` takes it.
+        """Its components; a bundle's decisions are as `cachezoo.policies.admissions.by_decision` takes them.
 
         Raises:
             ConfigError: it is decided and there are no decisions, or it is a follower.
@@ -196,10 +193,7 @@ class Hierarchy:
         return any(read_part(text, "tier").decided for text in (self.ram, self.ssd) if text)
 
     def ram_policy(self, decisions: Bool | None = None) -> Policy:
-        """RAM's cache, to be simulated on a stream.
-
-        Args:
-            decisions: of the bundle that admits to it, if one does; bool, for each request or each access.
+        """RAM's cache, to be simulated on a stream; a bundle's decisions are those of each request or each access.
 
         Raises:
             ConfigError: a bundle admits to it and there are no decisions.
@@ -207,10 +201,7 @@ class Hierarchy:
         return read_part(self.ram, "RAM").policy(decisions)
 
     def ssd_composition(self, decisions: Bool | None = None) -> Composition:
-        """The SSD's components.
-
-        Args:
-            decisions: of the bundle that admits to it, if one does; bool, for each question.
+        """The SSD's components; a bundle's decisions are those of each question.
 
         Raises:
             ConfigError: there is no SSD, it is a ring, or a bundle admits to it and there are no decisions.

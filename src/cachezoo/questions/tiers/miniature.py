@@ -65,13 +65,7 @@ class Stack:
 
     @classmethod
     def of(cls, stream: TierStream, rows: I64, time_us: F64) -> "Stack":
-        """One pass over a stream.
-
-        Args:
-            stream: the accesses.
-            rows: int64[k] those that count.
-            time_us: float64[k] of each.
-        """
+        """One pass over a stream, of which the accesses `rows` count, with their times."""
         found = stack_distances(stream.stream.page_ids, stream.stream.n_pages)[rows].astype(np.int64)
         found[found == COLD] = np.iinfo(np.int64).max
         order = np.argsort(found, kind="stable")
@@ -118,13 +112,10 @@ class Miniature:
     time_us: F64  # [k] what the request of each takes on the disk without a cache
 
     @classmethod
-    def of(cls, bench: Bench, most: int, seed: int = 0) -> "Miniature":
+    def of(cls, bench: Bench, most: int) -> "Miniature":
         """Draw pages by a hash, so many that about `most` accesses are to them.
 
-        Args:
-            bench: all pages.
-            most: page accesses; of a trace with fewer, or with few pages, all are taken.
-            seed: another seed, other pages.
+        Of a trace with fewer accesses, or with few pages, all are taken.
         """
         stream, first = bench.ts, bench.first
         time_us = t_hdd_us(volume_trace(stream), bench.models.hdd)
@@ -132,7 +123,7 @@ class Miniature:
         rate = most / max(1, len(stream))
         if rate >= 1 or rate * stream.pages.n_pages < LEAST_DRAWN:
             return cls(stream, 1.0, len(counted), counted, time_us[stream.request_of[counted]])
-        part = sample(stream.stream, rate, seed)
+        part = sample(stream.stream, rate, 0)
         rows, drawn = part.rows, part.stream
         own = replace(
             stream,
@@ -188,13 +179,7 @@ class Times:
 
     @classmethod
     def of(cls, points: Sequence[Point], sampled: Sequence[Shares], replayed: Sequence[Tiered]) -> "Times":
-        """From points that were replayed; at least one.
-
-        Args:
-            points: the points.
-            sampled: what each did in the window by the sample.
-            replayed: the same by the whole trace.
-        """
+        """From points that were replayed, at least one: what each did by the sample, and by the whole trace."""
         ssd = _mean_by([(float(np.log(one.shr)), one.rta_ssd_us) for one in replayed if one.shr > 0])
         estimated = _estimated(sampled, *ssd)
         off = np.log([one.amat_us for one in replayed]) - estimated

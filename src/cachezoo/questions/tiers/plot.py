@@ -47,12 +47,7 @@ def _name(text: str) -> str:
 
 
 def draw_comparison(found: Comparison, title: str, path: Path) -> None:
-    """Write a PNG, or an SVG by the name; its bytes depend on the comparison alone.
-
-    Args:
-        found: the hierarchies, fastest first; RAM alone of each cache is drawn below them.
-        title: above it.
-        path: where to.
+    """Write a PNG, or an SVG by the name, with RAM alone of each cache at the end; its bytes depend on the rest alone.
 
     Raises:
         CachezooError: the file cannot be written.
@@ -118,10 +113,6 @@ def _times(axes: "Axes", rows: list[Scored]) -> None:
 
 def draw_front(found: Advice, path: Path) -> None:
     """Write a PNG or SVG; its bytes depend on the advice alone.
-
-    Args:
-        found: the advice.
-        path: where to.
 
     Raises:
         CachezooError: the file cannot be written.

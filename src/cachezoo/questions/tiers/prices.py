@@ -119,15 +119,10 @@ class Cost:
 
 
 def cost(prices: Prices, ram_bytes: int, ssd_bytes: int, hdd_bytes: int, worn_out_years: float = math.inf) -> Cost:
-    """Price a hierarchy.
+    """Price a hierarchy; the transient buffer is in the bytes of RAM.
 
-    Args:
-        prices: of the media and of power.
-        ram_bytes: of RAM, the transient buffer included.
-        ssd_bytes: of the SSD that the cache may use.
-        hdd_bytes: of the disk.
-        worn_out_years: after which the SSD's flash is worn out at the hierarchy's rate of writing; infinite where it
-            writes nothing, or where that is not known.
+    The SSD's flash is worn out after `worn_out_years` at the hierarchy's rate of writing; infinite where it writes
+    nothing, or where that is not known.
 
     Raises:
         ConfigError: a negative size, or a lifetime that is not above 0.

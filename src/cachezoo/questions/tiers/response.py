@@ -352,11 +352,10 @@ def response(
     Args:
         ts: what the hierarchy was run on.
         run: what it did.
-        device: the models of disk and SSD. In a closed loop the disk is first come, first served.
+        device: in a closed loop the disk is first come, first served.
         first: page access from which on reads count; I/Os before it are not replayed, so that devices begin at rest.
-        loop: see `Tiered`, and `loop_of`.
-        stretched: factor of the arrivals of an open loop, where it is known already: it is the same for all
-            hierarchies.
+        loop: see `loop_of`.
+        stretched: of an open loop, where it is known already, as it is the same for all hierarchies.
         depth: of a closed loop; None: as captured, see `depth_of`.
 
     Raises:
@@ -375,13 +374,7 @@ def response(
 
 
 def measure(ts: TierStream, run: TierRun, device: RealDevice, first: int = 0) -> tuple[Response, dict[str, Any]]:
-    """Replay a run's reduced traces on real devices.
-
-    Args:
-        ts: what the hierarchy was run on.
-        run: what it did.
-        device: the targets, and what becomes of writes: the disk's are the trace's, the SSD's what the cache writes.
-        first: page access from which on reads count; nothing before it is replayed.
+    """Replay a run's reduced traces on real devices; nothing before the page access `first` is replayed.
 
     Returns:
         The response, and a record of how it was measured: `hdd` and `ssd`, each None where there was nothing to replay.

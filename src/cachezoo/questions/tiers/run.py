@@ -139,12 +139,7 @@ def _loop(name: str, has: Step, touch: Step, insert: Step, remove: Step, admit: 
 
 
 def questions(hierarchy: Hierarchy, ts: TierStream, l1: Run) -> Questions:
-    """What a hierarchy's SSD is asked, by RAM's run.
-
-    Args:
-        hierarchy: `exclusive`, `promotion` or `inclusive`.
-        ts: the accesses.
-        l1: RAM's run over them, which says what it evicted.
+    """What the SSD of an exclusive, promoting or inclusive hierarchy is asked, by RAM's run over the accesses.
 
     Raises:
         ConfigError: the run does not say what was evicted.
@@ -237,8 +232,7 @@ def run_tiers(
         )
         raise ConfigError(message)
     if hierarchy.kind == "l2arc":
-        tier, events = _l2arc(hierarchy, ts, ram_pages, ssd_pages)
-        return _run_of(hierarchy, tier, events, ram_pages, ssd_pages)
+        return _run_of(hierarchy, *_l2arc(hierarchy, ts, ram_pages, ssd_pages), ram_pages, ssd_pages)
     if asked is None and l1 is None:
         l1 = hierarchy.ram_policy(decisions).simulate(ts.stream, ram_pages)
     if hierarchy.kind == "ram":

@@ -117,13 +117,7 @@ class Runner:
     def run(
         self, what: What, points: Iterable[Point], note: Callable[[Point, Any], None] | None = None
     ) -> dict[Point, Any]:
-        """What each point does, see `Halves.work`.
-
-        Args:
-            what: of which figures.
-            points: each once.
-            note: called with each point as soon as it is done, so that an interrupt loses little.
-        """
+        """What each point does, see `Halves.work`; `note` has each as soon as it is done, as an interrupt may come."""
         groups, found = by_ram(points), dict[Point, Any]()
         count = sum(map(len, groups))
         with progress(f"{self.halves.judges.key}: {count} points {what}", count) as advance:
@@ -162,11 +156,7 @@ class Ledger(dict[Point, Tiered]):
     """
 
     def __init__(self, path: Path | None = None, what: Row | None = None) -> None:
-        """Read what is there.
-
-        Args:
-            path: the file, which may be new; None keeps nothing.
-            what: JSON values that the figures depend on.
+        """Read what is there, or begin the file; `what` are the JSON values that the figures depend on.
 
         Raises:
             ConfigError: the file is of something else, or no such file.
@@ -279,12 +269,8 @@ class Search:
     def best(self, budget: float, by: By = "amat", *, estimated: bool = False) -> list[Found]:
         """The best points that a budget buys, by rising merit: of each hierarchy its best.
 
-        The budget is spent: in the half that chooses, room for pages that only come later cannot show its worth.
-
-        Args:
-            budget: dollars.
-            by: what is to be small.
-            estimated: take in points that were simulated on the sample alone.
+        The budget is spent: in the half that chooses, room for pages that only come later cannot show its worth. With
+        `estimated` points count that were simulated on the sample alone.
         """
         within = [one for one in self.found() if (estimated or one.full) and one.cost <= budget * (1 + ROUNDING)]
         within = [one for one in within if one.cost >= SPENT * budget] or within
@@ -296,10 +282,7 @@ class Search:
     def survey(self, budgets: Sequence[float], by: By = "amat", closely: Sequence[float] = ()) -> None:
         """Search some budgets: at the end no point's estimate is clearly better than one simulated in full.
 
-        Args:
-            budgets: dollars.
-            by: what is to be small.
-            closely: those of them at which every hierarchy that may be the best is simulated with all pages.
+        At the budgets `closely`, which are some of them, every hierarchy that may be the best is simulated in full.
         """
         sizes = ram_sizes(self.market.pages)
         self.sample(point for budget in budgets for point in self.line(budget, sizes))
@@ -319,12 +302,7 @@ class Search:
             self.confirm(better)
 
     def exhaust(self, budgets: Sequence[float], steps: int) -> None:
-        """Simulate every point of some budgets with all pages: what `survey` is compared with.
-
-        Args:
-            budgets: dollars.
-            steps: RAM sizes between a size and its double.
-        """
+        """Simulate every point of some budgets with all pages, as `ram_sizes` has them: the referee of `survey`."""
         sizes = ram_sizes(self.market.pages, steps)
         self.confirm([point for budget in budgets for point in self.line(budget, sizes)])
 

@@ -73,9 +73,7 @@ class FamilyChoice:
 
     def document(self) -> Chosen:
         """As the metrics have it."""
-        return Chosen(
-            **sizes(self.point), tried=self.tried, replayed=self.replayed, validation=self.validation
-        )  # fmt: skip
+        return Chosen(**sizes(self.point), tried=self.tried, replayed=self.replayed, validation=self.validation)
 
 
 Choices = dict[float, dict[str, FamilyChoice]]  # by share of the money and family
@@ -115,18 +113,7 @@ def families(settings: TiersPolicy) -> Families:
 def choose(
     benches: Sequence[Bench], hierarchies: Sequence[Hierarchy], market: Market, usd: float, settings: TiersPolicy
 ) -> FamilyChoice | None:
-    """A family's choice at a budget.
-
-    Args:
-        benches: validation traces.
-        hierarchies: of the family.
-        market: what there is to buy.
-        usd: the budget.
-        settings: how much is tried.
-
-    Returns:
-        None where the budget buys none of the hierarchies.
-    """
+    """A family's choice at a budget by validation; None where the budget buys none of its hierarchies."""
     estimates: dict[Point, float] = {}
 
     def best(points: Sequence[Point]) -> list[Point]:

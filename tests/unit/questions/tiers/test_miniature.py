@@ -12,8 +12,7 @@ from cachezoo.questions.tiers.miniature import LEAST_BUFFER, Miniature, Stack, i
 from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.run import DISK, SSD, counts, run_shared, run_tiers
 from cachezoo.sizes import PAGE_BYTES
-from tests.tier_data import skewed, stream_of
-from tests.tiers_data import DEVICE
+from tests.tiers_data import DEVICE, page_stream, skewed
 
 POINTS = [
     Point(parse_hierarchy(text), ram, ssd)
@@ -90,7 +89,7 @@ def compared(stream, text, ram, ssd, first):
 )
 def test_a_stack_is_as_simulated(accesses, ram, ssd, part, text):
     page, write = np.array(accesses).T
-    compared(stream_of(page, write.astype(bool)), text, ram, ssd if "|" in text else 0, int(part * len(page)))
+    compared(page_stream(page, write.astype(bool)), text, ram, ssd if "|" in text else 0, int(part * len(page)))
 
 
 @pytest.mark.parametrize(("ram", "ssd"), [(1, 1), (100, 600), (700, 2), (3000, 3000)])

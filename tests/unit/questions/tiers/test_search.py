@@ -15,8 +15,7 @@ from cachezoo.questions.tiers.run import run_tiers
 from cachezoo.questions.tiers.search import SPENT, Halves, Ledger, Runner, Search, by_ram, digest, runner
 from cachezoo.questions.tiers.stream import tier_stream
 from tests.page_data import seeded_trace
-from tests.tier_data import skewed
-from tests.tiers_data import DEVICE
+from tests.tiers_data import DEVICE, skewed
 
 HIERARCHIES = [parse_hierarchy(text) for text in ("lru", "arc", "hca", "lru | lru", "promotion: lru | s3fifo", "l2arc")]
 PAIR = parse_hierarchy("lru | lru")

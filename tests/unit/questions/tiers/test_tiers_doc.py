@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from tests.tier_data import skewed
+from tests.tiers_data import skewed
 
 TEXT = (Path(__file__).parents[4] / "docs" / "tiers.md").read_text()
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
