@@ -15,7 +15,7 @@ install: ## install the pinned packages into .venv
 repro: ## install, dvc repro, print the results; V=1: all of them
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/dvc repro
-	@$(RUN) .venv/bin/cachezoo results $(if $(V),-v)
+	@$(RUN) .venv/bin/cachezoo models results $(if $(V),-v)
 
 # Tables and plots that only people read, and the pipeline does not need: lab/dvc.yaml
 figures: ## tables and plots beside the pipeline, in lab/results/
@@ -36,7 +36,7 @@ corpus: ## capture the traces of the corpus that are missing (as root)
 # Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md. KEY=private.pem signs the release.
 release: ## pack every bundle into release/; KEY=private.pem signs it
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/cachezoo bundle release release --page docs/zoo.md $(addprefix --key ,$(KEY))
+	@$(RUN) .venv/bin/cachezoo models bundle release release -o docs/zoo.md $(addprefix --key ,$(KEY))
 
 # Your own traces join the fit, and the models made of it challenge: make retrain TRACES="a.csv b.csv" CATEGORY=database
 retrain: ## fit your own traces in, and challenge: TRACES="a.csv b.csv" CATEGORY=database
@@ -82,12 +82,13 @@ fuzz: ## every reader on damaged inputs: MINUTES=60 in all, TARGET=msr for one
 
 ui: ## MLflow on 127.0.0.1:5000
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/cachezoo track sync
-	@$(RUN) .venv/bin/cachezoo track ui
+	@$(RUN) .venv/bin/cachezoo models track sync
+	@$(RUN) .venv/bin/cachezoo models track ui
 
-lint: ## ruff, mypy and, where osv.dev answers, audit
+lint: ## ruff, clang-format, mypy and, where osv.dev answers, audit
 	@$(DEV)
 	@$(RUN) .venv/bin/ruff check src pipelines lab tools tests benchmarks notebooks
+	@git ls-files -z '*.c' '*.h' | xargs -0 $(RUN) .venv/bin/clang-format --dry-run -Werror
 	@$(RUN) .venv/bin/mypy
 	@$(RUN) .venv/bin/python -m scripts.audit --if-reachable
 

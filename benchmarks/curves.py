@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from timing import least
 
-from cachezoo.curves.curve import Curve, capacities_of
-from cachezoo.curves.exact import lru_curve
+from cachezoo.curves.curve import Curve, capacities_of, lru_curve
 from cachezoo.curves.measure import curves
 from cachezoo.curves.sampling import draw, sampled_curve
 from cachezoo.kernels.segments import IdTable
@@ -122,7 +121,7 @@ def miniatures(folder: Path, names: Sequence[str]) -> None:
                 sample = draw(pages, rate, seed)
                 for own in POLICIES:
                     for other in (None, beside):
-                        got = sampled_curve(sample, policy(own), pages, capacities, beside=other)
+                        got = sampled_curve(sample, policy(own), pages, capacities, exact_lru=other)
                         found.setdefault((own, rate, other is None), []).append(away(got, exact[own]))
     for own in POLICIES:
         for rate in (0.3, 0.1, 0.03):

@@ -17,8 +17,8 @@ from timing import least
 from cachezoo.coded import Coded
 from cachezoo.devices.analytic import disk_at_rest, drive_at_rest, t_hdd_us, t_ssd_us
 from cachezoo.devices.calibration import Calibration, Score, calibrate
-from cachezoo.devices.emulated import emulate
 from cachezoo.devices.profile import load_models
+from cachezoo.devices.replaying import emulate
 from cachezoo.devices.samples import Samples, join, read_disk_trace
 from cachezoo.kernels.hdd import hdd_response_us, hdd_service_us
 from cachezoo.kernels.ssd import ssd_response_us, ssd_service_us

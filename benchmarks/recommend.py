@@ -21,10 +21,8 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import classics, policy
-from cachezoo.questions.page.recommend.bench import Bench
-from cachezoo.questions.page.recommend.candidates import CANDIDATES
-from cachezoo.questions.page.recommend.device import BUILT_IN
-from cachezoo.questions.page.recommend.recommendation import Asked, recommend
+from cachezoo.questions.page.candidates import CANDIDATES
+from cachezoo.questions.page.recommendation import BUILT_IN, Options, recommend
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.yaml_file import read_yaml
@@ -54,9 +52,9 @@ def places(role: str) -> list[Path]:
 
 def losses(path: Path) -> Losses:
     """All classics at all sizes of a trace, beside what is recommended at each."""
-    found = recommend(path.name, read_any(path), BUILT_IN, Asked())
+    found = recommend(path.name, read_any(path), BUILT_IN, Options())
     rows = found.picked.rows[:-1]
-    bench: Bench = found.bench
+    bench = found.bench
     ids, n = bench.pages.page_ids, bench.pages.n_pages
     ratios = {
         name: np.array([(policy(name).hits(ids, n, row.capacity)[bench.half :] == HIT).mean() for row in rows])
@@ -104,12 +102,12 @@ def made(n: int) -> Trace:
 
 def speed(counts: Sequence[int]) -> None:
     """Seconds of whole recommendations, kernels compiled before, without models and without reading a file."""
-    recommend("first", made(2000), BUILT_IN, Asked())
+    recommend("first", made(2000), BUILT_IN, Options())
     print("\n| requests | page accesses | seconds |\n|---|---|---|")
     for n in counts:
         trace = made(n)
         start = time.perf_counter()
-        found = recommend("made", trace, BUILT_IN, Asked())
+        found = recommend("made", trace, BUILT_IN, Options())
         took = time.perf_counter() - start
         print(f"| {n:,} | {len(found.bench.pages.page_ids):,} | {took:.1f} |", flush=True)
 

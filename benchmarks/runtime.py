@@ -32,7 +32,7 @@ from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.caching.infer import torch_infer, torch_infer_all
-from cachezoo.zoo.caching.onnx import _step as one_step
+from cachezoo.zoo.caching.onnx import one_step
 from cachezoo.zoo.caching.serve import CachingServing
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"

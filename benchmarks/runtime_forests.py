@@ -19,11 +19,11 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 from rich.table import Table
 
 from cachezoo import paths
 from cachezoo.bundles import load
+from cachezoo.bundles.onnx_export import onnx_of, open_session
 from cachezoo.console import out
 from cachezoo.features.history import AdmissionFeatures
 from cachezoo.models.forest import read_forest
@@ -129,8 +129,6 @@ def print_decisions(folder: Path) -> None:
     """A row for each model and what computes it."""
     program = built(folder, "bench/bench_history")
     table = Table("model", "what", "mean ns", "median ns", "p99 ns")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
     for category, path in bundles():
         files = write_requests(batch_of(read_trace(CAPTURED / f"{category}_test.parquet")), folder)
         done = subprocess.run([str(program), str(path), *files], capture_output=True, text=True, check=True)
@@ -140,7 +138,7 @@ def print_decisions(folder: Path) -> None:
         rows = np.load(path / "golden/features.npy")
         booster = lgb.Booster(model_file=str(path / "model.lgb.txt"))
         table.add_row("", "LightGBM", "", *timed(lambda row, own=booster: own.predict(row, num_threads=1), rows))
-        session = onnxruntime.InferenceSession(str(path / "model.onnx"), options)
+        session = open_session(onnx_of(load(path)), str(path))
         table.add_row("", "onnxruntime", "", *timed(lambda row, own=session: own.run(None, {"features": row}), rows))
     out().print(table)
 

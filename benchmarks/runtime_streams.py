@@ -15,8 +15,7 @@ import numpy as np
 from rich.table import Table
 
 from cachezoo.console import out
-from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
-from cachezoo.zoo.streams.serve import StreamsServing, TableSession
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary, StreamsServing, TableSession
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"
 RANGES = (1_000, 10_000, 100_000, 1_000_000)

@@ -15,16 +15,15 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cachezoo.questions.share.bench import Bench
-from cachezoo.questions.share.counting import Counting, counting
-from cachezoo.questions.share.mix import Application, mix_pages
-from cachezoo.questions.share.partition import parse
+from cachezoo.questions.share.case import Case, counted_from
+from cachezoo.questions.share.mix import Application, Mix, mix_pages
+from cachezoo.questions.share.partitioners import parse
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
@@ -85,7 +84,7 @@ def applications(role: str) -> dict[str, Application]:
     return out
 
 
-def mixes(known: dict[str, Application], role: str) -> list[tuple[str, Bench]]:
+def mixes(known: dict[str, Application], role: str) -> list[tuple[str, Mix]]:
     """Mixes drawn with a seed, and, of the tests, one of all public applications."""
     names, found = sorted(known), list[tuple[str, list[str]]]()
     for count, turn in itertools.product(COUNTS, range(DRAWN[role])):
@@ -93,37 +92,28 @@ def mixes(known: dict[str, Application], role: str) -> list[tuple[str, Bench]]:
         found.append((f"{count}{'abcd'[turn]}", [names[k] for k in rng.permutation(len(names))[:count]]))
     if set(PUBLIC) <= set(names):
         found.append(("public", sorted(PUBLIC)))
-    return [(name, Bench(mix_pages([known[one] for one in own]))) for name, own in found]
+    return [(name, mix_pages([known[one] for one in own])) for name, own in found]
 
 
-def transfers(text: str, bench: Bench, pages: int, counted: Counting) -> int:
-    """Pages read for references that count, whatever for."""
-    found = parse(text).run(bench, pages, counted.counted)
-    late = found.begins - 1 >= counted.start[0]
-    return int((~found.hit & counted.counted).sum() + found.fragmentation[counted.counted].sum()
-               + found.allocation[late].sum())  # fmt: skip
-
-
-def cases(role: str) -> list[tuple[str, Bench, int, Counting]]:
-    """Mixes with each size of cache, in whole fragments."""
-    found = []
-    for name, bench in mixes(applications(role), role):
+def cases(role: str) -> Iterator[tuple[str, Case]]:
+    """Mixes with each size of cache, in whole fragments; page times are no part of what is compared."""
+    for name, mix in mixes(applications(role), role):
         for size in SIZES:
-            pages = max(int(size * bench.mix.n_pages) // FRAGMENT, 2 * bench.mix.count) * FRAGMENT
-            found.append((f"{name} {100 * size:.0f}%", bench, pages, counting(bench.mix, "auto", pages)))
-    return found
+            pages = max(int(size * mix.n_pages) // FRAGMENT, 2 * mix.count) * FRAGMENT
+            start = counted_from(mix, "auto", pages)
+            yield f"{name} {100 * size:.0f}%", Case.of(mix, pages, np.zeros(mix.count), start)
 
 
 def ratios(texts: list[str], role: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names of cases; their transfers of each text, and of the best fixed split, equal parts."""
+    """Names of cases; their transfers a reference of each text, and of the best fixed split, equal parts."""
     names, own, base = [], [], []
-    for name, bench, pages, counted in cases(role):
+    for name, case in cases(role):
         names.append(name)
-        own.append([transfers(text, bench, pages, counted) for text in texts])
-        base.append([transfers(text, bench, pages, counted) for text in ("static-best", "equal")])
-        bench.mix.__dict__.pop("page_ids", None)
+        own.append([case.score(parse(text)).transfers for text in texts])
+        base.append([case.score(parse(text)).transfers for text in ("static-best", "equal")])
+        case.mix.__dict__.pop("page_ids", None)
         print(name, *base[-1], *own[-1], file=sys.stderr, flush=True)
-    return names, np.array(own, float), np.array(base, float)
+    return names, np.array(own), np.array(base)
 
 
 def verdict(own: np.ndarray, base: np.ndarray) -> list[list[str]]:
@@ -174,17 +164,18 @@ def speed() -> None:
     """References a second of one thread, and the most memory so far; queues and stack distances apart."""
     rows = [["applications", "references", "queues", "gvpa", OURS, "equal", "ucp", "memory"]]
     rng = np.random.default_rng(derive_seed(SEED, "share", "speed"))
-    Bench(mix_pages([Application(name, np.zeros(9, np.int32), 1) for name in "ab"])).moves("lru", 9)  # compiles
+    mix_pages([Application(name, np.zeros(9, np.int32), 1) for name in "ab"]).moves("lru", 9)  # compiles
     for count in (2, 4, 8, 16, 32, 64):
         length = 4_000_000 // count
         own = [Application(str(a), (rng.zipf(1.2, length) % 40000).astype(np.int32), 40000) for a in range(count)]
-        bench, pages = Bench(mix_pages(own)), 512 * FRAGMENT
-        said = [f"{count}", f"{len(bench.mix):,}", _rate(lambda b=bench: b.moves("lru", 262144), len(bench.mix))]
-        _ = bench.distance
+        mix, pages = mix_pages(own), 512 * FRAGMENT
+        rates = [_rate(lambda mix=mix: mix.moves("lru", 262144), len(mix))]
+        _ = mix.distance
         for text in ("gvpa", OURS, "equal", "ucp"):
-            parse(text).run(bench, pages)
-            said.append(_rate(lambda t=text, b=bench, pages=pages: parse(t).run(b, pages), len(bench.mix)))
-        rows.append([*said, f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB"])
+            parse(text).run(mix, pages)
+            rates.append(_rate(lambda t=text, mix=mix, pages=pages: parse(t).run(mix, pages), len(mix)))
+        memory = f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB"
+        rows.append([f"{count}", f"{len(mix):,}", *rates, memory])
     show(rows)
 
 

@@ -29,8 +29,8 @@ from cachezoo.labels.streams import label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from cachezoo.traces.table import OP_WRITE, Trace, TraceMeta
 from cachezoo.zoo.streams.cluster import REAL_SETS, bits_of, cluster_bits, cluster_reals, dictionary_of, reals_of
-from cachezoo.zoo.streams.compact import Evidence, compact, most_ranges
 from cachezoo.zoo.streams.dictionary import RANGE_BYTES, base_bytes
+from cachezoo.zoo.streams.learn import Evidence, compact, most_ranges
 
 PAPER_CHUNKS, PAPER_BYTES, PAPER_S = 3_000_000_000, 3e12, 600
 SMALL = 20_000
@@ -113,7 +113,8 @@ def build(trace_of: Callable[[], Trace], window: str, combination: str, streams:
     tb = span * CHUNK_BYTES / 1e12
     print(f"{requests} writes, {touched} chunk writes, {len(labels)} chunks of {span} ({tb:.2f} TB)")
     print(
-        f"{clusters.said()}; {len(sid)} ranges, sid.bin {size / 1e6:.2f} MB, {sid.bytes_per_tb() / 1e6:.2f} MB per TB"
+        f"{clusters.effective} of {clusters.count} streams; {len(sid)} ranges, sid.bin {size / 1e6:.2f} MB, "
+        f"{sid.bytes_per_tb() / 1e6:.2f} MB per TB"
     )
     print(f"made to fit: {len(small)} ranges, {RANGE_BYTES * len(small) / tb / 1e6:.2f} MB per TB")
     print(f"BD {base_bytes(span) / 1e6:.2f} MB, {base_bytes(span) / tb / 1e6:.2f} MB per TB")

@@ -23,22 +23,22 @@ import numpy.typing as npt
 from cachezoo.errors import CachezooError
 from cachezoo.flash.policies import rejectx
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
-from cachezoo.policies.simulate import Simulator, capacity_of
-from cachezoo.questions.flash.asked import FlashAsked, flash_problem_of, geometry_by_reads
+from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.flash.model import decide, open_bundles
-from cachezoo.questions.flash.rate import parse_rates
-from cachezoo.questions.wear.asked import WearAsked, cycles_of
+from cachezoo.questions.flash.options import FlashOptions, WriteRate, flash_problem_of, geometry_by_reads
 from cachezoo.questions.wear.cache import CacheWrites, cache_tables, flash_cache_writes, page_cache_writes
-from cachezoo.questions.wear.placing import Placed, Placing
-from cachezoo.questions.wear.table import writes_of
+from cachezoo.questions.wear.options import WearOptions, cycles_of
+from cachezoo.questions.wear.table import Placing, writes_of
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
+from cachezoo.wear.placements import Placement
 from cachezoo.wear.run import wear
 from cachezoo.wear.writes import DriveWrites
+from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 
 ROLES = ("train", "validation", "test")
@@ -88,18 +88,18 @@ def show(name: str, cycles: list[Trace]) -> None:
     drive = Drive()
     try:
         writes = writes_of(cycles, drive)
-        placing = Placing(writes, cycles, drive, 0)
-        last, before = writes.cycles - 1, writes.cycles - 2
+        bench = Bench(writes, drive)
+        placing, before = Placing(bench, cycles, 0), writes.cycles - 2
 
-        def run(placed: Placed, counted: int = last) -> float:
-            return placed.run(writes, drive, counted).waf
+        def run(placement: Placement, counted: int = -1) -> float:
+            return bench.run(placement, counted).waf
 
         legacy, equal, oracle = (run(placing.of(one, STREAMS)) for one in ("legacy", "equal", "oracle"))
         combos = {letters: placing.of(f"fios:{letters}", STREAMS) for letters in COMBINATIONS}
-        wafs = {letters: run(placed) for letters, placed in combos.items()}
+        wafs = {letters: run(placement) for letters, placement in combos.items()}
         chosen = min(combos, key=lambda letters: run(combos[letters], before))
         auto = placing.of("fios", STREAMS)
-        used = auto.run(writes, drive).streams_used
+        used = bench.run(auto).streams_used
         as_many = run(placing.of("equal", used)) if used > 1 else legacy
         rivals = [run(placing.of(one, STREAMS)) for one in ("autostream", "sepbit", "lifetime")]
     except CachezooError as error:
@@ -146,9 +146,10 @@ def partial(name: str, cycles: list[Trace]) -> None:
             part = writes.cycle(-1)
             at_once = float((writes.lifetimes[part] == 1).mean())
             own = buffered(writes) if how == "buffer" else writes
-            placing = Placing(own, cycles, drive, 0)
-            asked = [one for one in PARTIAL if one != "lifetime" or own is writes]
-            wafs = [f"{one} {placing.of(one, STREAMS).run(own, drive).waf:.3f}" for one in asked]
+            bench = Bench(own, drive)
+            placing = Placing(bench, cycles, 0)
+            names = [one for one in PARTIAL if one != "lifetime" or own is writes]
+            wafs = [f"{one} {bench.run(placing.of(one, STREAMS)).waf:.3f}" for one in names]
             rule = wear(own, ends(own), drive, n_streams=STREAMS).waf
         except CachezooError as error:
             print(f"{name:20} {how:6} refused: {error}", flush=True)
@@ -158,9 +159,9 @@ def partial(name: str, cycles: list[Trace]) -> None:
 
 def tell(name: str, caches: list[CacheWrites], capacity: int) -> None:
     """Erases of each cache's SSD."""
-    asked = WearAsked(("legacy",), (1,), SHARES, Drive(), 0)
+    options = WearOptions(("legacy",), (1,), SHARES, Drive(), 0)
     try:
-        tables = cache_tables(caches, capacity, asked, lambda done, note="": None)
+        tables = cache_tables(caches, capacity, options, lambda done, note="": None)
     except CachezooError as error:
         print(f"{name}: refused: {error}", flush=True)
         return
@@ -178,7 +179,7 @@ def tell(name: str, caches: list[CacheWrites], capacity: int) -> None:
 def page_caches(name: str, trace: Trace, size: str) -> None:
     """Page caches of the policies that people run."""
     simulator = Simulator(trace, expand_pages(trace))
-    capacity = capacity_of(size, simulator.pages)
+    capacity = Size.parse(size).pages(simulator.pages.n_pages)
     tell(f"{name}, page cache", [page_cache_writes(simulator, one, capacity, 3) for one in PAGE_POLICIES], capacity)
 
 
@@ -186,9 +187,9 @@ def flash_cache(category: str, trace: Trace, size: str) -> None:
     """Baleen's flash cache: AcceptAll, RejectX at a quarter of its writes, and the model as shipped."""
     folder = Path("models/bundles") / f"admission.{category}.lgbm"
     models = open_bundles([folder]) if folder.exists() else []
-    asked = FlashAsked(Size.parse(size), parse_rates("25%"), ["rejectx"])
+    options = FlashOptions(Size.parse(size), [WriteRate("25%", None, 0.25)], ["rejectx"])
     geometry = models[0].geometry if models else geometry_by_reads(trace)
-    problem = flash_problem_of(trace, geometry, asked)
+    problem = flash_problem_of(trace, geometry, options)
     everything = np.ones(len(trace), np.bool_)
     runs = {"accept_all": simulate_flash(problem.accesses, problem.read, everything, problem.capacity, note_slots=True)}
     window = int(rejectx(replace(problem, budget=problem.budget / 4)).knob)

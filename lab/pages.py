@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
 from cachezoo.metrics.files import MAKE, read
-from cachezoo.questions.results import printed
+from cachezoo.questions.result_tables import printed
 from cachezoo.show import markdown
 from cachezoo.show.table import Cell, Column, Table
 from lab.claims.finding import Figure, Finding, shown
@@ -14,7 +14,7 @@ from lab.fios import document as fios
 from lab.fios import plot as fios_plot
 from lab.hca import document as hca
 from lab.hca import plot as hca_plot
-from lab.rcrnn.listed import FIGURES, Listed
+from lab.rcrnn.figures import FIGURES, RcrnnFigure
 from lab.virtual import document as virtual
 from lab.virtual.tables import tables as tables_of_virtual
 
@@ -29,7 +29,7 @@ mean: [docs/figures.md](../../docs/figures.md).
 """
 
 
-def read_figures() -> list[tuple[Listed, Figure]]:
+def read_figures() -> list[tuple[RcrnnFigure, Figure]]:
     """Every figure as the stage rcrnn wrote it.
 
     Raises:
@@ -57,7 +57,7 @@ def _bound(one: Finding) -> str:
     return f"{'≤' if one.at_most else '≥'} {shown(one.bound, one.unit)}"
 
 
-def tables(figures: Sequence[tuple[Listed, Figure]]) -> list["Printed"]:
+def tables(figures: Sequence[tuple[RcrnnFigure, Figure]]) -> list["Printed"]:
     """A table a figure, and the claims."""
     return [*(printed(listed.table(one)) for listed, one in figures), printed(findings([one for _, one in figures]))]
 

@@ -2,7 +2,7 @@
 
 from cachezoo.kept import Each, corpora
 from cachezoo.stage import stage
-from cachezoo.traces.corpus import ingest_corpus
+from cachezoo.traces.ingest import ingest_corpus
 
 EACH = Each(corpora, ["data.corpus.{key}"], ["{folder}"], ["data/corpus/{key}"])
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo.io import write_json
 from cachezoo.questions.share.columns import share_metrics
-from cachezoo.questions.share.stage import evaluate_share
+from cachezoo.questions.share.stage import Settings, evaluate_share
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def main(params: "Params") -> None:
     """Evaluate all mixes."""
-    write_json(share_metrics(), evaluate_share(params).model_dump(mode="json"))
+    write_json(share_metrics(), evaluate_share(Settings.of(params)).model_dump(mode="json"))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from cachezoo.io import write_json
 from cachezoo.kept import Each, stream_categories
 from cachezoo.stage import stage
-from cachezoo.zoo.streams.cycles import metrics_of
 from cachezoo.zoo.streams.evaluate import evaluate_streams
 from cachezoo.zoo.streams.judge import Settings
+from cachezoo.zoo.streams.metrics import metrics_of
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.flash.geometry import label_of
+from cachezoo.flash.problem import label_of
 from cachezoo.kept import Each, traces
 from cachezoo.labels.episode_file import write_episode_labels
 from cachezoo.params import entry_of

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.kept import Each, stream_traces
+from cachezoo.labels.streams import label_trace
 from cachezoo.params import entry_of, requests_of
 from cachezoo.stage import stage
-from cachezoo.zoo.streams.labelling import label_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cachezoo.questions.wear import report as streams
 from cachezoo.report.page import write_report
 from cachezoo.show import formats, section, style, table
 from cachezoo.stage import stage
 from cachezoo.zoo import registry
 from cachezoo.zoo.reuse import report as reuse
-from cachezoo.zoo.streams import report as streams
 from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.workload import report as workload
 

@@ -6,16 +6,16 @@ from pathlib import Path
 from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Simulator, parse_capacity
+from cachezoo.policies.simulate import Simulator
 from cachezoo.settings.data import CorpusEntry
 from cachezoo.show.markdown import between
+from cachezoo.sizes import pages_of
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "data/raw/corpus/README.md"
-CAPACITY = "10%"
 HEAD = (
     "| trace | role | requests | reads | page accesses | distinct pages | LRU at 10 % | best classic | optimum |\n"
     "|---|---|---|---|---|---|---|---|---|\n"
@@ -26,7 +26,7 @@ def row(key: str, entry: CorpusEntry) -> str:
     """A trace's line of the table."""
     trace = read_trace(ROOT / entry.path)
     pages = expand_pages(trace)
-    capacity = parse_capacity(CAPACITY, pages.n_pages)
+    capacity = pages_of(10, pages.n_pages)
     simulator, warmup = Simulator(trace, pages), first_access(pages)
     ratios = {name: simulator.run(name, capacity, warmup).hit_ratio for name in classics()}
     best = max(sorted(ratios), key=lambda name: ratios[name])

@@ -8,7 +8,7 @@ from typing import get_type_hints
 from cachezoo import closure, paths
 from cachezoo.bundles import protocol
 from cachezoo.bundles.export import Refused
-from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, schema
+from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, schema
 from cachezoo.devices import calibrating, replaying, responses
 from cachezoo.features import table as features
 from cachezoo.labels import benefit, episode_file, streams
@@ -30,7 +30,7 @@ from scripts.dictionary_types import Entry, of_document, of_keys, of_schema, of_
 
 TYPES = {
     ".json": "JSON", ".parquet": "Parquet", ".csv": "CSV", ".yaml": "YAML", ".png": "PNG", ".html": "HTML",
-    ".md": "Markdown", ".onnx": "ONNX", ".safetensors": "safetensors", ".lgb.txt": "LightGBM text", ".sha256": "text",
+    ".md": "Markdown", ".safetensors": "safetensors", ".lgb.txt": "LightGBM text", ".sha256": "text",
     ".sid": "sid", "sid.bin": "sid", ".bin": "float64",
 }  # fmt: skip
 FEATURES, ROWS, DECISIONS = (
@@ -182,12 +182,11 @@ def _bundles() -> Iterator[File]:
     folder = paths.bundle(M)
     bundle = ("one bundle", "id")
     said = "JSON Schema src/cachezoo/bundles/{}.schema.json, explained in docs/bundles.md"
-    each = Each(*bundle, text=f"who the model is, what was measured of it; {said.format(MANIFESTS[protocol.PROTOCOL])}")
-    yield File(str(folder / protocol.MANIFEST), each, of_schema(schema(MANIFESTS[protocol.PROTOCOL]), each))
+    each = Each(*bundle, text=f"who the model is, what was measured of it; {said.format(MANIFEST_SCHEMA)}")
+    yield File(str(folder / protocol.MANIFEST), each, of_schema(schema(MANIFEST_SCHEMA), each))
     each = Each(*bundle, text=f"what acts; {said.format(MODEL_SCHEMA)}")
     yield File(str(folder / protocol.ACTS), each, of_schema(schema(MODEL_SCHEMA), each))
     yield _alone(folder / protocol.SEAL, Each(*bundle, text="sha256 of manifest.json: the digest of the bundle"))
-    yield _alone(folder / protocol.MODEL, Each(*bundle, text="the model"))
     for system in SYSTEMS.values():
         for name in system.bundling.weights if system.bundling is not None else ():
             each = _described(system).files[name].each

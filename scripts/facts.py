@@ -27,9 +27,10 @@ from cachezoo.metrics.base import Overall
 from cachezoo.metrics.page import PolicyRow
 from cachezoo.policies.registry import classics
 from cachezoo.questions import results as found
+from cachezoo.questions.result_tables import beside_table, flash_table, printed, summary_table
 from cachezoo.questions.share import table as share
-from cachezoo.questions.summary import lines, summary_table
 from cachezoo.questions.tiers import table as tiers
+from cachezoo.questions.wear import report as streams
 from cachezoo.report.gather import Category
 from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables
@@ -42,7 +43,6 @@ from cachezoo.traces.formats import FORMATS
 from cachezoo.zoo.reuse import results as reuse
 from cachezoo.zoo.reuse.metrics import ReuseMetrics
 from cachezoo.zoo.reuse.report import carried_figure
-from cachezoo.zoo.streams import results as streams
 from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import results as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
@@ -112,7 +112,7 @@ def _block(*parts: "Table | Printed | str") -> str:
         if isinstance(part, str):
             texts.append(f"{part}\n")
         else:
-            texts.append(markdown.titled(found.printed(part, 0) if isinstance(part, Table) else part))
+            texts.append(markdown.titled(printed(part, 0) if isinstance(part, Table) else part))
     return "\n".join(texts)
 
 
@@ -160,7 +160,7 @@ def _carried(metrics: ReuseMetrics) -> str:
 
 def summary(facts: Facts) -> str:
     """A line for each test trace, and what to make of it."""
-    return f"{markdown.table(summary_table(lines(facts.run)))}\n{wins_and_losses(facts)}"
+    return f"{markdown.table(summary_table(found.lines(facts.run)))}\n{wins_and_losses(facts)}"
 
 
 def counts(facts: Facts) -> str:
@@ -204,7 +204,7 @@ def verdicts(facts: Facts) -> str:
         kinds.setdefault(kind, ([], []))[not one.promoted].append(rest)
     columns = [Column(name, numeric=False) for name in ("models", "promoted", "not promoted")]
     rows = [[Cell(kind), *(Cell(", ".join(names) or NONE) for names in own)] for kind, own in kinds.items()]
-    return markdown.table(found.printed(Table("", columns, rows)))
+    return markdown.table(printed(Table("", columns, rows)))
 
 
 def waiting(facts: Facts) -> str:
@@ -242,8 +242,8 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
             facts.reuse.summary(), reuse.group_table(facts.reuse), reuse.trace_table(facts.reuse)
         ),
         "goals": lambda _: _block(*goals.tables(goals.read_goals(goals.FILE))),
-        "flash": lambda facts: _block(found.flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
-        "admissions": lambda facts: _block(found.beside_table(facts.run.beside_rows())),
+        "flash": lambda facts: _block(flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
+        "admissions": lambda facts: _block(beside_table(facts.run.beside_rows())),
         "workload": lambda facts: _block(facts.workload.summary()),
         "carry-over": lambda _: _block(carried_plot.tables(carried.read_carry_over(carried.FILE))[-1]),
         "reconfigured": lambda _: _block(changing.tables(reconfigured.read_reconfigured(reconfigured.FILE))[-1]),

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, SEAL
 from cachezoo.bundles.writer import ExportSettings, write_bundle
+from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.zoo.admission import fit as admission
 from cachezoo.zoo.prefetch import fit as prefetch
@@ -22,7 +24,7 @@ from tests.metrics_data import page_metrics, page_model, page_trace, row
 from tests.sealed import files_of, sealed
 
 LIBRARIES = {
-    "numpy": "2.4.6", "numba": "0.68.1", "onnx": "1.23.2", "onnxruntime": "1.31.1", "lightgbm": "4.7.0",
+    "numpy": "2.4.6", "numba": "0.68.1", "lightgbm": "4.7.0",
     "optuna": "5.0.0", "torch": "2.13.0", "lightning": "2.6.6", "safetensors": "0.8.0", "scikit-learn": "1.9.1",
 }  # fmt: skip
 EXPORT = ExportSettings("0.1.0", golden_rows=250, golden_rows_max=1000, libraries=LIBRARIES, pinned={})
@@ -145,19 +147,26 @@ def bundle_dirs(trained_of: Callable[[str], Any], tmp_path_factory: pytest.TempP
     return {kind: _bundle(trained_of(kind), tmp_path_factory) for kind in sorted(TRAINERS)}
 
 
+def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> None:
+    """A check of a bundle, by default loading it, fails with one line that names it."""
+    with pytest.raises(BundleError, match=match) as caught:
+        check(path)
+    text = str(caught.value)
+    assert "\n" not in text and len(text) < 500 and str(path) in text
+
+
 def documents(folder: Path) -> dict[str, Any]:
-    """Both documents of a bundle in one; of PROTOCOL 1 there is but the manifest."""
+    """Both documents of a bundle in one."""
     whole: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-    return {**whole, **(json.loads((folder / ACTS).read_text()) if (folder / ACTS).exists() else {})}
+    return {**whole, **json.loads((folder / ACTS).read_text())}
 
 
 def reseal(folder: Path, change: Callable[[dict[str, Any]], None] = lambda manifest: None) -> None:
     """Change a bundle's documents, then make every checksum true again: damage that no checksum shows."""
     whole = documents(folder)
     change(whole)
-    if (folder / ACTS).exists():
-        acting = {name: whole.pop(name) for name in ACTING if name in whole}
-        (folder / ACTS).write_text(json.dumps(acting, indent=2, sort_keys=True))
+    acting = {name: whole.pop(name) for name in ACTING if name in whole}
+    (folder / ACTS).write_text(json.dumps(acting, indent=2, sort_keys=True))
     (folder / MANIFEST).write_text(json.dumps(whole))
     files = sealed(files_of(folder))
     for name in (MANIFEST, SEAL):

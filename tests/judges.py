@@ -12,31 +12,23 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from cachezoo.bundles import reader, weights
 from cachezoo.bundles.golden import Golden, paths_of
-from cachezoo.bundles.protocol import ACTING, ACTS, MODEL
+from cachezoo.bundles.protocol import ACTS
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import verify
 from cachezoo.errors import BundleError
 from cachezoo.runtime import abi
-from cachezoo.serving import history
-from cachezoo.serving.kind import Recomputed, Session
+from cachezoo.serving import history, lstm
+from cachezoo.serving.kind import Recomputed
 from cachezoo.zoo.registry import bundling_of
 from tests.c_library import make_in
 
 FOLDER = Path(__file__).parents[1] / ".tmp/judges"
 TRAPPED = {"EXTRA_CFLAGS": "-g -fsanitize=undefined -fno-sanitize-recover=all"}
-# libcachezoo has no ONNX and counts no branches of golden sets: what Python refuses for one of these, it takes.
-PYTHON_ALONE = (
-    *(f"/{MODEL}: ", f" of {MODEL};", f"{MODEL} holds weights", f"{MODEL} is not readable"),
-    "passes other branches",
-)
+# libcachezoo counts no branches of golden sets: what Python refuses for one of these, it takes.
+PYTHON_ALONE = ("passes other branches",)
 # Functions of Python's reader of a file's bytes alone, where they are called from.
-OF_BYTES = (
-    *((reader, name) for name in ("read_model", "open_session")),
-    *((weights, name) for name in ("read_model", "read_safetensors")),
-    (history, "read_forest"),
-)
+OF_BYTES = ((lstm, "read_safetensors"), (history, "read_forest"))
 MOST_REMEMBERED = 256
 
 
@@ -91,14 +83,12 @@ def remembering() -> Iterator[None]:
     """
     replay, done = Bundle.replay, lru_cache(MOST_REMEMBERED)(lambda asked: asked.run())
 
-    def replayed(bundle: Bundle, golden: Golden, engine: Session) -> Recomputed:
+    def replayed(bundle: Bundle, golden: Golden) -> Recomputed:
         requests, _, outputs, _ = paths_of(golden.folder)
-        own = (ACTS, MODEL, *bundling_of(bundle.kind).weights, requests, *(() if golden.given is None else (outputs,)))
+        own = (ACTS, *bundling_of(bundle.kind).weights, requests, *(() if golden.given is None else (outputs,)))
         of: list[Any] = [bundle.files.get(name) for name in own]
-        of += [len(golden.requests), json.dumps(golden.stated, sort_keys=True, default=str)]
-        if ACTS not in bundle.files:
-            of.append(json.dumps({name: bundle.manifest.get(name) for name in ACTING}).encode())
-        return done(_Replayed((bundle.kind, golden.folder, type(engine), *of), lambda: replay(bundle, golden, engine)))
+        of += [len(golden.requests), json.dumps(golden.entry, sort_keys=True, default=str)]
+        return done(_Replayed((bundle.kind, golden.folder, *of), lambda: replay(bundle, golden)))
 
     with ExitStack() as patches:
         for module, name in OF_BYTES:

@@ -7,10 +7,12 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.models.trained import FILE, TraceUse, TrainedModel
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.wear.names import Kind
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from cachezoo.zoo.streams.dictionary import FILE as SID
-from cachezoo.zoo.streams.metrics import Kind, StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
-from cachezoo.zoo.streams.stated import ACT, FEATURES, GEOMETRY, calibration_of
+from cachezoo.zoo.streams.fit import FEATURES, GEOMETRY
+from cachezoo.zoo.streams.judge import ACT, calibration_of
+from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 
 STREAMS, CHUNKS, PAGE = 16, 4096, 4096
 LEARNED_SHARE = 0.8

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST
+from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, PROTOCOL
 from tests.sealed import files_of, sealed, with_seal
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -62,9 +62,9 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 @cache
-def stored(kind: str, protocol: int = 2) -> Path:
+def stored(kind: str) -> Path:
     """The stored bundle of a kind."""
-    (found,) = (GOLDEN / f"protocol{protocol}").glob(f"{kind}.*")
+    (found,) = (GOLDEN / f"protocol{PROTOCOL}").glob(f"{kind}.*")
     return found
 
 
@@ -168,7 +168,7 @@ def _put(content: bytes, key: str, data: bytes) -> bytes:
 
 # ---- values: kind, place, value, what is said
 VALUES: list[tuple[str, str, object, str]] = [
-    *(("admission", "PROTOCOL", value, r"PROTOCOL .*; this release reads 1, 2") for value in (0, 3, True, "1", None)),
+    *(("admission", "PROTOCOL", value, r"PROTOCOL.*; this release reads 2") for value in (0, 1, 3, True, "1", None)),
     ("admission", "PROTOCOL", 2.0, "PROTOCOL"),
     ("admission", "features", "none", r"\$.features is not of type array"),
     ("admission", "run_id", "x", "run_id is unknown"),
@@ -180,7 +180,7 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("admission", "cost.macs", 1.0, "is not of type integer"),
     *(
         ("admission", "files.0.path", name, "leaves the bundle or is not portable")
-        for name in ("../model.onnx", "/etc/passwd", "golden/../../x", "a//b", "a\\b", ".hidden", "./a", "")
+        for name in ("../sid.bin", "/etc/passwd", "golden/../../x", "a//b", "a\\b", ".hidden", "./a", "")
     ),
     ("admission", "files.0.path", "a" * 201, "breaks maxLength"),
     ("admission", "files.0.path", MANIFEST, "lists itself"),
@@ -211,19 +211,7 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("admission", "golden.outputs", ["points"], "golden.outputs"),
     ("admission", "golden.decisions", ["points"], "golden.decisions"),
     ("admission", "golden.context", {"capacity_pages": 5}, "context.capacity_pages is unknown"),
-    ("admission", "inputs.0.name", "others", "inputs are not the tensors of its kind"),
-    ("admission", "inputs.0.dtype", "float64", "inputs are not the tensors of its kind"),
-    ("admission", "inputs.0.shape", ["n", 31], "inputs are not the tensors of its kind"),
-    ("admission", "inputs.0.shape", [1, 30], "inputs are not the tensors of its kind"),
-    ("admission", "outputs.0.shape", ["n"], "outputs are not the tensors of its kind"),
-    ("reuse", "outputs.0.name", "points", "outputs are not the tensors of its kind"),
-    ("prefetch", "outputs.0.shape", ["n", 1], "outputs are not the tensors of its kind"),
-    ("caching", "inputs", [], "inputs|breaks minItems"),
-    ("caching", "inputs.1.shape", [1, "L", 9], "inputs are not the tensors of its kind"),
-    ("caching", "outputs.1.shape", ["L", 4], "outputs are not the tensors of its kind"),
-    ("workload", "inputs.0.shape", ["B", 13, 10], "inputs are not the tensors of its kind"),
-    ("workload", "outputs.0.shape", ["B", 3], "outputs are not the tensors of its kind"),
-    ("streams", "inputs", [{"name": "x", "dtype": "float32", "shape": [], "unit": ""}], "breaks maxItems"),
+    ("admission", "inputs", [], "inputs is unknown"),
     ("prefetch", "policy.mode", "sometimes", "breaks pattern"),
     ("prefetch", "policy.type", "flash_admission", "breaks const"),
     ("prefetch", "policy.admission", "caching.database.lstm", "breaks pattern"),
@@ -271,8 +259,6 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("admission", "golden.rows", 7, r"has \d+ rows, the manifest says 7"),
     ("admission", "golden.synthetic.0.context.capacity_pages", 7, "capacity_pages is unknown"),
     ("admission", "golden.synthetic.0.context.capacity_segments", 0, "breaks minimum"),
-]
-FIRST_PROTOCOL: list[tuple[str, str, object, str]] = [
     ("reuse", "calibration.events.0.0", True, "calibration.events"),
     ("reuse", "calibration.risks.0.0", "1", "calibration.risks"),
     ("reuse", "policy.price", "0.2", "price"),
@@ -284,11 +270,9 @@ FIRST_PROTOCOL: list[tuple[str, str, object, str]] = [
     *(("prefetch", f"calibration.{name}", value, name) for name in ("threshold", "worth") for value in (True, "1")),
     ("reuse", "golden.context.capacity_pages", (1 << 19) + 1, "capacity_pages"),
     ("workload", "policy.vote_windows", (1 << 20) + 1, "vote_windows"),
-    *(("workload", "policy.classes.0", value, "distinct categories") for value in (None, True, 1, [], {})),
+    *(("workload", "policy.classes.0", value, "policy.classes") for value in (None, True, 1, [], {})),
     *(("caching", "policy.state", value, "policy.state") for value in (None, True, 1, "reset10", [])),
     *(("caching", "policy.fill_free", value, "policy.fill_free") for value in (None, 1, "1", 1e308)),
-    ("admission", "inputs.0.name", "others", "inputs are not the tensors of its kind"),
-    ("admission", "PROTOCOL", 1.0, "PROTOCOL"),
 ]
 
 # ---- JSON: texts of a whole document
@@ -447,12 +431,11 @@ ENTRIES: list[tuple[str, str, str]] = [
 
 
 def _cases() -> Iterator[Case]:
-    for protocol, values in ((2, VALUES), (1, FIRST_PROTOCOL)):
-        for kind, place, value, says in values:
-            acts = protocol > 1 and place.split(".")[0] in ACTING
-            name = f"protocol{protocol}-{kind}-{place}-{value!r:.24}"
-            resealed = place != "files.0.size"
-            yield Case(stored(kind, protocol), ACTS if acts else MANIFEST, _value(place, value), says, name, resealed)
+    for kind, place, value, says in VALUES:
+        acts = place.split(".")[0] in (*ACTING, "inputs")
+        name = f"{kind}-{place}-{value!r:.24}"
+        resealed = place != "files.0.size"
+        yield Case(stored(kind), ACTS if acts else MANIFEST, _value(place, value), says, name, resealed)
     document = r"not readable as JSON|\$ is not of type object|PROTOCOL|more than any"
     for text in TEXTS:
         name = f"{text[:20]!r}-{len(text)}"

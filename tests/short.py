@@ -23,9 +23,9 @@ def short_bundles(folder: Path) -> Iterator[dict[str, bytes]]:
     for own in ([one] for one in synthetic) if synthetic else ([],):
         acting, stated, made = json.loads(files[document]), [], {}
         for one in (real, *own):
-            recomputed = bundle.replay(one, bundle.engine)
+            recomputed = bundle.replay(one)
             made.update(golden_files(one.requests, recomputed, one.folder))
-            stated.append({**one.stated, "rows": len(one.requests), "branches": recomputed.branches})
+            stated.append({**one.entry, "rows": len(one.requests), "branches": recomputed.branches})
         acting["golden"] = {**stated[0], **({"synthetic": stated[1:]} if "synthetic" in stated[0] else {})}
         yield _listed({**bare, **made, document: json.dumps(acting).encode()})
 

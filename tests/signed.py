@@ -16,7 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from cachezoo.bundles.archive import archive_bytes
+from cachezoo.bundles.integrity import archive_bytes
 from cachezoo.bundles.protocol import CARD, MANIFEST
 from tests.refused import stored
 from tests.sealed import files_of, sealed

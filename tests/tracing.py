@@ -3,7 +3,7 @@
 import subprocess
 from contextlib import contextmanager
 
-from cachezoo.capture.clock import Clock
+from cachezoo.capture.live import Clock
 from cachezoo.capture.tracefs import MOUNT_POINT, PREFIX
 from tests.replay_data import settle
 

@@ -9,8 +9,7 @@ from cachezoo.documents import Document, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
 from cachezoo.show.formats import percent
-from cachezoo.wear.names import EQUAL, LEGACY, ORACLE
-from cachezoo.zoo.streams.metrics import Kind
+from cachezoo.wear.names import EQUAL, LEGACY, ORACLE, Kind
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.jobs import run_all
-from cachezoo.labels.streams import StreamLabels
+from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Corpus, Roles
@@ -26,18 +26,16 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.names import EQUAL, LEGACY
+from cachezoo.wear.placements import Placement, grid, rule
 from cachezoo.wear.run import Wear
 from cachezoo.wear.writes import drive_writes
-from cachezoo.zoo.streams.bench import Bench, Candidate, grid, untaught
+from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.cluster import COMBINATIONS
-from cachezoo.zoo.streams.compare import of_legacy
 from cachezoo.zoo.streams.fit import why_not
 from cachezoo.zoo.streams.judge import least
 from cachezoo.zoo.streams.judge import run_all as run_candidates
-from cachezoo.zoo.streams.labelling import labels_of
-from cachezoo.zoo.streams.learn import COHERENT, HEAT, NEAR, PAIR, PARTS, learn, named
+from cachezoo.zoo.streams.learn import COHERENT, HEAT, NEAR, PAIR, PARTS, Variant, learn, named
 from cachezoo.zoo.streams.settings import Fit, Judge, Model
-from cachezoo.zoo.streams.variants import Known
 from lab.fios.document import DriveCase, DriveRow, FiosFigure, figure_of
 
 if TYPE_CHECKING:
@@ -90,9 +88,9 @@ class Cycle(NamedTuple):
 class Tried:
     """A dictionary that was tried: its name, K, itself as a placement, and its WAF on validation."""
 
-    known: Known
+    known: Variant
     asked: int
-    candidate: Candidate
+    placement: Placement
     waf: float
     streams: int
 
@@ -161,9 +159,9 @@ def _tried(
     found: dict[str, list[Tried]] = {name: [] for name in names}
     for asked in (settings.model.streams, *(fewer for fewer in FEWER if fewer < settings.model.streams)):
         for known in learn(labels, names, asked, settings.model.window, seed, EXACT):
-            candidate = bench.learned(known)
-            run = bench.run(candidate)
-            found[known.name].append(Tried(known, asked, candidate, run.waf, run.streams_used))
+            placement = bench.learned(known)
+            run = bench.run(placement)
+            found[known.name].append(Tried(known, asked, placement, run.waf, run.streams_used))
     return found
 
 
@@ -180,15 +178,15 @@ class Test:
     legacy: Wear
 
     def row(
-        self, candidate: Candidate, asked: int, *, window: str = "", seeds_sd: float | None = None,
+        self, placement: Placement, asked: int, *, window: str = "", seeds_sd: float | None = None,
         validation_waf: float | None = None, hindsight: Wear | None = None,
     ) -> DriveRow:  # fmt: skip
         """A placement's row."""
-        run = self.bench.run(candidate)
+        run = self.bench.run(placement)
         return DriveRow(
-            policy=candidate.policy, kind=candidate.kind, window=window, asked=asked, streams=run.streams_used,
+            policy=placement.policy, kind=placement.kind, window=window, asked=asked, streams=run.streams_used,
             waf=run.waf, of_legacy=run.waf / self.legacy.waf,
-            of_legacy_interval=of_legacy(run, self.legacy).ends, seeds_sd=seeds_sd,
+            of_legacy_interval=run.over(self.legacy).ends, seeds_sd=seeds_sd,
             validation_waf=validation_waf,
             hindsight_of_legacy=None if hindsight is None else hindsight.waf / self.legacy.waf,
         )  # fmt: skip
@@ -201,7 +199,7 @@ def _plain(bench: Bench, test: Test, settings: Settings) -> list[DriveRow]:
     for policy in dict.fromkeys(row.tried.policy for row in rows):
         best = least([row for row in rows if row.tried.policy == policy])
         asked = 1 if policy == LEGACY else int(best.tried.parameters.get("streams", bench.streams))
-        found.append(test.row(best.candidate, asked, validation_waf=best.tried.waf))
+        found.append(test.row(best.placement, asked, validation_waf=best.tried.waf))
     return found
 
 
@@ -255,12 +253,12 @@ def _measured(empty: DriveCase, cycles: Sequence[Cycle], drive: Drive, settings:
     streams = settings.model.streams
     bench = Bench.of(train, validation, drive, streams)
     end = Bench.of(train, [*validation, *last], drive, streams)
-    test = Test(end, end.run(untaught(LEGACY, {}, streams)))
+    test = Test(end, end.run(rule(LEGACY, {}, streams)))
     plain = _plain(bench, test, settings)
     learned, chosen = _learned(cycles, bench, test, settings, empty.key)
     figures, sid = cycles[0].labels[-1].figures, chosen.known.dictionary
     beside = [
-        test.row(replace(untaught(EQUAL, {"streams": count}, streams), policy=f"{EQUAL}.{count}"), count)
+        test.row(replace(rule(EQUAL, {"streams": count}, streams), policy=f"{EQUAL}.{count}"), count)
         for count in sorted({streams, chosen.streams})
     ]
     return empty.model_copy(

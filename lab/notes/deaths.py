@@ -16,6 +16,7 @@ import numpy as np
 
 from cachezoo.config.load import load_params
 from cachezoo.errors import CachezooError
+from cachezoo.labels.streams import labels_of
 from cachezoo.models.trained import TrainedModel
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
@@ -24,7 +25,6 @@ from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams import evaluate, fit, judge
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.deaths import fit_lifetimes
-from cachezoo.zoo.streams.labelling import labels_of
 from cachezoo.zoo.streams.learn import learn
 
 COLUMNS = ("legacy", "equal", "sepbit", "fios", "chosen", "online", "forest", "least", "most", "oracle")
@@ -69,7 +69,7 @@ def measure(name: str, cycles: list[Trace]) -> tuple[dict[str, float], str]:
     (anew,) = learn(labels, [judged.chosen], settings.model.streams, settings.model.window, seed, size)
     given = dict(zip(("train", "validation", "test"), ([one] for one in cycles), strict=True))
     found = evaluate.evaluate(
-        TrainedModel.of(model, verdict, {}), judged, variants, evaluate.Beside((), anew, forests), given,
+        TrainedModel.of(model, verdict, {}), judged, variants, evaluate.Further((), anew, forests), given,
         evaluate.Settings(rules, drive, settings.model.arch, {}),
     )  # fmt: skip
     waf = {row.policy: row.waf for row in found.rows}

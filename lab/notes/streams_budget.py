@@ -20,13 +20,11 @@ from cachezoo.errors import DeviceError
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
 from cachezoo.seeds import derive_seed
 from cachezoo.wear.names import LEGACY
-from cachezoo.zoo.streams.bench import Bench, Candidate, untaught
-from cachezoo.zoo.streams.compact import Evidence, compact, most_ranges
-from cachezoo.zoo.streams.cycles import read_cycle
+from cachezoo.wear.placements import Placement, rule
+from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
-from cachezoo.zoo.streams.fit import CONTEXT
-from cachezoo.zoo.streams.learn import all_names, learn
-from cachezoo.zoo.streams.variants import Known
+from cachezoo.zoo.streams.fit import CONTEXT, read_cycle
+from cachezoo.zoo.streams.learn import Evidence, Variant, all_names, compact, learn, most_ranges
 
 NO_LIMIT = 1e12
 HEADER = (
@@ -46,7 +44,7 @@ class Pair(NamedTuple):
     moved: float
 
 
-def waf_of(bench: Bench, candidate: Candidate) -> float:
+def waf_of(bench: Bench, candidate: Placement) -> float:
     """WAF of the validation cycle; NaN where there is no drive."""
     try:
         return bench.run(candidate).waf
@@ -54,7 +52,7 @@ def waf_of(bench: Bench, candidate: Candidate) -> float:
         return math.nan
 
 
-def pairs(labels: StreamLabels, exact: list[Known], bench: Bench, budget: float) -> list[Pair]:
+def pairs(labels: StreamLabels, exact: list[Variant], bench: Bench, budget: float) -> list[Pair]:
     """All dictionaries; of one that fits as it is, both sides are the same."""
     chunks = int(labels.chunk[-1]) + 1
     evidence = Evidence(labels.chunk, labels.columns["pages"], labels.columns["life_mean"])
@@ -67,7 +65,7 @@ def pairs(labels: StreamLabels, exact: list[Known], bench: Bench, budget: float)
         small = compact(one.dictionary, evidence, most_ranges(chunks, budget))
         changed = small.look_up(labels.chunk) != one.dictionary.look_up(labels.chunk)
         moved = float(evidence.pages[changed].sum() / evidence.pages.sum())
-        wafs = [waf_of(bench, bench.learned(Known(one.name, sid))) for sid in (one.dictionary, small)]
+        wafs = [waf_of(bench, bench.learned(Variant(one.name, sid))) for sid in (one.dictionary, small)]
         found.append(Pair(one.name, megabytes(one.dictionary), megabytes(small), wafs[0], wafs[1], moved))
     return found
 
@@ -109,7 +107,7 @@ def main() -> None:
         names, seed = all_names(params.fit.streams.windows, model.window), derive_seed(params.seed, CONTEXT, category)
         exact = learn(labels, names, model.streams, model.window, seed, NO_LIMIT)
         found = pairs(labels, exact, bench, given.bytes_per_tb)
-        shown(category, waf_of(bench, untaught(LEGACY, {}, model.streams)), found)
+        shown(category, waf_of(bench, rule(LEGACY, {}, model.streams)), found)
         if given.all:
             for one in found:
                 print("   ", one.name, *(f"{value:.3f}" for value in one[1:]))

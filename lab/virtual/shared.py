@@ -7,9 +7,8 @@ import numpy as np
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.kernels.virtual.gvpa import share
 from cachezoo.kernels.virtual.queues import Moves
-from cachezoo.questions.share.bench import Bench
 from cachezoo.questions.share.mix import Application, Mix, mix_pages
-from cachezoo.questions.share.partition import parse
+from cachezoo.questions.share.partitioners import parse
 from lab.virtual.alone import STANDARD, Source, moves_file
 from lab.virtual.document import Kind, Mixed
 from lab.virtual.paper import MB_PAGES, QUEUE_MB, SIZES_MB
@@ -49,7 +48,7 @@ def shared(workload: str, kind: Kind, sources: tuple[Source, ...], folder: Path)
     sizes = shared_sizes(len(sources))
     capacities = np.array(sizes, np.int64) * MB_PAGES
     plain = lru_hits(mix.page_ids, mix.n_pages, capacities, np.zeros(len(sizes), np.int64)) / len(mix)
-    bench, split = Bench(mix), parse(SPLIT)
+    split = parse(SPLIT)
     kept = [np.load(moves_file(folder, one.name)) for one in sources]
     queues = Moves(*(mix.spread([own[k] for own in kept]) for k in range(3)))
     rows = []
@@ -59,7 +58,7 @@ def shared(workload: str, kind: Kind, sources: tuple[Source, ...], folder: Path)
         rows.append(
             Mixed(
                 workload=workload, kind=kind, applications=mix.count, megabytes=size, plain=ratio,
-                split=float(split.run(bench, size * MB_PAGES).hit.mean()), hits=float(own.hit.mean()),
+                split=float(split.run(mix, size * MB_PAGES).hit.mean()), hits=float(own.hit.mean()),
                 allocation=allocation / len(mix), fragmentation=(int(own.moved.sum()) - allocation) / len(mix),
             )
         )  # fmt: skip

@@ -36,12 +36,8 @@ class Size:
     unit: str
 
     @classmethod
-    def parse(cls, text: str, what: str = "capacity") -> "Size":
+    def parse(cls, text: str, option: str = "--size") -> "Size":
         """A size from ``64MiB``, ``1.5GB``, ``10%`` or ``4096p``; units in upper or lower case.
-
-        Args:
-            text: as typed.
-            what: it is the size of, for the message.
 
         Raises:
             ConfigError: no size, a bare number, an unknown unit, not above 0, parts of a page, more than 100 %, or more
@@ -50,23 +46,23 @@ class Size:
         own = text.strip()
         match = NUMBER.fullmatch(own) if len(own) <= LONGEST else None
         if match is None:
-            raise _refused(what, own, HOW)
+            raise refused(option, own, HOW)
         number, unit = Decimal(match[1]), UNITS.get(match[2].lower(), "")
         if not match[2]:
-            raise _refused(what, own, f"a bare number could be pages or bytes; write {_bare(match[1])}")
+            raise refused(option, own, f"a bare number could be pages or bytes; write {_bare(match[1])}")
         if not unit:
-            raise _refused(what, own, f"unknown unit {match[2]!r}; use one of {', '.join((*BYTES, '%', 'p'))}")
+            raise refused(option, own, f"unknown unit {match[2]!r}; use one of {', '.join((*BYTES, '%', 'p'))}")
         if number <= 0:
-            raise _refused(what, own, f"it must be above 0; {HOW}")
+            raise refused(option, own, f"it must be above 0; {HOW}")
         if unit == "%" and number > 100:
-            raise _refused(what, own, "at most 100 % of a trace's distinct pages can be held")
+            raise refused(option, own, "at most 100 % of a trace's distinct pages can be held")
         if unit == "p" and number % 1:
-            raise _refused(what, own, f"there are no parts of a page; write {int(number) + 1}p")
+            raise refused(option, own, f"there are no parts of a page; write {int(number) + 1}p")
         if unit in BYTES and number * BYTES[unit] < PAGE_BYTES:
-            raise _refused(what, own, "less than a page; the least is 4KiB")
+            raise refused(option, own, "less than a page; the least is 4KiB")
         found = cls(own, number, unit)
         if unit != "%" and found.pages(1) > MOST_PAGES:
-            raise _refused(what, own, f"no cache has so many pages; the most is {human(MOST_PAGES * PAGE_BYTES)}")
+            raise refused(option, own, f"no cache has so many pages; the most is {human(MOST_PAGES * PAGE_BYTES)}")
         return found
 
     def pages(self, n_pages: int) -> int:
@@ -76,12 +72,17 @@ class Size:
             n_pages: distinct pages of the trace.
         """
         if self.unit == "%":
-            return max(1, round(float(self.number) / 100 * n_pages))
+            return pages_of(float(self.number), n_pages)
         return int(self.number * BYTES[self.unit]) // PAGE_BYTES if self.unit in BYTES else int(self.number)
 
     def __str__(self) -> str:
         """As typed."""
         return self.text
+
+
+def pages_of(percentage: float, n_pages: int) -> int:
+    """So much of a trace's distinct pages: whole ones, at least 1."""
+    return max(1, round(percentage / 100 * n_pages))
 
 
 def _bare(number: str) -> str:
@@ -94,9 +95,9 @@ def _bare(number: str) -> str:
     return f"{number}GiB or {number}%" if Decimal(number) <= 100 else f"{number}GiB"
 
 
-def _refused(what: str, text: str, fix: str) -> ConfigError:
-    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    return ConfigError(f"{what} {shown!r}: {fix}")
+def refused(option: str, text: str, fix: str) -> ConfigError:
+    """What an option is refused with: the text, cut where it is long, what is wrong, and what to give."""
+    return ConfigError(f"{option} {text if len(text) <= LONGEST else f'{text[:LONGEST]}…'!r}: {fix}")
 
 
 def human(n_bytes: float, decimals: int = 1) -> str:

@@ -26,7 +26,7 @@ CATEGORIES = ("alpha", "beta")
 ADMISSION, CACHING, WORKLOAD = "admission.{}.lgbm", "caching.{}.lstm_small", "workload.lstm50"
 BLOCK, SMALL = f"{ADMISSION}_block", f"{ADMISSION}_small"
 REUSE = "reuse.follow"
-# compare runs the bundle's network on onnxruntime, the evaluate stage the weights on torch: a last digit may turn a
+# compare runs the bundle's network on numpy, the evaluate stage the weights on torch: a last digit may turn a
 # decision, and with it what the cache holds from then on.
 COMPARE_TOLERANCE = 0.005
 BEGUN = re.compile(r"Running stage '([^']+)'")
@@ -104,9 +104,9 @@ def test_whether_to_share_is_chosen_at_every_size_and_judged(first):
 
 
 def test_results_prints_one_table_or_all(first):
-    shown = cachezoo(first, "results").stdout
+    shown = cachezoo(first, "models", "results").stdout
     assert "alpha_test" in shown and len(shown.splitlines()) < 40
-    done = cachezoo(first, "results", "-v")
+    done = cachezoo(first, "models", "results", "-v")
     assert "alpha_test" in done.stdout
     assert "belady_bypass" in done.stdout and "What to buy" in done.stdout and "Share or split" in done.stdout
     assert f"models/bundles/{exported(first)[0]}" in done.stdout
@@ -139,7 +139,7 @@ def exported(folder: Path) -> list[str]:
 @pytest.mark.parametrize("kind", ["admission", "caching", "reuse", "workload"])
 def test_a_bundle_of_each_kind_verifies(first, kind):
     model_id = next(name for name in exported(first) if name.startswith(kind))
-    report = json.loads(cachezoo(first, "bundle", "verify", f"models/bundles/{model_id}", "--json").stdout)
+    report = json.loads(cachezoo(first, "models", "bundle", "verify", f"models/bundles/{model_id}", "--json").stdout)
     assert report["ok"] is True
     assert report["golden_rows"] > 0
 
@@ -167,12 +167,12 @@ def test_compare_agrees_with_what_evaluate_found(first, category):
 def test_a_damaged_bundle_is_one_line(first, tmp_path):
     copy = tmp_path / "damaged"
     shutil.copytree(first / "models/bundles/admission.alpha.lgbm", copy)
-    content = bytearray((copy / "model.onnx").read_bytes())
+    content = bytearray((copy / "model.lgb.txt").read_bytes())
     content[len(content) // 2] ^= 1
-    (copy / "model.onnx").write_bytes(bytes(content))
-    done = cachezoo(first, "bundle", "verify", str(copy))
+    (copy / "model.lgb.txt").write_bytes(bytes(content))
+    done = cachezoo(first, "models", "bundle", "verify", str(copy))
     assert done.returncode == 1
-    assert "model.onnx" in done.stderr
+    assert "model.lgb.txt" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
@@ -430,6 +430,6 @@ def test_own_traces_are_fitted_in_and_challenge(copied, tmp_path):
         held = seat["champion"] or seat["challenger"]
         assert (copied / "models/zoo" / f"{held['model_digest']}.zip").exists()
         assert ("is champion" in line) == (seat["champion"] is not None and seat["challenger"] is None)
-    shown = cachezoo(copied, "zoo", "--json")
+    shown = cachezoo(copied, "models", "zoo", "--json")
     listed = json.loads(shown.stdout)
     assert {name: listed[name] for name in zoo} == zoo

@@ -1,4 +1,4 @@
-"""`cachezoo study` on the tiny pipeline: killed and gone on with, the same bytes again, every system."""
+"""`cachezoo models study` on the tiny pipeline: killed and gone on with, the same bytes again, every system."""
 
 import contextlib
 import json
@@ -43,7 +43,7 @@ def environment() -> dict[str, str]:
 
 
 def start(project: Path, *words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "study", *words]
+    command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "models", "study", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=project, env=environment(), text=True, **pipes)
 
@@ -216,7 +216,8 @@ def test_a_search_that_was_killed_goes_on_with_the_same_trials_and_fresh_seeds_c
     assert {run.data.params["seed"] for run in children if run.data.params["phase"] == "final"} == {"2", "3"}
 
     shutil.copy(project / "s.json", project / "t.json")
-    run = [sys.executable, "-c", "from cachezoo.cli import main; main()", "study", "compare", "s.json", "t.json"]
+    words = ("models", "study", "compare", "s.json", "t.json")
+    run = [sys.executable, "-c", "from cachezoo.cli import main; main()", *words]
     shown = subprocess.run(run, cwd=project, env=environment(), capture_output=True, text=True, check=True, timeout=120)
     assert "the same" in shown.stdout and "not told apart" not in shown.stdout
 

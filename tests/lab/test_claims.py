@@ -12,7 +12,7 @@ from lab.claims.evaluate import Claim, evaluate, grouped, judged, less, over, re
 from lab.fios import document as fios
 from lab.hca import document as hca
 from lab.rcrnn.caches import FIGURES as CACHES
-from lab.rcrnn.listed import FIGURES
+from lab.rcrnn.figures import FIGURES
 from lab.virtual import document as virtual
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ from lab.goals import run as goals_run
 from lab.hca import document as hca
 from lab.hca import run as hca_run
 from lab.hca.paper import WORKLOADS, cells
-from lab.rcrnn import listed, sizes, sizes_run, trained
+from lab.rcrnn import figures, sizes, sizes_run, trained
 from lab.rcrnn.files import FOLDER
 from lab.stages import sources
 from lab.virtual import document as virtual
@@ -137,7 +137,7 @@ def test_each_stage_depends_on_the_list_of_its_own_sources():
         ("rcrnn_sizes", sizes_run.Settings, sizes.FILE),
         ("rcrnn_grid", workload.Settings, trained.GRID),
         ("rcrnn_added", workload.Settings, trained.ADDED),
-        ("rcrnn", listed.Settings, None),
+        ("rcrnn", figures.Settings, None),
     ],
 )
 def test_a_stage_of_the_figures_names_what_it_reads_and_writes(stage, settings, file):
@@ -160,7 +160,7 @@ def test_the_figures_are_drawn_from_what_the_pipeline_and_the_other_stages_wrote
     assert inputs("rcrnn") == folders | {"metrics/workload.json", *(f"metrics/page/{name}.json" for name in CATEGORIES)}
     made = {f"results/{FOLDER.name}/{path.name}" for path in (sizes.FILE, trained.GRID, trained.ADDED)}
     assert made == {dep for dep in STAGES["rcrnn"]["deps"] if dep.startswith("results")}
-    assert outs("rcrnn") == [path for one in listed.FIGURES for path in (one.file, one.plot)]
+    assert outs("rcrnn") == [path for one in figures.FIGURES for path in (one.file, one.plot)]
 
 
 def test_of_what_is_no_source_claims_alone_can_change_a_stage_s_bytes():

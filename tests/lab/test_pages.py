@@ -9,16 +9,16 @@ from cachezoo.io import read_json, write_json
 from lab.fios import document as fios
 from lab.hca import document as hca
 from lab.pages import PAGE, findings, page, read_figures, read_page, tables
-from lab.rcrnn import caches, grid, learning, tags, telling
-from lab.rcrnn import listed as module
+from lab.rcrnn import accuracy, caches, grid, learning, tags
+from lab.rcrnn import figures as module
+from lab.rcrnn.figures import FIGURES
 from lab.rcrnn.files import FOLDER
-from lab.rcrnn.listed import FIGURES
 from lab.virtual import plot as virtual_plot
 from tests.lab.figures_data import added, bench, cells, tag_row
 from tests.lab.figures_data import grid as made_grid
 from tests.lab.fios_data import case, figure
 from tests.lab.hca_data import figure as tiers_figure
-from tests.lab.test_telling import metrics
+from tests.lab.test_accuracy import metrics
 from tests.lab.virtual_data import figure as virtual_figure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def documents():
     curve = learning.Curve(model="w", network=0, train=[1.0, 0.5], validation=[])
-    nine, sixteen = telling.told_apart(metrics(), added({2: 1.0}, {2: 0.8}))
+    nine, sixteen = accuracy.classification(metrics(), added({2: 1.0}, {2: 0.8}))
     return [
         tags.tag_table([tag_row("one", 0.9)], 0.1, ""),
         learning.learning_curves([curve], "w", {"accuracy": 0.96}),

@@ -19,7 +19,10 @@
 
 #include "verify.c" /* its static functions: cz_verify ends at the first set that differs */
 
-enum { LEAST_US = 250000, TIMES = 40 }; /* of a processor: a wrong runtime may take so many times what the right one does */
+enum {
+    LEAST_US = 250000,
+    TIMES = 40
+}; /* of a processor: a wrong runtime may take so many times what the right one does */
 enum { TO_DO, PASSED, FAILED };
 static const rlim_t MOST_BYTES = (rlim_t)4 << 30;
 int cz_mutant; /* the sources say `extern`: see switched.py */
@@ -38,7 +41,8 @@ static int read_real(const cz_bundle *bundle, set *of, cz_error *error) {
     of->name = "real";
     snprintf(of->folder, sizeof of->folder, "golden/");
     of->values = (cz_values){bundle->store.where, bundle->ops->name, &bundle->root};
-    return cz_golden_read(bundle, &of->values, cz_json_get(&bundle->root, "golden"), of->folder, "", &of->golden, error);
+    return cz_golden_read(bundle, &of->values, cz_json_get(&bundle->root, "golden"), of->folder, "", &of->golden,
+                          error);
 }
 
 static int read_set(const cz_bundle *bundle, const cz_json *stated, set *of, cz_error *error) {
@@ -50,8 +54,7 @@ static int read_set(const cz_bundle *bundle, const cz_json *stated, set *of, cz_
     of->values = (cz_values){of->where, bundle->ops->name, &of->changed.root};
     if (!result)
         result = check_changed(&of->values, error);
-    return result ? result
-                  : cz_golden_read(bundle, &of->values, stated, of->folder, of->name, &of->golden, error);
+    return result ? result : cz_golden_read(bundle, &of->values, stated, of->folder, of->name, &of->golden, error);
 }
 
 /* What the present runtime makes of a set. */

@@ -36,12 +36,12 @@ def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _are_stored(sets: Sequence[SyntheticSet], bundle: Bundle) -> bool:
     _, *stored = bundle.golden_sets()
-    if [one.name for one in sets] != [one.stated["name"] for one in stored]:
+    if [one.name for one in sets] != [one.entry["name"] for one in stored]:
         return False
     return all(
         to_csv(one.requests) == to_csv(other.requests)
         and dict(one.changes) == dict(other.changes)
-        and dict(one.context) == dict(other.stated["context"])
+        and dict(one.context) == dict(other.entry["context"])
         and (one.given is None or np.array_equal(one.given, other.outputs))
         for one, other in zip(sets, stored, strict=True)
     )

@@ -20,8 +20,7 @@ from cachezoo.bundles.reader import load
 from cachezoo.kernels.segments import Geometry, segment_keys
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch, batch_of
-from cachezoo.serving.script import widest_gap
-from cachezoo.serving.synthetic import SyntheticSet, changed
+from cachezoo.serving.synthetic import SyntheticSet, changed, widest_gap
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.registry import bundling_of
 from cachezoo.zoo.reuse import synthetic as reuse

@@ -42,17 +42,17 @@ def test_ingest_info_simulate_compare(trace):
         7,
         "csv",
     )
-    asked = ("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json")
+    asked = ("simulate", trace, "--policy", "lru", "--size", "7p", "--json")
     result = json.loads(run(*asked, "--count", "all").stdout)["runs"][0]
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
     assert result["requests_per_s"] > 0
     assert json.loads(run(*asked).stdout)["runs"][0]["warmup"] == 50
-    table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)["runs"][0]
+    table = json.loads(run("compare", trace, "--size", "50%", "--json").stdout)["runs"][0]
     assert table["optimum"] == "belady_bypass"
     assert {row["policy"] for row in table["rows"]} >= {"lru", "lfu", "larc", "rejectx", "belady_bypass"}
     assert table["rows"][0]["gap_closed"] in (None, pytest.approx(1.0))
-    assert "best classic" in run("compare", trace, "--capacity", "50%").stdout
+    assert "best classic" in run("compare", trace, "--size", "50%").stdout
 
 
 def test_gzip_and_raw_traces_are_read_directly(tmp_path):
@@ -62,7 +62,7 @@ def test_gzip_and_raw_traces_are_read_directly(tmp_path):
 
 
 def test_a_capacity_above_the_working_set_is_a_warning(trace):
-    done = run("simulate", trace, "--capacity", "100p", "--count", "all", "--json")
+    done = run("simulate", trace, "--size", "100p", "--count", "all", "--json")
     assert "warning" in done.stderr
     assert json.loads(done.stdout)["runs"][0]["hits"] == 93
 
@@ -113,11 +113,11 @@ HUGE = "9" * 23
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--capacity", "0p"), "above 0"),
-        (("--capacity", "100"), "capacity '100': a bare number could be pages or bytes; write 100p for pages"),
-        (("--capacity", HUGE + "p"), f"capacity '{HUGE}p': no cache has so many pages"),
-        (("--capacity", "101%"), "at most 100 %"),
-        (("--capacity", "9" * 5000), "write a size as 64MiB"),
+        (("--size", "0p"), "above 0"),
+        (("--size", "100"), "--size '100': a bare number could be pages or bytes; write 100p for pages"),
+        (("--size", HUGE + "p"), f"--size '{HUGE}p': no cache has so many pages"),
+        (("--size", "101%"), "at most 100 %"),
+        (("--size", "9" * 5000), "write a size as 64MiB"),
         (("--policy", "nosuch"), "policy nosuch: nosuch is unknown; a policy is [admission+]eviction[+prefetch]"),
         (("--count", "1000"), "--count 1000: the trace ends before"),
         (("--count", "²"), "--count '²': give half, auto, all"),
@@ -135,8 +135,8 @@ def test_bad_options_are_one_line(trace, command, args, message):
         (("nosuch",), "cachezoo: No such command 'nosuch'; see cachezoo --help"),
         (("compare",), "cachezoo: Missing argument 'TRACE'; see cachezoo compare --help"),
         (("compare", "x", "--nosuch"), "cachezoo: No such option: --nosuch; see cachezoo compare --help"),
-        (("track", "ui", "--port", "high"), "'--port'"),
-        (("track", "ui", "--port", "99999"), "less than or equal to 65535"),
+        (("models", "track", "ui", "--port", "high"), "'--port'"),
+        (("models", "track", "ui", "--port", "99999"), "less than or equal to 65535"),
     ],
 )
 def test_a_command_line_that_cannot_be_understood_is_one_line_and_status_2(args, message):
@@ -168,7 +168,7 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path, trace):
 PROGRAMS = {
     "cachezoo": ("from cachezoo.cli import main; main()", "--version", "--help", "policies", "policies --json"),
     "cachezoo-bundle": (
-        "import sys; from cachezoo.runtime.bundle_cli import main; sys.exit(main(sys.argv[1:]))",
+        "import sys; from cachezoo.runtime.__main__ import main; sys.exit(main(sys.argv[1:]))",
         f"inspect {STORED}/admission.database.lgbm",
         f"verify {STORED}/admission.database.lgbm",
     ),
@@ -237,7 +237,7 @@ def test_ingest_never_replaces_its_source(tmp_path):
         assert link.is_symlink()
 
 
-@pytest.mark.parametrize("args", [("results",), ("track", "sync"), ("track", "ui")])
+@pytest.mark.parametrize("args", [("models", "results"), ("models", "track", "sync"), ("models", "track", "ui")])
 def test_outside_a_project_one_line_says_so(tmp_path, monkeypatch, args):
     monkeypatch.chdir(tmp_path)
     done = run(*args, ok=False)
@@ -303,12 +303,12 @@ def test_a_table_off_a_terminal_is_as_wide_as_columns_says(monkeypatch):
 @pytest.mark.parametrize("columns", ["80", "100", ""])
 def test_a_table_off_a_terminal_cuts_no_cell(trace, columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
-    text = run("compare", trace, "--policy", "lru", "--capacity", "2p").stdout
+    text = run("compare", trace, "--policy", "lru", "--size", "2p").stdout
     assert "belady_bypass" in text and "classic" in text and max(map(len, text.splitlines())) <= int(columns or 160)
     assert ("no room for" in text) == (columns != "")
 
 
-@pytest.mark.parametrize("args", [("curve", "--plot", "{}/p.png"), ("recommend", "--output", "{}/p.html")])
+@pytest.mark.parametrize("args", [("curve", "-o", "{}/p.png"), ("recommend", "--output", "{}/p.html")])
 def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, trace, args):
     gone = tmp_path / "no/such"
     done = run(args[0], trace, *(word.format(gone) for word in args[1:]), ok=False)
@@ -317,6 +317,6 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, trace, arg
 
 
 def test_a_curve_takes_sizes_and_bounds_say_what_they_are(trace):
-    rows = json.loads(run("curve", trace, "--capacity", "2p,1p", "--policy", "lru", "--json").stdout)["rows"]
+    rows = json.loads(run("curve", trace, "--size", "2p,1p", "--policy", "lru", "--json").stdout)["rows"]
     assert [row["capacity"] for row in rows] == [1, 2]
-    assert "static hindsight: a cache that holds" in " ".join(run("bounds", trace, "--capacity", "1p").stdout.split())
+    assert "static hindsight: a cache that holds" in " ".join(run("bounds", trace, "--size", "1p").stdout.split())

@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("raw.csv", "--no-models"),
         ("good.parquet", "--device", "recipe.yaml"),
     ),
-    "size": (
+    "recommend --only ram-ssd": (
         ("trace.parquet",),
         ("raw.csv",),
         ("good.parquet", "--prices", "recipe.yaml"),
@@ -47,25 +47,25 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),
     "bounds": (("trace.parquet",),),
-    "wear": (("trace.parquet",), ("raw.csv",), ("good.parquet", "--bundle", "bundle.zip")),
-    "cache-wear": (("trace.parquet",), ("raw.csv",)),
-    "tiers": (
+    "recommend --only wear": (("trace.parquet",), ("raw.csv",), ("good.parquet", "--bundle", "bundle.zip")),
+    "recommend --only cache-wear": (("trace.parquet",), ("raw.csv",)),
+    "recommend --only tiers": (
         ("trace.parquet",),
         ("raw.csv",),
         ("good.parquet", "--device", "recipe.yaml"),
         ("good.parquet", "--prices", "recipe.yaml"),
         ("good.parquet", "--by", "lru | bundle", "--bundle", "bundle.zip"),
     ),
-    "share": (
+    "recommend --only share": (
         ("trace.parquet", "good.parquet", "--names", "a,b"),
         ("raw.csv", "good.parquet"),
         ("good.parquet", "good.parquet", "--names", "a,b", "--device", "recipe.yaml"),
     ),
-    "flash": (("trace.parquet",), ("raw.csv",), ("good.parquet", "--bundle", "bundle.zip")),
+    "recommend --only flash": (("trace.parquet",), ("raw.csv",), ("good.parquet", "--bundle", "bundle.zip")),
     "device calibrate": (
-        ("--trace", "trace.parquet", "--base", "exosx20_990pro", "--kind", "hdd", "--out", "new.yaml"),
-        ("--trace", "raw.csv", "--base", "exosx20_990pro", "--kind", "ssd", "--out", "new.yaml"),
-        ("--trace", "good.parquet", "--base", "recipe.yaml", "--kind", "ssd", "--out", "new.yaml"),
+        ("--trace", "trace.parquet", "--base", "exosx20_990pro", "--kind", "hdd", "-o", "new.yaml"),
+        ("--trace", "raw.csv", "--base", "exosx20_990pro", "--kind", "ssd", "-o", "new.yaml"),
+        ("--trace", "good.parquet", "--base", "recipe.yaml", "--kind", "ssd", "-o", "new.yaml"),
     ),
     "device profile": (("recipe.yaml",),),
     "device response": (
@@ -76,24 +76,26 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("trace.parquet", "--device", "exosx20_990pro", *OUT),
         ("good.parquet", "--device", "recipe.yaml", *OUT),
     ),
-    "bundle verify": (("bundle.zip",),),
-    "bundle inspect": (("bundle.zip",),),
-    "bundle drift": (("bundle.zip", "good.parquet"),),
-    "promote": (("bundle.zip",),),
-    "results": (("metrics/page/web.json",),),
-    "study compare": (("study.json", "good.json"), ("good.json", "study.json")),
+    "models bundle verify": (("bundle.zip",),),
+    "models bundle export": (("bundle.zip", "--onnx", "model.onnx"),),
+    "models bundle inspect": (("bundle.zip",),),
+    "models bundle drift": (("bundle.zip", "good.parquet"),),
+    "models promote": (("bundle.zip",),),
+    "models results": (("metrics/page/web.json",),),
+    "models study compare": (("study.json", "good.json"), ("good.json", "study.json")),
 }
 # These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs, and
 # those of the device commands what cannot be prepared, which is said where there is fio. A capture reads a device.
 DOCUMENTS = {kind for kind in KINDS if kind.endswith((".yaml", ".json"))}
 WITHOUT = {
-    "trace formats", "trace capture", "policies", "track sync", "track ui", "report", "device prepare",
-    "bundle release", "bundle receive", "rollback", "zoo",
+    "trace formats", "trace capture", "policies", "models track sync", "models track ui", "models report",
+    "device prepare", "models bundle release", "models bundle receive", "models rollback", "models zoo",
 }  # fmt: skip
 
 
 def leaves(command, words: tuple[str, ...] = ()) -> Iterator[str]:
-    for name, child in getattr(command, "commands", {}).items():
+    for name in command.list_commands(None):
+        child = command.commands[name]
         if hasattr(child, "commands"):
             yield from leaves(child, (*words, name))
         else:
@@ -101,7 +103,8 @@ def leaves(command, words: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def test_every_command_is_here():
-    assert set(leaves(typer.main.get_command(cli.app))) == {*COMMANDS, *WITHOUT}
+    deep = {f"recommend --only {name}" for name in cli.ONLY}
+    assert {*leaves(typer.main.get_command(cli.app)), *deep} == {*COMMANDS, *WITHOUT}
 
 
 WRITING = [name for name, choices in COMMANDS.items() if name.startswith("trace ") and "-o" in choices[0]]
@@ -134,7 +137,7 @@ CASES = [
         *([damage.another_table] if "trace.parquet" in words else []),
         *(damage.TEXT if DOCUMENTS & {*words} else []),
     )
-    if (name, way) != ("results", damage.missing)
+    if (name, way) != ("models results", damage.missing)
 ]
 
 
@@ -155,7 +158,7 @@ def test_a_command_names_the_damaged_file_and_writes_nothing(tmp_path, monkeypat
     target = next(word for word in (*words[::-1], "") if word in (*KINDS, ""))
     way(Path(target))
     before = {str(path) for path in Path().rglob("*")}
-    shown = () if name == "results" else words
+    shown = () if name == "models results" else words
     monkeypatch.setattr(sys, "argv", ["cachezoo", *name.split(), *shown])
     with pytest.raises(SystemExit) as left:
         cli.main()

@@ -80,8 +80,8 @@ def traces(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_disk_s_trace_becomes_a_profile(traces, monkeypatch, capsys):
-    words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", "--plot", "new.png")
-    status, out, err = run(monkeypatch, capsys, *words, "--capacity", 10**12)
+    words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "-o", "new.yaml", "-o", "new.png")
+    status, out, err = run(monkeypatch, capsys, *words, "--size", 10**12)
     assert status == 0, err
     for word in ("1,200 requests", "least squares", "for demerit", "demerit, 600 tested", "2 to 15 %", "rotation_us"):
         assert word in out
@@ -95,15 +95,15 @@ def test_a_disk_s_trace_becomes_a_profile(traces, monkeypatch, capsys):
     assert beside["test"]["demerit"] < 0.1 < beside["test"]["tuned_demerit"] < beside["test"]["baseline_demerit"]
     assert Path("new.png").read_bytes()[:4] == b"\x89PNG"
     files = [Path(name).read_bytes() for name in ("new.yaml", "new.residuals.json", "new.png")]
-    status, _, err = run(monkeypatch, capsys, *words, "--capacity", 10**12)
+    status, _, err = run(monkeypatch, capsys, *words, "--size", 10**12)
     assert status == 1
     assert err == "cachezoo: new.yaml: is there already; name another file, or replace it with --force\n"
-    assert run(monkeypatch, capsys, *words, "--capacity", 10**12, "--force")[0] == 0
+    assert run(monkeypatch, capsys, *words, "--size", 10**12, "--force")[0] == 0
     assert [Path(name).read_bytes() for name in ("new.yaml", "new.residuals.json", "new.png")] == files
 
 
 def test_a_canonical_trace_with_latencies_becomes_a_profile(traces, monkeypatch, capsys):
-    words = ("--trace", "drive.parquet", "--kind", "ssd", "--base", BASE, "--out", "new.yaml", "--json", "--refit")
+    words = ("--trace", "drive.parquet", "--kind", "ssd", "--base", BASE, "-o", "new.yaml", "--json", "--refit")
     status, out, err = run(monkeypatch, capsys, *words)
     assert status == 0, err
     found = json.loads(out)
@@ -113,10 +113,10 @@ def test_a_canonical_trace_with_latencies_becomes_a_profile(traces, monkeypatch,
 
 
 def test_a_disk_that_reaches_little_of_its_capacity_is_worth_a_word(traces, monkeypatch, capsys):
-    words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "--out", "new.yaml")
+    words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "-o", "new.yaml")
     status, _, err = run(monkeypatch, capsys, *words)
     assert status == 0
-    assert "--capacity" in err
+    assert "--size" in err
 
 
 def columns(path: str, **update) -> None:
@@ -146,7 +146,7 @@ def test_bad_traces_end_in_one_line_and_nothing_is_written(tmp_path, monkeypatch
     columns("time.gz", time_us=np.where(np.arange(600) == 7, 0.0, 900.0))
     Path("columns.csv").write_text("colour,size\nred,1\n")
     Path("bare.csv").write_text("time_us,op,offset,size\n" + "".join(f"{k},R,{4096 * k},4096\n" for k in range(200)))
-    refused(monkeypatch, capsys, said, "--trace", file, "--kind", "hdd", "--base", BASE, "--out", "new.yaml")
+    refused(monkeypatch, capsys, said, "--trace", file, "--kind", "hdd", "--base", BASE, "-o", "new.yaml")
 
 
 def refused(monkeypatch, capsys, said, *words, status=1) -> None:
@@ -164,23 +164,23 @@ def refused(monkeypatch, capsys, said, *words, status=1) -> None:
         (("--kind", "hdd"), "give either --trace"),
         (("--trace", "disk.trace.gz", "--target", "x", "--kind", "hdd"), "give either --trace"),
         (("--trace", "disk.trace.gz", "--writes", "--kind", "hdd"), "--writes and --force-target"),
-        (("--trace", "disk.trace.gz", "--kind", "hdd", "--out", "new.txt"), "let its name end in .yaml"),
-        (("--trace", "disk.trace.gz", "--kind", "hdd", "--plot", "new.jpg"), "plots are PNG or SVG files"),
+        (("--trace", "disk.trace.gz", "--kind", "hdd", "-o", "new.txt"), "give a name that ends in .yaml"),
+        (("--trace", "disk.trace.gz", "--kind", "hdd", "-o", "new.yaml", "-o", "new.jpg"), "give a name that ends in"),
         (("--trace", "disk.trace.gz", "--kind", "hdd", "--base", "gone"), "gone"),
-        (("--trace", "disk.trace.gz", "--kind", "hdd", "--capacity", str(1 << 30)), "--capacity 1073741824"),
-        (("--trace", "drive.parquet", "--kind", "ssd", "--capacity", str(1 << 50)), "leave it out"),
+        (("--trace", "disk.trace.gz", "--kind", "hdd", "--size", str(1 << 30)), "--size 1073741824"),
+        (("--trace", "drive.parquet", "--kind", "ssd", "--size", str(1 << 50)), "leave it out"),
         (("--target", "gone", "--kind", "hdd"), "gone"),
         (("--target", "drive.parquet", "--kind", "hdd", "--force-target"), "drive.parquet"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(traces, monkeypatch, capsys, words, said):
     defaults = [] if "--base" in words else ["--base", BASE]
-    defaults += [] if "--out" in words else ["--out", "new.yaml"]
+    defaults += [] if "-o" in words else ["-o", "new.yaml"]
     refused(monkeypatch, capsys, said, *words, *defaults)
 
 
 def test_a_kind_that_is_none_is_refused(traces, monkeypatch, capsys):
-    words = ("--trace", "disk.trace.gz", "--kind", "tape", "--base", BASE, "--out", "new.yaml")
+    words = ("--trace", "disk.trace.gz", "--kind", "tape", "--base", BASE, "-o", "new.yaml")
     refused(monkeypatch, capsys, "'tape' is not one of 'hdd', 'ssd'", *words, status=2)
 
 
@@ -200,8 +200,8 @@ DISKS = {
 )
 def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monkeypatch, capsys, disk):
     trace = Path(os.environ["CACHEZOO_PUBLIC_TRACES"], "hdd", f"{disk}.trace.gz")
-    words = ("--trace", trace, "--kind", "hdd", "--base", BASE, "--out", tmp_path / "new.yaml", "--json")
-    status, out, err = run(monkeypatch, capsys, *words, "--capacity", DISKS[disk])
+    words = ("--trace", trace, "--kind", "hdd", "--base", BASE, "-o", tmp_path / "new.yaml", "--json")
+    status, out, err = run(monkeypatch, capsys, *words, "--size", DISKS[disk])
     assert status == 0, err
     test = json.loads(out)["test"]
     assert test["requests"] >= 4500
@@ -210,8 +210,8 @@ def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monk
 
 
 def test_a_model_that_is_far_from_the_device_is_not_written(traces, monkeypatch, capsys):
-    words = ("--trace", "drive.parquet", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", "--json")
-    status, out, err = run(monkeypatch, capsys, *words, "--plot", "new.png")
+    words = ("--trace", "drive.parquet", "--kind", "hdd", "--base", BASE, "-o", "new.yaml", "--json")
+    status, out, err = run(monkeypatch, capsys, *words, "-o", "new.png")
     found = json.loads(out)
     assert (status, found["out"]) == (1, None) and found["test"]["demerit"] > 0.3
     line = err.splitlines()[-1]
@@ -226,7 +226,7 @@ def test_a_model_that_is_far_from_the_device_is_not_written(traces, monkeypatch,
 
 
 def test_a_stricter_bar_may_be_set(traces, monkeypatch, capsys):
-    words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "--out", "new.yaml")
+    words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "-o", "new.yaml")
     status, out, err = run(monkeypatch, capsys, *words, "--accept-demerit", 0.0001)
     assert status == 1 and "at most 0.01% is accepted" in err and "not written" in out
     assert not Path("new.yaml").exists()
@@ -249,7 +249,7 @@ def test_a_refused_target_names_this_command_s_options(tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     Path("x").write_bytes(np.random.default_rng(0).bytes(2 << 20))
     monkeypatch.setattr(call, answer)
-    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", *options)
+    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "-o", "new.yaml", *options)
     refused(monkeypatch, capsys, said, *words)
 
 
@@ -262,7 +262,7 @@ def test_a_measurement_of_many_requests_has_more_time(tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("cachezoo.devices.fio.target.open_target", lambda *_: None)
     monkeypatch.setattr("cachezoo.devices.microbench.measure", late)
-    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", "--requests", requests)
+    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "-o", "new.yaml", "--requests", requests)
     refused(monkeypatch, capsys, f"not within the time for --requests {requests} ({seconds:g} s)", *words)
 
 
@@ -295,7 +295,7 @@ def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys
         monkeypatch.setenv("PATH", told(tmp_path, samples_of(truth, 600, truth.capacity_bytes)))
     with serving(truth if its_own else DRIVE, truth.capacity_bytes) as target:
         monkeypatch.setattr("cachezoo.devices.fio.target.open_target", lambda *_: target)
-        words = ("--target", "emulated", "--kind", "hdd", "--base", BASE, "--out", out, "--requests", 600, "--json")
+        words = ("--target", "emulated", "--kind", "hdd", "--base", BASE, "-o", out, "--requests", 600, "--json")
         status, said, err = run(monkeypatch, capsys, *words)
     assert status == 0, err
     assert "the disk is taken to end" not in err

@@ -1,4 +1,4 @@
-"""`cachezoo flash`: what it prints, draws, refuses, and warns of."""
+"""`cachezoo recommend --only flash`: what it prints, draws, refuses, and warns of."""
 
 import contextlib
 import dataclasses
@@ -11,6 +11,8 @@ import pytest
 from cachezoo.traces.store import write_trace
 from tests.baleen_data import make_trace
 from tests.command_line import run
+
+FLASH = ("recommend", "--only", "flash")
 
 STORED = Path(__file__).resolve().parents[1] / "golden/protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
@@ -25,7 +27,7 @@ def trace(tmp_path_factory):
 
 
 def test_the_table_says_what_it_counts(trace):
-    text = run("flash", trace, "--write-rate", "1,2MB/s").stdout
+    text = run(*FLASH, trace, "--write-rate", "1,2MB/s").stdout
     said = " ".join(text.split())
     for word in ("accept_all", "rejectx", "coin_flip", "opt", "1MB/s", "2MB/s", "no limit", "disks busy", "reads hit"):
         assert word in text
@@ -36,7 +38,7 @@ def test_the_table_says_what_it_counts(trace):
 
 
 def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):
-    asked = ("flash", trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "none,ml_range")
+    asked = (*FLASH, trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "none,ml_range")
     found = json.loads(run(*asked, "--json").stdout)
     assert found["segment_bytes"] == 4096 and found["requests"] == 2500
     kinds = [row["kind"] for row in found["rows"]]
@@ -44,7 +46,7 @@ def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):
     own = {(row["prefetch"], row["asked"]) for row in found["rows"] if row["policy"] == "admission.database.lgbm"}
     assert own == {("none", None), ("ml_range", None), ("none", "25%"), ("ml_range", "25%")}
     assert found["bundles"] == [{"id": "admission.database.lgbm", "inputs": 30, "drifted": None}]
-    text = run(*asked, "--plot", tmp_path / "p.png").stdout
+    text = run(*asked, "-o", tmp_path / "p.png").stdout
     assert "as shipped" in text and "admission.database.lgbm" in text and "% interval" in " ".join(text.split())
     row = next(row for row in found["rows"] if (row["prefetch"], row["asked"]) == ("ml_range", None))
     shipped = f"as shipped with prefetch ml_range: admission.database.lgbm keeps {row['disks_busy']:.3f} disks busy"
@@ -57,10 +59,10 @@ def test_the_plot_has_the_same_bytes_again(trace, tmp_path):
         drawn = []
         for again in "ab":
             path = tmp_path / f"{name}{again}.png"
-            run("flash", trace, "--write-rate", rates, "--prefetch", "none,next(4)", "--plot", path)
+            run(*FLASH, trace, "--write-rate", rates, "--prefetch", "none,next(4)", "-o", path)
             drawn.append(path.read_bytes())
         assert drawn[0] == drawn[1] and drawn[0].startswith(PNG)
-    run("flash", trace, "--policy", "rejectx", "--plot", tmp_path / "p.svg")
+    run(*FLASH, trace, "--policy", "rejectx", "-o", tmp_path / "p.svg")
     assert b"<svg" in (tmp_path / "p.svg").read_bytes()[:600]
 
 
@@ -68,13 +70,13 @@ def test_without_a_clock_rates_are_refused_and_nothing_is_said_by_the_second(tmp
     trace = make_trace(2500, 5)
     path = tmp_path / "rows.parquet"
     write_trace(dataclasses.replace(trace, time_us=np.arange(len(trace))), path)
-    done = run("flash", path, "--write-rate", "10MB/s", ok=False)
+    done = run(*FLASH, path, "--write-rate", "10MB/s", ok=False)
     assert (
         done.stderr
         == "cachezoo: --write-rate 10MB/s: the trace has no clock, so there is no rate; give a share as 25%\n"
     )
     for rates in ("25%", "10%,25%"):
-        text = run("flash", path, "--write-rate", rates, "--plot", tmp_path / "p.png").stdout
+        text = run(*FLASH, path, "--write-rate", rates, "-o", tmp_path / "p.png").stdout
         said = " ".join(text.split())
         assert "disk ms a read" in said and "The trace has no clock" in said
         assert "MB/s" not in said and "disks busy:" not in said and "SSD lives" not in said
@@ -86,7 +88,7 @@ def test_accept_all_is_within_the_axes(trace, monkeypatch):
     seen = []
     monkeypatch.setattr(plot, "write", lambda canvas, *_: seen.append(canvas.axes[0]))
     monkeypatch.setattr(plot, "atomic_file", contextlib.nullcontext)
-    run("flash", trace, "--policy", "accept_all,rejectx", "--write-rate", "5%,10%", "--plot", "p.png")
+    run(*FLASH, trace, "--policy", "accept_all,rejectx", "--write-rate", "5%,10%", "-o", "p.png")
     (axes,) = seen
     low, high = axes.get_ylim()
     (flat,) = [line for line in axes.lines if line.get_label().startswith("accept_all")]
@@ -94,7 +96,7 @@ def test_accept_all_is_within_the_axes(trace, monkeypatch):
 
 
 def test_a_policy_list_runs_these_alone(trace):
-    rows = json.loads(run("flash", trace, "--policy", "rejectx,opt", "--json").stdout)["rows"]
+    rows = json.loads(run(*FLASH, trace, "--policy", "rejectx,opt", "--json").stdout)["rows"]
     assert [row["policy"] for row in rows] == ["rejectx", "opt"]
 
 
@@ -106,28 +108,27 @@ def test_a_policy_list_runs_these_alone(trace):
         (("--prefetch", "next"), "--prefetch 'next': use none, all_on_miss"),
         (("--prefetch", "ml_range"), "--prefetch ml_range: it asks a prefetch model"),
         (("--prefetch", "ml_range", "--bundle", ADMISSION), "--prefetch ml_range: it asks a prefetch model"),
-        (("--write-rate", "10"), "--write-rate '10': a number without a unit"),
         (("--write-rate", "1B/day"), "less than one segment of 4 KiB"),
-        (("--capacity", "10"), "capacity '10': a bare number could be pages or bytes"),
+        (("--size", "10"), "--size '10': a bare number could be pages or bytes"),
         (("--segment", "4KiB"), "--segment and --block: give both"),
-        (("--segment", "4KiB", "--block", "10%"), "--block 10%: give bytes, such as 256KiB"),
+        (("--segment", "4KiB", "--block", "10%"), "--block '10%': give bytes, such as 256KiB"),
         (("--segment", "8KiB", "--block", "12KiB"), "the block must be a positive multiple of the segment"),
         (("--segment", "8KiB", "--block", "64KiB", "--bundle", ADMISSION), "leave --segment and --block out"),
         (("--count", "a third"), "--count 'a third': give half, auto, all"),
         (("--count", "2500"), "--count 2500: the trace ends before"),
-        (("--plot", "p.pdf"), "p.pdf: plots are PNG or SVG files"),
+        (("-o", "p.pdf"), "give a name that ends in .png or .svg"),
         (("--bundle", PREFETCH), "it fetches beside what admission.database.lgbm admits"),
         (("--bundle", STORED / "reuse.follow"), "compare --bundle runs caching and reuse bundles"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(trace, args, said):
-    done = run("flash", trace, *args, ok=False)
+    done = run(*FLASH, trace, *args, ok=False)
     assert done.returncode == 1 and said in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 def test_without_a_prefetch_mode_that_others_can_run_only_the_bundle_runs(trace):
-    asked = ("flash", trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "ml_range_when", "--json")
+    asked = (*FLASH, trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "ml_range_when", "--json")
     rows = json.loads(run(*asked).stdout)["rows"]
     assert {row["policy"] for row in rows} == {"admission.database.lgbm", "opt"}
     assert {row["prefetch"] for row in rows if row["kind"] == "model"} == {"ml_range_when"}

@@ -53,10 +53,10 @@ def test_columns_are_taken_by_every_command_that_reads_a_raw_trace(unknown, tmp_
 
 
 SIMULATIONS = (
-    ("simulate", "--capacity", "10%"),
-    ("compare", "--capacity", "10%", "--policy", "fifo"),
-    ("sweep", "--capacity", "10%", "--policy", "lru", "--workers", 1),
-    ("bounds", "--capacity", "10%"),
+    ("simulate", "--size", "10%"),
+    ("compare", "--size", "10%", "--policy", "fifo"),
+    ("sweep", "--size", "10%", "--policy", "lru", "--workers", 1),
+    ("bounds", "--size", "10%"),
     ("curve", "--policy", "lru"),
 )
 

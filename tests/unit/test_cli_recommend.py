@@ -50,7 +50,7 @@ def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys)
 
 
 def test_the_first_row_that_is_shown_is_held_against_none(folder, monkeypatch, capsys):
-    status, said, _ = run(monkeypatch, capsys, "raw.csv", "--no-models", "--budget", "37p")
+    status, said, _ = run(monkeypatch, capsys, "raw.csv", "--no-models", "--size", "37p")
     assert status == 0
     table = [line for line in said.splitlines() if line[:20].count("iB") == 1 and line.endswith("iB ")]
     assert len(table) == 9
@@ -109,13 +109,9 @@ def test_json_alone_writes_no_page(folder, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("--budget", "64"), "64p"),
-        (("--budget", "150%"), "100 %"),
-        (("--budget", "1GiB", "--target-hit", "0.5"), "--budget and --target-hit"),
-        (("--target-hit", "80"), "0.8 or 80%"),
-        (("--target-hit", "101%"), "at most 1"),
-        (("--target-hit", "much"), "0.8 or 80%"),
-        (("--target-hit", "nan"), "0.8 or 80%"),
+        (("--size", "64"), "64p"),
+        (("--size", "150%"), "100 %"),
+        (("--size", "1GiB", "--target-hit", "0.5"), "--size and --target-hit"),
         (("--target-ms", "0"), "above 0"),
         (("--target-ms=-1",), "above 0"),
         (("--endurance", "600"), "600TBW"),

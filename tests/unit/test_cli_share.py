@@ -1,16 +1,17 @@
-"""`cachezoo share` from the command line."""
+"""`cachezoo recommend --only share` from the command line."""
 
 import json
 
 import pytest
 
 from cachezoo.cli.share import DEFAULT_BY
-from cachezoo.questions.share.partition import parse_several
-from cachezoo.questions.share.registry import PARTITIONERS
+from cachezoo.questions.share.partitioners import PARTITIONERS, parse_several
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.store import write_trace
 from tests.command_line import run
 from tests.sharing_data import named_trace, numbered
+
+SHARE = ("recommend", "--only", "share")
 
 PNG, SVG = b"\x89PNG", b"<?xml"
 BY = "gvpa(fragment=8, q=100),equal(fragment=8),shared(fragment=8)"
@@ -27,9 +28,7 @@ def folder(tmp_path_factory):
 
 
 def found(folder, *words):
-    return json.loads(
-        run("share", folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--json", *words).stdout
-    )
+    return json.loads(run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--json", *words).stdout)
 
 
 def test_the_default_tries_every_partitioner():
@@ -37,7 +36,7 @@ def test_the_default_tries_every_partitioner():
 
 
 def test_values_of_each_partitioner_and_application(folder):
-    own = found(folder, "--cache", "64p")
+    own = found(folder, "--size", "64p")
     assert own["applications"] == ["web", "mail"] and own["order"] == "clock" and own["cache_pages"] == 64
     assert [row["partitioner"] for row in own["rows"]] == ["gvpa(fragment=8, q=100)", "equal(fragment=8)",
                                                            "shared(fragment=8)"]  # fmt: skip
@@ -49,36 +48,36 @@ def test_values_of_each_partitioner_and_application(folder):
 
 
 def test_a_mixture_is_the_same_as_its_traces_by_the_clock(folder):
-    apart = json.loads(run("share", folder / "both.parquet", "--by", BY, "--cache", "64p", "--json").stdout)
-    assert apart == found(folder, "--cache", "64p")
+    apart = json.loads(run(*SHARE, folder / "both.parquet", "--by", BY, "--size", "64p", "--json").stdout)
+    assert apart == found(folder, "--size", "64p")
 
 
 def test_orders_and_names(folder):
-    own = found(folder, "--cache", "64p", "--order", "lockstep", "--names", "a,b", "--count", "10,20")
+    own = found(folder, "--size", "64p", "--order", "lockstep", "--names", "a,b", "--count", "10,20")
     assert own["order"] == "lockstep" and own["applications"] == ["a", "b"]
     assert own["counted_from"] == [20, 41]
 
 
 def test_what_to_know_of_the_order_is_a_line_and_in_json(folder):
-    words = ("share", folder / "web.parquet", folder / "numbered.parquet", "--by", BY, "--cache", "64p")
+    words = (*SHARE, folder / "web.parquet", folder / "numbered.parquet", "--by", BY, "--size", "64p")
     said = "mail has no clock: references come in lockstep, one of each in turn"
     done = run(*words, "--json")
     assert json.loads(done.stdout)["remarks"] == [said] and done.stderr == f"note: {said}\n"
-    assert found(folder, "--cache", "64p")["remarks"] == []
+    assert found(folder, "--size", "64p")["remarks"] == []
 
 
 def test_a_fragment_is_for_all_that_have_none_of_their_own(folder):
     by = "equal,shared,gvpa(fragment=8, q=100)"
-    own = found(folder, "--cache", "64p", "--by", by, "--fragment", "8")
+    own = found(folder, "--size", "64p", "--by", by, "--fragment", "8")
     assert [row["partitioner"] for row in own["rows"]] == ["equal(fragment=8)", "shared(fragment=8)",
                                                            "gvpa(fragment=8, q=100)"]  # fmt: skip
     both = (folder / "web.parquet", folder / "mail.parquet")
-    done = run("share", *both, "--by", "equal,shared(fragment=256)", "--fragment", "8", ok=False)
+    done = run(*SHARE, *both, "--by", "equal,shared(fragment=256)", "--fragment", "8", ok=False)
     assert "fragments of 8 and 256 pages" in done.stderr
 
 
 def test_a_cache_that_is_too_small_for_some_is_shared_by_the_others(folder):
-    words = ("share", folder / "web.parquet", folder / "mail.parquet", "--fragment", "16", "--cache")
+    words = (*SHARE, folder / "web.parquet", folder / "mail.parquet", "--fragment", "16", "--size")
     done = run(*words, "48p", "--json")
     own = json.loads(done.stdout)
     assert len(own["left_out"]) == 1 and len(own["rows"]) == len(parse_several(DEFAULT_BY)) - 2
@@ -91,12 +90,12 @@ def test_a_cache_that_is_too_small_for_some_is_shared_by_the_others(folder):
 
 
 def test_sizes_are_of_all_pages(folder):
-    own = found(folder, "--cache", "20%")
+    own = found(folder, "--size", "20%")
     assert own["cache_pages"] == round(own["distinct_pages"] / 5)
 
 
 def test_the_tables_end_with_an_answer(folder):
-    done = run("share", folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--cache", "64p")
+    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--size", "64p")
     last = done.stdout.splitlines()[-1]
     assert last.startswith(("Share it: ", "Split it: ", "Either will do: ")) and last.endswith(".")
     text = " ".join(done.stdout.split())
@@ -109,14 +108,14 @@ def test_a_plot_is_png_or_svg_and_its_bytes_depend_on_the_contest_alone(folder, 
         own = [tmp_path / turn / name for turn in ("first", "again")]
         for path in own:
             path.parent.mkdir(exist_ok=True)
-            run("share", folder / "both.parquet", "--by", BY, "--cache", "64p", "--plot", path)
+            run(*SHARE, folder / "both.parquet", "--by", BY, "--size", "64p", "-o", path)
         assert own[0].read_bytes() == own[1].read_bytes() and own[0].read_bytes().startswith(begin)
 
 
 def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, tmp_path):
     by = "shared(fragment=8),shared(fragment=8, policy=vrm(fragment=8, n=512, q=100))"
     picture = tmp_path / "share.svg"
-    run("share", folder / "both.parquet", "--by", by, "--cache", "64p", "--plot", picture)
+    run(*SHARE, folder / "both.parquet", "--by", by, "--size", "64p", "-o", picture)
     drawn = picture.read_text()
     for text in ("not told", "the two, not told apart", "counting begins"):
         assert drawn.count(f"<!-- {text} -->") == 1, text
@@ -131,30 +130,30 @@ def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, t
         ("web numbered", ("--order", "clock"), "mail: its trace has no clock"),
         (
             "web mail",
-            ("--cache", "1MiB", "--by", "equal"),
+            ("--size", "1MiB", "--by", "equal"),
             "has 1 fragment of 256 pages, and 2 applications take 1 each: give at least 2 MiB (512 p), or smaller "
             "fragments (--fragment 128)",
         ),
-        ("web mail", ("--cache", "40p", "--by", "gvpa(fragment=8, f=3)"), "has 5 fragments of 8 pages, and 2 appl"),
-        ("web mail", ("--cache", "64p", "--by", "gvpa(fragment=8, n=63)"), "n = 63 is below the cache of 64 pages"),
+        ("web mail", ("--size", "40p", "--by", "gvpa(fragment=8, f=3)"), "has 5 fragments of 8 pages, and 2 appl"),
+        ("web mail", ("--size", "64p", "--by", "gvpa(fragment=8, n=63)"), "n = 63 is below the cache of 64 pages"),
         (
             "web mail",
             ("--by", "equal,shared(fragment=8)"),
             "fragments of 8 and 256 pages: partitioners would get caches",
         ),
-        ("web mail", ("--cache", "2GiB"), "so that there is nothing to split; give --cache 100% or less"),
-        ("web mail", ("--cache", "64"), "cache '64': a bare number could be pages or bytes"),
+        ("web mail", ("--size", "2GiB"), "so that there is nothing to split; give --size 100% or less"),
+        ("web mail", ("--size", "64"), "--size '64': a bare number could be pages or bytes"),
         ("web mail", ("--by", "even"), "partitioner even: "),
         ("web mail", ("--by", ""), "partitioner (empty): "),
         ("web mail", ("--count", "never"), "--count 'never': give half, auto, all"),
         ("web mail", ("--names", "a"), "1 names for 2 applications"),
-        ("web mail", ("--plot", "share.pdf"), "plots are PNG or SVG files"),
+        ("web mail", ("-o", "share.pdf"), "give a name that ends in .png or .svg"),
         ("web mail", ("--apart", "source"), "it does not say which trace a request comes from"),
         ("web mail", ("--device", "nothing"), "nothing"),
     ],
 )
 def test_bad_input_is_one_line(folder, traces, options, said):
-    done = run("share", *(folder / f"{name}.parquet" for name in traces.split()), *options, ok=False)
+    done = run(*SHARE, *(folder / f"{name}.parquet" for name in traces.split()), *options, ok=False)
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr, done.stderr
     assert done.returncode == 1 and not done.stdout
 
@@ -162,7 +161,7 @@ def test_bad_input_is_one_line(folder, traces, options, said):
 def test_an_application_that_ends_early_is_said_beside_the_answer_and_in_json(tmp_path):
     for trace in (named_trace("long", 3000, 400, 1), named_trace("short", 100, 50, 2)):
         write_trace(trace, tmp_path / f"{trace.meta.trace_id}.parquet")
-    words = ("share", tmp_path / "long.parquet", tmp_path / "short.parquet", "--by", BY, "--cache", "64p",
+    words = (*SHARE, tmp_path / "long.parquet", tmp_path / "short.parquet", "--by", BY, "--size", "64p",
              "--order", "lockstep")  # fmt: skip
     line = "after that long has the cache to itself"
     assert line in run(*words).stdout
@@ -172,7 +171,7 @@ def test_an_application_that_ends_early_is_said_beside_the_answer_and_in_json(tm
 def test_a_file_of_no_known_format_beside_others_is_to_be_ingested_first(folder, tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("when;blk;cnt;kind\n" + "".join(f"{k};{8 * k};16;r\n" for k in range(30)))
-    said = run("share", path, folder / "web.parquet", ok=False).stderr
+    said = run(*SHARE, path, folder / "web.parquet", ok=False).stderr
     assert said.endswith(
         f"--columns here is of all 2 files: give it to cachezoo trace ingest {path}, and name here what that writes\n"
     )

@@ -1,4 +1,4 @@
-"""`cachezoo tiers` from the command line."""
+"""`cachezoo recommend --only tiers` from the command line."""
 
 import json
 import re
@@ -19,6 +19,8 @@ from tests.command_line import run
 from tests.page_data import seeded_trace
 from tests.unit.questions.tiers.test_prices import SIMPLE
 
+TIERS = ("recommend", "--only", "tiers")
+
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
 PNG, SVG = b"\x89PNG", b"<?xml"
@@ -33,7 +35,7 @@ def trace(tmp_path_factory):
 
 
 def rows_of(trace, *words):
-    found = json.loads(run("tiers", trace, "--json", *words).stdout)
+    found = json.loads(run(*TIERS, trace, "--json", *words).stdout)
     return found, {row["hierarchy"]: row for row in found["rows"]}
 
 
@@ -63,7 +65,7 @@ def test_rows_rise_by_amat_and_add_up(trace):
 
 
 def test_the_table_answers_first_and_says_what_its_figures_are_of(trace):
-    done = run("tiers", trace, "--by", "hca,lru | lru", "--ram", "3%", "--ssd", "30%")
+    done = run(*TIERS, trace, "--by", "hca,lru | lru", "--ram", "3%", "--ssd", "30%")
     answer, title = done.stdout.splitlines()[:2]
     assert "is fastest: a page read takes" in answer and "less than with lru in RAM alone" in answer
     assert "seeded.parquet: " in title and "of SSD" in title
@@ -78,7 +80,7 @@ def test_the_first_line_the_table_and_the_json_compare_with_one_row(trace):
     words = "--by", "hcalfu | lru,lru | lru,promotion: lru | s3fifo", "--ram", "40p", "--ssd", "20%"
     found, _ = rows_of(trace, *words)
     base = min(row["ram_alone_amat_us"] for row in found["rows"])
-    first, *table = run("tiers", trace, *words).stdout.splitlines()
+    first, *table = run(*TIERS, trace, *words).stdout.splitlines()
     best = found["rows"][0]
     assert f", {ordinary(percent(best['amat_saved']))} less than with " in first
     assert f" in RAM alone ({ordinary(latency(base))})" in first
@@ -96,17 +98,17 @@ def test_the_lead_has_an_interval_over_blocks_of_time(trace):
     assert last["gain"] == pytest.approx(
         1 - found["rows"][0]["response"]["amat_us"] / rows["lru"]["response"]["amat_us"]
     )
-    apart = run("tiers", trace, "--by", "lru | lru,lru", "--ram", "3%", "--ssd", "30%").stdout.splitlines()[0]
+    apart = run(*TIERS, trace, "--by", "lru | lru,lru", "--ram", "3%", "--ssd", "30%").stdout.splitlines()[0]
     assert re.search(r"Next is lru with .*, of which the first saves [0-9.]+ % \[[0-9.]+, [0-9.]+\]: the first", apart)
-    near = run("tiers", trace, "--by", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%").stdout.splitlines()[0]
+    near = run(*TIERS, trace, "--by", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%").stdout.splitlines()[0]
     assert "too near to tell them apart, 0.0 % [0.0, 0.0]: the first was faster in 0 of 20 blocks" in near
 
 
 def test_a_short_trace_says_that_nothing_is_sure(tmp_path):
     write_trace(seeded_trace(200, 60, 1), tmp_path / "short.parquet")
     words = ("--by", "lru | lru,lru", "--ram", "5p", "--ssd", "50%")
-    assert "the trace is too short to say how sure that is" in run("tiers", tmp_path / "short.parquet", *words).stdout
-    found = json.loads(run("tiers", tmp_path / "short.parquet", *words, "--json").stdout)
+    assert "the trace is too short to say how sure that is" in run(*TIERS, tmp_path / "short.parquet", *words).stdout
+    found = json.loads(run(*TIERS, tmp_path / "short.parquet", *words, "--json").stdout)
     assert found["rows"][1]["behind_fastest"]["low"] is None
 
 
@@ -114,15 +116,15 @@ def test_a_trace_without_a_clock_feeds_no_l2arc_and_has_no_open_loop(tmp_path):
     own = seeded_trace(2000, 400, 3)
     write_trace(replace(own, time_us=np.arange(len(own), dtype=np.int64)), tmp_path / "numbered.parquet")
     words = ("--by", "l2arc,lru | lru", "--ram", "20p", "--ssd", "30%")
-    text = " ".join(run("tiers", tmp_path / "numbered.parquet", *words).stdout.split())
+    text = " ".join(run(*TIERS, tmp_path / "numbered.parquet", *words).stdout.split())
     assert "l2arc is fed by the clock, which the trace does not have" in text
     assert "one request at a time" in text
-    done = run("tiers", tmp_path / "numbered.parquet", *words, "--loop", "open", ok=False)
+    done = run(*TIERS, tmp_path / "numbered.parquet", *words, "--loop", "open", ok=False)
     assert "the trace has no clock, so an open loop has no load; use closed" in done.stderr
 
 
 def test_ram_alone_has_no_ssd_to_size_to_wear_or_to_pay(trace, tmp_path):
-    found, rows = rows_of(trace, "--by", "lru,arc", "--ram", "40p", "--ssd", "1TiB", "--plot", tmp_path / "t.svg")
+    found, rows = rows_of(trace, "--by", "lru,arc", "--ram", "40p", "--ssd", "1TiB", "-o", tmp_path / "t.svg")
     assert {row["ssd_pages"] for row in found["rows"]} == {0}
     own = rows["arc"]
     assert (own["wear"]["years"], own["wear"]["written"], own["cost"]["ssd_usd"], own["cost"]["ssd_years"]) == (
@@ -131,7 +133,7 @@ def test_ram_alone_has_no_ssd_to_size_to_wear_or_to_pay(trace, tmp_path):
         0,
         0,
     )
-    text = run("tiers", trace, "--by", "lru,arc", "--ram", "40p").stdout
+    text = run(*TIERS, trace, "--by", "lru,arc", "--ram", "40p").stdout
     assert "than with its RAM alone" not in text
     assert "of SSD" not in text
 
@@ -164,7 +166,7 @@ def test_the_loop_is_the_one_given(trace, loop):
 def test_a_plot_is_the_same_each_time(trace, tmp_path, name, begins):
     paths = [tmp_path / f"{k}{name}" for k in range(2)]
     for path in paths:
-        run("tiers", trace, "--by", "hca,lru", "--plot", path)
+        run(*TIERS, trace, "--by", "hca,lru", "-o", path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert paths[0].read_bytes().startswith(begins)
 
@@ -190,16 +192,16 @@ def test_a_bundle_admits_to_the_ssd_or_to_ram(trace):
     [
         (("--by", "lru | lur"), "--by lru | lur: lur is unknown, did you mean lru or "),
         (("--by", "hca,,lru"), "hierarchy (empty): write RAM | SSD"),
-        (("--ram", "5"), "ram '5': a bare number could be pages or bytes"),
+        (("--ram", "5"), "--ram '5': a bare number could be pages or bytes"),
         (("--ssd", "5XB"), "ssd '5XB': unknown unit 'XB'"),
-        (("--ram", "-1MiB"), "ram '-1MiB'"),
+        (("--ram", "-1MiB"), "--ram '-1MiB'"),
         (("--ram", "100000p"), "of RAM is more than the"),
         (("--ssd", "1TiB"), "of SSD is more than the"),
         (("--count", "many"), "--count 'many': give half, auto, all"),
         (("--count", "99999999"), "--count 99999999: the trace ends before"),
         (("--prices", "gold"), "gold: no such prices"),
         (("--device", "gold"), "gold: no such device profile"),
-        (("--plot", "t.pdf"), "t.pdf: plots are PNG or SVG files"),
+        (("-o", "t.pdf"), "give a name that ends in .png or .svg"),
         (("--by", "hca,lru | bundle+arc"), "--by lru | bundle+arc: a bundle admits to it; name one, --bundle "),
         (
             ("--by", "hca", "--bundle", ADMISSION),
@@ -211,7 +213,7 @@ def test_a_bundle_admits_to_the_ssd_or_to_ram(trace):
 )
 def test_what_cannot_be_is_refused_in_one_line(trace, tmp_path, monkeypatch, words, says):
     monkeypatch.chdir(tmp_path)
-    done = run("tiers", trace, *words, ok=False)
+    done = run(*TIERS, trace, *words, ok=False)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert says in done.stderr
@@ -237,5 +239,5 @@ def test_real_devices_serve_each_tiers_ios(trace, tmp_path):
     assert own["response"]["amat_us"] > 0
     same = tmp_path / "same.yaml"
     same.write_text(yaml.safe_dump({**device, "ssd": targets["hdd"]}))
-    done = run("tiers", trace, "--device", same, ok=False)
+    done = run(*TIERS, trace, "--device", same, ok=False)
     assert "device.hdd and device.ssd are both" in done.stderr

@@ -96,7 +96,7 @@ def test_convert_says_what_is_lost_and_comes_back(two: tuple[Path, Path], tmp_pa
     report = run("convert", two[0], "-o", tmp_path / "t.bin", "--to", "oraclegeneral")
     lost = {key: value for key, value in report.items() if key.startswith("lost: ")}
     assert int((trace.op == 1).sum()) in lost.values()
-    assert "option 'colour': write KEY=VALUE" in refused("convert", two[0], "-o", "x", "--to=csv", "--option=colour")
+    assert "--option 'colour': write KEY=VALUE" in refused("convert", two[0], "-o", "x", "--to=csv", "--option=colour")
 
 
 def test_cut_sample_and_split(two: tuple[Path, Path], tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_merge_keeps_the_source_and_split_gives_it_back(two: tuple[Path, Path], 
     assert back.offset.tolist() == read_trace(two[0]).offset.tolist()
     run("merge", *two, "-o", out, "--turn", "mail=100", "--turn", "web=50", "--periods", 2)
     assert texts(read_trace(out).source) == (["mail"] * 100 + ["web"] * 50) * 2
-    assert "turn 'mail=x': write NAME" in refused("merge", *two, "-o", out, "--turn", "mail=x")
+    assert "--turn 'mail=x': write NAME" in refused("merge", *two, "-o", out, "--turn", "mail=x")
     assert "give --share or --turn, not both" in refused("merge", *two, "-o", out, "--turn", "mail", "--share", 1)
 
 

@@ -108,14 +108,14 @@ def test_names_in_a_trace_are_printed_plain(tmp_path):
     same = {"op": 0, "size": 4096, "volume": EVIL, "user": EVIL}
     requests = [{"time_us": k, "offset": 4096 * k, **same} for k in range(60)]
     write_trace(trace_of(requests, EVIL, EVIL, extra={"inferred": EVIL}), tmp_path / "t.parquet")
-    for words in (("trace", "info"), ("trace", "report"), ("share", "--apart", "volume")):
+    for words in (("trace", "info"), ("trace", "report"), ("recommend", "--only", "share", "--apart", "volume")):
         done = run(*words, tmp_path / "t.parquet", *(["-o", tmp_path / "o.html"] if "report" in words else []), ok=None)
         assert not OBEYED.search(done.stdout + done.stderr)
 
 
 WRITERS = {"print", "sys.stdout.write", "sys.stderr.write", "typer.echo", "Console", "sys.stdout.buffer.write"}
 # The console itself; and the runtime's command, which numpy alone has to do for.
-OWN = {"console.py", "runtime/bundle_cli.py"}
+OWN = {"console.py", "runtime/__main__.py"}
 
 
 def test_one_place_prints():

@@ -8,7 +8,7 @@ from cachezoo import cli
 from cachezoo.errors import ConfigError
 from cachezoo.numerals import number, whole
 from cachezoo.policies import spec
-from cachezoo.questions.share import partition
+from cachezoo.questions.share import partitioners
 from cachezoo.questions.tiers import hierarchy
 from tests.command_line import run
 
@@ -65,14 +65,14 @@ TYPED = (
     ("trace", "synth", "t.csv", "-o", "x.parquet", "--seed", "1_0"),
     ("curve", "t.csv", "--sample", "0.0_1"),
     ("recommend", "t.csv", "--target-hit", "\u0668\u0660%"),
-    ("size", "t.csv", "--budget", "\u0665\u0660"),
-    ("flash", "t.csv", "--count", "\u0661\u0660"),
+    ("recommend", "--only", "ram-ssd", "t.csv", "--spend", "\u0665\u0660"),
+    ("recommend", "--only", "flash", "t.csv", "--count", "\u0661\u0660"),
     ("trace", "merge", "t.csv", "t.csv", "-o", "x.parquet", "--turn", "t=1_0"),
     ("trace", "info", "t.mqsim", "--format", "mqsim", "--option", "unit_bytes=5_12"),
 )
 
 
-@pytest.mark.parametrize("words", TYPED, ids=lambda words: "-".join(words[:2]))
+@pytest.mark.parametrize("words", TYPED, ids=lambda words: "-".join(words[:3]))
 def test_a_text_with_a_number_refuses_other_digits(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("time_us,op,offset,size\n" + "".join(f"{k},R,{4096 * k},4096\n" for k in range(99)))
@@ -88,7 +88,7 @@ def test_a_text_with_a_number_refuses_other_digits(tmp_path, monkeypatch, words)
     [
         lambda text: spec.parse(f"s3fifo(small={text})"),
         lambda text: hierarchy.parse_hierarchy(f"l2arc(feed={text})"),
-        lambda text: partition.parse(f"gvpa(cost={text})"),
+        lambda text: partitioners.parse(f"gvpa(cost={text})"),
     ],
     ids=["policy", "hierarchy", "partitioner"],
 )

@@ -27,7 +27,7 @@ def test_a_size_is_whole_pages(text, pages):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1024", "capacity '1024': a bare number could be pages or bytes; write 1024p for pages of 4 KiB"),
+        ("1024", "--size '1024': a bare number could be pages or bytes; write 1024p for pages of 4 KiB"),
         ("0.1", "write 10% or 0.1GiB"), ("2.5", "write 2.5GiB or 2.5%"),
         ("64M", "unknown unit 'M'; use one of B, KiB"),
         ("64 MiBs", "unknown unit 'MiBs'"),
@@ -47,8 +47,8 @@ def test_what_is_no_size_is_refused_with_the_fix(text, said):
 
 
 def test_the_message_names_what_the_size_is_of():
-    with pytest.raises(ConfigError, match="budget '64': a bare number"):
-        Size.parse("64", "budget")
+    with pytest.raises(ConfigError, match="--ram '64': a bare number"):
+        Size.parse("64", "--ram")
 
 
 @given(share=st.floats(0.0001, 100), n=st.integers(1, 10**8))

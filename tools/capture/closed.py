@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.capture.clock import Clock
+from cachezoo.capture.live import Clock
 from cachezoo.console import Advance
 from cachezoo.errors import CaptureError
 from cachezoo.traces.events import JoinedRequests

@@ -5,7 +5,7 @@ import threading
 from dataclasses import asdict
 from typing import Any
 
-from cachezoo.capture.clock import Clock
+from cachezoo.capture.live import Clock
 from cachezoo.console import Advance
 from cachezoo.traces.events import JoinedRequests
 from tools.capture.programs.base import Paced, Player

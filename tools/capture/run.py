@@ -13,8 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from cachezoo.capture.clock import MACHINE, Clock
-from cachezoo.capture.live import build_trace
+from cachezoo.capture.live import MACHINE, Clock, build_trace
 from cachezoo.capture.tracefs import Recorder, mounted_tracefs
 from cachezoo.console import Advance
 from cachezoo.errors import CaptureError, InterruptedCaptureError

@@ -44,13 +44,19 @@ static void print_row(const char *what, double mean, double *taken, int64_t n) {
 static cz_request *make_requests(int64_t *n) {
     cz_request *made = calloc(MADE, sizeof *made);
     uint64_t state = 88172645463325252ULL;
-    if (!made) stop("no memory");
+    if (!made)
+        stop("no memory");
     for (int64_t i = 0; i < MADE; i++) {
-        for (int k = 0; k < 4; k++) state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        for (int k = 0; k < 4; k++)
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
         uint64_t block = state >> (state & 3 ? 52 : 44) & 0xfffff, start = state >> 8 & 63, size = state >> 16 & 31;
-        made[i] = (cz_request){.time_us = i, .offset = (int64_t)(block * BLOCK + start * 4096),
-                               .size = (int64_t)(size * size / 31 * 4096 + 4096), .volume = 0,
-                               .name_space = CZ_UNKNOWN, .user = CZ_UNKNOWN, .flags = CZ_UNKNOWN,
+        made[i] = (cz_request){.time_us = i,
+                               .offset = (int64_t)(block * BLOCK + start * 4096),
+                               .size = (int64_t)(size * size / 31 * 4096 + 4096),
+                               .volume = 0,
+                               .name_space = CZ_UNKNOWN,
+                               .user = CZ_UNKNOWN,
+                               .flags = CZ_UNKNOWN,
                                .op = state >> 24 & 3 ? CZ_READ : CZ_WRITE};
     }
     *n = MADE;
@@ -60,11 +66,13 @@ static cz_request *make_requests(int64_t *n) {
 static void read_names(cz_stream *stream, const char *path) {
     char line[4096];
     FILE *file = fopen(path, "r");
-    if (!file) stop(path);
+    if (!file)
+        stop(path);
     while (fgets(line, sizeof line, file)) {
         char *text = strchr(line, '\t');
         line[strcspn(line, "\n")] = 0;
-        if (!text || cz_intern(stream, (enum cz_column)atoi(line), text + 1) == CZ_UNKNOWN) stop("a name");
+        if (!text || cz_intern(stream, (enum cz_column)atoi(line), text + 1) == CZ_UNKNOWN)
+            stop("a name");
     }
     fclose(file);
 }
@@ -72,18 +80,26 @@ static void read_names(cz_stream *stream, const char *path) {
 static cz_request *read_requests(const char *path, int64_t *n) {
     int64_t row[COLUMNS];
     FILE *file = fopen(path, "rb");
-    if (!file || fseek(file, 0, SEEK_END)) stop(path);
+    if (!file || fseek(file, 0, SEEK_END))
+        stop(path);
     *n = ftell(file) / (long)sizeof row;
     rewind(file);
     cz_request *made = calloc((size_t)*n + 1, sizeof *made);
     for (int64_t i = 0; made && i < *n; i++) {
-        if (fread(row, sizeof row, 1, file) != 1) stop(path);
-        made[i] = (cz_request){.time_us = row[0], .op = (uint8_t)row[1], .offset = row[2], .size = row[3],
-                               .volume = (int32_t)row[4], .name_space = (int32_t)row[5], .user = (int32_t)row[6],
+        if (fread(row, sizeof row, 1, file) != 1)
+            stop(path);
+        made[i] = (cz_request){.time_us = row[0],
+                               .op = (uint8_t)row[1],
+                               .offset = row[2],
+                               .size = row[3],
+                               .volume = (int32_t)row[4],
+                               .name_space = (int32_t)row[5],
+                               .user = (int32_t)row[6],
                                .flags = (int32_t)row[7]};
     }
     fclose(file);
-    if (!made || !*n) stop("no requests");
+    if (!made || !*n)
+        stop("no requests");
     return made;
 }
 
@@ -93,9 +109,11 @@ static void time_calls(cz_stream *stream, const cz_request *requests, int64_t n,
     cz_decision decision;
     for (int64_t i = 0; i < n; i++) {
         double start = clock_ns(CLOCK_MONOTONIC);
-        if (cz_observe(stream, &requests[i], &ticket)) stop("observe");
+        if (cz_observe(stream, &requests[i], &ticket))
+            stop("observe");
         double middle = clock_ns(CLOCK_MONOTONIC);
-        if (cz_decide(stream, &ticket, &decision)) stop("decide");
+        if (cz_decide(stream, &ticket, &decision))
+            stop("decide");
         observed[i] = middle - start;
         decided[i] = clock_ns(CLOCK_MONOTONIC) - middle;
     }
@@ -110,11 +128,13 @@ static void time_all(cz_stream *stream, const cz_request *requests, int64_t n, d
         int64_t end = first + BATCH < n ? first + BATCH : n;
         double start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int64_t i = first; i < end; i++) {
-            if (cz_observe(stream, &requests[i], &tickets[i - first])) stop("observe");
+            if (cz_observe(stream, &requests[i], &tickets[i - first]))
+                stop("observe");
         }
         double middle = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int64_t i = first; i < end; i++) {
-            if (cz_decide(stream, &tickets[i - first], &decision)) stop("decide");
+            if (cz_decide(stream, &tickets[i - first], &decision))
+                stop("decide");
         }
         *observed += middle - start;
         *decided += clock_ns(CLOCK_THREAD_CPUTIME_ID) - middle;
@@ -123,9 +143,12 @@ static void time_all(cz_stream *stream, const cz_request *requests, int64_t n, d
 
 static cz_stream *new_stream(const cz_bundle *bundle, const char *names) {
     cz_stream *stream;
-    if (cz_stream_new(bundle, NULL, &stream, &error)) stop("");
-    if (names) read_names(stream, names);
-    else if (cz_intern(stream, CZ_VOLUME, "disk") != 0) stop("a name");
+    if (cz_stream_new(bundle, NULL, &stream, &error))
+        stop("");
+    if (names)
+        read_names(stream, names);
+    else if (cz_intern(stream, CZ_VOLUME, "disk") != 0)
+        stop("a name");
     return stream;
 }
 
@@ -136,12 +159,15 @@ int main(int argc, char **argv) {
     cz_bundle *bundle;
     cz_info info;
     int64_t n;
-    if (argc != 1 && argc != 2 && argc != 4) stop("usage: bench_history [BUNDLE [NAMES REQUESTS]]");
-    if (cz_open(path, CZ_FP32, &bundle, &error)) stop("");
+    if (argc != 1 && argc != 2 && argc != 4)
+        stop("usage: bench_history [BUNDLE [NAMES REQUESTS]]");
+    if (cz_open(path, CZ_FP32, &bundle, &error))
+        stop("");
     cz_bundle_info(bundle, &info);
     cz_request *requests = names ? read_requests(argv[3], &n) : make_requests(&n);
     double *taken = calloc(2 * (size_t)n, sizeof *taken);
-    if (!taken) stop("no memory");
+    if (!taken)
+        stop("no memory");
     cz_stream *stream = new_stream(bundle, names);
     time_all(stream, requests, n, &observe, &decide);
     cz_stream_free(stream);

@@ -37,7 +37,8 @@ static void time_steps(const network *of, enum cz_precision precision, enum cz_p
     REQUIRE(cz_lstm_state_new(lstm, &state, NULL) == CZ_OK);
     for (int64_t i = 0; i < steps; i++) {
         float x[CZ_MAX_FEATURES], logits[4];
-        for (int32_t k = 0; k < of->inputs; k++) x[k] = draw(3.0f);
+        for (int32_t k = 0; k < of->inputs; k++)
+            x[k] = draw(3.0f);
         double begun = now_us();
         cz_lstm_step(lstm, state, x);
         cz_lstm_logits(lstm, state, logits);
@@ -55,7 +56,8 @@ static void time_shape(int32_t layers, int32_t units, int32_t inputs) {
     network of = make_network(layers, units, inputs, UINT32_MAX);
     for (int precision = CZ_FP32; precision <= CZ_INT8; precision++)
         for (int path = CZ_PATH_GENERIC; path < CZ_N_PATHS; path++)
-            if (cz_path_works((enum cz_path)path)) time_steps(&of, (enum cz_precision)precision, (enum cz_path)path);
+            if (cz_path_works((enum cz_path)path))
+                time_steps(&of, (enum cz_precision)precision, (enum cz_path)path);
     drop_network(&of);
 }
 

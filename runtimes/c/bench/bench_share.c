@@ -26,7 +26,9 @@ static uint64_t drawn(void) {
     return state;
 }
 
-static double below_one(void) { return (double)(drawn() >> 11) * 0x1p-53; }
+static double below_one(void) {
+    return (double)(drawn() >> 11) * 0x1p-53;
+}
 
 static double now_ns(void) {
     struct timespec now;
@@ -52,8 +54,9 @@ static uint64_t zipf(uint64_t pages) {
 
 static void fill(uint64_t *keys, int64_t count, int64_t pages, int stream) {
     for (int64_t i = 0; i < count; i++)
-        keys[i] = stream == ZIPF ? zipf(4 * (uint64_t)pages)
-                  : stream == LOOP ? (uint64_t)(i % (pages + pages / 2)) : drawn() % (2 * (uint64_t)pages);
+        keys[i] = stream == ZIPF   ? zipf(4 * (uint64_t)pages)
+                  : stream == LOOP ? (uint64_t)(i % (pages + pages / 2))
+                                   : drawn() % (2 * (uint64_t)pages);
 }
 
 typedef struct taken {
@@ -69,11 +72,14 @@ static void serve(cz_virtual *cache, cz_share *share, const uint64_t *keys, int6
         double before = now_ns();
         found->hits = part == 0 ? 0 : found->hits;
         for (int64_t i = low; i < high; i++) {
-            if (cache) cz_virtual_reference(cache, keys[i], &place);
-            else cz_share_reference(share, (int32_t)(i % APPLICATIONS), keys[i], &place);
+            if (cache)
+                cz_virtual_reference(cache, keys[i], &place);
+            else
+                cz_share_reference(share, (int32_t)(i % APPLICATIONS), keys[i], &place);
             found->hits += place.hit;
         }
-        if (part >= 0) found->ns[part] = (now_ns() - before) / (double)(high - low);
+        if (part >= 0)
+            found->ns[part] = (now_ns() - before) / (double)(high - low);
     }
     qsort(found->ns, PARTS, sizeof *found->ns, rising);
 }
@@ -81,7 +87,8 @@ static void serve(cz_virtual *cache, cz_share *share, const uint64_t *keys, int6
 static int alone(const cz_virtual_settings *settings, const uint64_t *keys, int64_t count, taken *found) {
     cz_virtual *cache;
     cz_error error;
-    if (cz_virtual_new(settings, settings->pages / 4, &cache, &error)) return refused(&error);
+    if (cz_virtual_new(settings, settings->pages / 4, &cache, &error))
+        return refused(&error);
     serve(cache, NULL, keys, count, found);
     cz_virtual_free(cache);
     return 0;
@@ -92,7 +99,8 @@ static int shared(const cz_virtual_settings *settings, const uint64_t *keys, int
     cz_share_options options = {.pages = settings->pages};
     cz_share *share;
     cz_error error;
-    if (cz_share_new(&options, own, APPLICATIONS, &share, &error)) return refused(&error);
+    if (cz_share_new(&options, own, APPLICATIONS, &share, &error))
+        return refused(&error);
     serve(NULL, share, keys, count, found);
     cz_share_free(share);
     return 0;
@@ -105,8 +113,8 @@ int main(int words, char **given) {
     printf("%-6s %-8s %9s %9s %9s %9s %9s\n", "queue", "stream", "alone", "least", "shared", "least", "hits");
     for (int queue = CZ_QUEUE_LRU; queue <= CZ_QUEUE_ARC && !result; queue++)
         for (int stream = ZIPF; stream <= UNIFORM && !result; stream++) {
-            cz_virtual_settings settings = {.queue = queue, .fragment = 256, .runs = 2, .pages = pages,
-                                            .quantum = QUANTUM, .decay = 0.95};
+            cz_virtual_settings settings = {
+                .queue = queue, .fragment = 256, .runs = 2, .pages = pages, .quantum = QUANTUM, .decay = 0.95};
             taken one, all;
             fill(keys, count, pages, stream);
             result = alone(&settings, keys, count, &one) || shared(&settings, keys, count, &all);

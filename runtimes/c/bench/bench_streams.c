@@ -50,7 +50,8 @@ static cz_table *make_table(uint32_t ranges, uint64_t *chunks) {
     uint32_t start = 0;
     cz_error error;
     cz_table *table = NULL;
-    if (!data) return NULL;
+    if (!data)
+        return NULL;
     memcpy(data, "CZSID1\0", 8);
     memcpy(data + 8, head, sizeof head);
     memcpy(data + 16, &count, sizeof count);
@@ -59,7 +60,8 @@ static cz_table *make_table(uint32_t ranges, uint64_t *chunks) {
         data[HEAD + 4 * (size_t)ranges + i] = (unsigned char)(drawn() & 15);
         start += 1 + (uint32_t)(drawn() & 7);
     }
-    if (cz_table_read(data, size, "made", &table, &error)) fprintf(stderr, "bench_streams: %s\n", error.text);
+    if (cz_table_read(data, size, "made", &table, &error))
+        fprintf(stderr, "bench_streams: %s\n", error.text);
     free(data);
     *chunks = start;
     return table;
@@ -70,8 +72,10 @@ static double warm(const cz_table *table, uint64_t bytes) {
     uint64_t last = 0;
     for (int round = -1; round < ROUNDS; round++) { /* the first fills the caches */
         double before = now_ns(CLOCK_THREAD_CPUTIME_ID);
-        for (int i = 0; i < CALLS; i++) last = (uint64_t)cz_table_stream(table, below(drawn() + last, bytes));
-        if (round >= 0) taken[round] = (now_ns(CLOCK_THREAD_CPUTIME_ID) - before) / CALLS;
+        for (int i = 0; i < CALLS; i++)
+            last = (uint64_t)cz_table_stream(table, below(drawn() + last, bytes));
+        if (round >= 0)
+            taken[round] = (now_ns(CLOCK_THREAD_CPUTIME_ID) - before) / CALLS;
     }
     qsort(taken, ROUNDS, sizeof *taken, rising);
     return last > 255 ? -1 : taken[ROUNDS / 2];
@@ -81,9 +85,11 @@ static void cold(const cz_table *table, uint64_t bytes, double *median, double *
     static double taken[COLD_CALLS], clock[COLD_CALLS];
     volatile unsigned char *other = calloc(SPOILED, 1);
     int sum = 0;
-    if (!other) exit(1);
+    if (!other)
+        exit(1);
     for (int i = 0; i < COLD_CALLS; i++) {
-        for (size_t k = 0; k < SPOILED; k += 64) other[k]++; /* memset might go past the caches */
+        for (size_t k = 0; k < SPOILED; k += 64)
+            other[k]++; /* memset might go past the caches */
         uint64_t offset = below(drawn(), bytes);
         double before = now_ns(CLOCK_MONOTONIC);
         double between = now_ns(CLOCK_MONOTONIC);
@@ -96,14 +102,16 @@ static void cold(const cz_table *table, uint64_t bytes, double *median, double *
     qsort(clock, COLD_CALLS, sizeof *clock, rising);
     *median = taken[COLD_CALLS / 2] - clock[COLD_CALLS / 2];
     *p99 = taken[COLD_CALLS * 99 / 100] - clock[COLD_CALLS / 2];
-    if (sum < 0) exit(1);
+    if (sum < 0)
+        exit(1);
 }
 
 static int measure(uint32_t ranges) {
     uint64_t chunks;
     cz_table *table = make_table(ranges, &chunks);
     double median, p99;
-    if (!table) return 1;
+    if (!table)
+        return 1;
     double fast = warm(table, chunks * CZ_CHUNK_BYTES);
     cold(table, chunks * CZ_CHUNK_BYTES, &median, &p99);
     printf("%10u %10.1f %12.0f %12.0f\n", ranges, fast, median, p99);
@@ -115,7 +123,9 @@ int main(int count, char **words) {
     static const uint32_t ranges[] = {1000, 10000, 100000, 1000000};
     int result = 0;
     printf("%10s %10s %12s %12s\n", "ranges", "warm mean", "cold median", "cold p99");
-    for (int i = 1; i < count && !result; i++) result = measure((uint32_t)strtoul(words[i], NULL, 10));
-    for (size_t i = 0; count == 1 && i < sizeof ranges / sizeof *ranges && !result; i++) result = measure(ranges[i]);
+    for (int i = 1; i < count && !result; i++)
+        result = measure((uint32_t)strtoul(words[i], NULL, 10));
+    for (size_t i = 0; count == 1 && i < sizeof ranges / sizeof *ranges && !result; i++)
+        result = measure(ranges[i]);
     return result;
 }

@@ -33,8 +33,8 @@ static int one_json(const uint8_t *data, size_t size, cz_error *error) {
 static int one_npy(const uint8_t *data, size_t size, cz_error *error) {
     int64_t rows;
     void *array;
-    int result = cz_npy_read("b", "a.npy", data, size, size % 2 ? "<f4" : "<i4", 1 + (int64_t)(size % 5), &rows, &array,
-                             error);
+    int result =
+        cz_npy_read("b", "a.npy", data, size, size % 2 ? "<f4" : "<i4", 1 + (int64_t)(size % 5), &rows, &array, error);
     free(array);
     return result;
 }
@@ -109,9 +109,8 @@ static int one_floor(const uint8_t *data, size_t size, cz_error *error) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static int (*const forms[])(const uint8_t *, size_t, cz_error *) = {one_json, one_npy, one_csv, one_forest,
-                                                                         one_tensors, one_table, one_release, one_key,
-                                                                         one_floor};
+    static int (*const forms[])(const uint8_t *, size_t, cz_error *) = {
+        one_json, one_npy, one_csv, one_forest, one_tensors, one_table, one_release, one_key, one_floor};
     cz_error error = {0};
     if (size == 0)
         return 0;

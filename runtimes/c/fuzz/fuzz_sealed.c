@@ -48,9 +48,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 /* Numbers decide most of what a runtime does, and byte changes seldom leave JSON or CSV whole: put others in place. */
 static size_t other_number(uint8_t *data, size_t size, size_t most, unsigned int seed) {
-    static const char *const numbers[] = {"0",          "1",       "-1",         "2",       "3",     "4095",
-                                          "4096",       "4097",    "2147483647", "1e308",   "1e-30", "9223372036854775807",
-                                          "2147483648", "1000000", "0.5",        "-1e9",    "16",    "64"};
+    static const char *const numbers[] = {
+        "0",          "1",       "-1",         "2",     "3",     "4095",
+        "4096",       "4097",    "2147483647", "1e308", "1e-30", "9223372036854775807",
+        "2147483648", "1000000", "0.5",        "-1e9",  "16",    "64"};
     size_t places = 0, first = 0, end;
     for (int pass = 0; pass < 2; pass++) {
         size_t chosen = places ? seed / 32 % places : 0;

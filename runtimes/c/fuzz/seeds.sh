@@ -13,7 +13,7 @@ archive() { # folder, file
 import sys
 from pathlib import Path
 
-from cachezoo.bundles.archive import archive_bytes
+from cachezoo.bundles.integrity import archive_bytes
 
 folder = Path(sys.argv[1])
 files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -35,12 +35,12 @@ extern "C" {
 
 enum cz_result {
     CZ_OK = 0,
-    CZ_BAD_BUNDLE = 1,  /* the bundle is damaged, forged, or of a PROTOCOL that this library does not know */
-    CZ_BAD_CALL = 2,    /* an argument that the function does not take, or a kind that cannot do this */
-    CZ_BAD_STATE = 3,   /* a saved state that is damaged, or of another bundle */
+    CZ_BAD_BUNDLE = 1, /* the bundle is damaged, forged, or of a PROTOCOL that this library does not know */
+    CZ_BAD_CALL = 2,   /* an argument that the function does not take, or a kind that cannot do this */
+    CZ_BAD_STATE = 3,  /* a saved state that is damaged, or of another bundle */
     CZ_NO_MEMORY = 4,
-    CZ_IO = 5,          /* a file cannot be read or written */
-    CZ_DIFFERENT = 6    /* cz_verify: golden rows were not reproduced */
+    CZ_IO = 5,       /* a file cannot be read or written */
+    CZ_DIFFERENT = 6 /* cz_verify: golden rows were not reproduced */
 };
 
 typedef struct cz_error {
@@ -49,7 +49,7 @@ typedef struct cz_error {
 } cz_error;
 
 enum cz_kind { CZ_WORKLOAD = 1, CZ_CACHING, CZ_ADMISSION, CZ_PREFETCH, CZ_REUSE, CZ_STREAMS, CZ_VIRTUAL };
-enum cz_precision { CZ_FP32 = 0, CZ_BF16, CZ_INT8 };             /* of LSTMs; forests are computed in float64 */
+enum cz_precision { CZ_FP32 = 0, CZ_BF16, CZ_INT8 };               /* of LSTMs; forests are computed in float64 */
 enum cz_column { CZ_VOLUME = 0, CZ_NAMESPACE, CZ_USER, CZ_FLAGS }; /* texts of a request */
 enum cz_op { CZ_READ = 0, CZ_WRITE = 1 };
 
@@ -64,13 +64,13 @@ CZ_API const char *cz_version(void);
 
 typedef struct cz_info {
     int protocol;
-    int kind; /* enum cz_kind */
+    int kind;                                      /* enum cz_kind */
     const char *id, *version, *category, *profile; /* category "" for a model of all; valid until cz_close */
     char digest[65], model_digest[65];             /* of the manifest; of what acts */
     int32_t features, outputs;
     int64_t page_bytes, segment_bytes, block_bytes; /* 0 where the kind has none */
     double threshold;                               /* calibration.threshold, NaN where the kind has none */
-    const char *prefetch;                           /* mode that the bundle deploys, "none" where it prefetches nothing */
+    const char *prefetch; /* mode that the bundle deploys, "none" where it prefetches nothing */
 } cz_info;
 
 /* Read and check a bundle's folder or .zip. Where a key is set, the release beside it must have it, signed: see below. */
@@ -184,9 +184,9 @@ CZ_API int cz_share_restore(cz_share *share, const char *path, cz_error *error);
 /* ---- streams ---- */
 
 typedef struct cz_stream_options {
-    int64_t max_keys;    /* segments, blocks or pages remembered, each; the oldest is forgotten; 0: 1 << 20 */
-    int32_t max_names;   /* names interned in each column; 0: 4096 */
-    int64_t capacity;    /* pages of the cache that the model decides for; kinds caching and reuse need it */
+    int64_t max_keys;  /* segments, blocks or pages remembered, each; the oldest is forgotten; 0: 1 << 20 */
+    int32_t max_names; /* names interned in each column; 0: 4096 */
+    int64_t capacity;  /* pages of the cache that the model decides for; kinds caching and reuse need it */
 } cz_stream_options;
 
 CZ_API int cz_stream_new(const cz_bundle *bundle, const cz_stream_options *options, cz_stream **stream,
@@ -211,9 +211,9 @@ typedef struct cz_request {
 typedef struct cz_ticket {
     uint64_t number; /* of the request, from 0 */
     cz_request request;
-    float row[CZ_MAX_FEATURES];     /* model inputs, normalised; workload: none, they are of whole windows */
-    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request; workload: of the last whole window */
-    int32_t category; /* workload: in force for this request, known from earlier windows alone */
+    float row[CZ_MAX_FEATURES];    /* model inputs, normalised; workload: none, they are of whole windows */
+    double output[CZ_MAX_OUTPUTS]; /* of kinds that run at every request; workload: of the last whole window */
+    int32_t category;              /* workload: in force for this request, known from earlier windows alone */
 } cz_ticket;
 
 /* Pass every request, in order, writes too; afterwards it is part of the history. */
@@ -237,12 +237,12 @@ enum cz_mode { CZ_LRU = 0, CZ_REJECTX, CZ_MODEL };
 
 typedef struct cz_cache_options {
     enum cz_mode mode;
-    int64_t capacity;    /* units: pages, or segments in a flash cache */
-    int64_t unit_bytes;  /* CZ_LRU, CZ_REJECTX: of a unit; CZ_MODEL: 0, the bundle's */
-    int64_t block_bytes; /* likewise; a prefetch stays within a block */
-    int64_t window;      /* CZ_REJECTX: requests within which a second miss admits, at least 0 */
-    int64_t max_misses;  /* CZ_REJECTX: units remembered that missed; the oldest is forgotten; 0: 1 << 20 */
-    int64_t max_request; /* bytes of one request or drop at most; 0: 64 MiB */
+    int64_t capacity;     /* units: pages, or segments in a flash cache */
+    int64_t unit_bytes;   /* CZ_LRU, CZ_REJECTX: of a unit; CZ_MODEL: 0, the bundle's */
+    int64_t block_bytes;  /* likewise; a prefetch stays within a block */
+    int64_t window;       /* CZ_REJECTX: requests within which a second miss admits, at least 0 */
+    int64_t max_misses;   /* CZ_REJECTX: units remembered that missed; the oldest is forgotten; 0: 1 << 20 */
+    int64_t max_request;  /* bytes of one request or drop at most; 0: 64 MiB */
     const char *prefetch; /* NULL: the bundle's; else none, all_on_miss, all_on_partial, next(n), ml_range(_when) */
 } cz_cache_options;
 
@@ -250,7 +250,7 @@ typedef struct cz_cache_options {
 typedef struct cz_unit {
     int64_t number; /* of the unit in its volume: byte offset / unit_bytes */
     int32_t volume;
-    int32_t slot;   /* in [0, capacity), -1 where it has none */
+    int32_t slot;    /* in [0, capacity), -1 where it has none */
     uint8_t outcome; /* 0 bypassed, 1 admitted, 2 hit */
     uint8_t dirty;   /* of an evicted unit: must be written to the disk */
     uint8_t prefetched;
@@ -260,16 +260,16 @@ typedef struct cz_unit {
  * you write those of admitted units: one access may give the slot of a hit away. A unit that entered and left in one
  * access has slot -1, and is a victim as well. */
 typedef struct cz_access {
-    int32_t hits, misses;   /* units of the request; in a flash cache those of reads */
-    int32_t io_units;       /* flash caches: units of the one I/O to the disk that a read needs, prefetch included */
-    int32_t written;        /* units that entered, prefetched ones included */
-    int32_t prefetched;     /* these alone */
-    int32_t evicted;        /* units evicted for room */
-    const cz_unit *units;   /* one for each unit of the request, in rising address; then those prefetched */
+    int32_t hits, misses; /* units of the request; in a flash cache those of reads */
+    int32_t io_units;     /* flash caches: units of the one I/O to the disk that a read needs, prefetch included */
+    int32_t written;      /* units that entered, prefetched ones included */
+    int32_t prefetched;   /* these alone */
+    int32_t evicted;      /* units evicted for room */
+    const cz_unit *units; /* one for each unit of the request, in rising address; then those prefetched */
     int64_t n_units;
     const cz_unit *victims; /* evicted for room, and units that a write or drop made invalid (flash caches) */
     int64_t n_victims;
-    cz_decision decision;   /* of the model, where it was asked */
+    cz_decision decision; /* of the model, where it was asked */
     int32_t asked;
 } cz_access;
 
@@ -287,7 +287,7 @@ CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t
 
 typedef struct cz_counters {
     uint64_t requests, decisions, units, hits, admitted, prefetched, evicted, dirty_evicted, bypassed;
-    uint64_t forgotten; /* keys dropped because max_keys was reached, whose counts had not aged out */
+    uint64_t forgotten;   /* keys dropped because max_keys was reached, whose counts had not aged out */
     uint64_t keys, bytes; /* remembered now; memory of the stream or cache */
 } cz_counters;
 

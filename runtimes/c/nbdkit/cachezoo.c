@@ -20,8 +20,8 @@ static char *default_name; /* of the plugin's default export, as it was told fir
 typedef struct handle {
     char *name; /* of the export */
     backend backend;
-    bool bypass;   /* of another export than the tier's: its reads go to the plugin */
-    bool flushes;  /* the plugin can flush: what it has not flushed may be undone by a crash */
+    bool bypass;  /* of another export than the tier's: its reads go to the plugin */
+    bool flushes; /* the plugin can flush: what it has not flushed may be undone by a crash */
 } handle;
 
 static void cz_load(void) {
@@ -299,8 +299,8 @@ static int end_change(const handle *self, writing *now, uint32_t flags, int fail
 }
 
 /* A write of another export invalidates too: a plugin may show one disk under several names. */
-static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t count, uint64_t offset,
-                     uint32_t flags, int *err) {
+static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t count, uint64_t offset, uint32_t flags,
+                     int *err) {
     handle *self = data;
     writing now;
     if (!served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN))

@@ -31,10 +31,9 @@ void config_start(config *config) {
 }
 
 void config_free(config *config) {
-    char *texts[] = {config->bundle, config->prefetch_bundle, config->ssd, config->log,
-                     config->stats,  config->prefetch,        config->volume, config->export,
-                     config->disk,   config->file,            config->format, config->label,
-                     config->key};
+    char *texts[] = {config->bundle,   config->prefetch_bundle, config->ssd,    config->log,  config->stats,
+                     config->prefetch, config->volume,          config->export, config->disk, config->file,
+                     config->format,   config->label,           config->key};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         free(texts[k]);
     config_start(config);
@@ -115,12 +114,12 @@ int config_take(config *config, const char *key, const char *value) {
         const char *key;
         char **text;
         bool path;
-    } texts[] = {{"cz-bundle", &config->bundle, true},      {"cz-prefetch-bundle", &config->prefetch_bundle, true},
-                 {"cz-ssd", &config->ssd, true},            {"cz-log", &config->log, true},
-                 {"cz-stats", &config->stats, true},        {"cz-prefetch", &config->prefetch, false},
-                 {"cz-volume", &config->volume, false},     {"cz-export", &config->export, false},
-                 {"cz-disk", &config->disk, true},          {"cz-format", &config->format, false},
-                 {"cz-label", &config->label, true},        {"cz-key", &config->key, true}};
+    } texts[] = {{"cz-bundle", &config->bundle, true},  {"cz-prefetch-bundle", &config->prefetch_bundle, true},
+                 {"cz-ssd", &config->ssd, true},        {"cz-log", &config->log, true},
+                 {"cz-stats", &config->stats, true},    {"cz-prefetch", &config->prefetch, false},
+                 {"cz-volume", &config->volume, false}, {"cz-export", &config->export, false},
+                 {"cz-disk", &config->disk, true},      {"cz-format", &config->format, false},
+                 {"cz-label", &config->label, true},    {"cz-key", &config->key, true}};
     if (strcmp(key, "file") == 0)
         return note_file(config, value);
     if (strncmp(key, "cz-", 3) != 0)

@@ -10,7 +10,7 @@ typedef struct config {
     char *disk, *file; /* the disk's path, as given; the value of the plugin's file=, where that was given once */
     char *format, *label, *key;
     char *prefetch, *volume, *export; /* export: NULL for the one that the plugin gives to who names none */
-    int mode; /* enum cz_mode; -1: CZ_MODEL with a bundle, else CZ_LRU */
+    int mode;                         /* enum cz_mode; -1: CZ_MODEL with a bundle, else CZ_LRU */
     int64_t size, unit_bytes, block_bytes, window, max_misses;
     int stats_s, files; /* files: how many file= there were */
 } config;
@@ -19,9 +19,9 @@ typedef struct config {
 typedef struct opened {
     cz_bundle *bundles[2];
     cz_stream *streams[2];
-    cz_stream names; /* of the log, where there is no model: holds names alone */
-    cz_info info;          /* of the admission */
-    const char *prefetch;  /* the mode that runs */
+    cz_stream names;      /* of the log, where there is no model: holds names alone */
+    cz_info info;         /* of the admission */
+    const char *prefetch; /* the mode that runs */
     disk disk;
     label label;
     served served;

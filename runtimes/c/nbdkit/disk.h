@@ -8,7 +8,7 @@
 #include "cachezoo.h"
 
 typedef struct disk {
-    int fd; /* -1: the disk is not known here */
+    int fd;     /* -1: the disk is not known here */
     bool shown; /* it is what the plugin shows */
     struct stat found;
 } disk;

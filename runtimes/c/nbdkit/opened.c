@@ -74,7 +74,9 @@ static int open_cache(const config *config, opened *opened, cz_error *error) {
                                 .block_bytes = block,
                                 .window = config->window,
                                 .max_misses = config->max_misses,
-                                .prefetch = config->prefetch ? config->prefetch : model ? NULL : "none"};
+                                .prefetch = config->prefetch ? config->prefetch
+                                            : model          ? NULL
+                                                             : "none"};
     int code = cz_cache_new(&options, opened->streams, &served->cache, error);
     if (code != CZ_OK)
         return code;
@@ -89,8 +91,10 @@ static int open_cache(const config *config, opened *opened, cz_error *error) {
 static int open_disk(const config *config, opened *opened, cz_error *error) {
     struct stat found;
     bool known = config->file && stat(config->file, &found) == 0 && (S_ISREG(found.st_mode) || S_ISBLK(found.st_mode));
-    return disk_open(config->disk ? config->disk : known ? config->file : NULL, config->disk != NULL, &opened->disk,
-                     error);
+    return disk_open(config->disk ? config->disk
+                     : known      ? config->file
+                                  : NULL,
+                     config->disk != NULL, &opened->disk, error);
 }
 
 static int open_tier(const config *config, opened *opened, cz_error *error) {

@@ -118,8 +118,7 @@ static void overlap(const reading *self, int64_t number, uint64_t *low, uint64_t
 static void give(const reading *self, int64_t number, const unsigned char *unit) {
     uint64_t low, high;
     overlap(self, number, &low, &high);
-    memcpy(self->data + (low - self->offset), unit + (low - (uint64_t)(number * self->served->unit_bytes)),
-           high - low);
+    memcpy(self->data + (low - self->offset), unit + (low - (uint64_t)(number * self->served->unit_bytes)), high - low);
 }
 
 /* A unit whose slot turned out to be wrong or gone is read from the backend. */

@@ -23,8 +23,9 @@ static void end_cache(served *served) {
     served->failed = true;
     served->refuses = tier_kill(served->tier) != 0;
     if (served->refuses)
-        nbdkit_error("cachezoo: neither the SSD nor the label could be marked as invalid; writes are refused: stop, and "
-                     "remove the label before the next start");
+        nbdkit_error(
+            "cachezoo: neither the SSD nor the label could be marked as invalid; writes are refused: stop, and "
+            "remove the label before the next start");
 }
 
 void served_fail(served *served, const char *what) {
@@ -332,7 +333,8 @@ const proof *served_end(served *served) {
 void served_lose(served *served) {
     pthread_mutex_lock(&served->lock);
     if (!served->lost.any)
-        nbdkit_error("cachezoo: the disk failed to flush; what was written since its last flush is not cached any more");
+        nbdkit_error(
+            "cachezoo: the disk failed to flush; what was written since its last flush is not cached any more");
     served->lost.any = true;
     if (!served->attached)
         maybe_add_all(&served->lost);

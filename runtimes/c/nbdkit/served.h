@@ -53,13 +53,13 @@ typedef struct served {
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
-    bool refuses; /* writes: neither SSD nor label could be marked as invalid */
+    bool refuses;                             /* writes: neither SSD nor label could be marked as invalid */
     disk *disk;
     pthread_mutex_t presence; /* of connections; it is held where they become none or one */
     proof left;               /* the disk as the last connection left it */
-    int connections, errors; /* open now, of all exports; of the tier, one after the other */
-    uint64_t joined; /* connections so far */
-    bool passing; /* a flush failed in an earlier run of this boot: nothing enters the table */
+    int connections, errors;  /* open now, of all exports; of the tier, one after the other */
+    uint64_t joined;          /* connections so far */
+    bool passing;             /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
 
 /* What was cached of the disk is void from here on, as it has another size. */
@@ -69,7 +69,7 @@ void served_resized(served *served);
 typedef struct backend {
     void *next;
     int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
-    bool sees_all; /* what other connections wrote, without a flush */
+    bool sees_all;  /* what other connections wrote, without a flush */
     uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;
 

@@ -7,15 +7,15 @@
 #define STATS_BINS 512
 
 typedef struct stats {
-    uint64_t reads, writes, zeroes, trims;            /* requests of the clients */
+    uint64_t reads, writes, zeroes, trims; /* requests of the clients */
     uint64_t read_bytes, write_bytes;
-    uint64_t hits, misses, late;                      /* units of reads; late: hits whose data was still on its way */
+    uint64_t hits, misses, late; /* units of reads; late: hits whose data was still on its way */
     uint64_t ssd_read_bytes, backend_read_bytes, backend_reads;
-    uint64_t admitted, prefetched, evicted, io_units; /* by the policy */
-    uint64_t fills, fill_bytes, abandoned;            /* units written to the SSD; given up, mostly for a write */
-    uint64_t invalidated, settled;                    /* units made invalid; writes that had to wait for that */
-    uint64_t corrupt, ssd_errors, failures;           /* units with a wrong CRC; failed I/O; failed calls */
-    uint64_t recovered;                               /* units that the tier held at the start */
+    uint64_t admitted, prefetched, evicted, io_units;      /* by the policy */
+    uint64_t fills, fill_bytes, abandoned;                 /* units written to the SSD; given up, mostly for a write */
+    uint64_t invalidated, settled;                         /* units made invalid; writes that had to wait for that */
+    uint64_t corrupt, ssd_errors, failures;                /* units with a wrong CRC; failed I/O; failed calls */
+    uint64_t recovered;                                    /* units that the tier held at the start */
     uint64_t decisions, decision_max_ns, bins[STATS_BINS]; /* times of decisions: 8 bins for each power of two */
 } stats;
 

@@ -21,7 +21,7 @@
 
 #define SECTOR 4096
 #define ENTRIES_TO_SECTOR (SECTOR / (int64_t)sizeof(tier_entry))
-#define SAMPLES 64 /* slots that are compared with the disk */
+#define SAMPLES 64              /* slots that are compared with the disk */
 #define EDGE ((int64_t)1 << 20) /* without data at both ends */
 #define VERSION 3
 #define MAGIC "CZTIER\r\n"
@@ -36,7 +36,7 @@ typedef struct superblock {
     char digest[72];
     char volume[65], export[65]; /* SHA-256 of the names */
     proof disk;                  /* boot and identity as of the opening, the rest as of the clean end */
-    uint32_t crc; /* of all above */
+    uint32_t crc;                /* of all above */
 } superblock;
 
 struct tier {
@@ -82,10 +82,10 @@ static int make_room(const tier *tier, const char *path, cz_error *error) {
     if (fstat(tier->fd, &found) || size_of(tier->fd, &found, &there))
         return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
     if (S_ISBLK(found.st_mode))
-        return wanted <= there ? CZ_OK
-                               : cz_fail(error, CZ_BAD_CALL,
-                                         "%s: the device has %lld bytes and the tier needs %lld; lower cz-size", path,
-                                         (long long)there, (long long)wanted);
+        return wanted <= there
+                   ? CZ_OK
+                   : cz_fail(error, CZ_BAD_CALL, "%s: the device has %lld bytes and the tier needs %lld; lower cz-size",
+                             path, (long long)there, (long long)wanted);
     /* The table must never meet a full filesystem: an invalidation is written there. */
     int failed = posix_fallocate(tier->fd, 0, tier->data_at);
     if (!failed && found.st_size < wanted && ftruncate(tier->fd, wanted))
@@ -372,7 +372,8 @@ void tier_close(tier *tier, const proof *left) {
         memcpy(tier->head.disk.witness, left->witness, sizeof left->witness);
         memcpy(tier->head.disk.ends, left->ends, sizeof left->ends);
         if (!device_write(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR) && !fdatasync(tier->fd))
-            (void)write_head(tier, &tier->head); /* where it fails the next start takes the tier for one that was killed */
+            (void)write_head(tier,
+                             &tier->head); /* where it fails the next start takes the tier for one that was killed */
     }
     if (tier->fd >= 0)
         close(tier->fd);

@@ -8,10 +8,9 @@ struct cz_bundle {
     cz_store store; /* of the listed files alone, once they are checked */
     cz_file *files;
     size_t count;
-    cz_json_document *manifest, *model_document; /* the latter: PROTOCOL 2 alone */
-    cz_json root;                                /* both in one object */
+    cz_json_document *manifest, *model_document;
+    cz_json root; /* both in one object */
     char digest[65], model_digest[65];
-    int protocol;
     int64_t release; /* that has it, by a key; 0 where none is set */
     const cz_kind_ops *ops;
     enum cz_precision precision;
@@ -33,11 +32,9 @@ int cz_check_store(cz_bundle *bundle, cz_error *error);
 int cz_check_ranges(const cz_values *values, cz_error *error);
 /* The result of a part that knows a file or a row alone: its line gets the bundle's name. */
 int cz_name_bundle(const char *where, int result, cz_error *error);
-/* The tensors of model.onnx that the document states are those of the kind and its sizes. */
-int cz_check_tensors(const cz_values *values, cz_error *error);
-/* PROTOCOL 2: rules between values; and that profile and golden columns are those that follow from the others. */
+/* Rules between values; and that profile and golden columns are those that follow from the others. */
 int cz_check_rules(const cz_values *values, cz_error *error);
-int cz_check_stated(const cz_values *values, cz_error *error);
+int cz_check_values(const cz_values *values, cz_error *error);
 
 /* A model's document with some places replaced: blocks are freed with cz_changed_free. */
 typedef struct cz_changed {

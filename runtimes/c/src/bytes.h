@@ -18,28 +18,35 @@ typedef struct cz_bytes {
 } cz_bytes;
 
 static inline void cz_put(cz_writer *out, uint64_t value, int bytes) {
-    for (int i = 0; out->at && i < bytes; i++) out->at[out->size + (size_t)i] = (unsigned char)(value >> (8 * i));
+    for (int i = 0; out->at && i < bytes; i++)
+        out->at[out->size + (size_t)i] = (unsigned char)(value >> (8 * i));
     out->size += (size_t)bytes;
 }
 
 static inline void cz_put_bytes(cz_writer *out, const void *from, size_t n) {
-    if (out->at && n) memcpy(out->at + out->size, from, n);
+    if (out->at && n)
+        memcpy(out->at + out->size, from, n);
     out->size += n;
 }
 
 static inline uint64_t cz_take(cz_bytes *in, int bytes) {
     uint64_t value = 0;
-    if (in->left < (size_t)bytes) in->failed = true;
-    if (in->failed) return 0;
-    for (int i = 0; i < bytes; i++) value |= (uint64_t)in->at[i] << (8 * i);
+    if (in->left < (size_t)bytes)
+        in->failed = true;
+    if (in->failed)
+        return 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)in->at[i] << (8 * i);
     in->at += bytes;
     in->left -= (size_t)bytes;
     return value;
 }
 
 static inline const unsigned char *cz_take_bytes(cz_bytes *in, size_t n) {
-    if (in->left < n) in->failed = true;
-    if (in->failed) return NULL;
+    if (in->left < n)
+        in->failed = true;
+    if (in->failed)
+        return NULL;
     const unsigned char *found = in->at;
     in->at += n;
     in->left -= n;

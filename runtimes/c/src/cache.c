@@ -18,7 +18,7 @@ struct cz_cache {
     int64_t unit_bytes, per_block, max_request;
     cz_flash *flash; /* or */
     cz_pages *pages;
-    uint64_t asked;
+    uint64_t decisions;
 };
 
 static int number_of(const cz_stream *stream, const char *place, double *found, cz_error *error) {
@@ -103,8 +103,9 @@ static int sizes(cz_cache *cache, cz_error *error) {
         if (unit != info.segment_bytes || block != info.block_bytes)
             return cz_fail(error, CZ_BAD_CALL,
                            "cache: the prefetch bundle's segments have %lld bytes and its blocks %lld, the admission's "
-                           "%lld and %lld; give bundles of one geometry", (long long)info.segment_bytes,
-                           (long long)info.block_bytes, (long long)unit, (long long)block);
+                           "%lld and %lld; give bundles of one geometry",
+                           (long long)info.segment_bytes, (long long)info.block_bytes, (long long)unit,
+                           (long long)block);
     }
     if (unit < 1 || block < unit || block % unit)
         return cz_fail(error, CZ_BAD_CALL, "cache: units of %lld bytes in blocks of %lld: a block holds whole units",
@@ -231,7 +232,7 @@ static int decide(cz_cache *cache, const cz_ticket tickets[2], int64_t first, in
     if (code != CZ_OK)
         return code;
     access->asked = 1;
-    cache->asked++;
+    cache->decisions++;
     verdict->admit = access->decision.output[0] >= cache->threshold;
     access->decision.admit = verdict->admit;
     if (cache->mode.kind < CZ_ML_RANGE || !verdict->admit)
@@ -298,7 +299,7 @@ void cz_cache_stats(const cz_cache *cache, cz_counters *counters) {
         return;
     if (cache->flash) {
         cz_flash_stats(cache->flash, counters);
-        counters->decisions = cache->asked;
+        counters->decisions = cache->decisions;
     } else {
         cz_pages_stats(cache->pages, counters);
     }

@@ -5,8 +5,8 @@
 
 #include "bundle.h"
 
-static const char *const REQUIRED[] = {"card.md", "golden/requests.csv", "golden/features.npy", "golden/outputs.npy",
-                                       "golden/decisions.npy"};
+static const char *const REQUIRED[] = {
+    CZ_ACTS, "card.md", "golden/requests.csv", "golden/features.npy", "golden/outputs.npy", "golden/decisions.npy"};
 
 /* [A-Za-z0-9_][A-Za-z0-9_.-]* between slashes. */
 static bool portable(const char *path) {
@@ -63,24 +63,22 @@ static int read_manifest(cz_bundle *bundle, cz_error *error) {
     if (result)
         return result;
     const cz_json *protocol = cz_json_get(cz_json_root(bundle->manifest), "PROTOCOL");
-    if (!protocol || !protocol->whole || protocol->integer < 1 || protocol->integer > 2)
+    if (!protocol || !protocol->whole || protocol->integer != CZ_PROTOCOL)
         return cz_refuse(store->where, error, "use a release that knows it",
-                         CZ_MANIFEST " has another PROTOCOL than %s; this release reads 1, 2", "1 or 2");
-    bundle->protocol = (int)protocol->integer;
+                         CZ_MANIFEST " has another PROTOCOL; this release reads %d", CZ_PROTOCOL);
     cz_sha256_of(raw->data, (size_t)raw->size, bundle->digest);
     snprintf(seal, sizeof seal, "%s  " CZ_MANIFEST "\n", bundle->digest);
     if (sealed->size != strlen(seal) || memcmp(sealed->data, seal, strlen(seal)) != 0)
-        return cz_refuse(store->where, error, CZ_AGAIN,
-                         CZ_MANIFEST " does not have the sha256 that %s states", CZ_SEAL);
-    return cz_schema_check(cz_json_root(bundle->manifest),
-                           bundle->protocol == 1 ? "bundle-manifest-1.json" : "bundle-manifest-2.json", place, error);
+        return cz_refuse(store->where, error, CZ_AGAIN, CZ_MANIFEST " does not have the sha256 that %s states",
+                         CZ_SEAL);
+    return cz_schema_check(cz_json_root(bundle->manifest), "bundle-manifest-2.json", place, error);
 }
 
 static const cz_json *listing(const cz_bundle *bundle) {
     return cz_json_get(cz_json_root(bundle->manifest), "files");
 }
 
-static const cz_json *listed(const cz_bundle *bundle, const char *path) {
+static const cz_json *entry_of(const cz_bundle *bundle, const char *path) {
     const cz_json *files = listing(bundle);
     for (size_t i = 0; i < files->length; i++)
         if (strcmp(cz_json_get(&files->items[i], "path")->text, path) == 0)
@@ -89,7 +87,7 @@ static const cz_json *listed(const cz_bundle *bundle, const char *path) {
 }
 
 static int must_list(const cz_bundle *bundle, const char *path, const char *kind, cz_error *error) {
-    if (listed(bundle, path))
+    if (entry_of(bundle, path))
         return CZ_OK;
     return cz_refuse(bundle->store.where, error, CZ_AGAIN, CZ_MANIFEST " lists no %s, which every %s bundle has", path,
                      kind);
@@ -103,7 +101,7 @@ static int check_listing(const cz_bundle *bundle, cz_error *error) {
         if (!portable(path))
             return cz_refuse(where, error, CZ_AGAIN,
                              CZ_MANIFEST " lists the path '%.80s', which leaves the bundle or is not portable", path);
-        if (listed(bundle, path) != &files->items[i] || strcmp(path, CZ_MANIFEST) == 0 || strcmp(path, CZ_SEAL) == 0)
+        if (entry_of(bundle, path) != &files->items[i] || strcmp(path, CZ_MANIFEST) == 0 || strcmp(path, CZ_SEAL) == 0)
             return cz_refuse(where, error, CZ_AGAIN, CZ_MANIFEST " lists %.80s twice or lists itself", path);
     }
     for (size_t i = 0; i < sizeof REQUIRED / sizeof *REQUIRED; i++) {
@@ -111,7 +109,7 @@ static int check_listing(const cz_bundle *bundle, cz_error *error) {
         if (result)
             return result;
     }
-    return bundle->protocol == 1 ? CZ_OK : must_list(bundle, CZ_ACTS, "", error);
+    return CZ_OK;
 }
 
 static int compare_names(const cz_bundle *bundle, cz_error *error) {
@@ -124,7 +122,7 @@ static int compare_names(const cz_bundle *bundle, cz_error *error) {
     }
     for (size_t i = 0; i < store->count; i++) {
         const char *path = store->entries[i].path;
-        if (!listed(bundle, path) && strcmp(path, CZ_MANIFEST) != 0 && strcmp(path, CZ_SEAL) != 0)
+        if (!entry_of(bundle, path) && strcmp(path, CZ_MANIFEST) != 0 && strcmp(path, CZ_SEAL) != 0)
             return cz_refuse(store->where, error, "remove it or export the bundle again",
                              "'%.200s' is not listed in " CZ_MANIFEST, path);
     }
@@ -207,11 +205,6 @@ static int merge(cz_bundle *bundle, cz_error *error) {
 
 static int read_model_document(cz_bundle *bundle, cz_error *error) {
     char place[400];
-    if (bundle->protocol == 1) {
-        bundle->root = *cz_json_root(bundle->manifest);
-        memcpy(bundle->model_digest, bundle->digest, sizeof bundle->digest);
-        return CZ_OK;
-    }
     const cz_file *file = cz_bundle_file(bundle, CZ_ACTS);
     snprintf(place, sizeof place, "%.380s/" CZ_ACTS, bundle->store.where);
     if (file->size > CZ_MOST_MANIFEST)

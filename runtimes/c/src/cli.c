@@ -19,17 +19,18 @@ static const char HELP[] =
     "         pages, or segments of a flash cache; without --mode the bundle's model decides; of kind streams, count\n"
     "         the writes and bytes that go to each stream\n"
     "\n"
-    "With a public key (PEM) the bundle must be in the signed release beside it: FILE, else that of CACHEZOO_KEY, else\n"
+    "With a public key (PEM) the bundle must be in the signed release beside it: FILE, else that of CACHEZOO_KEY, "
+    "else\n"
     "/etc/cachezoo/key.pub where there is one.\n"
     "PATH is a bundle's folder or .zip. Exit status: 0 good, 1 the bundle or the trace is not, 2 wrong usage.\n";
 
 int cz_usage(const char *problem, const char *what) {
-    cz_say(stderr, "cz: %s%s; see cz --help", problem, what);
+    cz_print(stderr, "cz: %s%s; see cz --help", problem, what);
     return 2;
 }
 
 static int failed(const cz_error *error) {
-    cz_say(stderr, "cz: %s", error->text);
+    cz_print(stderr, "cz: %s", error->text);
     return 1;
 }
 
@@ -46,12 +47,12 @@ static int verify(const cz_arguments *given) {
     result = cz_verify(bundle, &report, &error);
     cz_bundle_info(bundle, &info);
     if (!result)
-        cz_say(stdout,
-               "%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal",
-               given->path, info.id, info.version, (long long)report.rows, (long long)report.cases,
-               report.output_difference, report.agreement);
+        cz_print(stdout,
+                 "%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal",
+                 given->path, info.id, info.version, (long long)report.rows, (long long)report.cases,
+                 report.output_difference, report.agreement);
     if (!result && cz_bundle_release(bundle))
-        cz_say(stdout, "%s: of release %lld, signed", given->path, (long long)cz_bundle_release(bundle));
+        cz_print(stdout, "%s: of release %lld, signed", given->path, (long long)cz_bundle_release(bundle));
     cz_close(bundle);
     return result ? failed(&error) : 0;
 }
@@ -62,7 +63,7 @@ static void bytes_line(const char *name, int64_t bytes) {
 }
 
 static void text_line(const char *name, const char *text) {
-    cz_say(stdout, "%-14s %s", name, text);
+    cz_print(stdout, "%-14s %s", name, text);
 }
 
 static int inspect(const cz_arguments *given) {
@@ -110,8 +111,8 @@ static int count(const char *text, int64_t *found) {
 }
 
 static int option(const char *name, const char *value, cz_arguments *given) {
-    static const char *const precisions[] = {"fp32", "bf16", "int8", NULL}, *const modes[] = {"lru", "rejectx",
-                                                                                               "model", NULL};
+    static const char *const precisions[] = {"fp32", "bf16", "int8", NULL}, *const modes[] = {"lru", "rejectx", "model",
+                                                                                              NULL};
     int found = 0, result;
     if (!value)
         return cz_usage("no value after ", name);

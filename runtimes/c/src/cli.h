@@ -15,7 +15,7 @@ typedef struct cz_arguments {
 } cz_arguments;
 
 /* Print a line, without what a terminal obeys: names of files and a bundle's texts may hold anything. */
-void cz_say(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cz_print(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cz_usage(const char *problem, const char *what);
 int cz_cli_run(const cz_arguments *given);
 

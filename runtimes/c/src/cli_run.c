@@ -73,7 +73,9 @@ static int open_cache(run *on) {
         .mode = given->mode,
         .capacity = given->capacity,
         .unit_bytes = model ? 0 : unit,
-        .block_bytes = model ? 0 : info.block_bytes ? info.block_bytes : unit,
+        .block_bytes = model              ? 0
+                       : info.block_bytes ? info.block_bytes
+                                          : unit,
         .window = given->window ? given->window : given->capacity,
     };
     return cz_cache_new(&options, model ? streams : none, &on->cache, &on->error);
@@ -183,9 +185,8 @@ static void print_counters(const run *on) {
     printf("%-14s %s\n%-14s %llu\n%-14s %llu\n%-14s %llu\n%-14s %.6f\n%-14s %llu\n%-14s %llu\n%-14s %llu\n%-14s %llu\n",
            "mode", modes[on->given->mode], "requests", (unsigned long long)found.requests, "units",
            (unsigned long long)found.units, "hits", (unsigned long long)found.hits, "hit_ratio", share, "written",
-           (unsigned long long)(found.admitted + found.prefetched), "prefetched",
-           (unsigned long long)found.prefetched, "evicted", (unsigned long long)found.evicted, "bypassed",
-           (unsigned long long)found.bypassed);
+           (unsigned long long)(found.admitted + found.prefetched), "prefetched", (unsigned long long)found.prefetched,
+           "evicted", (unsigned long long)found.evicted, "bypassed", (unsigned long long)found.bypassed);
 }
 
 int cz_cli_run(const cz_arguments *given) {
@@ -199,7 +200,7 @@ int cz_cli_run(const cz_arguments *given) {
     if (!result)
         result = serve(&on, &line);
     if (result)
-        cz_say(stderr, "cz: %s", on.error.text);
+        cz_print(stderr, "cz: %s", on.error.text);
     else if (on.places)
         print_streams(&on);
     else

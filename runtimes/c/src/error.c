@@ -23,6 +23,15 @@ int cz_fail(cz_error *error, int code, const char *format, ...) {
     return code;
 }
 
+int cz_refuse(const char *where, cz_error *error, const char *fix, const char *format, ...) {
+    char problem[400];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(problem, sizeof problem, format, values);
+    va_end(values);
+    return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s; %s", where, problem, fix);
+}
+
 const char *cz_version(void) {
     return CZ_VERSION;
 }

@@ -8,8 +8,8 @@
 /* Misses that RejectX remembers, newest at the head; a miss older than the window can admit nothing and goes. */
 typedef struct misses {
     cz_index index;
-    cz_rings rings;  /* ring 0 remembered, ring 1 free */
-    uint64_t *row;   /* of the request that missed */
+    cz_rings rings; /* ring 0 remembered, ring 1 free */
+    uint64_t *row;  /* of the request that missed */
     int64_t room, used;
     uint64_t forgotten;
 } misses;
@@ -101,15 +101,15 @@ static int check(const cz_flash_options *options, cz_error *error) {
 
 static int allocate(cz_flash *flash) {
     const cz_flash_options *options = &flash->options;
-    size_t listed = (size_t)(options->max_units + options->per_block);
-    flash->units = malloc(listed * sizeof *flash->units);
-    flash->victims = malloc(listed * sizeof *flash->victims);
+    size_t most_units = (size_t)(options->max_units + options->per_block);
+    flash->units = malloc(most_units * sizeof *flash->units);
+    flash->victims = malloc(most_units * sizeof *flash->victims);
     flash->prefetched = calloc((size_t)options->capacity, 1);
     if (!flash->units || !flash->victims || !flash->prefetched)
         return -1;
     if (cz_index_new(&flash->index, options->capacity) || cz_rings_new(&flash->rings, options->capacity, 2))
         return -1;
-    flash->counters.bytes = sizeof *flash + 2 * listed * sizeof *flash->units +
+    flash->counters.bytes = sizeof *flash + 2 * most_units * sizeof *flash->units +
                             cz_index_bytes(&flash->index, options->capacity) +
                             (size_t)options->capacity * (2 * sizeof(int32_t) + 1);
     if (options->window < 0)

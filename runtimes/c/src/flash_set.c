@@ -50,11 +50,14 @@ int cz_flash_set_new(const cz_bundle *bundle, const cz_kind_ops *ops, const void
         all += touched;
         most = touched > most ? touched : most;
     }
-    if (all > 1 << 24) return unfit(bundle, golden, "its requests touch more than 2^24 segments", error);
+    if (all > 1 << 24)
+        return unfit(bundle, golden, "its requests touch more than 2^24 segments", error);
     int result = check_shapes(bundle, model, golden, outputs, decisions + (capacity ? CZ_FLASH_COLUMNS : 0), error);
     cz_stream_options options = {.max_keys = all, .max_names = 1};
-    if (!result) result = cz_stream_golden(bundle, ops, kind_model, golden, options, &set->stream, error);
-    if (!result && capacity) result = new_flash(bundle, capacity, most, set, error);
+    if (!result)
+        result = cz_stream_golden(bundle, ops, kind_model, golden, options, &set->stream, error);
+    if (!result && capacity)
+        result = new_flash(bundle, capacity, most, set, error);
     return result;
 }
 
@@ -66,15 +69,17 @@ void cz_flash_set_free(cz_flash_set *set) {
 int cz_flash_set_observe(cz_flash_set *set, int64_t i, cz_ticket *ticket, cz_remade *remade, cz_error *error) {
     size_t columns = (size_t)set->model->features;
     int result = cz_observe(set->stream, &set->golden->requests[i], ticket);
-    if (result) return cz_fail(error, CZ_BAD_BUNDLE, "golden request %lld is none that a model takes; export it again",
-                               (long long)i);
+    if (result)
+        return cz_fail(error, CZ_BAD_BUNDLE, "golden request %lld is none that a model takes; export it again",
+                       (long long)i);
     memcpy(remade->features + (size_t)i * columns, ticket->row, columns * sizeof *remade->features);
     return CZ_OK;
 }
 
 int cz_flash_set_access(cz_flash_set *set, const cz_request *request, const cz_verdict *verdict, int32_t *columns,
                         cz_error *error) {
-    if (!set->flash) return CZ_OK;
+    if (!set->flash)
+        return CZ_OK;
     int64_t first, count = cz_history_segments(set->model, request, &first), low = INT64_MAX, high = -1;
     int32_t written = 0, prefetched = 0;
     cz_counters before, after;
@@ -85,7 +90,8 @@ int cz_flash_set_access(cz_flash_set *set, const cz_request *request, const cz_v
     cz_flash_stats(set->flash, &after);
     for (int64_t i = 0; request->op == CZ_READ && i < access.n_units; i++) {
         const cz_unit *unit = &access.units[i];
-        if (i < count && unit->outcome == 2) continue;
+        if (i < count && unit->outcome == 2)
+            continue;
         low = unit->number < low ? unit->number : low;
         high = unit->number > high ? unit->number : high;
         written += unit->outcome == 1;

@@ -13,8 +13,8 @@
 
 #include "forest_text.h"
 
-#define LANES 8             /* trees whose words are combined at once: one cache line */
-#define STEP 16             /* thresholds of a feature are padded to this many */
+#define LANES 8              /* trees whose words are combined at once: one cache line */
+#define STEP 16              /* thresholds of a feature are padded to this many */
 #define MOST_BYTES (8 << 20) /* of words; a forest that needs more is walked */
 
 typedef uint64_t words __attribute__((vector_size(8 * LANES)));
@@ -47,22 +47,23 @@ static inline __attribute__((always_inline)) double add_leaves(const cz_forest *
                                                                int32_t block, double sum) {
     const double *values = forest->values + (size_t)block * LANES * 64;
     int32_t left = forest->trees - block * LANES, trees = left < LANES ? left : LANES;
-    for (int32_t i = 0; i < trees; i++) sum += values[i * 64 + __builtin_ctzll(word[i])];
+    for (int32_t i = 0; i < trees; i++)
+        sum += values[i * 64 + __builtin_ctzll(word[i])];
     return sum;
 }
 
 /* AND of the inputs' words of a block, in vectors of what the CPU has: wider ones are taken apart through memory. */
-#define COMBINE(name, bytes)                                                                                     \
-    typedef uint64_t name##_part __attribute__((vector_size(bytes), may_alias));                                 \
-    static inline __attribute__((always_inline)) void name(const words *const *allowed, int32_t inputs,          \
-                                                           int32_t block, uint64_t *word) {                      \
-        name##_part left[sizeof(words) / (bytes)];                                                               \
-        memset(left, 0xff, sizeof left);                                                                         \
-        for (int32_t i = 0; i < inputs; i++) {                                                                   \
-            const name##_part *more = (const name##_part *)&allowed[i][block];                                   \
-            _Pragma("GCC unroll 8") for (size_t k = 0; k < sizeof(words) / (bytes); k++) left[k] &= more[k];     \
-        }                                                                                                        \
-        memcpy(word, left, sizeof left);                                                                         \
+#define COMBINE(name, bytes)                                                                                           \
+    typedef uint64_t name##_part __attribute__((vector_size(bytes), may_alias));                                       \
+    static inline __attribute__((always_inline)) void name(const words *const *allowed, int32_t inputs, int32_t block, \
+                                                           uint64_t *word) {                                           \
+        name##_part left[sizeof(words) / (bytes)];                                                                     \
+        memset(left, 0xff, sizeof left);                                                                               \
+        for (int32_t i = 0; i < inputs; i++) {                                                                         \
+            const name##_part *more = (const name##_part *)&allowed[i][block];                                         \
+            _Pragma("GCC unroll 8") for (size_t k = 0; k < sizeof(words) / (bytes); k++) left[k] &= more[k];           \
+        }                                                                                                              \
+        memcpy(word, left, sizeof left);                                                                               \
     }
 
 typedef void combine(const words *const *allowed, int32_t inputs, int32_t block, uint64_t *word);
@@ -76,7 +77,8 @@ static inline __attribute__((always_inline)) double score_words(const cz_forest 
         int32_t rank = 0;
         for (int32_t step = 0; step < in->steps; step++) {
             const float *thresholds = in->thresholds + step * STEP;
-            for (int32_t k = 0; k < STEP; k++) rank += value > thresholds[k];
+            for (int32_t k = 0; k < STEP; k++)
+                rank += value > thresholds[k];
         }
         allowed[i] = in->allowed + (size_t)rank * (size_t)forest->blocks;
     }
@@ -90,7 +92,9 @@ static inline __attribute__((always_inline)) double score_words(const cz_forest 
 }
 
 COMBINE(by_16, 16)
-static double score_plain(const cz_forest *forest, const float *row) { return score_words(forest, row, by_16); }
+static double score_plain(const cz_forest *forest, const float *row) {
+    return score_words(forest, row, by_16);
+}
 
 #if defined(__x86_64__) && !defined(CZ_PORTABLE)
 COMBINE(by_32, 32)
@@ -104,13 +108,16 @@ static double score_walked(const cz_forest *forest, const float *row) {
     for (int32_t t = 0; t < forest->trees; t++) {
         const node *nodes = forest->nodes + forest->first_node[t];
         int32_t at = forest->first_node[t + 1] > forest->first_node[t] ? 0 : ~0;
-        while (at >= 0) at = row[nodes[at].feature] <= nodes[at].threshold ? nodes[at].left : nodes[at].right;
+        while (at >= 0)
+            at = row[nodes[at].feature] <= nodes[at].threshold ? nodes[at].left : nodes[at].right;
         sum += forest->values[forest->first_value[t] + ~at];
     }
     return sum;
 }
 
-double cz_forest_score(const cz_forest *forest, const float *row) { return forest->score(forest, row); }
+double cz_forest_score(const cz_forest *forest, const float *row) {
+    return forest->score(forest, row);
+}
 
 /* ---- building ---- */
 
@@ -130,12 +137,14 @@ static int32_t thresholds_of(const cz_trees *trees, int32_t feature, float *foun
     for (int32_t t = 0; t < trees->count; t++) {
         const cz_tree *tree = &trees->trees[t];
         for (int32_t s = 0; s < tree->leaves - 1; s++) {
-            if (tree->splits[s].feature == feature) found[n++] = round_down(tree->splits[s].threshold);
+            if (tree->splits[s].feature == feature)
+                found[n++] = round_down(tree->splits[s].threshold);
         }
     }
     qsort(found, (size_t)n, sizeof *found, rising);
     for (int32_t i = 0; i < n; i++) {
-        if (i == 0 || found[i] != found[kept - 1]) found[kept++] = found[i];
+        if (i == 0 || found[i] != found[kept - 1])
+            found[kept++] = found[i];
     }
     return kept;
 }
@@ -152,12 +161,17 @@ static void place_leaves(const cz_tree *tree, int32_t *place, int32_t (*range)[2
     place[0] = 0; /* of a tree without a split */
     for (int32_t s = 0; s < splits; s++) {
         int32_t left = tree->splits[s].left, right = tree->splits[s].right;
-        if (s == 0) range[s][0] = 0;
+        if (s == 0)
+            range[s][0] = 0;
         int32_t first = range[s][0], middle = range[s][1] += first;
-        if (left >= 0) range[left][0] = first;
-        else place[~left] = first;
-        if (right >= 0) range[right][0] = middle;
-        else place[~right] = middle;
+        if (left >= 0)
+            range[left][0] = first;
+        else
+            place[~left] = first;
+        if (right >= 0)
+            range[right][0] = middle;
+        else
+            place[~right] = middle;
     }
 }
 
@@ -171,11 +185,13 @@ static void fill_tree(cz_forest *forest, const cz_tree *tree, int32_t t) {
         size_t stride = (size_t)forest->blocks * LANES, first = (size_t)(in->allowed - forest->allowed) * LANES;
         uint64_t *word = (uint64_t *)forest->allowed + first + (size_t)t;
         for (int32_t s = 0; s < tree->leaves - 1; s++) {
-            if (tree->splits[s].feature != in->feature) continue;
+            if (tree->splits[s].feature != in->feature)
+                continue;
             float threshold = round_down(tree->splits[s].threshold);
             uint64_t left = ((2ULL << (range[s][1] - range[s][0] - 1)) - 1) << range[s][0];
             for (int32_t k = 0; k < in->steps * STEP && in->thresholds[k] < INFINITY; k++) {
-                if (in->thresholds[k] >= threshold) word[(size_t)(k + 1) * stride] &= ~left;
+                if (in->thresholds[k] >= threshold)
+                    word[(size_t)(k + 1) * stride] &= ~left;
             }
         }
     }
@@ -186,12 +202,15 @@ static bool find_inputs(cz_forest *forest, const cz_trees *trees, int32_t featur
     size_t most = MOST_BYTES / sizeof(words) / (size_t)forest->blocks, values = 0;
     for (int32_t f = 0; f < features; f++) {
         int32_t n = thresholds_of(trees, f, room);
-        if (!n) continue;
+        if (!n)
+            continue;
         input *in = &forest->input[forest->inputs++];
         *in = (input){f, (n + STEP - 1) / STEP, room, NULL};
         values += (size_t)n + 1;
-        if (values > most) return false;
-        for (; n < in->steps * STEP; n++) room[n] = INFINITY;
+        if (values > most)
+            return false;
+        for (; n < in->steps * STEP; n++)
+            room[n] = INFINITY;
         room += n;
     }
     *blocks = values * (size_t)forest->blocks;
@@ -203,7 +222,8 @@ static void point_inputs(cz_forest *forest) {
     for (int32_t i = 0; i < forest->inputs; i++) {
         input *in = &forest->input[i];
         int32_t n = 0;
-        while (n < in->steps * STEP && in->thresholds[n] < INFINITY) n++;
+        while (n < in->steps * STEP && in->thresholds[n] < INFINITY)
+            n++;
         in->allowed = next;
         next += (size_t)(n + 1) * (size_t)forest->blocks;
     }
@@ -212,7 +232,8 @@ static void point_inputs(cz_forest *forest) {
 static void choose_score(cz_forest *forest) {
     forest->score = score_plain;
 #if defined(__x86_64__) && !defined(CZ_PORTABLE)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) forest->score = score_avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+        forest->score = score_avx2;
 #endif
 }
 
@@ -224,28 +245,37 @@ static int no_memory(const char *where, cz_error *error) {
 static int build_words(cz_forest *forest, const cz_trees *trees, int32_t features, const char *where, cz_error *error) {
     size_t splits = 0, blocks = 0;
     for (int32_t t = 0; t < trees->count; t++) {
-        if (trees->trees[t].leaves > 64) return CZ_OK;
+        if (trees->trees[t].leaves > 64)
+            return CZ_OK;
         splits += (size_t)trees->trees[t].leaves - 1;
     }
     forest->blocks = (trees->count + LANES - 1) / LANES;
-    if ((size_t)forest->blocks > MOST_BYTES / sizeof(words)) return CZ_OK;
+    if ((size_t)forest->blocks > MOST_BYTES / sizeof(words))
+        return CZ_OK;
     forest->thresholds = calloc(splits + (size_t)features * STEP, sizeof *forest->thresholds);
-    if (!forest->thresholds) return no_memory(where, error);
-    if (!find_inputs(forest, trees, features, forest->thresholds, &blocks)) return CZ_OK;
+    if (!forest->thresholds)
+        return no_memory(where, error);
+    if (!find_inputs(forest, trees, features, forest->thresholds, &blocks))
+        return CZ_OK;
     forest->values = calloc((size_t)forest->blocks * LANES * 64, sizeof *forest->values);
     forest->allowed = blocks ? aligned_alloc(sizeof(words), blocks * sizeof(words)) : NULL;
-    if (!forest->values || (blocks && !forest->allowed)) return no_memory(where, error);
-    if (blocks) memset(forest->allowed, 0xff, blocks * sizeof(words));
+    if (!forest->values || (blocks && !forest->allowed))
+        return no_memory(where, error);
+    if (blocks)
+        memset(forest->allowed, 0xff, blocks * sizeof(words));
     point_inputs(forest);
-    for (int32_t t = 0; t < trees->count; t++) fill_tree(forest, &trees->trees[t], t);
+    for (int32_t t = 0; t < trees->count; t++)
+        fill_tree(forest, &trees->trees[t], t);
     choose_score(forest);
     return CZ_OK;
 }
 
 static int build_nodes(cz_forest *forest, const cz_trees *trees, const char *where, cz_error *error) {
     size_t leaves = 0, count = (size_t)trees->count;
-    for (size_t t = 0; t < count; t++) leaves += (size_t)trees->trees[t].leaves;
-    if (leaves > INT32_MAX) return cz_fail(error, CZ_BAD_BUNDLE, "%s: more leaves than can be numbered", where);
+    for (size_t t = 0; t < count; t++)
+        leaves += (size_t)trees->trees[t].leaves;
+    if (leaves > INT32_MAX)
+        return cz_fail(error, CZ_BAD_BUNDLE, "%s: more leaves than can be numbered", where);
     forest->first_node = calloc(count + 1, sizeof *forest->first_node);
     forest->first_value = calloc(count + 1, sizeof *forest->first_value);
     forest->nodes = calloc(leaves, sizeof *forest->nodes);
@@ -274,20 +304,28 @@ int cz_forest_read(const unsigned char *data, size_t size, int32_t features, con
     if (features < 1 || features > CZ_MAX_FEATURES)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: %d features: 1 to %d are computed", where, features, CZ_MAX_FEATURES);
     int result = cz_trees_read(data, size, features, where, &trees, error);
-    if (result != CZ_OK) return result;
+    if (result != CZ_OK)
+        return result;
     cz_forest *made = calloc(1, sizeof *made);
-    if (!made) result = no_memory(where, error);
-    if (result == CZ_OK) made->trees = trees.count;
-    if (result == CZ_OK) result = build_words(made, &trees, features, where, error);
-    if (result == CZ_OK && !made->score) result = build_nodes(made, &trees, where, error);
+    if (!made)
+        result = no_memory(where, error);
+    if (result == CZ_OK)
+        made->trees = trees.count;
+    if (result == CZ_OK)
+        result = build_words(made, &trees, features, where, error);
+    if (result == CZ_OK && !made->score)
+        result = build_nodes(made, &trees, where, error);
     cz_trees_free(&trees);
-    if (result == CZ_OK) *forest = made;
-    else cz_forest_free(made);
+    if (result == CZ_OK)
+        *forest = made;
+    else
+        cz_forest_free(made);
     return result;
 }
 
 void cz_forest_free(cz_forest *forest) {
-    if (!forest) return;
+    if (!forest)
+        return;
     free(forest->thresholds);
     free(forest->allowed);
     free(forest->first_node);

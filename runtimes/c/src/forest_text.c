@@ -18,14 +18,14 @@ typedef struct piece {
 
 /* Keys of the model's lines; those before MODEL_NEEDED must be there. */
 enum { VERSION, CLASSES, EACH, LAST_FEATURE, SIZES, MODEL_NEEDED };
-static const char *const MODEL_KEYS[] = {"version",     "num_class",     "num_tree_per_iteration", "max_feature_idx",
-                                         "tree_sizes",  "label_index",   "objective",              "feature_names",
-                                         "feature_infos", "monotone_constraints"};
+static const char *const MODEL_KEYS[] = {
+    "version",     "num_class", "num_tree_per_iteration", "max_feature_idx", "tree_sizes",
+    "label_index", "objective", "feature_names",          "feature_infos",   "monotone_constraints"};
 /* Keys of a tree's lines; what stands in those from TREE_NEEDED on decides nothing. */
 enum { LEAVES, CATEGORIES, LINEAR, FEATURES, THRESHOLDS, TYPES, LEFT, RIGHT, VALUES, TREE_NEEDED };
-static const char *const TREE_KEYS[] = {"num_leaves",     "num_cat",        "is_linear",   "split_feature",
-                                        "threshold",      "decision_type",  "left_child",  "right_child",
-                                        "leaf_value",     "split_gain",     "leaf_weight", "leaf_count",
+static const char *const TREE_KEYS[] = {"num_leaves",     "num_cat",         "is_linear",      "split_feature",
+                                        "threshold",      "decision_type",   "left_child",     "right_child",
+                                        "leaf_value",     "split_gain",      "leaf_weight",    "leaf_count",
                                         "internal_value", "internal_weight", "internal_count", "shrinkage"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -33,12 +33,12 @@ typedef struct text {
     const char *at, *end; /* what is still to be read */
     const char *where;
     cz_error *error;
-    int32_t features, tree; /* inputs of the model; the tree being read, -1 before the first */
-    int32_t most_leaves;    /* that a text of this size can hold */
-    unsigned seen;          /* keys of the model, or of the tree being read */
-    double sum;             /* that the leaves may come to, at most */
-    piece sizes;            /* of the trees, in bytes: LightGBM finds them by these */
-    const char *row, *begun; /* where the line and the tree that are being read begin */
+    int32_t features, tree;   /* inputs of the model; the tree being read, -1 before the first */
+    int32_t most_leaves;      /* that a text of this size can hold */
+    unsigned seen;            /* keys of the model, or of the tree being read */
+    double sum;               /* that the leaves may come to, at most */
+    piece sizes;              /* of the trees, in bytes: LightGBM finds them by these */
+    const char *row, *begun;  /* where the line and the tree that are being read begin */
     piece given[TREE_NEEDED]; /* of the tree being read */
 } text;
 
@@ -47,13 +47,15 @@ static bool same(piece given, const char *word) {
 }
 
 static int bad(const text *in, const char *what) {
-    if (in->tree < 0) return cz_fail(in->error, CZ_BAD_BUNDLE, "%s: %s; export the bundle again", in->where, what);
+    if (in->tree < 0)
+        return cz_fail(in->error, CZ_BAD_BUNDLE, "%s: %s; export the bundle again", in->where, what);
     return cz_fail(in->error, CZ_BAD_BUNDLE, "%s: tree %d: %s; export the bundle again", in->where, in->tree, what);
 }
 
 static bool line(text *in, piece *found) {
     in->row = in->at;
-    if (in->at >= in->end) return false;
+    if (in->at >= in->end)
+        return false;
     const char *stop = memchr(in->at, '\n', (size_t)(in->end - in->at));
     const char *end = stop ? stop : in->end;
     *found = (piece){in->at, (size_t)(end - in->at)};
@@ -63,7 +65,8 @@ static bool line(text *in, piece *found) {
 
 static bool split_key(piece given, piece *key, piece *value) {
     const char *equals = memchr(given.at, '=', given.length);
-    if (!equals) return false;
+    if (!equals)
+        return false;
     *key = (piece){given.at, (size_t)(equals - given.at)};
     *value = (piece){equals + 1, given.length - key->length - 1};
     return true;
@@ -75,11 +78,14 @@ static bool number(piece *list, double *found) {
     size_t length = blank ? (size_t)(blank - list->at) : list->length;
     char token[TOKEN];
     const char *stop;
-    if (length == 0 || length >= TOKEN) return false;
+    if (length == 0 || length >= TOKEN)
+        return false;
     memcpy(token, list->at, length);
     token[length] = 0;
-    if (blank && length + 1 == list->length) return false;
-    if (strchr(token, 'E') || !cz_decimal(token, &stop, found)) return false;
+    if (blank && length + 1 == list->length)
+        return false;
+    if (strchr(token, 'E') || !cz_decimal(token, &stop, found))
+        return false;
     list->at += length + (blank != NULL);
     list->length -= length + (blank != NULL);
     return *stop == 0 && isfinite(*found);
@@ -87,7 +93,8 @@ static bool number(piece *list, double *found) {
 
 static bool whole(piece *list, int32_t least, int32_t most, int32_t *found) {
     double value;
-    if (!number(list, &value) || value < least || value > most || value != floor(value)) return false;
+    if (!number(list, &value) || value < least || value > most || value != floor(value))
+        return false;
     *found = (int32_t)value;
     return true;
 }
@@ -103,8 +110,10 @@ static bool states(piece given, int64_t number) {
 static int key_of(text *in, piece key, const char *const *keys, size_t count) {
     char what[96];
     for (size_t i = 0; i < count; i++) {
-        if (!same(key, keys[i])) continue;
-        if (in->seen >> i & 1) return -bad(in, "a key stands twice");
+        if (!same(key, keys[i]))
+            continue;
+        if (in->seen >> i & 1)
+            return -bad(in, "a key stands twice");
         in->seen |= 1u << i;
         return (int)i;
     }
@@ -117,7 +126,8 @@ static int key_of(text *in, piece key, const char *const *keys, size_t count) {
 static int needs(text *in, const char *const *keys, int count) {
     char what[96];
     for (int i = 0; i < count; i++) {
-        if (in->seen >> i & 1) continue;
+        if (in->seen >> i & 1)
+            continue;
         snprintf(what, sizeof what, "%s is missing", keys[i]);
         return bad(in, what);
     }
@@ -126,9 +136,12 @@ static int needs(text *in, const char *const *keys, int count) {
 
 static int model_line(text *in, piece key, piece value) {
     int which = key_of(in, key, MODEL_KEYS, COUNT(MODEL_KEYS));
-    if (which < 0) return -which;
-    if (which == SIZES) in->sizes = value;
-    if (which == VERSION && !same(value, "v4")) return bad(in, "version is not v4");
+    if (which < 0)
+        return -which;
+    if (which == SIZES)
+        in->sizes = value;
+    if (which == VERSION && !same(value, "v4"))
+        return bad(in, "version is not v4");
     if ((which == CLASSES || which == EACH) && !states(value, 1))
         return bad(in, "num_class or num_tree_per_iteration is not 1");
     if (which == LAST_FEATURE && !states(value, in->features - 1))
@@ -138,16 +151,20 @@ static int model_line(text *in, piece key, piece value) {
 
 static int tree_line(text *in, piece key, piece value) {
     int which = key_of(in, key, TREE_KEYS, COUNT(TREE_KEYS));
-    if (which < 0) return -which;
-    if (which < TREE_NEEDED) in->given[which] = value;
+    if (which < 0)
+        return -which;
+    if (which < TREE_NEEDED)
+        in->given[which] = value;
     return CZ_OK;
 }
 
 /* A child that has no other way to it; `reached` holds splits, then leaves. */
 static bool child(int32_t index, int32_t parent, int32_t leaves, unsigned char *reached) {
     int32_t place = index >= 0 ? index : leaves - 1 + ~index;
-    if (index >= 0 ? index <= parent || index >= leaves - 1 : ~index >= leaves) return false;
-    if (reached[place]) return false;
+    if (index >= 0 ? index <= parent || index >= leaves - 1 : ~index >= leaves)
+        return false;
+    if (reached[place])
+        return false;
     reached[place] = 1;
     return true;
 }
@@ -161,7 +178,8 @@ static int read_splits(text *in, cz_tree *tree, unsigned char *reached) {
             return bad(in, "split_feature is not one of the model's features for each split");
         if (!number(&given[THRESHOLDS], &split->threshold))
             return bad(in, "threshold is not a finite number for each split");
-        if (!whole(&given[TYPES], 0, 255, &type)) return bad(in, "decision_type is not a number for each split");
+        if (!whole(&given[TYPES], 0, 255, &type))
+            return bad(in, "decision_type is not a number for each split");
         if (!MISSING_NONE(type))
             return bad(in, "decision_type has a categorical split or handles missing values");
         if (!whole(&given[LEFT], INT32_MIN, INT32_MAX, &split->left) ||
@@ -170,18 +188,21 @@ static int read_splits(text *in, cz_tree *tree, unsigned char *reached) {
             return bad(in, "left_child and right_child do not make a tree");
     }
     for (int list = FEATURES; list <= RIGHT; list++)
-        if (given[list].length) return bad(in, "more splits than leaves less 1");
+        if (given[list].length)
+            return bad(in, "more splits than leaves less 1");
     return CZ_OK;
 }
 
 static int read_values(text *in, piece given, cz_tree *tree) {
     double largest = 0;
     for (int32_t i = 0; i < tree->leaves; i++) {
-        if (!number(&given, &tree->values[i])) return bad(in, "leaf_value is not a finite number for each leaf");
+        if (!number(&given, &tree->values[i]))
+            return bad(in, "leaf_value is not a finite number for each leaf");
         largest = fmax(largest, fabs(tree->values[i]));
     }
     in->sum += largest;
-    if (!isfinite(in->sum)) return bad(in, "its leaves may sum up to what is not finite");
+    if (!isfinite(in->sum))
+        return bad(in, "its leaves may sum up to what is not finite");
     return given.length ? bad(in, "leaf_value has more values than num_leaves") : CZ_OK;
 }
 
@@ -197,10 +218,14 @@ static bool leaves_of(const text *in, int32_t *found) {
 
 static int read_tree(text *in, cz_tree *tree) {
     int needed = needs(in, TREE_KEYS, TREE_NEEDED);
-    if (needed) return needed;
-    if (!states(in->given[LINEAR], 0)) return bad(in, "is_linear is not 0: linear trees are not computed");
-    if (!states(in->given[CATEGORIES], 0)) return bad(in, "num_cat is not 0: categorical splits are not computed");
-    if (!leaves_of(in, &tree->leaves)) return bad(in, "num_leaves is not a number of leaves that the text can hold");
+    if (needed)
+        return needed;
+    if (!states(in->given[LINEAR], 0))
+        return bad(in, "is_linear is not 0: linear trees are not computed");
+    if (!states(in->given[CATEGORIES], 0))
+        return bad(in, "num_cat is not 0: categorical splits are not computed");
+    if (!leaves_of(in, &tree->leaves))
+        return bad(in, "num_leaves is not a number of leaves that the text can hold");
     size_t leaves = (size_t)tree->leaves;
     unsigned char *reached = calloc(leaves, 2);
     tree->splits = calloc(leaves, sizeof *tree->splits);
@@ -208,8 +233,10 @@ static int read_tree(text *in, cz_tree *tree) {
     int result = CZ_OK;
     if (!tree->splits || !tree->values || !reached)
         result = cz_fail(in->error, CZ_NO_MEMORY, "%s: no memory for its trees", in->where);
-    if (result == CZ_OK) result = read_splits(in, tree, reached);
-    if (result == CZ_OK) result = read_values(in, in->given[VALUES], tree);
+    if (result == CZ_OK)
+        result = read_splits(in, tree, reached);
+    if (result == CZ_OK)
+        result = read_values(in, in->given[VALUES], tree);
     free(reached);
     return result;
 }
@@ -217,7 +244,8 @@ static int read_tree(text *in, cz_tree *tree) {
 static int add_tree(text *in, cz_trees *trees) {
     if ((trees->count & (trees->count - 1)) == 0) { /* room is the next power of two */
         cz_tree *grown = realloc(trees->trees, 2 * ((size_t)trees->count + 1) * sizeof *grown);
-        if (!grown) return cz_fail(in->error, CZ_NO_MEMORY, "%s: no memory for its trees", in->where);
+        if (!grown)
+            return cz_fail(in->error, CZ_NO_MEMORY, "%s: no memory for its trees", in->where);
         trees->trees = grown;
     }
     const char *blank = memchr(in->sizes.at, ' ', in->sizes.length);
@@ -233,8 +261,10 @@ static int add_tree(text *in, cz_trees *trees) {
 
 static int begin_tree(text *in, piece value) {
     int needed = in->tree < 0 ? needs(in, MODEL_KEYS, MODEL_NEEDED) : CZ_OK;
-    if (needed) return needed;
-    if (!states(value, in->tree + 1)) return bad(in, "the next Tree has another number");
+    if (needed)
+        return needed;
+    if (!states(value, in->tree + 1))
+        return bad(in, "the next Tree has another number");
     in->tree++;
     in->begun = in->row;
     in->seen = 0;
@@ -244,42 +274,52 @@ static int begin_tree(text *in, piece value) {
 static int end_trees(text *in, const cz_trees *trees) {
     static const char last[] = "\nend of parameters\n";
     in->tree = -1;
-    if (!trees->count) return bad(in, "it holds no tree");
-    if (in->sizes.length) return bad(in, "tree_sizes has more sizes than there are trees");
-    if (!memmem(in->row, (size_t)(in->end - in->row), last, sizeof last - 1)) return bad(in, "it is cut short");
+    if (!trees->count)
+        return bad(in, "it holds no tree");
+    if (in->sizes.length)
+        return bad(in, "tree_sizes has more sizes than there are trees");
+    if (!memmem(in->row, (size_t)(in->end - in->row), last, sizeof last - 1))
+        return bad(in, "it is cut short");
     return CZ_OK;
 }
 
 /* A blank line stands before each tree, and nowhere else but before the end of the trees. */
 static bool misplaced(const text *in, piece row, bool blank, bool next, bool ends) {
-    if (row.length == 0) return blank && in->tree < 0;
+    if (row.length == 0)
+        return blank && in->tree < 0;
     return blank ? !next && !ends : next;
 }
 
 static int read_lines(text *in, cz_trees *trees) {
     piece row, key = {0}, value = {0};
     bool blank = false;
-    if (!line(in, &row) || !same(row, "tree")) return bad(in, "it does not begin as a LightGBM model text");
+    if (!line(in, &row) || !same(row, "tree"))
+        return bad(in, "it does not begin as a LightGBM model text");
     for (int result = CZ_OK; line(in, &row); blank = row.length == 0) {
         bool ends = same(row, "end of trees"), keyed = split_key(row, &key, &value);
         bool next = keyed && same(key, "Tree");
-        if (misplaced(in, row, blank, next, ends)) return bad(in, "a blank line stands where none may, or none where one must");
-        if ((ends || next) && in->tree >= 0) result = add_tree(in, trees);
-        if (result == CZ_OK && ends) return end_trees(in, trees);
+        if (misplaced(in, row, blank, next, ends))
+            return bad(in, "a blank line stands where none may, or none where one must");
+        if ((ends || next) && in->tree >= 0)
+            result = add_tree(in, trees);
+        if (result == CZ_OK && ends)
+            return end_trees(in, trees);
         if (result == CZ_OK && next)
             result = begin_tree(in, value);
         else if (result == CZ_OK && row.length && !keyed)
             result = bad(in, "a line is not of the form key=value");
         else if (result == CZ_OK && row.length)
             result = in->tree < 0 ? model_line(in, key, value) : tree_line(in, key, value);
-        if (result != CZ_OK) return result;
+        if (result != CZ_OK)
+            return result;
     }
     return bad(in, "it ends before its trees do");
 }
 
 static bool is_plain(const unsigned char *data, size_t size) {
     for (size_t i = 0; i < size; i++)
-        if (data[i] != '\n' && (data[i] < ' ' || data[i] > '~')) return false;
+        if (data[i] != '\n' && (data[i] < ' ' || data[i] > '~'))
+            return false;
     return true;
 }
 
@@ -292,7 +332,8 @@ int cz_trees_read(const unsigned char *data, size_t size, int32_t features, cons
     *trees = (cz_trees){0};
     int result = is_plain(data, size) ? read_lines(&in, trees)
                                       : bad(&in, "it holds bytes that are neither printable ASCII nor line ends");
-    if (result != CZ_OK) cz_trees_free(trees);
+    if (result != CZ_OK)
+        cz_trees_free(trees);
     return result;
 }
 

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 typedef struct cz_split {
-    double threshold;    /* a row goes left where its feature is at most this */
+    double threshold; /* a row goes left where its feature is at most this */
     int32_t feature;
     int32_t left, right; /* a split of the same tree with a higher number, or ~leaf */
 } cz_split;

@@ -14,8 +14,8 @@ static const cz_file *file_of(const cz_bundle *bundle, const char *folder, const
     return file;
 }
 
-static int read_array(const cz_bundle *bundle, const char *folder, const char *name, const char *type,
-                      int64_t columns, int64_t *rows, void **array, cz_error *error) {
+static int read_array(const cz_bundle *bundle, const char *folder, const char *name, const char *type, int64_t columns,
+                      int64_t *rows, void **array, cz_error *error) {
     char path[300];
     const cz_file *file = file_of(bundle, folder, name, path, sizeof path, error);
     if (!file)
@@ -36,8 +36,9 @@ static int rows_are(const cz_bundle *bundle, const char *folder, const char *nam
                     cz_error *error) {
     if (rows == wanted)
         return CZ_OK;
-    return cz_refuse(bundle->store.where, error, "export it again", "the runtime gives %lld rows where %.160s%s has %lld",
-                     (long long)wanted, folder, name, (long long)rows);
+    return cz_refuse(bundle->store.where, error, "export it again",
+                     "the runtime gives %lld rows where %.160s%s has %lld", (long long)wanted, folder, name,
+                     (long long)rows);
 }
 
 /* A kind answers each request once, but for reuse and virtual, which answer pages, and workload, whose answers are of
@@ -65,11 +66,11 @@ static int check_rows(const cz_bundle *bundle, const cz_values *values, const ch
 
 static int read_arrays(const cz_bundle *bundle, const char *folder, cz_golden *golden, cz_error *error) {
     void *features = NULL, *outputs = NULL, *decisions = NULL;
-    int result = read_array(bundle, folder, "features.npy", "<f4", golden->n_features, &golden->feature_rows,
-                            &features, error);
+    int result =
+        read_array(bundle, folder, "features.npy", "<f4", golden->n_features, &golden->feature_rows, &features, error);
     if (!result)
-        result = read_array(bundle, folder, "outputs.npy", "<f4", golden->n_outputs, &golden->output_rows, &outputs,
-                            error);
+        result =
+            read_array(bundle, folder, "outputs.npy", "<f4", golden->n_outputs, &golden->output_rows, &outputs, error);
     if (!result)
         result = read_array(bundle, folder, "decisions.npy", "<i4", golden->n_decisions, &golden->decision_rows,
                             &decisions, error);
@@ -79,10 +80,10 @@ static int read_arrays(const cz_bundle *bundle, const char *folder, cz_golden *g
     return result;
 }
 
-static int read_requests(const cz_bundle *bundle, const cz_json *stated, const char *folder, cz_golden *golden,
+static int read_requests(const cz_bundle *bundle, const cz_json *entry, const char *folder, cz_golden *golden,
                          cz_error *error) {
     char path[300];
-    const cz_json *rows = cz_json_get(stated, "rows");
+    const cz_json *rows = cz_json_get(entry, "rows");
     const cz_file *file = file_of(bundle, folder, "requests.csv", path, sizeof path, error);
     if (!file)
         return CZ_BAD_BUNDLE;
@@ -93,18 +94,18 @@ static int read_requests(const cz_bundle *bundle, const cz_json *stated, const c
     return result;
 }
 
-int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *stated, const char *folder,
+int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *entry, const char *folder,
                    const char *name, cz_golden *golden, cz_error *error) {
-    const cz_json *given = cz_json_get(stated, "context.outputs");
+    const cz_json *given = cz_json_get(entry, "context.outputs");
     *golden = (cz_golden){
         .name = name,
         .n_features = (int64_t)cz_json_get(&bundle->root, "features")->length,
-        .n_outputs = (int64_t)cz_json_get(stated, "outputs")->length,
-        .n_decisions = (int64_t)cz_json_get(stated, "decisions")->length,
-        .context = cz_json_get(stated, "context"),
+        .n_outputs = (int64_t)cz_json_get(entry, "outputs")->length,
+        .n_decisions = (int64_t)cz_json_get(entry, "decisions")->length,
+        .context = cz_json_get(entry, "context"),
         .outputs_given = given && given->type == CZ_JSON_TEXT && strcmp(given->text, "given") == 0,
     };
-    int result = read_requests(bundle, stated, folder, golden, error);
+    int result = read_requests(bundle, entry, folder, golden, error);
     if (!result)
         result = read_arrays(bundle, folder, golden, error);
     if (!result)

@@ -15,7 +15,7 @@ typedef struct cz_csv {
     char *buffer;
 } cz_csv;
 bool cz_csv_open(cz_csv *in, const char *data, size_t size); /* false: `problem` says why; NULL: no memory */
-bool cz_csv_next(cz_csv *in); /* false at the end, and where `problem` is set */
+bool cz_csv_next(cz_csv *in);                                /* false at the end, and where `problem` is set */
 void cz_csv_close(cz_csv *in);
 
 /* An array of a golden set in a buffer of its own: version 1.0, C order, two sides. `type` is "<f4" or "<i4". */
@@ -26,8 +26,8 @@ int cz_npy_read(const char *where, const char *name, const unsigned char *data, 
 int cz_requests_read(const char *where, const char *name, const unsigned char *data, size_t size, cz_golden *golden,
                      cz_error *error);
 
-/* A golden set as a kind's `remake` takes it. `stated` says what it holds, `folder` where its files are. */
-int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *stated, const char *folder,
+/* A golden set as a kind's `remake` takes it. `entry` says what it holds, `folder` where its files are. */
+int cz_golden_read(const cz_bundle *bundle, const cz_values *values, const cz_json *entry, const char *folder,
                    const char *name, cz_golden *golden, cz_error *error);
 void cz_golden_free(cz_golden *golden);
 

@@ -44,12 +44,14 @@ static int32_t place_of(const cz_windows *windows, const char *formula) {
     static const char *const keys[] = {"block", "segment"}, *const kinds[] = {"read", "write"};
     char name[64];
     for (int32_t i = 0; i < STATIC; i++) {
-        if (strcmp(formula, FORMULAS[i]) == 0) return i;
+        if (strcmp(formula, FORMULAS[i]) == 0)
+            return i;
     }
     for (int32_t i = 0; i < 4 * windows->count; i++) {
         int32_t group = i / windows->count, window = windows->length[i % windows->count];
         snprintf(name, sizeof name, "history.%s.%s.%d", keys[group / 2], kinds[group % 2], window);
-        if (strcmp(formula, name) == 0) return STATIC + i;
+        if (strcmp(formula, name) == 0)
+            return STATIC + i;
     }
     return -1;
 }
@@ -68,8 +70,10 @@ static int read_features(const cz_bundle *bundle, const cz_values *values, cz_hi
         if (place < 0)
             return cz_fail(error, CZ_BAD_BUNDLE,
                            "%s: feature formula %.80s is unknown to this library; use a newer one", where, text);
-        if (place == START) model->start = (int32_t)i;
-        if (place == END) model->end = (int32_t)i;
+        if (place == START)
+            model->start = (int32_t)i;
+        if (place == END)
+            model->end = (int32_t)i;
         model->column[model->features++] = place;
     }
     return CZ_OK;
@@ -78,13 +82,15 @@ static int read_features(const cz_bundle *bundle, const cz_values *values, cz_hi
 static int read_encoding(const cz_bundle *bundle, const cz_values *values, const char *place, const cz_json **found,
                          cz_error *error) {
     *found = cz_values_get(values, place);
-    if (!*found) return CZ_OK;
+    if (!*found)
+        return CZ_OK;
     bool whole = (*found)->type == CZ_JSON_OBJECT;
     for (size_t i = 0; whole && i < (*found)->length; i++) {
         const cz_json *code = &(*found)->items[i];
         whole = code->whole && code->integer >= CZ_UNKNOWN && code->integer <= MOST_CODE;
     }
-    if (whole) return CZ_OK;
+    if (whole)
+        return CZ_OK;
     return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s is not a code from -1 to %d for each name; export it again",
                    cz_bundle_where(bundle), place, MOST_CODE);
 }
@@ -93,21 +99,27 @@ int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history
     int64_t block = 0, most = (int64_t)1 << 40;
     *model = (cz_history_model){0};
     int result = cz_values_whole(values, "geometry.segment_bytes", 1, most, &model->segment_bytes, error);
-    if (!result) result = cz_values_whole(values, "geometry.block_bytes", 1, most, &block, error);
+    if (!result)
+        result = cz_values_whole(values, "geometry.block_bytes", 1, most, &block, error);
     if (!result && block % model->segment_bytes)
-        result = cz_fail(error, CZ_BAD_BUNDLE,
-                         "%s: geometry.block_bytes is no multiple of segment_bytes; export it again",
-                         cz_bundle_where(bundle));
-    if (!result) model->per_block = block / model->segment_bytes;
+        result =
+            cz_fail(error, CZ_BAD_BUNDLE, "%s: geometry.block_bytes is no multiple of segment_bytes; export it again",
+                    cz_bundle_where(bundle));
+    if (!result)
+        model->per_block = block / model->segment_bytes;
     if (!result && model->per_block > INT32_MAX)
         result = cz_fail(error, CZ_BAD_BUNDLE, "%s: geometry: more than %d segments to a block; export it again",
                          cz_bundle_where(bundle), INT32_MAX);
     if (!result)
         result = cz_values_whole(values, "policy.history.bucket_requests", 1, most, &model->bucket_requests, error);
-    if (!result) result = read_windows(bundle, values, &model->windows, error);
-    if (!result) result = read_features(bundle, values, model, error);
-    if (!result) result = read_encoding(bundle, values, "encodings.namespace", &model->namespaces, error);
-    if (!result) result = read_encoding(bundle, values, "encodings.user", &model->users, error);
+    if (!result)
+        result = read_windows(bundle, values, &model->windows, error);
+    if (!result)
+        result = read_features(bundle, values, model, error);
+    if (!result)
+        result = read_encoding(bundle, values, "encodings.namespace", &model->namespaces, error);
+    if (!result)
+        result = read_encoding(bundle, values, "encodings.user", &model->users, error);
     return result;
 }
 
@@ -147,10 +159,14 @@ int cz_history_new(const void *given, const cz_stream_options *options, cz_strea
     if (most < 1 || most > CZ_MOST_KEYS)
         return cz_fail(error, CZ_BAD_CALL, "max_keys %lld: it is 1 to %d", (long long)most, CZ_MOST_KEYS);
     int result = cz_keys_new(&model->windows, most, &history->segments);
-    if (!result) result = cz_keys_new(&model->windows, most, &history->blocks);
-    if (!result) result = cz_codes_new(&history->volumes, CZ_VOLUME, false, options->max_names);
-    if (!result) result = cz_codes_new(&history->namespaces, CZ_NAMESPACE, false, options->max_names);
-    if (!result) result = cz_codes_new(&history->users, CZ_USER, true, options->max_names);
+    if (!result)
+        result = cz_keys_new(&model->windows, most, &history->blocks);
+    if (!result)
+        result = cz_codes_new(&history->volumes, CZ_VOLUME, false, options->max_names);
+    if (!result)
+        result = cz_codes_new(&history->namespaces, CZ_NAMESPACE, false, options->max_names);
+    if (!result)
+        result = cz_codes_new(&history->users, CZ_USER, true, options->max_names);
     if (result) {
         cz_history_free(stream);
         return cz_fail(error, result, "no memory for a history of %lld keys; give a lower max_keys", (long long)most);
@@ -164,7 +180,8 @@ static bool known(const cz_history *history, enum cz_column column, int32_t numb
 }
 
 static bool is_request(const cz_history *history, const cz_history_model *model, const cz_request *request) {
-    if (request->offset < 0 || request->size < 1 || request->size - 1 > INT64_MAX - request->offset) return false;
+    if (request->offset < 0 || request->size < 1 || request->size - 1 > INT64_MAX - request->offset)
+        return false;
     int64_t last = (request->offset + request->size - 1) / model->segment_bytes;
     return last < (int64_t)1 << SEGMENT_BITS && last - request->offset / model->segment_bytes < MOST_SEGMENTS &&
            request->volume >= 0 && request->volume < MOST_VOLUMES && request->op <= CZ_WRITE &&
@@ -172,12 +189,15 @@ static bool is_request(const cz_history *history, const cz_history_model *model,
            known(history, CZ_USER, request->user) && known(history, CZ_FLAGS, request->flags);
 }
 
-static float capped(int64_t value) { return (float)(value < CZ_MAX_FEATURE ? value : CZ_MAX_FEATURE); }
+static float capped(int64_t value) {
+    return (float)(value < CZ_MAX_FEATURE ? value : CZ_MAX_FEATURE);
+}
 
 int cz_history_observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket) {
     cz_history *history = (cz_history *)stream;
     const cz_history_model *model = stream->model;
-    if (!is_request(history, model, request)) return CZ_BAD_CALL;
+    if (!is_request(history, model, request))
+        return CZ_BAD_CALL;
     const cz_names *names = stream->names;
     int32_t windows = model->windows.count, volume = request->volume;
     uint32_t sums[STATIC + 4 * CZ_MAX_WINDOWS];
@@ -190,9 +210,9 @@ int cz_history_observe(cz_stream *stream, const cz_request *request, cz_ticket *
     cz_keys_access(history->segments, high + first, touched, bucket, request->op, sums + STATIC + 2 * windows);
     float given[STATIC] = {
         [OP] = request->op,
-        [NAMESPACE] = (float)(request->name_space == CZ_UNKNOWN
-                                  ? cz_codes_of(&history->volumes, names, volume)
-                                  : cz_codes_of(&history->namespaces, names, request->name_space)),
+        [NAMESPACE] =
+            (float)(request->name_space == CZ_UNKNOWN ? cz_codes_of(&history->volumes, names, volume)
+                                                      : cz_codes_of(&history->namespaces, names, request->name_space)),
         [USER] = (float)cz_codes_of(&history->users, names, request->user),
         [START] = capped(start),
         [END] = capped(start + touched - 1),

@@ -67,17 +67,20 @@ static uint32_t find(const cz_keys *keys, int64_t key, uint32_t tag) {
 
 static void insert_slot(cz_keys *keys, uint32_t id, uint32_t tag) {
     uint32_t at = tag & keys->mask;
-    while (keys->slots[at].id) at = (at + 1) & keys->mask;
+    while (keys->slots[at].id)
+        at = (at + 1) & keys->mask;
     keys->slots[at] = (slot){id + 1, tag};
 }
 
 /* Free the slot of a record, and move up those behind it that would no longer be found. */
 static void free_slot(cz_keys *keys, uint32_t id) {
     uint32_t mask = keys->mask, gap = tag_of(record_of(keys, id)->key) & mask;
-    while (keys->slots[gap].id != id + 1) gap = (gap + 1) & mask;
+    while (keys->slots[gap].id != id + 1)
+        gap = (gap + 1) & mask;
     for (uint32_t at = (gap + 1) & mask; keys->slots[at].id; at = (at + 1) & mask) {
         uint32_t home = keys->slots[at].tag & mask;
-        if (((at - home) & mask) < ((at - gap) & mask)) continue;
+        if (((at - home) & mask) < ((at - gap) & mask))
+            continue;
         keys->slots[gap] = keys->slots[at];
         gap = at;
     }
@@ -100,7 +103,8 @@ static void link_newest(cz_keys *keys, uint32_t id) {
 }
 
 static void use(cz_keys *keys, uint32_t id) {
-    if (keys->links[keys->most].older == id) return;
+    if (keys->links[keys->most].older == id)
+        return;
     unlink_key(keys, id);
     link_newest(keys, id);
 }
@@ -124,7 +128,8 @@ static void settle(cz_keys *keys, uint32_t id, int64_t bucket) {
     for (int kind = 0; kind < 2; kind++, ring += depth) {
         uint32_t total = 0;
         for (int32_t w = 0, back = 0, at = now; w < windows; w++) {
-            for (; back < keys->windows.length[w]; back++, at = at ? at - 1 : (int32_t)depth - 1) total += ring[at];
+            for (; back < keys->windows.length[w]; back++, at = at ? at - 1 : (int32_t)depth - 1)
+                total += ring[at];
             own->sums[kind * windows + w] = total;
         }
     }
@@ -134,13 +139,16 @@ static void count(cz_keys *keys, uint32_t id, int32_t now, int op) {
     record *own = record_of(keys, id);
     uint16_t *ring = ring_of(keys, id) + (op ? keys->depth : 0);
     int32_t windows = keys->windows.count;
-    if (ring[now] == CZ_MAX_COUNT) return;
+    if (ring[now] == CZ_MAX_COUNT)
+        return;
     ring[now]++;
-    for (int32_t w = 0; w < windows; w++) own->sums[op * windows + w]++;
+    for (int32_t w = 0; w < windows; w++)
+        own->sums[op * windows + w]++;
 }
 
 static uint32_t take_record(cz_keys *keys, int64_t bucket) {
-    if (keys->count < keys->most) return keys->count++;
+    if (keys->count < keys->most)
+        return keys->count++;
     uint32_t oldest = keys->links[keys->most].newer;
     keys->forgotten += record_of(keys, oldest)->newest > bucket - keys->depth;
     free_slot(keys, oldest);
@@ -177,12 +185,15 @@ static void read_keys(cz_keys *keys, int64_t first, int32_t n, int64_t bucket, u
     }
     for (int32_t i = 0; i < n; i++) {
         ids[i] = find(keys, first + i, tags[i]);
-        if (ids[i] != NONE) __builtin_prefetch(ring_of(keys, ids[i]), 1);
+        if (ids[i] != NONE)
+            __builtin_prefetch(ring_of(keys, ids[i]), 1);
     }
     for (int32_t i = 0; i < n; i++) {
-        if (ids[i] == NONE) continue;
+        if (ids[i] == NONE)
+            continue;
         use(keys, ids[i]);
-        if (record_of(keys, ids[i])->newest < bucket) settle(keys, ids[i], bucket);
+        if (record_of(keys, ids[i])->newest < bucket)
+            settle(keys, ids[i], bucket);
         add_sums(keys, ids[i], sums);
     }
 }
@@ -198,7 +209,8 @@ void cz_keys_access(cz_keys *keys, int64_t first, int64_t n, int64_t bucket, int
         int64_t key = first + i;
         uint32_t tag = tag_of(key), id = i < HELD ? held[i] : find(keys, key, tag);
         /* a request of more keys than the table takes may have pushed out its own */
-        if (id == NONE || record_of(keys, id)->key != key) id = add_key(keys, key, tag, bucket);
+        if (id == NONE || record_of(keys, id)->key != key)
+            id = add_key(keys, key, tag, bucket);
         count(keys, id, now, op);
     }
 }
@@ -207,21 +219,25 @@ void cz_keys_access(cz_keys *keys, int64_t first, int64_t n, int64_t bucket, int
 
 /* Zeros that begin at a cache line; NULL where there is no memory for them. */
 static void *zeros(size_t count, size_t each, void **block) {
-    if (each && count > (SIZE_MAX - 64) / each) return NULL;
+    if (each && count > (SIZE_MAX - 64) / each)
+        return NULL;
     *block = calloc(1, count * each + 64);
     return *block ? (unsigned char *)*block + (64 - (uintptr_t)*block % 64) : NULL;
 }
 
 int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
     *keys = NULL;
-    if (most < 1 || most > CZ_MOST_KEYS) return CZ_BAD_CALL;
+    if (most < 1 || most > CZ_MOST_KEYS)
+        return CZ_BAD_CALL;
     cz_keys *made = calloc(1, sizeof *made);
-    if (!made) return CZ_NO_MEMORY;
+    if (!made)
+        return CZ_NO_MEMORY;
     made->windows = *windows;
     made->depth = windows->length[windows->count - 1];
     made->most = (uint32_t)most;
     made->mask = (1u << RUN_BITS) - 1;
-    while (made->mask < 2 * made->most - 1) made->mask = 2 * made->mask + 1;
+    while (made->mask < 2 * made->most - 1)
+        made->mask = 2 * made->mask + 1;
     size_t bytes = sizeof(record) + 2 * (size_t)windows->count * sizeof(uint32_t);
     made->record_bytes = (bytes + 63) / 64 * 64; /* one cache line with up to 6 windows */
     made->slots = zeros((size_t)made->mask + 1, sizeof *made->slots, &made->blocks[0]);
@@ -233,21 +249,28 @@ int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
         return CZ_NO_MEMORY;
     }
     /* Places in the table are hit at random: what is not there yet would cost a page fault each. */
-    for (size_t i = 0; i <= made->mask; i += 4096 / sizeof(slot)) ((volatile slot *)made->slots)[i].id = 0;
+    for (size_t i = 0; i <= made->mask; i += 4096 / sizeof(slot))
+        ((volatile slot *)made->slots)[i].id = 0;
     made->links[most] = (link){made->most, made->most};
     *keys = made;
     return CZ_OK;
 }
 
 void cz_keys_free(cz_keys *keys) {
-    if (!keys) return;
-    for (size_t i = 0; i < sizeof keys->blocks / sizeof *keys->blocks; i++) free(keys->blocks[i]);
+    if (!keys)
+        return;
+    for (size_t i = 0; i < sizeof keys->blocks / sizeof *keys->blocks; i++)
+        free(keys->blocks[i]);
     free(keys);
 }
 
-int64_t cz_keys_count(const cz_keys *keys) { return keys->count; }
+int64_t cz_keys_count(const cz_keys *keys) {
+    return keys->count;
+}
 
-uint64_t cz_keys_forgotten(const cz_keys *keys) { return keys->forgotten; }
+uint64_t cz_keys_forgotten(const cz_keys *keys) {
+    return keys->forgotten;
+}
 
 size_t cz_keys_bytes(const cz_keys *keys) {
     size_t each = sizeof(link) + keys->record_bytes + 2 * (size_t)keys->depth * sizeof(uint16_t);
@@ -263,20 +286,24 @@ void cz_keys_save(const cz_keys *keys, cz_writer *out) {
         const record *own = record_of(keys, id);
         cz_put(out, (uint64_t)own->key, 8);
         cz_put(out, (uint64_t)own->newest, 8);
-        for (int32_t i = 0; i < 2 * keys->depth; i++) cz_put(out, ring_of(keys, id)[i], 2);
+        for (int32_t i = 0; i < 2 * keys->depth; i++)
+            cz_put(out, ring_of(keys, id)[i], 2);
     }
 }
 
 bool cz_keys_restore(cz_keys *keys, cz_bytes *in, int64_t latest) {
     uint32_t n = (uint32_t)cz_take(in, 4);
     keys->forgotten = cz_take(in, 8);
-    if (in->failed || n > keys->most) return false;
+    if (in->failed || n > keys->most)
+        return false;
     for (uint32_t i = 0; i < n; i++) {
         int64_t key = (int64_t)cz_take(in, 8), newest = (int64_t)cz_take(in, 8);
         uint32_t tag = tag_of(key);
-        if (in->failed || key < 0 || newest < 0 || newest > latest || find(keys, key, tag) != NONE) return false;
+        if (in->failed || key < 0 || newest < 0 || newest > latest || find(keys, key, tag) != NONE)
+            return false;
         uint32_t id = add_key(keys, key, tag, newest);
-        for (int32_t k = 0; k < 2 * keys->depth; k++) ring_of(keys, id)[k] = (uint16_t)cz_take(in, 2);
+        for (int32_t k = 0; k < 2 * keys->depth; k++)
+            ring_of(keys, id)[k] = (uint16_t)cz_take(in, 2);
         settle(keys, id, newest);
     }
     return !in->failed;

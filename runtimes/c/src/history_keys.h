@@ -7,8 +7,8 @@
 
 #define CZ_MOST_KEYS (1 << 28)
 #define CZ_MAX_WINDOWS 64
-#define CZ_MAX_COUNT 65535         /* counts of a bucket stop here */
-#define CZ_MAX_FEATURE (1u << 22)  /* features stop here: float32 holds them and the halves between them */
+#define CZ_MAX_COUNT 65535        /* counts of a bucket stop here */
+#define CZ_MAX_FEATURE (1u << 22) /* features stop here: float32 holds them and the halves between them */
 
 typedef struct cz_windows {
     int32_t count;

@@ -25,9 +25,9 @@ typedef struct cz_index {
 int cz_index_new(cz_index *index, int64_t nodes);
 void cz_index_free(cz_index *index);
 size_t cz_index_bytes(const cz_index *index, int64_t nodes);
-int32_t cz_index_find(const cz_index *index, int32_t volume, int64_t number); /* CZ_NO_NODE where it is not */
+int32_t cz_index_find(const cz_index *index, int32_t volume, int64_t number);     /* CZ_NO_NODE where it is not */
 void cz_index_add(cz_index *index, int32_t node, int32_t volume, int64_t number); /* neither may be in it */
-void cz_index_remove(cz_index *index, int32_t node);                             /* it must be in it */
+void cz_index_remove(cz_index *index, int32_t node);                              /* it must be in it */
 
 /* Rings of nodes; ring r of a set with n nodes begins and ends at n + r. Each node is in one ring. */
 typedef struct cz_rings {

@@ -8,6 +8,9 @@
 
 /* ---- errors: one line, always returns `code` ---- */
 int cz_fail(cz_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* A bundle is refused: where it is, what is wrong with it, what to do; CZ_BAD_BUNDLE. */
+int cz_refuse(const char *where, cz_error *error, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* ---- numbers and texts ---- */
 /* A decimal number at the beginning of a text that ends with 0, as Python's float() and C's strtod read it, under every
@@ -35,10 +38,10 @@ typedef struct cz_json {
     bool truth, integral, whole; /* a number without point or exponent; and an int64 holds it */
     double number;
     int64_t integer;
-    const char *text;       /* UTF-8, ends with 0, holds no 0 */
-    size_t length;          /* of a list or an object */
-    struct cz_json *items;  /* of a list or an object */
-    const char **keys;      /* of an object, as they stand in the file */
+    const char *text;      /* UTF-8, ends with 0, holds no 0 */
+    size_t length;         /* of a list or an object */
+    struct cz_json *items; /* of a list or an object */
+    const char **keys;     /* of an object, as they stand in the file */
 } cz_json;
 typedef struct cz_json_document cz_json_document;
 int cz_json_read(const char *data, size_t size, const char *where, cz_json_document **document, cz_error *error);
@@ -46,7 +49,8 @@ void cz_json_free(cz_json_document *document);
 const cz_json *cz_json_root(const cz_json_document *document);
 /* "policy.history.windows": NULL where there is none; a list's entry is asked by items[i]. */
 const cz_json *cz_json_get(const cz_json *value, const char *path);
-const cz_json *cz_json_member(const cz_json *object, const char *key, size_t length); /* of a key that may hold points */
+const cz_json *cz_json_member(const cz_json *object, const char *key,
+                              size_t length); /* of a key that may hold points */
 
 /* ---- a bundle's bytes, checked ---- */
 typedef struct cz_file {
@@ -69,18 +73,18 @@ const cz_json *cz_values_get(const cz_values *values, const char *place); /* NUL
 
 /* ---- npy and golden sets ---- */
 typedef struct cz_golden {
-    const char *name;            /* "" for the real rows, else the synthetic set's */
+    const char *name; /* "" for the real rows, else the synthetic set's */
     int64_t rows;
-    cz_request *requests;        /* names interned in `names` */
-    char **names[4];             /* by enum cz_column; names[c][request.column] */
+    cz_request *requests; /* names interned in `names` */
+    char **names[4];      /* by enum cz_column; names[c][request.column] */
     int32_t n_names[4];
     bool has_namespace, has_user, has_flags;
-    int64_t n_features, n_outputs, n_decisions;      /* columns */
+    int64_t n_features, n_outputs, n_decisions; /* columns */
     int64_t feature_rows, output_rows, decision_rows;
     const float *features, *outputs; /* row-major */
     const int32_t *decisions;
     const cz_json *context;
-    bool outputs_given;          /* the outputs are not the model's but an input of the decisions */
+    bool outputs_given; /* the outputs are not the model's but an input of the decisions */
 } cz_golden;
 
 /* What a kind makes of a golden set; arrays of the golden set's sizes, allocated by the caller. */
@@ -132,15 +136,14 @@ struct cz_stream {
 };
 /* cz_restore reads into a new stream and exchanges the two structs: they must not hold their own address. */
 
-
 int cz_names_new(int32_t each, cz_names **names);
 void cz_names_free(cz_names *names);
 int32_t cz_names_intern(cz_names *names, enum cz_column column, const char *text); /* CZ_UNKNOWN where it is full */
 const char *cz_names_text(const cz_names *names, enum cz_column column, int32_t number);
 
 /* A stream of a model that is not the bundle's own, such as one with the changes of a golden set. */
-int cz_stream_make(const cz_bundle *bundle, const cz_kind_ops *ops, const void *model,
-                   const cz_stream_options *options, cz_stream **stream, cz_error *error);
+int cz_stream_make(const cz_bundle *bundle, const cz_kind_ops *ops, const void *model, const cz_stream_options *options,
+                   cz_stream **stream, cz_error *error);
 /* A stream that has room for a golden set: so many keys, and its names, which get the numbers that they have there. */
 int cz_stream_golden(const cz_bundle *bundle, const cz_kind_ops *ops, const void *model, const cz_golden *golden,
                      cz_stream_options options, cz_stream **stream, cz_error *error);

@@ -13,7 +13,8 @@ typedef struct admission {
 
 static void model_free(void *given) {
     admission *model = given;
-    if (!model) return;
+    if (!model)
+        return;
     cz_forest_free(model->forest);
     free(model);
 }
@@ -21,7 +22,8 @@ static void model_free(void *given) {
 static int read_model(const cz_bundle *bundle, const cz_values *values, admission *model, cz_error *error) {
     const cz_file *file = cz_bundle_file(bundle, "model.lgb.txt");
     int result = cz_history_read(bundle, values, &model->history, error);
-    if (!result) result = cz_values_number(values, "calibration.threshold", &model->threshold, error);
+    if (!result)
+        result = cz_values_number(values, "calibration.threshold", &model->threshold, error);
     if (!result && !file)
         result =
             cz_fail(error, CZ_BAD_BUNDLE, "%s: model.lgb.txt is missing; export it again", cz_bundle_where(bundle));
@@ -35,10 +37,13 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
     (void)precision; /* of LSTMs */
     *found = NULL;
     admission *model = calloc(1, sizeof *model);
-    if (!model) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", cz_bundle_where(bundle));
+    if (!model)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", cz_bundle_where(bundle));
     int result = read_model(bundle, values, model, error);
-    if (result) model_free(model);
-    else *found = model;
+    if (result)
+        model_free(model);
+    else
+        *found = model;
     return result;
 }
 
@@ -60,13 +65,13 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
                   cz_error *error) {
     const admission *model = given;
     cz_flash_set set;
-    int result =
-        cz_flash_set_new(bundle, &cz_kind_admission, model, &model->history, golden, 1, 1, &set, error);
+    int result = cz_flash_set_new(bundle, &cz_kind_admission, model, &model->history, golden, 1, 1, &set, error);
     for (int64_t i = 0; !result && i < golden->rows; i++) {
         const cz_request *request = &golden->requests[i];
         cz_ticket ticket;
         result = cz_flash_set_observe(&set, i, &ticket, remade, error);
-        if (result) break;
+        if (result)
+            break;
         double score = golden->outputs_given ? (double)golden->outputs[i] : cz_forest_score(model->forest, ticket.row);
         int32_t *row = remade->decisions + i * golden->n_decisions;
         cz_verdict verdict = {0};

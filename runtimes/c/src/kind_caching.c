@@ -30,20 +30,28 @@ typedef struct caching_stream {
     cz_lstm_state *state;
     double log2_capacity;
     int64_t last_us;
-    int64_t steps;           /* of the network since it began */
-    float tags[CZ_N_TAGS];   /* of the request before */
-    bool joined;             /* a cache tells the tags */
+    int64_t steps;         /* of the network since it began */
+    float tags[CZ_N_TAGS]; /* of the request before */
+    bool joined;           /* a cache tells the tags */
 } caching_stream;
 
 static const cz_formula FORMULAS[] = {
-    {"time.log1p_gap", CZ_GAP, false},       {"address.slog_delta", CZ_DELTA, false},
-    {"address.page", CZ_ADDRESS, false},     {"size.log2_bytes", CZ_SIZE, false},
-    {"request.op", CZ_OP, false},            {"address.run", CZ_RUN, false},
-    {"history.age", CZ_AGE, true},           {"history.fresh", CZ_FRESH, false},
-    {"history.count", CZ_COUNT, false},      {"history.past_gap", CZ_PAST_GAP, true},
-    {"history.written", CZ_WRITTEN, false},  {"region.age", CZ_REGION_AGE, true},
-    {"capacity.ratio", CZ_RATIO, false},     {"history.heat", CZ_HEAT, false},
-    {"history.long_heat", CZ_LONG_HEAT, false}, {"region.heat", CZ_REGION_HEAT, false},
+    {"time.log1p_gap", CZ_GAP, false},
+    {"address.slog_delta", CZ_DELTA, false},
+    {"address.page", CZ_ADDRESS, false},
+    {"size.log2_bytes", CZ_SIZE, false},
+    {"request.op", CZ_OP, false},
+    {"address.run", CZ_RUN, false},
+    {"history.age", CZ_AGE, true},
+    {"history.fresh", CZ_FRESH, false},
+    {"history.count", CZ_COUNT, false},
+    {"history.past_gap", CZ_PAST_GAP, true},
+    {"history.written", CZ_WRITTEN, false},
+    {"region.age", CZ_REGION_AGE, true},
+    {"capacity.ratio", CZ_RATIO, false},
+    {"history.heat", CZ_HEAT, false},
+    {"history.long_heat", CZ_LONG_HEAT, false},
+    {"region.heat", CZ_REGION_HEAT, false},
     {NULL, 0, false},
 };
 static const char *const FED_BACK[CZ_N_TAGS] = {"feedback.cached", "feedback.soon", "feedback.mean", "feedback.late"};
@@ -57,7 +65,8 @@ static const char *formula_of(const cz_json *features, int32_t place) {
 static int count_open(const cz_values *values, const char *where, caching *model, cz_error *error) {
     const cz_json *features = cz_values_get(values, "features");
     int32_t tags = 0;
-    for (int32_t i = 0; i < model->features; i++) tags += strncmp(formula_of(features, i), "feedback.", 9) == 0;
+    for (int32_t i = 0; i < model->features; i++)
+        tags += strncmp(formula_of(features, i), "feedback.", 9) == 0;
     model->open = model->features - tags;
     bool whole = tags == 0 || tags == CZ_N_TAGS;
     for (int32_t i = 0; whole && i < tags; i++)
@@ -72,15 +81,22 @@ static int read_inputs(const cz_values *values, const char *where, caching *mode
     int64_t page_bytes, bits = 0;
     cz_horizons *of = &model->horizons;
     int code = cz_features_count(values, where, &model->features, error);
-    if (!code) code = count_open(values, where, model, error);
-    if (!code) code = cz_inputs_read(values, where, FORMULAS, 0, model->open, model->inputs, error);
-    if (!code) code = cz_values_whole(values, "geometry.page_bytes", CZ_PAGE_BYTES, CZ_PAGE_BYTES, &page_bytes, error);
-    if (!code) code = cz_values_whole(values, "policy.memory.memory_accesses", 1, (int64_t)1 << 40, &of->memory, error);
-    if (!code) code = cz_values_whole(values, "policy.memory.window_accesses", 1, (int64_t)1 << 40, &of->window, error);
+    if (!code)
+        code = count_open(values, where, model, error);
+    if (!code)
+        code = cz_inputs_read(values, where, FORMULAS, 0, model->open, model->inputs, error);
+    if (!code)
+        code = cz_values_whole(values, "geometry.page_bytes", CZ_PAGE_BYTES, CZ_PAGE_BYTES, &page_bytes, error);
+    if (!code)
+        code = cz_values_whole(values, "policy.memory.memory_accesses", 1, (int64_t)1 << 40, &of->memory, error);
+    if (!code)
+        code = cz_values_whole(values, "policy.memory.window_accesses", 1, (int64_t)1 << 40, &of->window, error);
     if (!code)
         code = cz_values_whole(values, "policy.memory.region_bytes", 4096, (int64_t)1 << 62, &of->region_bytes, error);
-    if (!code) code = cz_values_whole(values, "policy.memory.region_bits", 1, 24, &bits, error);
-    if (!code) code = cz_values_number(values, "policy.memory.clip", &model->clip, error);
+    if (!code)
+        code = cz_values_whole(values, "policy.memory.region_bits", 1, 24, &bits, error);
+    if (!code)
+        code = cz_values_number(values, "policy.memory.clip", &model->clip, error);
     if (!code && !(model->clip > 0))
         code = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.memory.clip is %g; it must be above 0", where, model->clip);
     of->region_bits = (int)bits;
@@ -92,7 +108,8 @@ static int read_choice(const cz_values *values, const char *where, const char *p
                        bool *found, cz_error *error) {
     const char *text = NULL;
     int code = cz_values_text(values, place, &text, error);
-    if (code) return code;
+    if (code)
+        return code;
     *found = strcmp(text, yes) == 0;
     if (!*found && strcmp(text, no) != 0)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s is %.40s; this release knows %s and %s", where, place, text, no,
@@ -105,17 +122,22 @@ static int read_policy(const cz_values *values, const char *where, caching *mode
     bool resets = false;
     const cz_json *fill = cz_values_get(values, "policy.fill_free");
     int code = cz_values_number(values, "calibration.threshold", &threshold, error);
-    if (!code) code = read_choice(values, where, "policy.state", "carried", "reset100", &resets, error);
+    if (!code)
+        code = read_choice(values, where, "policy.state", "carried", "reset100", &resets, error);
     if (!code && resets)
         code = cz_values_whole(values, "policy.sequence", 1, (int64_t)1 << 31, &model->reset_every, error);
     if (!code)
         code = cz_values_whole(values, "policy.demote_capacities", 1, MOST_DEMOTE, &model->demote_capacities, error);
-    if (!code) code = cz_values_whole(values, "policy.protected_percent", 0, 100, &model->rules.percent, error);
-    if (!code) code = read_choice(values, where, "policy.on_hit", "stay", "requeue", &model->rules.requeue, error);
-    if (!code) code = read_choice(values, where, "policy.queues", "three", "single", &model->rules.single, error);
+    if (!code)
+        code = cz_values_whole(values, "policy.protected_percent", 0, 100, &model->rules.percent, error);
+    if (!code)
+        code = read_choice(values, where, "policy.on_hit", "stay", "requeue", &model->rules.requeue, error);
+    if (!code)
+        code = read_choice(values, where, "policy.queues", "three", "single", &model->rules.single, error);
     if (!code && (!fill || fill->type != CZ_JSON_BOOL))
         code = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.fill_free is neither true nor false", where);
-    if (code) return code;
+    if (code)
+        return code;
     model->rules.fill = fill->truth;
     model->threshold = (float)threshold;
     return CZ_OK;
@@ -123,7 +145,8 @@ static int read_policy(const cz_values *values, const char *where, caching *mode
 
 static void model_free(void *given) {
     caching *model = given;
-    if (!model) return;
+    if (!model)
+        return;
     cz_lstm_free(model->network);
     free(model);
 }
@@ -134,16 +157,23 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
     const char *where = cz_bundle_where(bundle);
     caching *model = calloc(1, sizeof *model);
     *found = NULL;
-    if (!model) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", where);
+    if (!model)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", where);
     int64_t layers = 0, units = 0;
     int code = read_inputs(values, where, model, error);
-    if (!code) code = read_policy(values, where, model, error);
-    if (!code) code = cz_values_whole(values, "arch.layers", 1, CZ_LSTM_MOST_LAYERS, &layers, error);
-    if (!code) code = cz_values_whole(values, "arch.units", 1, CZ_LSTM_MOST_UNITS, &units, error);
-    if (!code) code = cz_network_new(bundle, values, precision, heads, 2, &model->network, error);
+    if (!code)
+        code = read_policy(values, where, model, error);
+    if (!code)
+        code = cz_values_whole(values, "arch.layers", 1, CZ_LSTM_MOST_LAYERS, &layers, error);
+    if (!code)
+        code = cz_values_whole(values, "arch.units", 1, CZ_LSTM_MOST_UNITS, &units, error);
+    if (!code)
+        code = cz_network_new(bundle, values, precision, heads, 2, &model->network, error);
     model->layers = (int32_t)layers, model->units = (int32_t)units;
-    if (code) model_free(model);
-    else *found = model;
+    if (code)
+        model_free(model);
+    else
+        *found = model;
     return code;
 }
 
@@ -171,8 +201,10 @@ static int stream_new(const void *given, const cz_stream_options *options, cz_st
     horizons.capacity = options->capacity;
     stream->log2_capacity = log2((double)options->capacity);
     int code = cz_sequence_new(&horizons, options->max_keys, &stream->history, error);
-    if (!code) code = cz_lstm_state_new(model->network, &stream->state, error);
-    if (code) stream_free(base);
+    if (!code)
+        code = cz_lstm_state_new(model->network, &stream->state, error);
+    if (code)
+        stream_free(base);
     return code;
 }
 
@@ -181,12 +213,14 @@ static void fill_row(const caching *model, const caching_stream *stream, const f
         const cz_input *input = &model->inputs[i];
         row[i] = cz_input_of(input, raw[input->column], stream->log2_capacity, model->clip);
     }
-    for (int32_t i = model->open; i < model->features; i++) row[i] = stream->tags[i - model->open];
+    for (int32_t i = model->open; i < model->features; i++)
+        row[i] = stream->tags[i - model->open];
 }
 
 /* Probabilities of cached, soon, mean and late. */
 static void step(const caching *model, caching_stream *stream, const float *row, float outputs[CZ_N_TAGS]) {
-    if (model->reset_every && stream->steps % model->reset_every == 0) cz_lstm_state_zero(stream->state);
+    if (model->reset_every && stream->steps % model->reset_every == 0)
+        cz_lstm_state_zero(stream->state);
     stream->steps++;
     cz_lstm_step(model->network, stream->state, row);
     cz_lstm_logits(model->network, stream->state, outputs);
@@ -197,7 +231,8 @@ static void step(const caching *model, caching_stream *stream, const float *row,
 static int look(caching_stream *stream, const cz_request *request, cz_ticket *ticket) {
     const caching *model = stream->base.model;
     float raw[CZ_N_RAW];
-    if (!cz_request_fits(request) || request->time_us < stream->last_us) return CZ_BAD_CALL;
+    if (!cz_request_fits(request) || request->time_us < stream->last_us)
+        return CZ_BAD_CALL;
     *ticket = (cz_ticket){.number = stream->base.observed++, .request = *request};
     stream->last_us = request->time_us;
     cz_sequence_step(stream->history, request, raw);
@@ -208,18 +243,22 @@ static int look(caching_stream *stream, const cz_request *request, cz_ticket *ti
 static int observe(cz_stream *base, const cz_request *request, cz_ticket *ticket) {
     caching_stream *stream = (caching_stream *)base;
     const caching *model = base->model;
-    if (model->open < model->features && !stream->joined) return CZ_BAD_CALL;
+    if (model->open < model->features && !stream->joined)
+        return CZ_BAD_CALL;
     int code = look(stream, request, ticket);
-    if (code) return code;
+    if (code)
+        return code;
     float outputs[CZ_N_TAGS];
     step(model, stream, ticket->row, outputs);
-    for (int i = 0; i < CZ_N_TAGS; i++) ticket->output[i] = (double)outputs[i];
+    for (int i = 0; i < CZ_N_TAGS; i++)
+        ticket->output[i] = (double)outputs[i];
     return CZ_OK;
 }
 
 static int32_t queue_of(const caching *model, const double output[CZ_MAX_OUTPUTS]) {
     float outputs[CZ_N_TAGS];
-    for (int i = 0; i < CZ_N_TAGS; i++) outputs[i] = (float)output[i];
+    for (int i = 0; i < CZ_N_TAGS; i++)
+        outputs[i] = (float)output[i];
     return cz_manager_decide(outputs, model->threshold, model->rules.single);
 }
 
@@ -230,7 +269,9 @@ static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision 
     return CZ_OK;
 }
 
-void cz_caching_join(cz_stream *stream) { ((caching_stream *)stream)->joined = true; }
+void cz_caching_join(cz_stream *stream) {
+    ((caching_stream *)stream)->joined = true;
+}
 
 void cz_caching_tell(cz_stream *stream, const float tags[CZ_N_TAGS]) {
     memcpy(((caching_stream *)stream)->tags, tags, sizeof((caching_stream *)stream)->tags);
@@ -249,8 +290,10 @@ static size_t save(const cz_stream *base, unsigned char *buffer) {
     cz_writer out = {buffer, 0};
     cz_put(&out, (uint64_t)stream->last_us, 8);
     cz_put(&out, (uint64_t)stream->steps, 8);
-    for (int i = 0; i < CZ_N_TAGS; i++) cz_put(&out, stream->tags[i] != 0.0f, 1);
-    if (out.at) cz_lstm_state_save(stream->state, out.at + out.size);
+    for (int i = 0; i < CZ_N_TAGS; i++)
+        cz_put(&out, stream->tags[i] != 0.0f, 1);
+    if (out.at)
+        cz_lstm_state_save(stream->state, out.at + out.size);
     out.size += cz_lstm_state_bytes(stream->state);
     return out.size + cz_sequence_save(stream->history, out.at ? out.at + out.size : NULL);
 }
@@ -260,7 +303,8 @@ static int restore(cz_stream *base, const unsigned char *buffer, size_t size, cz
     cz_bytes in = {buffer, size, false};
     stream->last_us = (int64_t)cz_take(&in, 8);
     stream->steps = (int64_t)cz_take(&in, 8);
-    for (int i = 0; i < CZ_N_TAGS; i++) stream->tags[i] = cz_take(&in, 1) ? 1.0f : 0.0f;
+    for (int i = 0; i < CZ_N_TAGS; i++)
+        stream->tags[i] = cz_take(&in, 1) ? 1.0f : 0.0f;
     const unsigned char *state = cz_take_bytes(&in, cz_lstm_state_bytes(stream->state));
     if (!state || stream->last_us < 0 || stream->steps < 0 || !cz_lstm_state_load(stream->state, state) ||
         !cz_sequence_restore(stream->history, in.at, in.left))
@@ -283,7 +327,8 @@ static int may_swap(const void *from, const void *to, cz_error *error) {
     const cz_rules *old = &one->rules, *rules = &other->rules;
     if (old->percent != rules->percent || old->requeue != rules->requeue || old->fill != rules->fill ||
         old->single != rules->single || one->demote_capacities != other->demote_capacities)
-        return cz_fail(error, CZ_BAD_CALL, "a cache cannot go on with another policy.protected_percent, on_hit, "
+        return cz_fail(error, CZ_BAD_CALL,
+                       "a cache cannot go on with another policy.protected_percent, on_hit, "
                        "fill_free, queues or demote_capacities; begin new ones");
     return CZ_OK;
 }
@@ -325,10 +370,12 @@ static int set_new(const cz_bundle *bundle, const caching *model, const cz_golde
     cz_stream_options options = {.max_keys = all, .capacity = capacity->integer};
     cz_caching_rules(model, capacity->integer, &rules);
     /* Room for every page is never short of a slot, so more room changes nothing but the period, which is set. */
-    if (rules.capacity > all) rules.capacity = all;
+    if (rules.capacity > all)
+        rules.capacity = all;
     of->units = malloc((size_t)most * sizeof *of->units);
     of->victims = malloc((size_t)most * sizeof *of->victims);
-    if (!of->units || !of->victims) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for golden rows", where);
+    if (!of->units || !of->victims)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for golden rows", where);
     int code = cz_manager_new(&rules, &of->manager, error);
     if (!code)
         code = cz_stream_golden(bundle, &cz_kind_caching, model, golden, options, (cz_stream **)&of->stream, error);
@@ -344,8 +391,10 @@ static int remake_row(set *of, const caching *model, const cz_golden *golden, in
     if (look(of->stream, request, &ticket))
         return cz_fail(error, CZ_BAD_BUNDLE, "golden request %lld is earlier than the one before", (long long)row + 1);
     memcpy(remade->features + row * golden->n_features, ticket.row, sizeof(float) * (size_t)model->features);
-    if (golden->outputs_given) memcpy(outputs, golden->outputs + row * CZ_N_TAGS, sizeof(float) * CZ_N_TAGS);
-    else step(model, of->stream, ticket.row, outputs);
+    if (golden->outputs_given)
+        memcpy(outputs, golden->outputs + row * CZ_N_TAGS, sizeof(float) * CZ_N_TAGS);
+    else
+        step(model, of->stream, ticket.row, outputs);
     int32_t queue = cz_manager_decide(outputs, model->threshold, model->rules.single);
     cz_manager_serve(of->manager, request->volume, request->offset / CZ_PAGE_BYTES, pages_of(request),
                      request->op == CZ_WRITE, queue, of->units, of->victims, &served);
@@ -368,7 +417,8 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
         golden->decision_rows != golden->rows)
         code = cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows are not those of a caching model; export it again",
                        cz_bundle_where(bundle));
-    if (!code) code = set_new(bundle, model, golden, &of, error);
+    if (!code)
+        code = set_new(bundle, model, golden, &of, error);
     for (int64_t row = 0; !code && row < golden->rows; row++)
         code = remake_row(&of, model, golden, row, remade, error);
     cz_stream_free(&of.stream->base);

@@ -19,15 +19,17 @@ typedef struct prefetch {
 
 typedef struct ranges {
     int32_t low, high; /* predicted, in any mode */
-    cz_verdict asked;  /* what the mode fetches beside a miss */
+    cz_verdict plan;   /* what the mode fetches beside a miss */
 } ranges;
 
 /* ---- the model ---- */
 
 static void model_free(void *given) {
     prefetch *model = given;
-    if (!model) return;
-    for (int i = 0; i < FORESTS; i++) cz_forest_free(model->forests[i]);
+    if (!model)
+        return;
+    for (int i = 0; i < FORESTS; i++)
+        cz_forest_free(model->forests[i]);
     free(model);
 }
 
@@ -35,9 +37,12 @@ static int read_model(const cz_bundle *bundle, const cz_values *values, prefetch
     const char *mode, *where = cz_bundle_where(bundle);
     double threshold; /* the admission model beside it is run at this; it must be there */
     int result = cz_history_read(bundle, values, &model->history, error);
-    if (!result) result = cz_values_number(values, "calibration.worth", &model->worth, error);
-    if (!result) result = cz_values_number(values, "calibration.threshold", &threshold, error);
-    if (!result) result = cz_values_text(values, "policy.mode", &mode, error);
+    if (!result)
+        result = cz_values_number(values, "calibration.worth", &model->worth, error);
+    if (!result)
+        result = cz_values_number(values, "calibration.threshold", &threshold, error);
+    if (!result)
+        result = cz_values_text(values, "policy.mode", &mode, error);
     if (!result && !cz_prefetch_parse(mode, &model->mode))
         result = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.mode %.40s is unknown to this library; use a newer one",
                          where, mode);
@@ -46,7 +51,8 @@ static int read_model(const cz_bundle *bundle, const cz_values *values, prefetch
                          "%s: features hold no block.start or no block.end; train the model again", where);
     for (int i = 0; !result && i < FORESTS; i++) {
         const cz_file *file = cz_bundle_file(bundle, FILES[i]);
-        if (!file) return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s is missing; export it again", where, FILES[i]);
+        if (!file)
+            return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s is missing; export it again", where, FILES[i]);
         result = cz_forest_read(file->data, file->size, model->history.features, FILES[i], &model->forests[i], error);
     }
     return result;
@@ -57,10 +63,13 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
     (void)precision; /* of LSTMs */
     *found = NULL;
     prefetch *model = calloc(1, sizeof *model);
-    if (!model) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", cz_bundle_where(bundle));
+    if (!model)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", cz_bundle_where(bundle));
     int result = read_model(bundle, values, model, error);
-    if (result) model_free(model);
-    else *found = model;
+    if (result)
+        model_free(model);
+    else
+        *found = model;
     return result;
 }
 
@@ -69,7 +78,7 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
 /* Whole segments, halves to even, from 0 to a block's. */
 static double reach(double output, int64_t per_block) {
     double whole = nearbyint(output);
-    return whole < 0 ? 0 : whole > (double)per_block ? (double)per_block : whole;
+    return (whole < 0) ? 0 : whole > (double)per_block ? (double)per_block : whole;
 }
 
 static ranges ranges_of(const prefetch *model, const float *row, const double *output) {
@@ -79,20 +88,21 @@ static ranges ranges_of(const prefetch *model, const float *row, const double *o
     int64_t high = last + 1 + (int64_t)reach(output[AFTER], per_block);
     ranges found = {.low = (int32_t)(low < 0 ? 0 : low), .high = (int32_t)(high < per_block ? high : per_block)};
     if (model->mode.kind != CZ_ML_RANGE && model->mode.kind != CZ_ML_RANGE_WHEN) {
-        cz_prefetch_plain(&model->mode, last, per_block, &found.asked);
+        cz_prefetch_plain(&model->mode, last, per_block, &found.plan);
         return found;
     }
     int64_t own = (last + 1 < per_block ? last + 1 : per_block) - first;
     bool worth = model->mode.kind == CZ_ML_RANGE || output[WORTH] >= model->worth;
     if (found.high - found.low > own && worth) {
-        found.asked.low = found.low;
-        found.asked.high = found.high;
+        found.plan.low = found.low;
+        found.plan.high = found.high;
     }
     return found;
 }
 
 static void scores(const prefetch *model, const float *row, double *output) {
-    for (int i = 0; i < FORESTS; i++) output[i] = cz_forest_score(model->forests[i], row);
+    for (int i = 0; i < FORESTS; i++)
+        output[i] = cz_forest_score(model->forests[i], row);
 }
 
 static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision) {
@@ -101,9 +111,9 @@ static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision 
     *decision = (cz_decision){.category = CZ_UNKNOWN};
     scores(model, ticket->row, decision->output);
     ranges found = ranges_of(model, ticket->row, decision->output);
-    decision->low = learned ? found.low : found.asked.low;
-    decision->high = learned ? found.high : found.asked.high;
-    decision->fetch = ticket->request.op == CZ_READ && found.asked.low < found.asked.high;
+    decision->low = learned ? found.low : found.plan.low;
+    decision->high = learned ? found.high : found.plan.high;
+    decision->fetch = ticket->request.op == CZ_READ && found.plan.low < found.plan.high;
     return CZ_OK;
 }
 
@@ -113,25 +123,27 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
                   cz_error *error) {
     const prefetch *model = given;
     cz_flash_set set;
-    int result =
-        cz_flash_set_new(bundle, &cz_kind_prefetch, model, &model->history, golden, FORESTS, 3, &set, error);
+    int result = cz_flash_set_new(bundle, &cz_kind_prefetch, model, &model->history, golden, FORESTS, 3, &set, error);
     for (int64_t i = 0; !result && i < golden->rows; i++) {
         const cz_request *request = &golden->requests[i];
         const float *stored = golden->outputs + i * FORESTS;
         double output[FORESTS];
         cz_ticket ticket;
         result = cz_flash_set_observe(&set, i, &ticket, remade, error);
-        if (result) break;
+        if (result)
+            break;
         scores(model, ticket.row, output);
-        for (int k = 0; golden->outputs_given && k < FORESTS; k++) output[k] = stored[k];
-        for (int k = 0; k < FORESTS; k++) remade->outputs[i * FORESTS + k] = (float)output[k];
+        for (int k = 0; golden->outputs_given && k < FORESTS; k++)
+            output[k] = stored[k];
+        for (int k = 0; k < FORESTS; k++)
+            remade->outputs[i * FORESTS + k] = (float)output[k];
         ranges found = ranges_of(model, ticket.row, output);
         int32_t *row = remade->decisions + i * golden->n_decisions;
         row[0] = found.low;
         row[1] = found.high;
-        row[2] = request->op == CZ_READ && found.asked.low < found.asked.high;
-        found.asked.admit = true; /* the context of these sets says so */
-        result = cz_flash_set_access(&set, request, &found.asked, row + 3, error);
+        row[2] = request->op == CZ_READ && found.plan.low < found.plan.high;
+        found.plan.admit = true; /* the context of these sets says so */
+        result = cz_flash_set_access(&set, request, &found.plan, row + 3, error);
     }
     cz_flash_set_free(&set);
     return result;

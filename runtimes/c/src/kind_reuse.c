@@ -7,7 +7,7 @@
 
 #define LAYOUT 2 /* of saved states, which are memory as it lies: another one where a struct of reuse_parts.h changes */
 enum { MOST_NAMES = 65535, UNREAD = 0xFF };
-#define MOST_GOLDEN ((size_t)1 << 30) /* bytes of a golden set's cache */
+#define MOST_GOLDEN ((size_t)1 << 30)    /* bytes of a golden set's cache */
 #define MOST_CAPACITY (INT64_C(1) << 27) /* pages */
 
 typedef struct reuse_stream {
@@ -17,8 +17,7 @@ typedef struct reuse_stream {
     int32_t names;
 } reuse_stream;
 
-static void stream_free(cz_stream *stream)
-{
+static void stream_free(cz_stream *stream) {
     reuse_stream *own = (reuse_stream *)stream;
     cz_reuse_free(own->cache);
     free(own->flags);
@@ -26,8 +25,7 @@ static void stream_free(cz_stream *stream)
     own->flags = NULL;
 }
 
-static int check_options(const cz_reuse_model *model, const cz_stream_options *options, cz_error *error)
-{
+static int check_options(const cz_reuse_model *model, const cz_stream_options *options, cz_error *error) {
     if (options->capacity < 1 || options->capacity > MOST_CAPACITY)
         return cz_fail(error, CZ_BAD_CALL, "capacity %lld: a model of kind reuse needs one of 1 to %lld pages",
                        (long long)options->capacity, (long long)MOST_CAPACITY);
@@ -40,8 +38,7 @@ static int check_options(const cz_reuse_model *model, const cz_stream_options *o
     return CZ_OK;
 }
 
-static int stream_new(const void *model, const cz_stream_options *options, cz_stream *stream, cz_error *error)
-{
+static int stream_new(const void *model, const cz_stream_options *options, cz_stream *stream, cz_error *error) {
     reuse_stream *own = (reuse_stream *)stream;
     bool large;
     int result = check_options(model, options, error);
@@ -60,8 +57,7 @@ static int stream_new(const void *model, const cz_stream_options *options, cz_st
 }
 
 /* Bits of a request's flags; their text is read once. */
-static int flags_of(reuse_stream *own, int32_t name)
-{
+static int flags_of(reuse_stream *own, int32_t name) {
     if (name < 0 || name >= own->names)
         return CZ_FLAG_UNKNOWN;
     if (own->flags[name] == UNREAD)
@@ -69,8 +65,7 @@ static int flags_of(reuse_stream *own, int32_t name)
     return own->flags[name];
 }
 
-int cz_reuse_access(cz_stream *stream, const cz_request *request, const cz_reuse_page **pages, int64_t *n)
-{
+int cz_reuse_access(cz_stream *stream, const cz_request *request, const cz_reuse_page **pages, int64_t *n) {
     reuse_stream *own = (reuse_stream *)stream;
     *pages = own->cache->served;
     *n = 0;
@@ -79,14 +74,12 @@ int cz_reuse_access(cz_stream *stream, const cz_request *request, const cz_reuse
     return result;
 }
 
-int64_t cz_reuse_capacity(const cz_stream *stream)
-{
+int64_t cz_reuse_capacity(const cz_stream *stream) {
     return ((const reuse_stream *)stream)->cache->follow.capacity;
 }
 
 /* The ticket shows the request's first page. */
-static int observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket)
-{
+static int observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket) {
     reuse_stream *own = (reuse_stream *)stream;
     const cz_reuse_page *pages;
     int64_t n;
@@ -101,8 +94,7 @@ static int observe(cz_stream *stream, const cz_request *request, cz_ticket *tick
 }
 
 /* The whole cache decides as it observes: cz_cache_access says what became of a request. */
-static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision)
-{
+static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision) {
     (void)stream;
     (void)ticket;
     (void)decision;
@@ -110,8 +102,7 @@ static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision 
 }
 
 /* Write what became of a request's pages from row `at` on. */
-static void put(const cz_reuse *cache, int64_t n, int64_t at, cz_remade *remade)
-{
+static void put(const cz_reuse *cache, int64_t n, int64_t at, cz_remade *remade) {
     memcpy(remade->features + at * CZ_INPUTS, cache->rows, (size_t)(n * CZ_INPUTS) * sizeof *remade->features);
     for (int64_t k = 0; k < n; k++) {
         int32_t *row = remade->decisions + 3 * (at + k);
@@ -123,88 +114,90 @@ static void put(const cz_reuse *cache, int64_t n, int64_t at, cz_remade *remade)
 }
 
 static int remake_rows(const char *where, cz_reuse *cache, const cz_reuse_model *model, const cz_golden *golden,
-                       cz_remade *remade, cz_error *error)
-{
+                       cz_remade *remade, cz_error *error) {
     int64_t at = 0, n;
     for (int64_t row = 0; row < golden->rows; row++) {
         const cz_request *request = &golden->requests[row];
-        int64_t pages = (request->offset + request->size - 1) / CZ_REUSE_PAGE_BYTES -
-                        request->offset / CZ_REUSE_PAGE_BYTES + 1;
+        int64_t pages =
+            (request->offset + request->size - 1) / CZ_REUSE_PAGE_BYTES - request->offset / CZ_REUSE_PAGE_BYTES + 1;
         int flags = cz_reuse_flags(golden->has_flags ? golden->names[CZ_FLAGS][request->flags] : NULL);
         const float *given = golden->outputs_given ? golden->outputs + at : NULL;
-        if (pages > golden->feature_rows - at ||
-            cz_reuse_serve(cache, model, request, flags, given, &n) != CZ_OK)
-            return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden request %lld has other pages than the golden rows, or more than "
-                           "%d; export the bundle again", where, (long long)row + 1, CZ_REUSE_MOST_PAGES);
+        if (pages > golden->feature_rows - at || cz_reuse_serve(cache, model, request, flags, given, &n) != CZ_OK)
+            return cz_fail(error, CZ_BAD_BUNDLE,
+                           "%s: golden request %lld has other pages than the golden rows, or more than "
+                           "%d; export the bundle again",
+                           where, (long long)row + 1, CZ_REUSE_MOST_PAGES);
         put(cache, n, at, remade);
         at += n;
     }
     if (at != golden->feature_rows)
-        return cz_fail(error, CZ_BAD_BUNDLE, "%s: %lld golden rows, the requests have %lld pages; export the bundle "
-                       "again", where, (long long)golden->feature_rows, (long long)at);
+        return cz_fail(error, CZ_BAD_BUNDLE,
+                       "%s: %lld golden rows, the requests have %lld pages; export the bundle "
+                       "again",
+                       where, (long long)golden->feature_rows, (long long)at);
     return CZ_OK;
 }
 
 static int remake(const cz_bundle *bundle, const void *data, const cz_golden *golden, cz_remade *remade,
-                  cz_error *error)
-{
+                  cz_error *error) {
     const cz_reuse_model *model = data;
     const char *where = cz_bundle_where(bundle);
     bool large;
-    const cz_json *stated = cz_json_get(golden->context, "capacity_pages");
-    if (!stated || !stated->whole || stated->integer < 1 || stated->integer > MOST_CAPACITY)
+    const cz_json *capacity = cz_json_get(golden->context, "capacity_pages");
+    if (!capacity || !capacity->whole || capacity->integer < 1 || capacity->integer > MOST_CAPACITY)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context.capacity_pages: give pages, 1 to %lld", where,
                        (long long)MOST_CAPACITY);
     if (golden->n_features != CZ_INPUTS || golden->n_outputs != 1 || golden->n_decisions != 3 ||
         golden->output_rows != golden->feature_rows || golden->decision_rows != golden->feature_rows)
-        return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows of kind reuse have %d features, an output and 3 decisions of "
-                       "each page access", where, CZ_INPUTS);
-    int64_t keys = cz_reuse_least_keys(model, stated->integer);
+        return cz_fail(error, CZ_BAD_BUNDLE,
+                       "%s: golden rows of kind reuse have %d features, an output and 3 decisions of "
+                       "each page access",
+                       where, CZ_INPUTS);
+    int64_t keys = cz_reuse_least_keys(model, capacity->integer);
     keys = golden->feature_rows > keys ? golden->feature_rows : keys;
-    cz_reuse *cache = cz_reuse_new(model, stated->integer, keys, golden->n_names[CZ_USER] + 1, MOST_GOLDEN, &large);
+    cz_reuse *cache = cz_reuse_new(model, capacity->integer, keys, golden->n_names[CZ_USER] + 1, MOST_GOLDEN, &large);
     if (!cache && large)
-        return cz_fail(error, CZ_BAD_BUNDLE, "%s: a golden set's cache of %lld pages and policy.own_rows take more than "
-                       "1 GiB; export the bundle with smaller ones", where, (long long)stated->integer);
+        return cz_fail(error, CZ_BAD_BUNDLE,
+                       "%s: a golden set's cache of %lld pages and policy.own_rows take more than "
+                       "1 GiB; export the bundle with smaller ones",
+                       where, (long long)capacity->integer);
     if (!cache)
         return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for a cache of %lld pages", where,
-                       (long long)stated->integer);
+                       (long long)capacity->integer);
     int result = remake_rows(where, cache, model, golden, remade, error);
     cz_reuse_free(cache);
     return result;
 }
 
-static size_t save(const cz_stream *stream, unsigned char *buffer)
-{
+static size_t save(const cz_stream *stream, unsigned char *buffer) {
     cz_writer out = {buffer, 0};
     cz_put(&out, LAYOUT, 8);
-    return out.size + cz_memory_save(&((const reuse_stream *)stream)->cache->memory,
-                                     buffer ? buffer + out.size : NULL);
+    return out.size + cz_memory_save(&((const reuse_stream *)stream)->cache->memory, buffer ? buffer + out.size : NULL);
 }
 
-static int restore(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error)
-{
+static int restore(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error) {
     reuse_stream *own = (reuse_stream *)stream;
     cz_reuse *cache = own->cache;
     cz_bytes in = {buffer, size, false};
     if (cz_take(&in, 8) != LAYOUT || in.failed)
-        return cz_fail(error, CZ_BAD_STATE, "the saved cache has the layout of another release; begin with a new stream");
+        return cz_fail(error, CZ_BAD_STATE,
+                       "the saved cache has the layout of another release; begin with a new stream");
     if (!cz_memory_restore(&cache->memory, in.at, in.left) || !cz_table_index(&cache->table) ||
         !cz_table_index(&cache->past.regions) || !cz_table_index(&cache->past.stretches) || !cz_reuse_sound(cache))
         return cz_fail(error, CZ_BAD_STATE, "the saved cache is damaged, or of other options; begin with a new stream");
     return CZ_OK;
 }
 
-static int may_swap(const void *from, const void *to, cz_error *error)
-{
+static int may_swap(const void *from, const void *to, cz_error *error) {
     const cz_reuse_model *one = from, *other = to;
     if (memcmp(&one->plan, &other->plan, sizeof one->plan) != 0)
-        return cz_fail(error, CZ_BAD_CALL, "the other model's policy differs, or its number of quantiles; begin with a "
+        return cz_fail(error, CZ_BAD_CALL,
+                       "the other model's policy differs, or its number of quantiles; begin with a "
                        "new stream");
     return CZ_OK;
 }
 
-static void stats(const cz_stream *stream, cz_counters *counters)
-{
+static void stats(const cz_stream *stream, cz_counters *counters) {
     const cz_reuse *cache = ((const reuse_stream *)stream)->cache;
     counters->decisions = counters->units = (uint64_t)cache->n.accesses;
     counters->hits = cache->n.hits;

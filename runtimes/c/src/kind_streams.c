@@ -8,7 +8,9 @@
 #define FILE_NAME "sid.bin"
 #define NOT_PLACED (-1) /* golden decision of a read */
 
-static void model_free(void *model) { cz_table_free(model); }
+static void model_free(void *model) {
+    cz_table_free(model);
+}
 
 static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_precision precision, void **model,
                      cz_error *error) {
@@ -19,11 +21,14 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
     int64_t streams = 0;
     cz_table *table;
     *model = NULL;
-    if (!file) return cz_fail(error, CZ_BAD_BUNDLE, "%s: " FILE_NAME " is missing; export it again", where);
+    if (!file)
+        return cz_fail(error, CZ_BAD_BUNDLE, "%s: " FILE_NAME " is missing; export it again", where);
     snprintf(place, sizeof place, "%.380s/" FILE_NAME, where);
     int result = cz_values_whole(values, "arch.streams", 1, CZ_MOST_STREAMS, &streams, error);
-    if (!result) result = cz_table_read(file->data, file->size, place, &table, error);
-    if (result) return result;
+    if (!result)
+        result = cz_table_read(file->data, file->size, place, &table, error);
+    if (result)
+        return result;
     if (cz_table_streams(table) != (uint32_t)streams) {
         cz_fail(error, CZ_BAD_BUNDLE,
                 "%s: the manifest does not describe a streams model (arch.streams is %lld, " FILE_NAME
@@ -37,7 +42,8 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
 }
 
 int cz_placement(const cz_bundle *bundle, uint64_t offset) {
-    if (!bundle || cz_bundle_kind(bundle) != &cz_kind_streams) return -CZ_BAD_CALL;
+    if (!bundle || cz_bundle_kind(bundle) != &cz_kind_streams)
+        return -CZ_BAD_CALL;
     return cz_table_stream(cz_bundle_model(bundle), offset);
 }
 
@@ -46,12 +52,17 @@ static int stream_new(const void *model, const cz_stream_options *options, cz_st
     return CZ_OK;
 }
 
-static void stream_free(cz_stream *stream) { (void)stream; }
+static void stream_free(cz_stream *stream) {
+    (void)stream;
+}
 
-static float chunk_of(const cz_request *request) { return (float)(request->offset / CZ_CHUNK_BYTES); }
+static float chunk_of(const cz_request *request) {
+    return (float)(request->offset / CZ_CHUNK_BYTES);
+}
 
 static int observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket) {
-    if (!cz_request_fits(request)) return CZ_BAD_CALL;
+    if (!cz_request_fits(request))
+        return CZ_BAD_CALL;
     *ticket = (cz_ticket){.number = stream->observed++, .request = *request, .category = CZ_UNKNOWN};
     ticket->row[0] = chunk_of(request);
     ticket->output[0] = cz_table_stream(stream->model, (uint64_t)request->offset);
@@ -78,12 +89,15 @@ static int remake(const cz_bundle *bundle, const void *model, const cz_golden *g
 }
 
 static int may_swap(const void *from, const void *to, cz_error *error) {
-    if (cz_table_streams(from) == cz_table_streams(to)) return CZ_OK;
+    if (cz_table_streams(from) == cz_table_streams(to))
+        return CZ_OK;
     return cz_fail(error, CZ_BAD_CALL, "a stream of %lu streams cannot go on with a bundle of %lu; open a new one",
                    (unsigned long)cz_table_streams(from), (unsigned long)cz_table_streams(to));
 }
 
-static void stats(const cz_stream *stream, cz_counters *counters) { counters->bytes = sizeof *stream; }
+static void stats(const cz_stream *stream, cz_counters *counters) {
+    counters->bytes = sizeof *stream;
+}
 
 const cz_kind_ops cz_kind_streams = {
     .name = "streams",

@@ -12,7 +12,7 @@
 #define MOST_PAGES 16385 /* of a request: 64 MiB, which touches one more where it begins inside a page */
 #define MOST_VOLUME 8191
 #define MOST_GOLDEN ((int64_t)1 << 30) /* bytes of a golden set's cache */
-#define COLUMNS 3        /* of golden decisions: position, hit, moved */
+#define COLUMNS 3                      /* of golden decisions: position, hit, moved */
 
 typedef struct virtual_model {
     cz_virtual_settings settings;
@@ -30,7 +30,8 @@ typedef struct virtual_stream {
 
 static void model_free(void *data) {
     virtual_model *model = data;
-    if (!model) return;
+    if (!model)
+        return;
     free(model->profile);
     free(model);
 }
@@ -40,23 +41,32 @@ static int read_settings(const cz_values *values, cz_virtual_settings *settings,
     int64_t fragment = 0, runs = 0;
     const char *queue = "";
     int result = cz_values_whole(values, "arch.pages", 1, CZ_MOST_QUEUE, &settings->pages, error);
-    if (!result) result = cz_values_whole(values, "arch.fragment", 1, CZ_MOST_FRAGMENT, &fragment, error);
-    if (!result) result = cz_values_whole(values, "arch.runs", 1, CZ_MOST_RUNS, &runs, error);
-    if (!result) result = cz_values_whole(values, "arch.quantum", 1, CZ_MOST_QUANTUM, &settings->quantum, error);
-    if (!result) result = cz_values_number(values, "arch.decay", &settings->decay, error);
-    if (!result) result = cz_values_number(values, "arch.cost", &settings->cost, error);
-    if (!result) result = cz_values_text(values, "arch.queue", &queue, error);
-    if (result) return result;
+    if (!result)
+        result = cz_values_whole(values, "arch.fragment", 1, CZ_MOST_FRAGMENT, &fragment, error);
+    if (!result)
+        result = cz_values_whole(values, "arch.runs", 1, CZ_MOST_RUNS, &runs, error);
+    if (!result)
+        result = cz_values_whole(values, "arch.quantum", 1, CZ_MOST_QUANTUM, &settings->quantum, error);
+    if (!result)
+        result = cz_values_number(values, "arch.decay", &settings->decay, error);
+    if (!result)
+        result = cz_values_number(values, "arch.cost", &settings->cost, error);
+    if (!result)
+        result = cz_values_text(values, "arch.queue", &queue, error);
+    if (result)
+        return result;
     settings->fragment = (int32_t)fragment;
     settings->runs = (int32_t)runs;
-    while (settings->queue < 3 && strcmp(queues[settings->queue], queue) != 0) settings->queue++;
+    while (settings->queue < 3 && strcmp(queues[settings->queue], queue) != 0)
+        settings->queue++;
     if (settings->queue > 2)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: arch.queue is none of lru, lfu and arc", values->where);
     return CZ_OK;
 }
 
 static int damaged(const char *where, const char *problem, double number, cz_error *error) {
-    return cz_fail(error, CZ_BAD_BUNDLE, "%s/" FILE_NAME ": %s (%.12g); export the bundle again", where, problem, number);
+    return cz_fail(error, CZ_BAD_BUNDLE, "%s/" FILE_NAME ": %s (%.12g); export the bundle again", where, problem,
+                   number);
 }
 
 /* The length is that of the bundle's own queue; a golden set may have another one. */
@@ -69,7 +79,8 @@ static int check_profile(const cz_bundle *bundle, const cz_file *file, cz_error 
     for (int64_t b = 0; b < wanted; b++) {
         double rate;
         memcpy(&rate, file->data + (size_t)b * sizeof rate, sizeof rate);
-        if (!(rate >= 0 && rate <= 1)) return damaged(where, "holds a number that is no rate of hits", (double)b, error);
+        if (!(rate >= 0 && rate <= 1))
+            return damaged(where, "holds a number that is no rate of hits", (double)b, error);
     }
     return CZ_OK;
 }
@@ -78,7 +89,8 @@ static int check_profile(const cz_bundle *bundle, const cz_file *file, cz_error 
 static int read_profile(const cz_file *file, virtual_model *model, cz_error *error) {
     size_t fragments = (size_t)cz_view_fragments(&model->settings), bytes = fragments * sizeof(double);
     model->profile = calloc(fragments, sizeof(double));
-    if (!model->profile) return cz_fail(error, CZ_NO_MEMORY, "no memory for a profile of %zu fragments", fragments);
+    if (!model->profile)
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for a profile of %zu fragments", fragments);
     memcpy(model->profile, file->data, file->size < bytes ? file->size : bytes);
     model->settings.profile = model->profile;
     return CZ_OK;
@@ -93,11 +105,15 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
     if (!file)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: " FILE_NAME " is missing; export it again", cz_bundle_where(bundle));
     virtual_model *made = calloc(1, sizeof *made);
-    if (!made) return cz_fail(error, CZ_NO_MEMORY, "no memory for a model");
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for a model");
     int result = check_profile(bundle, file, error);
-    if (!result) result = read_settings(values, &made->settings, error);
-    if (!result) result = cz_values_text(values, "policy.start", &start, error);
-    if (!result && strcmp(start, "warm") == 0) result = read_profile(file, made, error);
+    if (!result)
+        result = read_settings(values, &made->settings, error);
+    if (!result)
+        result = cz_values_text(values, "policy.start", &start, error);
+    if (!result && strcmp(start, "warm") == 0)
+        result = read_profile(file, made, error);
     if (result) {
         model_free(made);
         return result;
@@ -108,7 +124,8 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
 
 int cz_virtual_settings_of(const cz_bundle *bundle, cz_virtual_settings *settings, cz_error *error) {
     if (!bundle || !settings)
-        return cz_fail(error, CZ_BAD_CALL, "cz_virtual_settings_of: no bundle, or no place for its settings; pass both");
+        return cz_fail(error, CZ_BAD_CALL,
+                       "cz_virtual_settings_of: no bundle, or no place for its settings; pass both");
     if (cz_bundle_kind(bundle) != &cz_kind_virtual)
         return cz_fail(error, CZ_BAD_CALL, "%s: a bundle of kind %s has no queue; open one of kind virtual",
                        cz_bundle_where(bundle), cz_bundle_kind(bundle)->name);
@@ -127,25 +144,32 @@ static void stream_free(cz_stream *stream) {
 static int stream_new(const void *model, const cz_stream_options *options, cz_stream *stream, cz_error *error) {
     virtual_stream *own = (virtual_stream *)stream;
     int result = cz_virtual_new(&((const virtual_model *)model)->settings, options->capacity, &own->cache, error);
-    if (result) return result;
+    if (result)
+        return result;
     own->pages = malloc(MOST_PAGES * sizeof *own->pages);
-    if (own->pages) return CZ_OK;
+    if (own->pages)
+        return CZ_OK;
     stream_free(stream);
     return cz_fail(error, CZ_NO_MEMORY, "no memory for the pages of a request");
 }
 
-static int64_t first_page(const cz_request *request) { return request->offset / CZ_VIRTUAL_PAGE_BYTES; }
+static int64_t first_page(const cz_request *request) {
+    return request->offset / CZ_VIRTUAL_PAGE_BYTES;
+}
 
 static int64_t count_pages(const cz_request *request) {
     return (request->offset + request->size - 1) / CZ_VIRTUAL_PAGE_BYTES - first_page(request) + 1;
 }
 
 /* A page has fewer than 2^51 before it in its volume. */
-static uint64_t key_of(int32_t volume, int64_t page) { return (uint64_t)volume << 51 | (uint64_t)page; }
+static uint64_t key_of(int32_t volume, int64_t page) {
+    return (uint64_t)volume << 51 | (uint64_t)page;
+}
 
 static bool in_runs(const cz_run *runs, int count, int64_t position) {
     bool found = false;
-    for (int r = 0; r < count; r++) found = found || (runs[r].low <= position && position < runs[r].high);
+    for (int r = 0; r < count; r++)
+        found = found || (runs[r].low <= position && position < runs[r].high);
     return found;
 }
 
@@ -178,7 +202,8 @@ static int observe(cz_stream *stream, const cz_request *request, cz_ticket *tick
     int64_t n;
     uint64_t number = stream->observed;
     int result = cz_virtual_serve(stream, request, &pages, &n);
-    if (result) return result;
+    if (result)
+        return result;
     *ticket = (cz_ticket){.number = number, .request = *request, .category = CZ_UNKNOWN};
     ticket->row[0] = (float)first_page(request);
     ticket->output[0] = pages[0].place.position;
@@ -200,8 +225,10 @@ static int remake_rows(cz_virtual *cache, const char *where, const cz_golden *go
         const cz_request *request = &golden->requests[row];
         int64_t first = first_page(request), n = count_pages(request);
         if (n > golden->decision_rows - at || request->volume > MOST_VOLUME)
-            return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden request %lld has more pages than golden rows are left, or is of "
-                           "volume 8192 or above; export the bundle again", where, (long long)row + 1);
+            return cz_fail(error, CZ_BAD_BUNDLE,
+                           "%s: golden request %lld has more pages than golden rows are left, or is of "
+                           "volume 8192 or above; export the bundle again",
+                           where, (long long)row + 1);
         remade->features[row] = (float)first;
         for (int64_t k = 0; k < n; k++, at++) {
             cz_place place;
@@ -215,22 +242,27 @@ static int remake_rows(cz_virtual *cache, const char *where, const cz_golden *go
 }
 
 /* Bytes that a cache takes at most: of a page with its histories, and of a fragment. */
-static int64_t most_bytes(const cz_virtual_settings *own) { return own->pages * 235 + cz_view_fragments(own) * INT64_C(80); }
+static int64_t most_bytes(const cz_virtual_settings *own) {
+    return own->pages * 235 + cz_view_fragments(own) * INT64_C(80);
+}
 
 static int remake(const cz_bundle *bundle, const void *data, const cz_golden *golden, cz_remade *remade,
                   cz_error *error) {
     const virtual_model *model = data;
     const char *where = cz_bundle_where(bundle);
-    const cz_json *stated = cz_json_get(golden->context, "capacity_pages");
+    const cz_json *capacity = cz_json_get(golden->context, "capacity_pages");
     cz_virtual *cache;
     cz_error why = {0};
-    if (!stated || !stated->whole || stated->integer < 1)
+    if (!capacity || !capacity->whole || capacity->integer < 1)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context.capacity_pages: give pages, at least 1", where);
     if (most_bytes(&model->settings) > MOST_GOLDEN)
-        return cz_fail(error, CZ_BAD_BUNDLE, "%s: a golden set's queue of %lld pages takes more than 1 GiB; export the bundle "
-                       "with a shorter one", where, (long long)model->settings.pages);
-    int result = cz_virtual_new(&model->settings, stated->integer, &cache, &why);
-    if (result) return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context: %.300s", where, why.text);
+        return cz_fail(error, CZ_BAD_BUNDLE,
+                       "%s: a golden set's queue of %lld pages takes more than 1 GiB; export the bundle "
+                       "with a shorter one",
+                       where, (long long)model->settings.pages);
+    int result = cz_virtual_new(&model->settings, capacity->integer, &cache, &why);
+    if (result)
+        return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context: %.300s", where, why.text);
     result = remake_rows(cache, where, golden, remade, error);
     cz_virtual_free(cache);
     return result;

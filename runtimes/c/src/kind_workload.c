@@ -36,15 +36,21 @@ typedef struct verdict {
 } verdict;
 
 static const cz_formula OF_REQUESTS[] = {
-    {"time.log1p_gap", CZ_GAP, false},   {"address.slog_delta", CZ_DELTA, false}, {"address.page", CZ_ADDRESS, false},
-    {"size.log2_bytes", CZ_SIZE, false}, {"request.op", CZ_OP, false},            {NULL, 0, false},
+    {"time.log1p_gap", CZ_GAP, false},   {"address.slog_delta", CZ_DELTA, false},
+    {"address.page", CZ_ADDRESS, false}, {"size.log2_bytes", CZ_SIZE, false},
+    {"request.op", CZ_OP, false},        {NULL, 0, false},
 };
 static const cz_formula OF_WINDOWS[] = {
-    {"window.slog_delta", CZ_W_DELTA, false},   {"window.log2_nearest", CZ_W_NEAREST, false},
-    {"window.slog_place", CZ_W_PLACE, false},   {"window.run", CZ_W_RUN, false},
-    {"window.continues", CZ_W_CONTINUES, false}, {"window.repeats", CZ_W_REPEATS, false},
-    {"window.age", CZ_W_AGE, false},            {"window.log1p_gap", CZ_W_GAP, false},
-    {"size.log2_bytes", CZ_W_SIZE, false},      {"request.op", CZ_W_OP, false},
+    {"window.slog_delta", CZ_W_DELTA, false},
+    {"window.log2_nearest", CZ_W_NEAREST, false},
+    {"window.slog_place", CZ_W_PLACE, false},
+    {"window.run", CZ_W_RUN, false},
+    {"window.continues", CZ_W_CONTINUES, false},
+    {"window.repeats", CZ_W_REPEATS, false},
+    {"window.age", CZ_W_AGE, false},
+    {"window.log1p_gap", CZ_W_GAP, false},
+    {"size.log2_bytes", CZ_W_SIZE, false},
+    {"request.op", CZ_W_OP, false},
     {NULL, 0, false},
 };
 
@@ -54,8 +60,10 @@ static bool all_known(const cz_json *features, const cz_formula *known) {
     for (size_t i = 0; i < features->length; i++) {
         const cz_json *formula = cz_json_get(&features->items[i], "formula");
         const cz_formula *one = known;
-        while (one->name && (!formula || formula->type != CZ_JSON_TEXT || strcmp(one->name, formula->text) != 0)) one++;
-        if (!one->name) return false;
+        while (one->name && (!formula || formula->type != CZ_JSON_TEXT || strcmp(one->name, formula->text) != 0))
+            one++;
+        if (!one->name)
+            return false;
     }
     return true;
 }
@@ -63,12 +71,15 @@ static bool all_known(const cz_json *features, const cz_formula *known) {
 static int read_inputs(const cz_values *values, const char *where, workload *model, cz_error *error) {
     int64_t page_bytes;
     int code = cz_features_count(values, where, &model->features, error);
-    if (code) return code;
+    if (code)
+        return code;
     model->of_requests = all_known(cz_values_get(values, "features"), OF_REQUESTS);
     code = cz_inputs_read(values, where, model->of_requests ? OF_REQUESTS : OF_WINDOWS, 0, model->features,
                           model->inputs, error);
-    if (!code) code = cz_values_whole(values, "geometry.page_bytes", CZ_PAGE_BYTES, CZ_PAGE_BYTES, &page_bytes, error);
-    if (!code) code = cz_values_number(values, "policy.clip", &model->clip, error);
+    if (!code)
+        code = cz_values_whole(values, "geometry.page_bytes", CZ_PAGE_BYTES, CZ_PAGE_BYTES, &page_bytes, error);
+    if (!code)
+        code = cz_values_number(values, "policy.clip", &model->clip, error);
     if (!code && !(model->clip > 0))
         code = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.clip is %g; it must be above 0", where, model->clip);
     return code;
@@ -76,7 +87,8 @@ static int read_inputs(const cz_values *values, const char *where, workload *mod
 
 static int read_limit(const cz_values *values, const char *where, const char *place, double *limit, cz_error *error) {
     *limit = INFINITY;
-    if (!cz_values_get(values, place)) return CZ_OK;
+    if (!cz_values_get(values, place))
+        return CZ_OK;
     int code = cz_values_number(values, place, limit, error);
     if (!code && !(*limit >= 0))
         code = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s: %g is no strangeness; give a number from 0 on", where, place,
@@ -89,7 +101,8 @@ static int read_classes(const cz_values *values, const char *where, workload *mo
     bool whole = classes && classes->type == CZ_JSON_LIST && classes->length >= 1 && classes->length <= CZ_MAX_OUTPUTS;
     for (size_t i = 0; whole && i < classes->length; i++) {
         whole = classes->items[i].type == CZ_JSON_TEXT;
-        for (size_t k = 0; whole && k < i; k++) whole = strcmp(classes->items[i].text, classes->items[k].text) != 0;
+        for (size_t k = 0; whole && k < i; k++)
+            whole = strcmp(classes->items[i].text, classes->items[k].text) != 0;
     }
     if (!whole)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.classes are not 1 to %d distinct categories", where,
@@ -102,12 +115,18 @@ static int read_classes(const cz_values *values, const char *where, workload *mo
 static int read_policy(const cz_values *values, const char *where, workload *model, cz_error *error) {
     int64_t window = 0, windows = 0, votes = 0;
     int code = read_classes(values, where, model, error);
-    if (!code) code = cz_values_whole(values, "policy.window", 1, CZ_MOST_WINDOW, &window, error);
-    if (!code) code = cz_values_whole(values, "policy.vote_windows", 1, CZ_MOST_VOTES, &windows, error);
-    if (!code) code = cz_values_whole(values, "policy.switch_votes", 1, (int64_t)1 << 31, &votes, error);
-    if (!code) code = read_limit(values, where, "policy.unknown_above.window", &model->rule.window_above, error);
-    if (!code) code = read_limit(values, where, "policy.unknown_above.vote", &model->rule.vote_above, error);
-    if (!code) code = cz_known_read(values, where, model->features, &model->known, error);
+    if (!code)
+        code = cz_values_whole(values, "policy.window", 1, CZ_MOST_WINDOW, &window, error);
+    if (!code)
+        code = cz_values_whole(values, "policy.vote_windows", 1, CZ_MOST_VOTES, &windows, error);
+    if (!code)
+        code = cz_values_whole(values, "policy.switch_votes", 1, (int64_t)1 << 31, &votes, error);
+    if (!code)
+        code = read_limit(values, where, "policy.unknown_above.window", &model->rule.window_above, error);
+    if (!code)
+        code = read_limit(values, where, "policy.unknown_above.vote", &model->rule.vote_above, error);
+    if (!code)
+        code = cz_known_read(values, where, model->features, &model->known, error);
     model->window = (int32_t)window;
     model->rule.vote_windows = (int32_t)windows;
     model->rule.switch_votes = votes > INT32_MAX ? INT32_MAX : (int32_t)votes;
@@ -116,7 +135,8 @@ static int read_policy(const cz_values *values, const char *where, workload *mod
 
 static void model_free(void *given) {
     workload *model = given;
-    if (!model) return;
+    if (!model)
+        return;
     cz_lstm_free(model->network);
     cz_known_free(&model->known);
     free(model);
@@ -127,17 +147,24 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
     const char *where = cz_bundle_where(bundle);
     workload *model = calloc(1, sizeof *model);
     *found = NULL;
-    if (!model) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", where);
+    if (!model)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", where);
     int64_t layers = 0, units = 0;
     int code = read_inputs(values, where, model, error);
-    if (!code) code = read_policy(values, where, model, error);
-    if (!code) code = cz_values_whole(values, "arch.layers", 1, CZ_LSTM_MOST_LAYERS, &layers, error);
-    if (!code) code = cz_values_whole(values, "arch.units", 1, CZ_LSTM_MOST_UNITS, &units, error);
+    if (!code)
+        code = read_policy(values, where, model, error);
+    if (!code)
+        code = cz_values_whole(values, "arch.layers", 1, CZ_LSTM_MOST_LAYERS, &layers, error);
+    if (!code)
+        code = cz_values_whole(values, "arch.units", 1, CZ_LSTM_MOST_UNITS, &units, error);
     cz_head head = {"category", model->rule.classes};
-    if (!code) code = cz_network_new(bundle, values, precision, &head, 1, &model->network, error);
+    if (!code)
+        code = cz_network_new(bundle, values, precision, &head, 1, &model->network, error);
     model->layers = (int32_t)layers, model->units = (int32_t)units;
-    if (code) model_free(model);
-    else *found = model;
+    if (code)
+        model_free(model);
+    else
+        *found = model;
     return code;
 }
 
@@ -157,10 +184,14 @@ static int stream_new(const void *given, const cz_stream_options *options, cz_st
     (void)options; /* a window remembers no more than its requests */
     stream->rows = malloc(sizeof(float) * (size_t)model->window * (size_t)model->features);
     int code = cz_window_new(model->window, &stream->window);
-    if (!code) code = cz_monitor_new(&model->rule, &stream->monitor);
-    if (code || !stream->rows) code = cz_fail(error, CZ_NO_MEMORY, "no memory for a window of %d", model->window);
-    if (!code) code = cz_lstm_state_new(model->network, &stream->state, error);
-    if (code) stream_free(base);
+    if (!code)
+        code = cz_monitor_new(&model->rule, &stream->monitor);
+    if (code || !stream->rows)
+        code = cz_fail(error, CZ_NO_MEMORY, "no memory for a window of %d", model->window);
+    if (!code)
+        code = cz_lstm_state_new(model->network, &stream->state, error);
+    if (code)
+        stream_free(base);
     return code;
 }
 
@@ -177,7 +208,8 @@ static void add(const workload *model, workload_stream *stream, const cz_request
 /* The inputs of the requests in the window, whole or not. */
 static void fill_rows(const workload *model, workload_stream *stream) {
     float *row = stream->rows;
-    if (!model->of_requests) cz_window_close(&stream->window);
+    if (!model->of_requests)
+        cz_window_close(&stream->window);
     for (int32_t i = 0; i < stream->window.count; i++, row += model->features)
         for (int32_t k = 0; k < model->features; k++) {
             float raw = stream->window.seen[i].raw[model->inputs[k].column];
@@ -198,7 +230,8 @@ static void judge(const workload *model, workload_stream *stream, const float *g
         cz_softmax(found->probabilities, model->rule.classes);
     }
     for (int32_t k = 1; k < model->rule.classes; k++)
-        if (found->probabilities[k] > found->probabilities[best]) best = k;
+        if (found->probabilities[k] > found->probabilities[best])
+            best = k;
     double strange = cz_strangeness(&model->known, stream->rows, model->window);
     cz_monitor_window(&model->rule, &stream->monitor, best, strange, &found->named, &found->vote);
     stream->window.count = 0;
@@ -207,12 +240,15 @@ static void judge(const workload *model, workload_stream *stream, const float *g
 static int observe(cz_stream *base, const cz_request *request, cz_ticket *ticket) {
     workload_stream *stream = (workload_stream *)base;
     const workload *model = base->model;
-    if (!cz_request_fits(request) || request->time_us < stream->last_us) return CZ_BAD_CALL;
+    if (!cz_request_fits(request) || request->time_us < stream->last_us)
+        return CZ_BAD_CALL;
     *ticket = (cz_ticket){.number = base->observed++, .request = *request, .category = stream->monitor.current};
-    for (int32_t k = 0; k < model->rule.classes; k++) ticket->output[k] = (double)stream->probabilities[k];
+    for (int32_t k = 0; k < model->rule.classes; k++)
+        ticket->output[k] = (double)stream->probabilities[k];
     stream->last_us = request->time_us;
     add(model, stream, request);
-    if (stream->window.count < model->window) return CZ_OK;
+    if (stream->window.count < model->window)
+        return CZ_OK;
     verdict found;
     fill_rows(model, stream);
     judge(model, stream, NULL, &found);
@@ -279,19 +315,26 @@ static size_t save(const cz_stream *base, unsigned char *buffer) {
 static bool take_window(const workload *model, workload_stream *stream, cz_bytes *in) {
     uint64_t count = cz_take(in, 4);
     int64_t last_us = 0;
-    if (in->failed || count >= (uint64_t)model->window) return false;
+    if (in->failed || count >= (uint64_t)model->window)
+        return false;
     for (uint64_t i = 0; i < count; i++) {
         cz_request request;
-        if (!take_request(in, last_us, &request)) return false;
+        if (!take_request(in, last_us, &request))
+            return false;
         last_us = request.time_us;
         const unsigned char *raw = cz_take_bytes(in, sizeof stream->window.seen[i].raw);
-        if (!raw) return false;
-        if (model->of_requests) stream->window.seen[stream->window.count++].request = request;
-        else cz_window_add(&stream->window, &request);
-        if (!model->of_requests) continue;
+        if (!raw)
+            return false;
+        if (model->of_requests)
+            stream->window.seen[stream->window.count++].request = request;
+        else
+            cz_window_add(&stream->window, &request);
+        if (!model->of_requests)
+            continue;
         memcpy(stream->window.seen[i].raw, raw, sizeof stream->window.seen[i].raw);
         for (int k = 0; k < CZ_N_RAW; k++)
-            if (!isfinite(stream->window.seen[i].raw[k])) return false;
+            if (!isfinite(stream->window.seen[i].raw[k]))
+                return false;
     }
     return in->left == 0 && last_us <= stream->last_us;
 }
@@ -309,8 +352,10 @@ static int restore(cz_stream *base, const unsigned char *buffer, size_t size, cz
     plain->begun = cz_take(&in, 1) == 1;
     const unsigned char *given = cz_take_bytes(&in, probabilities);
     bool whole = given && stream->last_us >= 0 && plain->time_us >= 0 && plain->end >= 0 && plain->run >= 0;
-    if (given) memcpy(stream->probabilities, given, probabilities);
-    for (int32_t k = 0; whole && k < model->rule.classes; k++) whole = isfinite(stream->probabilities[k]);
+    if (given)
+        memcpy(stream->probabilities, given, probabilities);
+    for (int32_t k = 0; whole && k < model->rule.classes; k++)
+        whole = isfinite(stream->probabilities[k]);
     if (!whole || !cz_monitor_restore(&model->rule, &stream->monitor, &in) || !take_window(model, stream, &in))
         return cz_fail(error, CZ_BAD_STATE, "it holds no windows of a workload classifier");
     return CZ_OK;
@@ -341,7 +386,8 @@ static void remake_window(const workload *model, workload_stream *stream, const 
     fill_rows(model, stream);
     memcpy(remade->features + first * model->features, stream->rows,
            sizeof(float) * (size_t)stream->window.count * (size_t)model->features);
-    if (stream->window.count < model->window) return;
+    if (stream->window.count < model->window)
+        return;
     judge(model, stream, golden->outputs_given ? golden->outputs + number * classes : NULL, &found);
     memcpy(remade->outputs + number * classes, found.probabilities, sizeof(float) * (size_t)classes);
     int32_t *decisions = remade->decisions + number * golden->n_decisions;
@@ -353,9 +399,8 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
     const workload *model = given;
     int64_t windows = golden->rows / model->window;
     cz_stream *base = NULL;
-    if (golden->n_features != model->features || golden->n_outputs != model->rule.classes ||
-        golden->n_decisions != 3 || golden->feature_rows != golden->rows || golden->output_rows != windows ||
-        golden->decision_rows != windows)
+    if (golden->n_features != model->features || golden->n_outputs != model->rule.classes || golden->n_decisions != 3 ||
+        golden->feature_rows != golden->rows || golden->output_rows != windows || golden->decision_rows != windows)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows are not those of a workload classifier; export it again",
                        cz_bundle_where(bundle));
     cz_stream_options options = {0};
@@ -366,7 +411,8 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
         if (!cz_request_fits(request) || request->time_us < stream->last_us)
             code = cz_fail(error, CZ_BAD_BUNDLE, "%s: golden request %lld is none that a trace holds",
                            cz_bundle_where(bundle), (long long)row + 1);
-        if (code) break;
+        if (code)
+            break;
         stream->last_us = request->time_us;
         add(model, stream, request);
         if (stream->window.count == model->window || row + 1 == golden->rows)

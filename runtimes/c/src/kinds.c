@@ -28,9 +28,9 @@ static const cz_kind_ops *const KINDS[] = {
     NULL,
 };
 
-static const char *const FOREST[] = {"model.onnx", "model.lgb.txt", NULL};
-static const char *const RANGES[] = {"model.onnx", "start.lgb.txt", "end.lgb.txt", "when.lgb.txt", NULL};
-static const char *const NETWORK[] = {"model.onnx", "weights.safetensors", NULL};
+static const char *const FOREST[] = {"model.lgb.txt", NULL};
+static const char *const RANGES[] = {"start.lgb.txt", "end.lgb.txt", "when.lgb.txt", NULL};
+static const char *const NETWORK[] = {"weights.safetensors", NULL};
 static const char *const TABLE[] = {"sid.bin", NULL};
 static const char *const PROFILE[] = {"profile.bin", NULL};
 
@@ -45,8 +45,8 @@ const char *const *cz_kind_files(const char *kind) {
     static const struct {
         const char *kind;
         const char *const *files;
-    } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST}, {"caching", NETWORK},
-                 {"workload", NETWORK}, {"streams", TABLE}, {"virtual", PROFILE}};
+    } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST},   {"caching", NETWORK},
+                 {"workload", NETWORK}, {"streams", TABLE},   {"virtual", PROFILE}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].kind, kind) == 0)
             return known[i].files;

@@ -30,11 +30,16 @@ static bool has_avx512(void) {
 
 static const cz_lstm_path *path_of(enum cz_path path) {
     switch (path) {
-    case CZ_PATH_GENERIC: return &cz_lstm_generic;
-    case CZ_PATH_AVX2: return __builtin_cpu_supports("avx2") ? &cz_lstm_avx2 : NULL;
-    case CZ_PATH_AVXVNNI: return has_avxvnni() ? &cz_lstm_avxvnni : NULL;
-    case CZ_PATH_AVX512: return has_avx512() ? &cz_lstm_avx512 : NULL;
-    default: return NULL;
+    case CZ_PATH_GENERIC:
+        return &cz_lstm_generic;
+    case CZ_PATH_AVX2:
+        return __builtin_cpu_supports("avx2") ? &cz_lstm_avx2 : NULL;
+    case CZ_PATH_AVXVNNI:
+        return has_avxvnni() ? &cz_lstm_avxvnni : NULL;
+    case CZ_PATH_AVX512:
+        return has_avx512() ? &cz_lstm_avx512 : NULL;
+    default:
+        return NULL;
     }
 }
 #else
@@ -43,7 +48,9 @@ static const cz_lstm_path *path_of(enum cz_path path) {
 }
 #endif
 
-bool cz_path_works(enum cz_path path) { return path == CZ_PATH_BEST || path_of(path) != NULL; }
+bool cz_path_works(enum cz_path path) {
+    return path == CZ_PATH_BEST || path_of(path) != NULL;
+}
 
 const char *cz_path_name(enum cz_path path) {
     static const char *const names[CZ_N_PATHS] = {"best", "generic", "avx2", "avx_vnni", "avx512"};
@@ -53,16 +60,20 @@ const char *cz_path_name(enum cz_path path) {
 const cz_lstm_path *cz_path_best(enum cz_path *path) {
     if (*path == CZ_PATH_BEST) {
         *path = CZ_PATH_AVX512;
-        while (!path_of(*path)) *path = (enum cz_path)(*path - 1);
+        while (!path_of(*path))
+            *path = (enum cz_path)(*path - 1);
     }
     return path_of(*path);
 }
 
-size_t cz_lstm_bytes(const cz_lstm *lstm) { return lstm->bytes; }
+size_t cz_lstm_bytes(const cz_lstm *lstm) {
+    return lstm->bytes;
+}
 
 int cz_lstm_state_new(const cz_lstm *lstm, cz_lstm_state **state, cz_error *error) {
     cz_lstm_state *made = calloc(1, sizeof *made);
-    if (!made) return cz_fail(error, CZ_NO_MEMORY, "no memory for the state of a network");
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for the state of a network");
     made->layers = lstm->layers, made->units = lstm->units, made->padded = lstm->padded;
     size_t size = sizeof(float) * (size_t)made->layers * (size_t)made->padded;
     made->hidden = aligned_alloc(64, size);
@@ -77,7 +88,8 @@ int cz_lstm_state_new(const cz_lstm *lstm, cz_lstm_state **state, cz_error *erro
 }
 
 void cz_lstm_state_free(cz_lstm_state *state) {
-    if (!state) return;
+    if (!state)
+        return;
     free(state->hidden);
     free(state->cell);
     free(state);
@@ -110,9 +122,11 @@ bool cz_lstm_state_load(cz_lstm_state *state, const unsigned char *bytes) {
         float *cell = state->cell + (size_t)layer * (size_t)state->padded;
         memcpy(hidden, bytes, size);
         memcpy(cell, bytes + size, size);
-        for (int32_t i = 0; i < state->units; i++) whole = whole && fabsf(hidden[i]) <= 1.0f && isfinite(cell[i]);
+        for (int32_t i = 0; i < state->units; i++)
+            whole = whole && fabsf(hidden[i]) <= 1.0f && isfinite(cell[i]);
     }
-    if (!whole) cz_lstm_state_zero(state);
+    if (!whole)
+        cz_lstm_state_zero(state);
     return whole;
 }
 
@@ -140,7 +154,8 @@ void cz_lstm_step(const cz_lstm *lstm, cz_lstm_state *state, const float *inputs
         memcpy(values + width, hidden, own);
         values[layer->inputs] = 0.0f;
         int32_t bytes = layer->inputs - layer->wide;
-        if (layer->quads) in_bytes(values + layer->wide, bytes, high, low);
+        if (layer->quads)
+            in_bytes(values + layer->wide, bytes, high, low);
         cz_lstm_input input = {values, high, low};
         lstm->path->step[lstm->precision](layer, &input, state->cell + (size_t)k * (size_t)state->padded, hidden);
         below = hidden, width = lstm->units;
@@ -153,18 +168,25 @@ void cz_lstm_logits(const cz_lstm *lstm, const cz_lstm_state *state, float *logi
         float sums[4] = {0};
         int32_t k = 0;
         for (; k + 4 <= lstm->units; k += 4)
-            for (int i = 0; i < 4; i++) sums[i] += w[k + i] * hidden[k + i];
-        for (; k < lstm->units; k++) sums[0] += w[k] * hidden[k];
+            for (int i = 0; i < 4; i++)
+                sums[i] += w[k + i] * hidden[k + i];
+        for (; k < lstm->units; k++)
+            sums[0] += w[k] * hidden[k];
         logits[row] = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + lstm->head_bias[row];
     }
 }
 
-float cz_sigmoid(float x) { return (float)(1.0 / (1.0 + exp(-(double)x))); }
+float cz_sigmoid(float x) {
+    return (float)(1.0 / (1.0 + exp(-(double)x)));
+}
 
 void cz_softmax(float *values, int32_t count) {
     float most = values[0];
-    for (int32_t i = 1; i < count; i++) most = values[i] > most ? values[i] : most;
+    for (int32_t i = 1; i < count; i++)
+        most = values[i] > most ? values[i] : most;
     double parts[CZ_MAX_OUTPUTS], sum = 0;
-    for (int32_t i = 0; i < count; i++) sum += parts[i] = exp((double)values[i] - (double)most);
-    for (int32_t i = 0; i < count; i++) values[i] = (float)(parts[i] / sum);
+    for (int32_t i = 0; i < count; i++)
+        sum += parts[i] = exp((double)values[i] - (double)most);
+    for (int32_t i = 0; i < count; i++)
+        values[i] = (float)(parts[i] / sum);
 }

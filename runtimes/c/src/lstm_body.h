@@ -38,9 +38,13 @@ static inline vf exponential(vf x) {
     return p * (vf)((__builtin_convertvector(n, vi) + 127) << 23);
 }
 
-static inline vf sigmoid(vf x) { return 1.0f / (1.0f + exponential(-x)); }
+static inline vf sigmoid(vf x) {
+    return 1.0f / (1.0f + exponential(-x));
+}
 
-static inline vf tangent(vf x) { return 1.0f - 2.0f / (1.0f + exponential(x * 2.0f)); }
+static inline vf tangent(vf x) {
+    return 1.0f - 2.0f / (1.0f + exponential(x * 2.0f));
+}
 
 static inline void finish(const vf gates[CZ_GATES], float *cell, float *hidden) {
     vf after = sigmoid(gates[1]) * *(const vf *)cell + sigmoid(gates[0]) * tangent(gates[2]);
@@ -69,9 +73,13 @@ static inline void add32(sums *s, const vf *w, const float *x, int32_t count) {
 }
 
 /* The first of a lane's two bfloat16 weights, and the second. */
-static inline vf lower(vu w) { return (vf)(w << 16); }
+static inline vf lower(vu w) {
+    return (vf)(w << 16);
+}
 
-static inline vf upper(vu w) { return (vf)(w & 0xffff0000u); }
+static inline vf upper(vu w) {
+    return (vf)(w & 0xffff0000u);
+}
 
 static inline void add16(sums *s, const vu *w, const float *x, int32_t pairs) {
     vf a0 = s->a[0], a1 = s->a[1], a2 = s->a[2], a3 = s->a[3];

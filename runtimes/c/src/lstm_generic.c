@@ -13,7 +13,8 @@ static inline void int8_dots(const int8_t *weights, const cz_lstm_input *input, 
             }
     memcpy(high, sums_high, sizeof sums_high);
     memcpy(low, sums_low, sizeof sums_low);
-    for (int g = 0; g < CZ_GATES; g++) high[g] -= sums128[g];
+    for (int g = 0; g < CZ_GATES; g++)
+        high[g] -= sums128[g];
 }
 
 const cz_lstm_path cz_lstm_generic = {LANES, {step32, step16, step8}};

@@ -36,7 +36,8 @@ static int layer_of(const cz_tensors *tensors, int32_t number, int32_t width, in
         char name[64];
         snprintf(name, sizeof name, "lstm.%s_l%d", names[i], (int)number);
         const cz_tensor *found = tensor(tensors, name, i < 2 ? 2 : 1, 4 * (int64_t)units, columns[i], where, error);
-        if (!found) return CZ_BAD_BUNDLE;
+        if (!found)
+            return CZ_BAD_BUNDLE;
         data[i] = found->data;
     }
     *layer = (layer_tensors){data[0], data[1], data[2], data[3], width, units};
@@ -46,8 +47,10 @@ static int layer_of(const cz_tensors *tensors, int32_t number, int32_t width, in
 /* Weight of a gate's unit for an input; 0 for units and inputs that only fill up. */
 static float weight(const layer_tensors *from, int gate, int32_t unit, int32_t input) {
     int64_t row = (int64_t)gate * from->units + unit;
-    if (unit >= from->units || input >= from->width + from->units) return 0.0f;
-    if (input < from->width) return from->given[row * from->width + input];
+    if (unit >= from->units || input >= from->width + from->units)
+        return 0.0f;
+    if (input < from->width)
+        return from->given[row * from->width + input];
     return from->own[row * from->units + input - from->width];
 }
 
@@ -55,7 +58,8 @@ static void *room(size_t count, size_t each, size_t *total) {
     size_t size = (count * each + 63) / 64 * 64;
     *total += size;
     void *made = aligned_alloc(64, size ? size : 64);
-    if (made) memset(made, 0, size ? size : 64);
+    if (made)
+        memset(made, 0, size ? size : 64);
     return made;
 }
 
@@ -100,7 +104,8 @@ static void pack_bytes(const layer_tensors *from, int32_t lanes, const cz_lstm_l
     for (int32_t unit = 0; unit < from->units; unit++)
         for (int gate = 0; gate < CZ_GATES; gate++) {
             float most = 0;
-            for (int32_t k = to->wide; k < to->inputs; k++) most = fmaxf(most, fabsf(weight(from, gate, unit, k)));
+            for (int32_t k = to->wide; k < to->inputs; k++)
+                most = fmaxf(most, fabsf(weight(from, gate, unit, k)));
             float step = most > 0 ? most / 127.0f : 1.0f;
             int32_t sum = 0;
             size_t start = (size_t)(unit / lanes) * (size_t)to->quads, lane = (size_t)(gate * lanes + unit % lanes);
@@ -135,42 +140,54 @@ static int pack(cz_lstm *lstm, const layer_tensors *from, int32_t number, cz_err
     to->inputs = from->width + from->units;
     to->units = lstm->padded;
     switch (lstm->precision) {
-    case CZ_FP32: to->wide = to->inputs; break;
-    case CZ_BF16: to->pairs = (to->inputs + 1) / 2; break;
+    case CZ_FP32:
+        to->wide = to->inputs;
+        break;
+    case CZ_BF16:
+        to->pairs = (to->inputs + 1) / 2;
+        break;
     case CZ_INT8: /* what a network is fed may be of any size; hidden states lie between -1 and 1 */
         to->wide = number == 0 ? from->width : 0;
         to->quads = (from->units + (number == 0 ? 0 : from->width) + 3) / 4;
         break;
     }
-    if (!rooms(lstm, to)) return cz_fail(error, CZ_NO_MEMORY, "no memory for layer %d of a network", (int)number);
+    if (!rooms(lstm, to))
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for layer %d of a network", (int)number);
     for (int32_t unit = 0; unit < from->units; unit++)
         for (int gate = 0; gate < CZ_GATES; gate++) {
             int64_t row = (int64_t)gate * from->units + unit;
             ((float *)to->bias)[at(lanes, 1, unit, gate, 0)] = from->bias_given[row] + from->bias_own[row];
         }
-    if (to->weights32) pack_wide(from, lanes, to);
-    if (to->weights16) pack_pairs(from, lanes, to);
-    if (to->weights8) pack_bytes(from, lanes, to);
+    if (to->weights32)
+        pack_wide(from, lanes, to);
+    if (to->weights16)
+        pack_pairs(from, lanes, to);
+    if (to->weights8)
+        pack_bytes(from, lanes, to);
     return CZ_OK;
 }
 
 static int pack_heads(cz_lstm *lstm, const cz_tensors *tensors, const cz_lstm_shape *shape, const char *where,
                       cz_error *error) {
-    for (int32_t i = 0; i < shape->n_heads; i++) lstm->outputs += shape->heads[i].rows;
+    for (int32_t i = 0; i < shape->n_heads; i++)
+        lstm->outputs += shape->heads[i].rows;
     size_t row_size = (size_t)lstm->units;
     lstm->heads = room((size_t)lstm->outputs * row_size, sizeof(float), &lstm->bytes);
     lstm->head_bias = room((size_t)lstm->outputs, sizeof(float), &lstm->bytes);
-    if (!lstm->heads || !lstm->head_bias) return cz_fail(error, CZ_NO_MEMORY, "no memory for the heads of a network");
+    if (!lstm->heads || !lstm->head_bias)
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for the heads of a network");
     size_t done = 0;
     for (int32_t i = 0; i < shape->n_heads; i++) {
         char name[64];
         int32_t rows = shape->heads[i].rows;
         snprintf(name, sizeof name, "%s.weight", shape->heads[i].name);
         const cz_tensor *weights = tensor(tensors, name, 2, rows, lstm->units, where, error);
-        if (!weights) return CZ_BAD_BUNDLE;
+        if (!weights)
+            return CZ_BAD_BUNDLE;
         snprintf(name, sizeof name, "%s.bias", shape->heads[i].name);
         const cz_tensor *bias = tensor(tensors, name, 1, rows, 0, where, error);
-        if (!bias) return CZ_BAD_BUNDLE;
+        if (!bias)
+            return CZ_BAD_BUNDLE;
         memcpy(lstm->heads + done * row_size, weights->data, sizeof(float) * (size_t)rows * row_size);
         memcpy(lstm->head_bias + done, bias->data, sizeof(float) * (size_t)rows);
         done += (size_t)rows;
@@ -191,22 +208,26 @@ static int shape_fits(const cz_lstm_shape *shape, const char *where, cz_error *e
 int cz_lstm_new(const cz_tensors *tensors, const cz_lstm_shape *shape, enum cz_precision precision, enum cz_path path,
                 const char *where, cz_lstm **lstm, cz_error *error) {
     int code = shape_fits(shape, where, error);
-    if (code) return code;
+    if (code)
+        return code;
     const cz_lstm_path *taken = cz_path_best(&path);
     if (!taken || precision < CZ_FP32 || precision > CZ_INT8)
         return cz_fail(error, CZ_BAD_CALL, "this CPU cannot run a network by %s in precision %d", cz_path_name(path),
                        (int)precision);
     cz_lstm *made = calloc(1, sizeof *made);
-    if (!made) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the network", where);
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the network", where);
     made->layers = shape->layers, made->units = shape->units, made->inputs = shape->inputs;
     made->padded = (shape->units + CZ_UNIT_BLOCK - 1) / CZ_UNIT_BLOCK * CZ_UNIT_BLOCK;
     made->precision = precision, made->path = taken;
     for (int32_t k = 0; k < made->layers && !code; k++) {
         layer_tensors from;
         code = layer_of(tensors, k, k ? made->units : made->inputs, made->units, where, &from, error);
-        if (!code) code = pack(made, &from, k, error);
+        if (!code)
+            code = pack(made, &from, k, error);
     }
-    if (!code) code = pack_heads(made, tensors, shape, where, error);
+    if (!code)
+        code = pack_heads(made, tensors, shape, where, error);
     if (code) {
         cz_lstm_free(made);
         return code;
@@ -216,12 +237,14 @@ int cz_lstm_new(const cz_tensors *tensors, const cz_lstm_shape *shape, enum cz_p
 }
 
 void cz_lstm_free(cz_lstm *lstm) {
-    if (!lstm) return;
+    if (!lstm)
+        return;
     for (int32_t k = 0; k < lstm->layers; k++) {
         const cz_lstm_layer *layer = &lstm->layer[k];
         const void *parts[] = {layer->weights32, layer->weights16, layer->weights8,
                                layer->bias,      layer->scales,    layer->sums};
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free((void *)parts[i]);
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            free((void *)parts[i]);
     }
     free(lstm->heads);
     free(lstm->head_bias);

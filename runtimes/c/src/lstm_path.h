@@ -24,14 +24,14 @@ typedef struct cz_lstm_layer {
     const uint32_t *weights16;
     const int8_t *weights8;
     const float *bias;
-    const float *scales;    /* of the int8 rows */
-    const int32_t *sums;    /* 128 times the sum of a row's int8 weights */
+    const float *scales; /* of the int8 rows */
+    const int32_t *sums; /* 128 times the sum of a row's int8 weights */
 } cz_lstm_layer;
 
 /* What a layer sees in one step. */
 typedef struct cz_lstm_input {
-    const float *values;         /* fp32, bf16: all, and a 0 after them; int8: the wide ones */
-    const uint8_t *high, *low;   /* int8: the others, high as 128 + high, padded to whole quads */
+    const float *values;       /* fp32, bf16: all, and a 0 after them; int8: the wide ones */
+    const uint8_t *high, *low; /* int8: the others, high as 128 + high, padded to whole quads */
 } cz_lstm_input;
 
 typedef void cz_layer_step(const cz_lstm_layer *layer, const cz_lstm_input *input, float *cell, float *hidden);

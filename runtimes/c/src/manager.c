@@ -34,7 +34,8 @@ int cz_manager_new(const cz_rules *rules, cz_manager **manager, cz_error *error)
         return cz_fail(error, CZ_BAD_CALL, "capacity: a cache of %lld pages; give 1 to %lld", (long long)n,
                        (long long)MOST_CAPACITY);
     cz_manager *made = calloc(1, sizeof *made);
-    if (!made) return cz_fail(error, CZ_NO_MEMORY, "no memory for a cache");
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for a cache");
     made->rules = *rules;
     made->nodes = calloc((size_t)n, sizeof *made->nodes);
     made->spare = malloc((size_t)n * sizeof *made->spare);
@@ -43,15 +44,18 @@ int cz_manager_new(const cz_rules *rules, cz_manager **manager, cz_error *error)
         cz_manager_free(made);
         return cz_fail(error, CZ_NO_MEMORY, "no memory for a cache of %lld pages", (long long)n);
     }
-    for (int64_t slot = 0; slot < n; slot++) made->spare[n - 1 - slot] = (int32_t)slot;
+    for (int64_t slot = 0; slot < n; slot++)
+        made->spare[n - 1 - slot] = (int32_t)slot;
     made->spares = (int32_t)n;
-    for (int q = 0; q < CZ_QUEUES; q++) made->top_last[q] = (int32_t)n + q;
+    for (int q = 0; q < CZ_QUEUES; q++)
+        made->top_last[q] = (int32_t)n + q;
     *manager = made;
     return CZ_OK;
 }
 
 void cz_manager_free(cz_manager *manager) {
-    if (!manager) return;
+    if (!manager)
+        return;
     free(manager->nodes);
     free(manager->spare);
     cz_index_free(&manager->index);
@@ -60,7 +64,9 @@ void cz_manager_free(cz_manager *manager) {
     free(manager);
 }
 
-static int32_t sentinel(const cz_manager *m, int q) { return (int32_t)m->rules.capacity + q; }
+static int32_t sentinel(const cz_manager *m, int q) {
+    return (int32_t)m->rules.capacity + q;
+}
 
 /* Move the border of queue q until its top holds its share, rounded down. */
 static void balance(cz_manager *m, int q) {
@@ -81,7 +87,8 @@ static void enter_head(cz_manager *m, int32_t page, int q) {
     cz_link(&m->used, sentinel(m, q), page);
     m->nodes[page].queue = (uint8_t)(q + 1);
     m->nodes[page].top = 1;
-    if (m->top_length[q] == 0) m->top_last[q] = page;
+    if (m->top_length[q] == 0)
+        m->top_last[q] = page;
     m->length[q]++;
     m->top_length[q]++;
     balance(m, q);
@@ -100,7 +107,8 @@ static void leave(cz_manager *m, int32_t page) {
     cz_unlink(&m->used, page);
     m->length[q]--;
     if (m->nodes[page].top) {
-        if (m->top_last[q] == page) m->top_last[q] = m->used.before[page];
+        if (m->top_last[q] == page)
+            m->top_last[q] = m->used.before[page];
         m->top_length[q]--;
         m->nodes[page].top = 0;
     }
@@ -119,7 +127,8 @@ static void demote(cz_manager *m) {
     for (int q = MEAN - 1; q <= LATE - 1; q++) {
         for (;;) {
             int32_t page = cz_tail(&m->entered, sentinel(m, q));
-            if (page == sentinel(m, q) || m->accesses - m->nodes[page].stamp < m->rules.period) break;
+            if (page == sentinel(m, q) || m->accesses - m->nodes[page].stamp < m->rules.period)
+                break;
             cz_unlink(&m->entered, page);
             if (m->nodes[page].top) {
                 clock_on(m, page, q);
@@ -149,7 +158,8 @@ static cz_unit take_out(cz_manager *m, int32_t page) {
 /* Drop the tail of soon, else of mean, else of late. */
 static cz_unit evict(cz_manager *m) {
     int q = 0;
-    while (m->length[q] == 0) q++;
+    while (m->length[q] == 0)
+        q++;
     cz_unit gone = take_out(m, cz_tail(&m->used, sentinel(m, q)));
     m->counts.evicted++;
     m->counts.dirty_evicted += gone.dirty;
@@ -165,26 +175,31 @@ static void hit(cz_manager *m, int32_t page, int32_t queue) {
         return;
     }
     cz_unlink(&m->entered, page);
-    if (queue == ABSENT) enter_tail(m, page, SOON - 1);
-    else enter_head(m, page, queue - 1);
+    if (queue == ABSENT)
+        enter_tail(m, page, SOON - 1);
+    else
+        enter_head(m, page, queue - 1);
     clock_on(m, page, m->nodes[page].queue - 1);
 }
 
 static void touch(cz_manager *m, cz_unit *unit, bool write, int32_t queue, cz_served *served) {
     int32_t page = cz_index_find(&m->index, unit->volume, unit->number);
     unit->slot = page;
-    if (page == CZ_NO_NODE) return;
+    if (page == CZ_NO_NODE)
+        return;
     unit->outcome = HIT;
     served->hits++;
     hit(m, page, queue);
-    if (write) m->nodes[page].dirty = 1;
+    if (write)
+        m->nodes[page].dirty = 1;
 }
 
 /* Put a missing page into a queue; false where it is kept out. */
 static bool enter(cz_manager *m, cz_unit *unit, bool write, int32_t queue, cz_unit *victim, bool *replaced) {
     int32_t into = queue == ABSENT && m->rules.fill && m->spares ? SOON : queue;
     *replaced = false;
-    if (into == ABSENT) return false;
+    if (into == ABSENT)
+        return false;
     if (!m->spares) {
         *victim = evict(m);
         *replaced = true;
@@ -204,9 +219,11 @@ static void fill(cz_manager *m, cz_unit *units, int64_t count, bool write, int32
     for (int64_t k = 0; k < count; k++) {
         bool replaced;
         cz_unit *victim = &victims[served->victims];
-        if (units[k].outcome == HIT || !enter(m, &units[k], write, queue, victim, &replaced)) continue;
+        if (units[k].outcome == HIT || !enter(m, &units[k], write, queue, victim, &replaced))
+            continue;
         served->admitted++;
-        if (!replaced) continue;
+        if (!replaced)
+            continue;
         served->victims++;
         served->dirty_victims += victim->dirty;
         int64_t place = victim->number - units[0].number;
@@ -221,11 +238,13 @@ static void tag(const cz_manager *m, const cz_unit *first, int64_t count, int32_
     served->queue = queue;
     if (served->hits == count) {
         held = m->nodes[first->slot].queue;
-        if (!m->rules.requeue) served->queue = -1;
+        if (!m->rules.requeue)
+            served->queue = -1;
     } else if (served->admitted) {
         held = queue > SOON ? queue : SOON;
     }
-    for (int i = 0; i < CZ_N_TAGS; i++) served->tags[i] = held != ABSENT && (i == 0 || i == held) ? 1.0f : 0.0f;
+    for (int i = 0; i < CZ_N_TAGS; i++)
+        served->tags[i] = held != ABSENT && (i == 0 || i == held) ? 1.0f : 0.0f;
 }
 
 void cz_manager_serve(cz_manager *m, int32_t volume, int64_t first, int64_t count, bool write, int32_t queue,
@@ -235,7 +254,8 @@ void cz_manager_serve(cz_manager *m, int32_t volume, int64_t first, int64_t coun
         units[k] = (cz_unit){.number = first + k, .volume = volume, .outcome = BYPASSED};
         touch(m, &units[k], write, queue, served);
     }
-    if (served->hits < count) fill(m, units, count, write, queue, victims, served);
+    if (served->hits < count)
+        fill(m, units, count, write, queue, victims, served);
     m->accesses += count;
     demote(m);
     tag(m, units, count, queue, served);
@@ -248,17 +268,21 @@ void cz_manager_serve(cz_manager *m, int32_t volume, int64_t first, int64_t coun
 }
 
 int32_t cz_manager_decide(const float outputs[CZ_N_TAGS], float threshold, bool single) {
-    if (outputs[0] < threshold) return ABSENT;
-    if (single) return MEAN;
+    if (outputs[0] < threshold)
+        return ABSENT;
+    if (single)
+        return MEAN;
     int32_t best = SOON;
     for (int32_t queue = MEAN; queue <= LATE; queue++)
-        if (outputs[queue] > outputs[best]) best = queue;
+        if (outputs[queue] > outputs[best])
+            best = queue;
     return best;
 }
 
 bool cz_manager_drop(cz_manager *m, int32_t volume, int64_t number, cz_unit *unit) {
     int32_t page = cz_index_find(&m->index, volume, number);
-    if (page == CZ_NO_NODE) return false;
+    if (page == CZ_NO_NODE)
+        return false;
     *unit = take_out(m, page);
     return true;
 }

@@ -20,8 +20,8 @@ typedef struct cz_manager cz_manager;
 /* What became of a request. */
 typedef struct cz_served {
     int64_t hits, admitted, victims, dirty_victims;
-    int32_t queue;          /* the decision, -1 where it was not read */
-    float tags[CZ_N_TAGS];  /* cached, soon, mean, late: what the model's next request is fed */
+    int32_t queue;         /* the decision, -1 where it was not read */
+    float tags[CZ_N_TAGS]; /* cached, soon, mean, late: what the model's next request is fed */
 } cz_served;
 
 int cz_manager_new(const cz_rules *rules, cz_manager **manager, cz_error *error);

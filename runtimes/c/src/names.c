@@ -24,20 +24,26 @@ struct cz_names {
 
 static uint32_t hash(const char *text) {
     uint32_t value = 2166136261u; /* FNV-1a */
-    for (; *text; text++) value = (value ^ (unsigned char)*text) * 16777619u;
+    for (; *text; text++)
+        value = (value ^ (unsigned char)*text) * 16777619u;
     return value ^ (value >> 15);
 }
 
-static size_t room_of(const cz_names *names) { return (size_t)names->room * BYTES_EACH + BYTES_MORE; }
+static size_t room_of(const cz_names *names) {
+    return (size_t)names->room * BYTES_EACH + BYTES_MORE;
+}
 
 int cz_names_new(int32_t each, cz_names **names) {
     *names = NULL;
-    if (each < 1 || each > 1 << 24) return CZ_BAD_CALL;
+    if (each < 1 || each > 1 << 24)
+        return CZ_BAD_CALL;
     cz_names *made = calloc(1, sizeof *made);
-    if (!made) return CZ_NO_MEMORY;
+    if (!made)
+        return CZ_NO_MEMORY;
     made->room = each;
     made->mask = 1;
-    while (made->mask < 2 * (uint32_t)each) made->mask = 2 * made->mask + 1;
+    while (made->mask < 2 * (uint32_t)each)
+        made->mask = 2 * made->mask + 1;
     bool whole = true;
     for (int c = 0; c < CZ_COLUMNS; c++) {
         column *own = &made->columns[c];
@@ -55,7 +61,8 @@ int cz_names_new(int32_t each, cz_names **names) {
 }
 
 void cz_names_free(cz_names *names) {
-    if (!names) return;
+    if (!names)
+        return;
     for (int c = 0; c < CZ_COLUMNS; c++) {
         free(names->columns[c].start);
         free(names->columns[c].slots);
@@ -69,10 +76,12 @@ int32_t cz_names_intern(cz_names *names, enum cz_column which, const char *text)
     uint32_t slot = hash(text) & names->mask;
     for (; own->slots[slot]; slot = (slot + 1) & names->mask) {
         int32_t number = own->slots[slot] - 1;
-        if (strcmp(own->texts + own->start[number], text) == 0) return number;
+        if (strcmp(own->texts + own->start[number], text) == 0)
+            return number;
     }
     size_t bytes = strlen(text) + 1, room = room_of(names);
-    if (own->count == names->room || bytes > room - own->used) return CZ_UNKNOWN;
+    if (own->count == names->room || bytes > room - own->used)
+        return CZ_UNKNOWN;
     memcpy(own->texts + own->used, text, bytes);
     own->start[own->count] = own->used;
     own->used += (uint32_t)bytes;
@@ -85,7 +94,9 @@ const char *cz_names_text(const cz_names *names, enum cz_column which, int32_t n
     return number >= 0 && number < own->count ? own->texts + own->start[number] : NULL;
 }
 
-int32_t cz_names_count(const cz_names *names, enum cz_column which) { return names->columns[which].count; }
+int32_t cz_names_count(const cz_names *names, enum cz_column which) {
+    return names->columns[which].count;
+}
 
 size_t cz_names_bytes(const cz_names *names) {
     size_t starts = (size_t)names->room * sizeof(uint32_t), slots = ((size_t)names->mask + 1) * sizeof(int32_t);
@@ -105,9 +116,11 @@ size_t cz_names_save(const cz_names *names, unsigned char *buffer) {
 static bool restore_column(cz_names *names, enum cz_column which, cz_bytes *in) {
     uint32_t count = (uint32_t)cz_take(in, 4), used = (uint32_t)cz_take(in, 4);
     const char *texts = (const char *)cz_take_bytes(in, used), *end = texts ? texts + used : NULL;
-    if (in->failed || (used && end[-1] != 0)) return false;
+    if (in->failed || (used && end[-1] != 0))
+        return false;
     for (uint32_t i = 0; i < count; i++) {
-        if (texts == end || cz_names_intern(names, which, texts) != (int32_t)i) return false;
+        if (texts == end || cz_names_intern(names, which, texts) != (int32_t)i)
+            return false;
         texts += strlen(texts) + 1;
     }
     return texts == end;
@@ -120,7 +133,8 @@ bool cz_names_restore(cz_names *names, const unsigned char *buffer, size_t size)
         own->count = 0;
         own->used = 0;
         memset(own->slots, 0, ((size_t)names->mask + 1) * sizeof *own->slots);
-        if (!restore_column(names, (enum cz_column)c, &in)) return false;
+        if (!restore_column(names, (enum cz_column)c, &in))
+            return false;
     }
     return in.left == 0;
 }
@@ -147,13 +161,15 @@ static int32_t encode(const cz_codes *codes, const char *text) {
     size_t length = codes->is_user ? strcspn(text, "/:") : strlen(text);
     for (size_t i = 0; codes->encoding && i < codes->encoding->length; i++) {
         const char *key = codes->encoding->keys[i];
-        if (strncmp(key, text, length) == 0 && key[length] == 0) return (int32_t)codes->encoding->items[i].integer;
+        if (strncmp(key, text, length) == 0 && key[length] == 0)
+            return (int32_t)codes->encoding->items[i].integer;
     }
     return CZ_UNKNOWN;
 }
 
 int32_t cz_codes_of(cz_codes *codes, const cz_names *names, int32_t number) {
-    if (number < 0 || number >= codes->room) return CZ_UNKNOWN;
+    if (number < 0 || number >= codes->room)
+        return CZ_UNKNOWN;
     int32_t count = cz_names_count(names, codes->column);
     for (; codes->known < count; codes->known++)
         codes->code[codes->known] = encode(codes, cz_names_text(names, codes->column, codes->known));

@@ -17,8 +17,8 @@ bool cz_names_restore(cz_names *names, const unsigned char *buffer, size_t size)
 typedef struct cz_codes {
     const cz_json *encoding; /* {name: code}; NULL where the model has none */
     enum cz_column column;
-    bool is_user;            /* what numbers a process's instance is cut off first */
-    int32_t *code;           /* by number */
+    bool is_user;  /* what numbers a process's instance is cut off first */
+    int32_t *code; /* by number */
     int32_t known, room;
 } cz_codes;
 

@@ -27,8 +27,8 @@ int cz_inputs_read(const cz_values *values, const char *where, const cz_formula 
 float cz_input_of(const cz_input *input, float raw, double log2_capacity, double clip);
 
 /* The network of weights.safetensors, with as many layers and units as arch says. */
-int cz_network_new(const cz_bundle *bundle, const cz_values *values, enum cz_precision precision,
-                   const cz_head *heads, int32_t n_heads, cz_lstm **lstm, cz_error *error);
+int cz_network_new(const cz_bundle *bundle, const cz_values *values, enum cz_precision precision, const cz_head *heads,
+                   int32_t n_heads, cz_lstm **lstm, cz_error *error);
 
 /* Number of features; CZ_BAD_BUNDLE where there are none or more than this library serves. */
 int cz_features_count(const cz_values *values, const char *where, int32_t *count, cz_error *error);

@@ -38,17 +38,21 @@ int cz_pages_new(const cz_cache_options *options, cz_stream *stream, int64_t max
                  cz_error *error) {
     *pages = NULL;
     int code = check(options, stream, error);
-    if (code != CZ_OK) return code;
+    if (code != CZ_OK)
+        return code;
     size_t most = (size_t)(max_request / PAGE_BYTES + 2);
     cz_pages *made = calloc(1, sizeof *made);
-    if (!made) return cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
     made->stream = stream;
     made->max_request = max_request;
     made->counters.bytes = sizeof *made + 2 * most * sizeof *made->units;
     made->units = malloc(most * sizeof *made->units);
     made->victims = malloc(most * sizeof *made->victims);
-    if (!made->units || !made->victims) code = cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
-    if (code == CZ_OK && stream->ops->kind == CZ_CACHING) code = open_caching(made, options->capacity, error);
+    if (!made->units || !made->victims)
+        code = cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
+    if (code == CZ_OK && stream->ops->kind == CZ_CACHING)
+        code = open_caching(made, options->capacity, error);
     if (code != CZ_OK) {
         cz_pages_free(made);
         return code;
@@ -58,7 +62,8 @@ int cz_pages_new(const cz_cache_options *options, cz_stream *stream, int64_t max
 }
 
 void cz_pages_free(cz_pages *pages) {
-    if (!pages) return;
+    if (!pages)
+        return;
     cz_manager_free(pages->manager);
     free(pages->units);
     free(pages->victims);
@@ -66,7 +71,8 @@ void cz_pages_free(cz_pages *pages) {
 }
 
 static bool range(const cz_pages *pages, int64_t offset, int64_t size, int64_t *first, int64_t *count) {
-    if (offset < 0 || size < 1 || size > pages->max_request || offset > INT64_MAX - size) return false;
+    if (offset < 0 || size < 1 || size > pages->max_request || offset > INT64_MAX - size)
+        return false;
     *first = offset / PAGE_BYTES;
     *count = (offset + size - 1) / PAGE_BYTES - *first + 1;
     return true;
@@ -76,11 +82,14 @@ static int serve_caching(cz_pages *pages, const cz_request *request, cz_access *
     int64_t first, count;
     cz_ticket ticket;
     cz_served served;
-    if (!range(pages, request->offset, request->size, &first, &count)) return CZ_BAD_CALL;
+    if (!range(pages, request->offset, request->size, &first, &count))
+        return CZ_BAD_CALL;
     cz_caching_join(pages->stream); /* anew: cz_restore makes the stream another one */
     int code = cz_observe(pages->stream, request, &ticket);
-    if (code == CZ_OK) code = cz_decide(pages->stream, &ticket, &access->decision);
-    if (code != CZ_OK) return code;
+    if (code == CZ_OK)
+        code = cz_decide(pages->stream, &ticket, &access->decision);
+    if (code != CZ_OK)
+        return code;
     cz_manager_serve(pages->manager, request->volume, first, count, request->op == CZ_WRITE, access->decision.queue,
                      pages->units, pages->victims, &served);
     cz_caching_tell(pages->stream, served.tags);
@@ -99,10 +108,8 @@ static int serve_caching(cz_pages *pages, const cz_request *request, cz_access *
 /* A page that entered and left in one request has no slot; one that left before it came back has. */
 static void take_victim(cz_pages *pages, const cz_reuse_page *page, int64_t at, cz_access *access) {
     int64_t place = page->victim_number - pages->units[0].number;
-    pages->victims[access->n_victims++] = (cz_unit){.number = page->victim_number,
-                                                    .volume = page->victim_volume,
-                                                    .slot = page->slot,
-                                                    .dirty = page->victim_dirty};
+    pages->victims[access->n_victims++] = (cz_unit){
+        .number = page->victim_number, .volume = page->victim_volume, .slot = page->slot, .dirty = page->victim_dirty};
     if (page->victim_volume == page->volume && place >= 0 && place < at && pages->units[place].outcome == 1)
         pages->units[place].slot = -1;
 }
@@ -110,14 +117,16 @@ static void take_victim(cz_pages *pages, const cz_reuse_page *page, int64_t at, 
 static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *access) {
     const cz_reuse_page *served;
     int64_t first, count, n = 0;
-    if (!range(pages, request->offset, request->size, &first, &count)) return CZ_BAD_CALL;
+    if (!range(pages, request->offset, request->size, &first, &count))
+        return CZ_BAD_CALL;
     int code = cz_reuse_access(pages->stream, request, &served, &n);
-    if (code != CZ_OK) return code;
+    if (code != CZ_OK)
+        return code;
     cz_counters *counters = &pages->counters;
     for (int64_t k = 0; k < n; k++) {
         const cz_reuse_page *page = &served[k];
-        pages->units[k] = (cz_unit){
-            .number = page->number, .volume = page->volume, .slot = page->slot, .outcome = page->outcome};
+        pages->units[k] =
+            (cz_unit){.number = page->number, .volume = page->volume, .slot = page->slot, .outcome = page->outcome};
         access->hits += page->outcome == 2;
         access->written += page->outcome == 1;
         if (page->victim_volume >= 0) {
@@ -142,12 +151,16 @@ static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *ac
 static int serve_virtual(cz_pages *pages, const cz_request *request, cz_access *access) {
     const cz_virtual_access *served;
     int64_t first, count, n = 0;
-    if (!range(pages, request->offset, request->size, &first, &count)) return CZ_BAD_CALL;
+    if (!range(pages, request->offset, request->size, &first, &count))
+        return CZ_BAD_CALL;
     int code = cz_virtual_serve(pages->stream, request, &served, &n);
-    if (code != CZ_OK) return code;
+    if (code != CZ_OK)
+        return code;
     for (int64_t k = 0; k < n; k++) {
         const cz_virtual_access *page = &served[k];
-        pages->units[k] = (cz_unit){.number = first + k, .volume = request->volume, .slot = -1,
+        pages->units[k] = (cz_unit){.number = first + k,
+                                    .volume = request->volume,
+                                    .slot = -1,
                                     .outcome = (uint8_t)(page->place.hit ? 2 : page->kept)};
         access->hits += page->place.hit;
         access->prefetched += page->place.moved;
@@ -162,13 +175,15 @@ int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *acces
     memset(access, 0, sizeof *access);
     access->units = pages->units;
     access->victims = pages->victims;
-    if (pages->stream->ops->kind == CZ_VIRTUAL) return serve_virtual(pages, request, access);
+    if (pages->stream->ops->kind == CZ_VIRTUAL)
+        return serve_virtual(pages, request, access);
     return pages->manager ? serve_caching(pages, request, access) : serve_reuse(pages, request, access);
 }
 
 int cz_pages_drop(cz_pages *pages, int32_t volume, int64_t offset, int64_t size, cz_access *access) {
     int64_t first, count;
-    if (!pages->manager || !range(pages, offset, size, &first, &count)) return CZ_BAD_CALL;
+    if (!pages->manager || !range(pages, offset, size, &first, &count))
+        return CZ_BAD_CALL;
     memset(access, 0, sizeof *access);
     for (int64_t number = first; number < first + count; number++)
         access->n_victims += cz_manager_drop(pages->manager, volume, number, &pages->victims[access->n_victims]);
@@ -184,7 +199,8 @@ void cz_pages_stats(const cz_pages *pages, cz_counters *counters) {
         counters->bytes += pages->counters.bytes;
         return;
     }
-    if (!pages->manager) return;
+    if (!pages->manager)
+        return;
     cz_manager_stats(pages->manager, counters);
     counters->decisions = pages->counters.decisions;
     counters->bytes += pages->counters.bytes;

@@ -37,17 +37,23 @@ static int32_t new_class(cz_queue *queue, int64_t count, int32_t higher, int32_t
     int32_t own = queue->free_class;
     queue->free_class = queue->classes[own].lower;
     queue->classes[own] = (cz_class){.count = count, .front = CZ_NO_PAGE, .higher = higher, .lower = lower};
-    if (higher != CZ_NO_PAGE) queue->classes[higher].lower = own;
-    if (lower != CZ_NO_PAGE) queue->classes[lower].higher = own;
-    if (lower == CZ_NO_PAGE) queue->bottom = own;
+    if (higher != CZ_NO_PAGE)
+        queue->classes[higher].lower = own;
+    if (lower != CZ_NO_PAGE)
+        queue->classes[lower].higher = own;
+    if (lower == CZ_NO_PAGE)
+        queue->bottom = own;
     return own;
 }
 
 static void free_class(cz_queue *queue, int32_t own) {
     const cz_class *class = &queue->classes[own];
-    if (class->higher != CZ_NO_PAGE) queue->classes[class->higher].lower = class->lower;
-    if (class->lower != CZ_NO_PAGE) queue->classes[class->lower].higher = class->higher;
-    else queue->bottom = class->higher;
+    if (class->higher != CZ_NO_PAGE)
+        queue->classes[class->higher].lower = class->lower;
+    if (class->lower != CZ_NO_PAGE)
+        queue->classes[class->lower].higher = class->higher;
+    else
+        queue->bottom = class->higher;
     queue->classes[own].lower = queue->free_class;
     queue->free_class = own;
 }
@@ -57,7 +63,8 @@ static int32_t take_out(cz_queue *queue, int32_t page) {
     cz_class *class = &queue->classes[queue->class_of[page]];
     int32_t place = cz_tree_remove(&queue->tree, page);
     class->size--;
-    if (class->front == page) class->front = class->size ? cz_tree_page(&queue->tree, place) : CZ_NO_PAGE;
+    if (class->front == page)
+        class->front = class->size ? cz_tree_page(&queue->tree, place) : CZ_NO_PAGE;
     return place;
 }
 
@@ -81,23 +88,27 @@ static cz_move lfu_again(cz_queue *queue, int32_t page) {
         int32_t behind = position < queue->tree.count ? cz_tree_page(&queue->tree, position) : CZ_NO_PAGE;
         return (cz_move){position, position, put_in(queue, page, own, behind)};
     }
-    if (!stands) up = new_class(queue, count, up, own);
+    if (!stands)
+        up = new_class(queue, count, up, own);
     int32_t filled = put_in(queue, page, up, queue->classes[own].front);
-    if (queue->classes[own].size == 0) free_class(queue, own);
+    if (queue->classes[own].size == 0)
+        free_class(queue, own);
     return (cz_move){position, position, filled};
 }
 
 static int32_t lfu_forget(cz_queue *queue) {
     int32_t page = cz_tree_page(&queue->tree, queue->length - 1), own = queue->class_of[page];
     take_out(queue, page);
-    if (queue->classes[own].size == 0) free_class(queue, own);
+    if (queue->classes[own].size == 0)
+        free_class(queue, own);
     cz_keyed_remove(&queue->keyed, page);
     return page;
 }
 
 static cz_move lfu(cz_queue *queue, uint64_t key) {
     int32_t page = cz_keyed_find(&queue->keyed, key), vacated = queue->length;
-    if (page != CZ_NO_PAGE) return lfu_again(queue, page);
+    if (page != CZ_NO_PAGE)
+        return lfu_again(queue, page);
     if (queue->length == queue->n) {
         page = lfu_forget(queue);
         vacated--;
@@ -106,14 +117,16 @@ static cz_move lfu(cz_queue *queue, uint64_t key) {
         queue->length++;
     }
     int32_t last = queue->bottom;
-    if (last == CZ_NO_PAGE || queue->classes[last].count != 1) last = new_class(queue, 1, last, CZ_NO_PAGE);
+    if (last == CZ_NO_PAGE || queue->classes[last].count != 1)
+        last = new_class(queue, 1, last, CZ_NO_PAGE);
     cz_keyed_add(&queue->keyed, page, key);
     return (cz_move){-1, vacated, put_in(queue, page, last, CZ_NO_PAGE)}; /* nothing stands behind that class */
 }
 
 void cz_queue_begin(cz_queue *queue, int32_t page, int32_t first, int64_t count) {
     int32_t own = first == CZ_NO_PAGE ? CZ_NO_PAGE : queue->class_of[first];
-    if (own == CZ_NO_PAGE || queue->classes[own].count != count) own = new_class(queue, count, CZ_NO_PAGE, own);
+    if (own == CZ_NO_PAGE || queue->classes[own].count != count)
+        own = new_class(queue, count, CZ_NO_PAGE, own);
     put_in(queue, page, own, first);
 }
 
@@ -151,8 +164,10 @@ static int32_t arc_room(cz_queue *queue, int32_t *vacated) {
         *vacated = n - 1;
         return forget_last(queue, T1);
     }
-    if (known == n) page = forget_last(queue, B1);
-    else if (all == 2 * (int64_t)n) page = forget_last(queue, B2);
+    if (known == n)
+        page = forget_last(queue, B1);
+    else if (all == 2 * (int64_t)n)
+        page = forget_last(queue, B2);
     *vacated = recent + often == n ? replace(queue, false) : recent + often;
     return page != CZ_NO_PAGE ? page : queue->used++;
 }
@@ -163,11 +178,13 @@ static void adapt(cz_queue *queue, int list) {
     if (list == B1) {
         double step = other / one;
         queue->target += step > 1.0 ? step : 1.0;
-        if (queue->target > queue->n) queue->target = queue->n;
+        if (queue->target > queue->n)
+            queue->target = queue->n;
     } else {
         double step = one / other;
         queue->target -= step > 1.0 ? step : 1.0;
-        if (queue->target < 0.0) queue->target = 0.0;
+        if (queue->target < 0.0)
+            queue->target = 0.0;
     }
 }
 
@@ -182,7 +199,8 @@ static cz_move arc_new(cz_queue *queue, uint64_t key) {
 static cz_move arc(cz_queue *queue, uint64_t key) {
     int32_t page = cz_keyed_find(&queue->keyed, key), place;
     cz_move move;
-    if (page == CZ_NO_PAGE) return arc_new(queue, key);
+    if (page == CZ_NO_PAGE)
+        return arc_new(queue, key);
     int list = queue->list[page];
     if (list <= T2) {
         place = cz_stack_remove(&queue->stacks[list], page) + (list == T1 ? queue->stacks[T2].live : 0);
@@ -201,8 +219,10 @@ static cz_move arc(cz_queue *queue, uint64_t key) {
 /* ---- all ---- */
 
 cz_move cz_queue_reference(cz_queue *queue, uint64_t key) {
-    if (queue->name == CZ_QUEUE_LRU) return lru(queue, key);
-    if (queue->name == CZ_QUEUE_LFU) return lfu(queue, key);
+    if (queue->name == CZ_QUEUE_LRU)
+        return lru(queue, key);
+    if (queue->name == CZ_QUEUE_LFU)
+        return lfu(queue, key);
     cz_move move = arc(queue, key);
     queue->length = queue->stacks[T1].live + queue->stacks[T2].live;
     return move;
@@ -212,8 +232,10 @@ static bool new_lfu(cz_queue *queue) {
     size_t n = (size_t)queue->n;
     queue->classes = malloc((n + 1) * sizeof *queue->classes); /* a page may be on its way to a new one */
     queue->class_of = malloc(n * sizeof *queue->class_of);
-    if (!queue->classes || !queue->class_of || !cz_tree_new(&queue->tree, queue->n, queue->keyed.at)) return false;
-    for (int32_t i = 0; i <= queue->n; i++) queue->classes[i].lower = i + 1;
+    if (!queue->classes || !queue->class_of || !cz_tree_new(&queue->tree, queue->n, queue->keyed.at))
+        return false;
+    for (int32_t i = 0; i <= queue->n; i++)
+        queue->classes[i].lower = i + 1;
     queue->free_class = 0;
     queue->bottom = CZ_NO_PAGE;
     return true;
@@ -230,15 +252,19 @@ static bool new_arc(cz_queue *queue) {
 
 bool cz_queue_new(cz_queue *queue, enum cz_queue_name name, int64_t n) {
     *queue = (cz_queue){.name = name, .n = (int32_t)n};
-    if (!cz_keyed_new(&queue->keyed, (int32_t)(name == CZ_QUEUE_ARC ? 2 * n : n))) return false;
-    if (name == CZ_QUEUE_LFU) return new_lfu(queue);
-    if (!cz_stack_new(&queue->stacks[T1], queue->n, true, queue->keyed.at)) return false;
+    if (!cz_keyed_new(&queue->keyed, (int32_t)(name == CZ_QUEUE_ARC ? 2 * n : n)))
+        return false;
+    if (name == CZ_QUEUE_LFU)
+        return new_lfu(queue);
+    if (!cz_stack_new(&queue->stacks[T1], queue->n, true, queue->keyed.at))
+        return false;
     return name == CZ_QUEUE_LRU || new_arc(queue);
 }
 
 void cz_queue_free(cz_queue *queue) {
     cz_keyed_free(&queue->keyed);
-    for (int list = T1; list < NOWHERE; list++) cz_stack_free(&queue->stacks[list]);
+    for (int list = T1; list < NOWHERE; list++)
+        cz_stack_free(&queue->stacks[list]);
     cz_tree_free(&queue->tree);
     free(queue->classes);
     free(queue->class_of);
@@ -249,6 +275,7 @@ size_t cz_queue_bytes(const cz_queue *queue) {
     size_t bytes = cz_keyed_bytes(&queue->keyed), n = (size_t)queue->n;
     if (queue->name == CZ_QUEUE_LFU)
         return bytes + cz_tree_bytes(&queue->tree) + n * (sizeof *queue->classes + sizeof *queue->class_of);
-    for (int list = T1; list < NOWHERE; list++) bytes += cz_stack_bytes(&queue->stacks[list]);
+    for (int list = T1; list < NOWHERE; list++)
+        bytes += cz_stack_bytes(&queue->stacks[list]);
     return bytes + (queue->name == CZ_QUEUE_ARC ? (size_t)queue->keyed.most * sizeof *queue->list : 0);
 }

@@ -34,7 +34,7 @@ typedef struct cz_keyed {
 bool cz_keyed_new(cz_keyed *keyed, int32_t most);
 void cz_keyed_free(cz_keyed *keyed);
 size_t cz_keyed_bytes(const cz_keyed *keyed);
-int32_t cz_keyed_find(const cz_keyed *keyed, uint64_t key); /* CZ_NO_PAGE where it is not known */
+int32_t cz_keyed_find(const cz_keyed *keyed, uint64_t key);     /* CZ_NO_PAGE where it is not known */
 void cz_keyed_add(cz_keyed *keyed, int32_t page, uint64_t key); /* neither may be known */
 void cz_keyed_remove(cz_keyed *keyed, int32_t page);
 /* Have the memory of pages at hand that are removed soon: of one its key, of one that comes before it its bucket. */
@@ -68,7 +68,7 @@ typedef struct cz_leaf {
     int32_t pages[CZ_LEAF]; /* CZ_NO_PAGE from `used` on */
 } cz_leaf;
 typedef struct cz_branch {
-    int32_t parent, at, used, above; /* levels above the leaves, from 1 */
+    int32_t parent, at, used, above;              /* levels above the leaves, from 1 */
     int32_t child[CZ_FAN + 1], count[CZ_FAN + 1]; /* one more than it keeps, before it is split */
 } cz_branch;
 /* A tree of counts: a leaf has pages in order, a branch the number of pages below each child. It is not kept balanced as
@@ -76,16 +76,16 @@ typedef struct cz_branch {
 typedef struct cz_tree {
     cz_leaf *leaves;
     cz_branch *branches;
-    int32_t *at;     /* by page: its leaf */
-    int32_t *order;  /* room for all pages while packing */
+    int32_t *at;    /* by page: its leaf */
+    int32_t *order; /* room for all pages while packing */
     int32_t most, n_leaves, n_branches, used_leaves, used_branches, root, last, count;
 } cz_tree;
 
 bool cz_tree_new(cz_tree *tree, int32_t most, int32_t *at);
 void cz_tree_free(cz_tree *tree);
 size_t cz_tree_bytes(const cz_tree *tree);
-int32_t cz_tree_page(const cz_tree *tree, int32_t place); /* 0 <= place < count */
-int32_t cz_tree_remove(cz_tree *tree, int32_t page);      /* its place */
+int32_t cz_tree_page(const cz_tree *tree, int32_t place);            /* 0 <= place < count */
+int32_t cz_tree_remove(cz_tree *tree, int32_t page);                 /* its place */
 int32_t cz_tree_insert(cz_tree *tree, int32_t page, int32_t before); /* CZ_NO_PAGE: at the end; its place */
 
 /* ---- the queues: queue.c ---- */
@@ -97,13 +97,13 @@ typedef struct cz_class {
 typedef struct cz_queue {
     enum cz_queue_name name;
     int32_t n, used, length; /* used: pages that were ever known at once; length: pages in the queue */
-    cz_keyed keyed; /* arc: with those of the histories */
-    cz_stack stacks[4]; /* lru: one; arc: T1, T2, B1 and B2 */
-    cz_tree tree;    /* lfu */
+    cz_keyed keyed;          /* arc: with those of the histories */
+    cz_stack stacks[4];      /* lru: one; arc: T1, T2, B1 and B2 */
+    cz_tree tree;            /* lfu */
     cz_class *classes;
     int32_t *class_of, bottom, free_class; /* the class of the lowest count; those that are not used, by `lower` */
-    uint8_t *list;   /* arc: which stack has a page */
-    double target;   /* arc: of T1 */
+    uint8_t *list;                         /* arc: which stack has a page */
+    double target;                         /* arc: of T1 */
 } cz_queue;
 
 bool cz_queue_new(cz_queue *queue, enum cz_queue_name name, int64_t n); /* false without memory */

@@ -6,7 +6,8 @@
 
 bool cz_stack_new(cz_stack *stack, int32_t most, bool places, int32_t *at) {
     int64_t numbers = 64;
-    while (numbers < 2 * (int64_t)most) numbers *= 2;
+    while (numbers < 2 * (int64_t)most)
+        numbers *= 2;
     *stack = (cz_stack){.numbers = (int32_t)numbers, .at = at};
     stack->words = calloc((size_t)numbers / 64, sizeof *stack->words);
     stack->left = places ? calloc((size_t)numbers / 64, sizeof *stack->left) : NULL;
@@ -30,7 +31,8 @@ size_t cz_stack_bytes(const cz_stack *stack) {
 static int32_t not_void(const cz_stack *stack, int32_t number) {
     int32_t word = number >> 6;
     uint64_t live = ~stack->words[word] & (UINT64_MAX << (number & 63));
-    while (!live) live = ~stack->words[++word];
+    while (!live)
+        live = ~stack->words[++word];
     return (word << 6) + __builtin_ctzll(live);
 }
 
@@ -45,13 +47,15 @@ static void pack(cz_stack *stack) {
         next++;
     }
     memset(stack->words, 0, words * sizeof *stack->words);
-    if (stack->left) memset(stack->left, 0, words * sizeof *stack->left);
+    if (stack->left)
+        memset(stack->left, 0, words * sizeof *stack->left);
     stack->next = next;
     stack->least = stack->voids = 0;
 }
 
 void cz_stack_push(cz_stack *stack, int32_t page) {
-    if (stack->next == stack->numbers) pack(stack);
+    if (stack->next == stack->numbers)
+        pack(stack);
     stack->pages[stack->next] = page;
     stack->at[page] = stack->next++;
     stack->live++;
@@ -62,7 +66,8 @@ int32_t cz_stack_remove(cz_stack *stack, int32_t page) {
     uint64_t bit = UINT64_C(1) << (number & 63);
     stack->live--;
     stack->words[word] |= bit;
-    if (!stack->left) return -1;
+    if (!stack->left)
+        return -1;
     int32_t below = __builtin_popcountll(stack->words[word] & (bit - 1));
     for (uint32_t k = (uint32_t)word + (uint32_t)stack->numbers / 64; k > 1;) {
         int32_t right = (int32_t)(k & 1);

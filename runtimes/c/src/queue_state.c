@@ -30,8 +30,10 @@ void cz_queue_put(const cz_queue *queue, cz_writer *out) {
         put_lfu(queue, out);
         return;
     }
-    for (int list = 0; list < (queue->name == CZ_QUEUE_ARC ? 4 : 1); list++) put_stack(queue, &queue->stacks[list], out);
-    if (queue->name == CZ_QUEUE_ARC) put_double(out, queue->target);
+    for (int list = 0; list < (queue->name == CZ_QUEUE_ARC ? 4 : 1); list++)
+        put_stack(queue, &queue->stacks[list], out);
+    if (queue->name == CZ_QUEUE_ARC)
+        put_double(out, queue->target);
 }
 
 /* A page that no list has yet; CZ_NO_PAGE where one has it, or there is no more room. */
@@ -45,11 +47,14 @@ static int32_t take_page(cz_queue *queue, cz_bytes *in) {
 
 static bool take_stack(cz_queue *queue, int list, int64_t most, cz_bytes *in) {
     uint64_t count = cz_take(in, 4);
-    if (in->failed || count > (uint64_t)most) return false;
+    if (in->failed || count > (uint64_t)most)
+        return false;
     for (uint64_t i = 0; i < count; i++) {
         int32_t page = take_page(queue, in);
-        if (page == CZ_NO_PAGE) return false;
-        if (queue->list) queue->list[page] = (uint8_t)list;
+        if (page == CZ_NO_PAGE)
+            return false;
+        if (queue->list)
+            queue->list[page] = (uint8_t)list;
         cz_stack_push(&queue->stacks[list], page);
     }
     return true;
@@ -60,11 +65,13 @@ static bool take_stack(cz_queue *queue, int list, int64_t most, cz_bytes *in) {
 static bool take_arc(cz_queue *queue, cz_bytes *in) {
     int64_t n = queue->n;
     for (int list = 0; list < 4; list++)
-        if (!take_stack(queue, list, list == 3 ? 2 * n : n, in)) return false;
+        if (!take_stack(queue, list, list == 3 ? 2 * n : n, in))
+            return false;
     uint64_t bits = cz_take(in, 8);
     memcpy(&queue->target, &bits, sizeof bits);
     int64_t live[4];
-    for (int list = 0; list < 4; list++) live[list] = queue->stacks[list].live;
+    for (int list = 0; list < 4; list++)
+        live[list] = queue->stacks[list].live;
     queue->length = (int32_t)(live[0] + live[1]);
     return !in->failed && queue->target >= 0 && queue->target <= (double)n && live[0] + live[2] <= n &&
            live[0] + live[1] <= n && (live[0] + live[1] == n || live[2] + live[3] == 0);
@@ -74,22 +81,26 @@ static bool take_lfu(cz_queue *queue, cz_bytes *in) {
     uint64_t count = cz_take(in, 4);
     int32_t before = CZ_NO_PAGE;
     int64_t least = 1;
-    if (in->failed || count > (uint64_t)queue->n) return false;
+    if (in->failed || count > (uint64_t)queue->n)
+        return false;
     for (uint64_t i = 0; i < count; i++) {
         int32_t page = take_page(queue, in);
-        int64_t asked = (int64_t)cz_take(in, 8);
-        if (page == CZ_NO_PAGE || in->failed || asked < least || asked > INT64_MAX / 2) return false;
-        cz_queue_begin(queue, page, before, asked);
+        int64_t uses = (int64_t)cz_take(in, 8);
+        if (page == CZ_NO_PAGE || in->failed || uses < least || uses > INT64_MAX / 2)
+            return false;
+        cz_queue_begin(queue, page, before, uses);
         before = page;
-        least = asked;
+        least = uses;
     }
     queue->length = (int32_t)count;
     return true;
 }
 
 bool cz_queue_take(cz_queue *queue, cz_bytes *in) {
-    if (queue->name == CZ_QUEUE_LFU) return take_lfu(queue, in);
-    if (queue->name == CZ_QUEUE_ARC) return take_arc(queue, in);
+    if (queue->name == CZ_QUEUE_LFU)
+        return take_lfu(queue, in);
+    if (queue->name == CZ_QUEUE_ARC)
+        return take_arc(queue, in);
     bool found = take_stack(queue, 0, queue->n, in);
     queue->length = queue->stacks[0].live;
     return found;

@@ -14,7 +14,8 @@ static void start(cz_tree *tree) {
     tree->used_leaves = tree->used_branches = 1;
     tree->root = tree->last = tree->count = 0;
     tree->leaves[0] = (cz_leaf){.parent = 0, .at = 0};
-    for (int i = 0; i < CZ_LEAF; i++) tree->leaves[0].pages[i] = CZ_NO_PAGE;
+    for (int i = 0; i < CZ_LEAF; i++)
+        tree->leaves[0].pages[i] = CZ_NO_PAGE;
     tree->branches[0] = (cz_branch){.parent = -1, .used = 1, .above = 1};
 }
 
@@ -24,7 +25,8 @@ bool cz_tree_new(cz_tree *tree, int32_t most, int32_t *at) {
     tree->leaves = aligned_alloc(LINE, (size_t)tree->n_leaves * sizeof *tree->leaves);
     tree->branches = aligned_alloc(LINE, (size_t)tree->n_branches * sizeof *tree->branches);
     tree->order = malloc((size_t)most * sizeof *tree->order);
-    if (!tree->leaves || !tree->branches || !tree->order) return false;
+    if (!tree->leaves || !tree->branches || !tree->order)
+        return false;
     start(tree);
     return true;
 }
@@ -44,18 +46,21 @@ size_t cz_tree_bytes(const cz_tree *tree) {
 
 /* Where a page stands in its leaf: all are compared, so no branch hangs on data. */
 static int32_t index_in(const cz_leaf *leaf, int32_t page) {
-    four asked = {page, page, page, page}, at = {0, 1, 2, 3}, found = {0, 0, 0, 0};
+    four wanted = {page, page, page, page}, at = {0, 1, 2, 3}, found = {0, 0, 0, 0};
     const four step = {4, 4, 4, 4};
-    for (int i = 0; i < CZ_LEAF; i += 4, at += step) found |= (*(const four *)&leaf->pages[i] == asked) & at;
+    for (int i = 0; i < CZ_LEAF; i += 4, at += step)
+        found |= (*(const four *)&leaf->pages[i] == wanted) & at;
     return found[0] | found[1] | found[2] | found[3];
 }
 
 static int32_t sum_of(const int32_t *counts, int32_t end) {
     four sums = {0, 0, 0, 0};
     int32_t i = 0;
-    for (; i + 4 <= end; i += 4) sums += *(const four *)&counts[i];
+    for (; i + 4 <= end; i += 4)
+        sums += *(const four *)&counts[i];
     int32_t sum = sums[0] + sums[1] + sums[2] + sums[3];
-    for (; i < end; i++) sum += counts[i];
+    for (; i < end; i++)
+        sum += counts[i];
     return sum;
 }
 
@@ -63,8 +68,10 @@ int32_t cz_tree_page(const cz_tree *tree, int32_t place) {
     const cz_branch *branch = &tree->branches[tree->root];
     for (;;) {
         int32_t at = 0;
-        while (place >= branch->count[at]) place -= branch->count[at++];
-        if (branch->above == 1) return tree->leaves[branch->child[at]].pages[place];
+        while (place >= branch->count[at])
+            place -= branch->count[at++];
+        if (branch->above == 1)
+            return tree->leaves[branch->child[at]].pages[place];
         branch = &tree->branches[branch->child[at]];
     }
 }
@@ -88,7 +95,8 @@ static int32_t add_up(cz_tree *tree, const cz_leaf *leaf, int32_t more) {
 int32_t cz_tree_remove(cz_tree *tree, int32_t page) {
     cz_leaf *leaf = &tree->leaves[tree->at[page]];
     int32_t index = index_in(leaf, page), last = --leaf->used;
-    for (int32_t i = index; i < last; i++) leaf->pages[i] = leaf->pages[i + 1];
+    for (int32_t i = index; i < last; i++)
+        leaf->pages[i] = leaf->pages[i + 1];
     leaf->pages[last] = CZ_NO_PAGE;
     return index + add_up(tree, leaf, -1);
 }
@@ -120,7 +128,8 @@ static void add_child(cz_tree *tree, int32_t own, int32_t at, int32_t child, int
 
 /* The upper half of a branch that is too full goes to a new one behind it. */
 static void split_branch(cz_tree *tree, int32_t own) {
-    if (own == tree->root) grow(tree);
+    if (own == tree->root)
+        grow(tree);
     int32_t other = tree->used_branches++, half = (CZ_FAN + 1) / 2, moved = 0;
     cz_branch *from = &tree->branches[own], *to = &tree->branches[other];
     *to = (cz_branch){.above = from->above};
@@ -145,13 +154,15 @@ static void add_child(cz_tree *tree, int32_t own, int32_t at, int32_t child, int
     branch->child[at] = child;
     branch->count[at] = count;
     tell(tree, own, at);
-    if (branch->used > CZ_FAN) split_branch(tree, own);
+    if (branch->used > CZ_FAN)
+        split_branch(tree, own);
 }
 
 /* A leaf with `count` pages of the one before it, which its branch does not count there any more. */
 static int32_t new_leaf(cz_tree *tree, int32_t parent, int32_t at, int32_t count) {
     int32_t own = tree->used_leaves++;
-    for (int i = 0; i < CZ_LEAF; i++) tree->leaves[own].pages[i] = CZ_NO_PAGE;
+    for (int i = 0; i < CZ_LEAF; i++)
+        tree->leaves[own].pages[i] = CZ_NO_PAGE;
     tree->leaves[own].used = count;
     add_child(tree, parent, at, own, count);
     return own;
@@ -169,7 +180,8 @@ static void split_leaf(cz_tree *tree, int32_t own) {
         from->pages[i] = CZ_NO_PAGE;
     }
     from->used = HALF;
-    if (tree->last == own) tree->last = other;
+    if (tree->last == own)
+        tree->last = other;
 }
 
 static int32_t collect(const cz_tree *tree, int32_t own, int32_t *order) {
@@ -181,7 +193,8 @@ static int32_t collect(const cz_tree *tree, int32_t own, int32_t *order) {
             found += collect(tree, branch->child[i], order + found);
             continue;
         }
-        for (int32_t k = 0; k < leaf->used; k++) order[found++] = leaf->pages[k];
+        for (int32_t k = 0; k < leaf->used; k++)
+            order[found++] = leaf->pages[k];
     }
     return found;
 }
@@ -201,7 +214,8 @@ static int32_t append(cz_tree *tree, int32_t page, int32_t full) {
 static void pack(cz_tree *tree) {
     int32_t count = collect(tree, tree->root, tree->order);
     start(tree);
-    for (int32_t i = 0; i < count; i++) append(tree, tree->order[i], FILLED);
+    for (int32_t i = 0; i < count; i++)
+        append(tree, tree->order[i], FILLED);
 }
 
 /* Leaf and index of the place before a page, in a leaf that has room. */
@@ -209,7 +223,8 @@ static cz_leaf *room_before(cz_tree *tree, int32_t before, int32_t *index) {
     int32_t own = tree->at[before];
     cz_leaf *leaf = &tree->leaves[own];
     *index = index_in(leaf, before);
-    if (leaf->used < CZ_LEAF) return leaf;
+    if (leaf->used < CZ_LEAF)
+        return leaf;
     if (*index == 0) { /* fronts of classes: the leaf before, or a new one, takes what comes */
         const cz_branch *branch = &tree->branches[leaf->parent];
         cz_leaf *earlier = leaf->at ? &tree->leaves[branch->child[leaf->at - 1]] : NULL;
@@ -219,17 +234,21 @@ static cz_leaf *room_before(cz_tree *tree, int32_t before, int32_t *index) {
         return earlier;
     }
     split_leaf(tree, own);
-    if (*index <= leaf->used) return leaf;
+    if (*index <= leaf->used)
+        return leaf;
     *index -= leaf->used;
     return &tree->leaves[tree->at[before]];
 }
 
 int32_t cz_tree_insert(cz_tree *tree, int32_t page, int32_t before) {
     int32_t index;
-    if (tree->used_leaves == tree->n_leaves || tree->used_branches + 8 > tree->n_branches) pack(tree);
-    if (before == CZ_NO_PAGE) return append(tree, page, CZ_LEAF);
+    if (tree->used_leaves == tree->n_leaves || tree->used_branches + 8 > tree->n_branches)
+        pack(tree);
+    if (before == CZ_NO_PAGE)
+        return append(tree, page, CZ_LEAF);
     cz_leaf *leaf = room_before(tree, before, &index);
-    for (int32_t i = leaf->used++; i > index; i--) leaf->pages[i] = leaf->pages[i - 1];
+    for (int32_t i = leaf->used++; i > index; i--)
+        leaf->pages[i] = leaf->pages[i - 1];
     leaf->pages[index] = page;
     tree->at[page] = (int32_t)(leaf - tree->leaves);
     return index + add_up(tree, leaf, 1);

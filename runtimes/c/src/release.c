@@ -89,9 +89,9 @@ static int open_release(const char *document, const char *signature, const cz_ke
         return result;
     int64_t number = cz_json_get(cz_json_root(*release), "number")->integer;
     if (number < key->floor)
-        result = cz_fail(error, CZ_BAD_BUNDLE,
-                         "%.160s: is release %lld, and %.160s accepts %lld or later; take a newer one", document,
-                         (long long)number, key->path, (long long)key->floor);
+        result =
+            cz_fail(error, CZ_BAD_BUNDLE, "%.160s: is release %lld, and %.160s accepts %lld or later; take a newer one",
+                    document, (long long)number, key->path, (long long)key->floor);
     return result;
 }
 

@@ -21,13 +21,11 @@ typedef struct azor {
     int64_t capacity, used;
 } azor;
 
-static inline bool less(rank one, rank other)
-{
+static inline bool less(rank one, rank other) {
     return one.count < other.count || (one.count == other.count && one.time < other.time);
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
-{
+static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
     azor *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
@@ -39,8 +37,7 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
     return state;
 }
 
-static void rise(azor *state, int64_t k)
-{
+static void rise(azor *state, int64_t k) {
     entry moved = state->heap[k];
     while (k > 0 && less(moved.rank, state->heap[(k - 1) / 4].rank)) {
         state->heap[k] = state->heap[(k - 1) / 4];
@@ -49,8 +46,7 @@ static void rise(azor *state, int64_t k)
     state->heap[k] = moved;
 }
 
-static void sink(azor *state)
-{
+static void sink(azor *state) {
     entry *heap = state->heap, moved = heap[0];
     int64_t k = 0;
     for (int64_t child = 1; child < state->used; child = 4 * k + 1) {
@@ -67,8 +63,7 @@ static void sink(azor *state)
 }
 
 /* Bring the page of least rank to the top, up to date; stop as soon as all are seen to be no less than `limit`. */
-static void freshen(azor *state, const rank *limit)
-{
+static void freshen(azor *state, const rank *limit) {
     for (;;) {
         entry *top = &state->heap[0];
         rank own = state->own[top->slot];
@@ -79,8 +74,7 @@ static void freshen(azor *state, const rank *limit)
     }
 }
 
-static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim)
-{
+static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim) {
     (void)id;
     azor *state = data;
     rank *own = &state->own[slot];
@@ -107,23 +101,19 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     return CZ_ADMITTED;
 }
 
-static bool holds(const void *data, int32_t slot)
-{
+static bool holds(const void *data, int32_t slot) {
     return ((const azor *)data)->resident[slot];
 }
 
-static void forget(void *data, int32_t slot)
-{
+static void forget(void *data, int32_t slot) {
     ((azor *)data)->own[slot] = (rank){0, 0};
 }
 
-static int64_t most(int64_t capacity)
-{
+static int64_t most(int64_t capacity) {
     return capacity;
 }
 
-static bool sound(const void *data, cz_check *check)
-{
+static bool sound(const void *data, cz_check *check) {
     const azor *state = data;
     if (state->used < 0 || state->used > state->capacity)
         return false;

@@ -10,8 +10,7 @@ struct cz_check {
     uint8_t *taken;          /* room for a mark of each place of a cache, or of each row kept */
 };
 
-static inline bool cz_slot_sound(const cz_check *check, int64_t slot)
-{
+static inline bool cz_slot_sound(const cz_check *check, int64_t slot) {
     return slot >= CZ_FIRST_SLOT && slot < check->slots;
 }
 

@@ -4,8 +4,7 @@
 enum { OUT, KEPT, STRAY }; /* a page's place; the ends of the lists are one less */
 #define LARGEST 1e100
 
-void cz_follow_new(cz_follow *follow, cz_memory *memory, const cz_table *pages, int64_t capacity, int experts)
-{
+void cz_follow_new(cz_follow *follow, cz_memory *memory, const cz_table *pages, int64_t capacity, int experts) {
     follow->capacity = capacity;
     follow->experts = experts;
     follow->n.weight = 1.0;
@@ -17,8 +16,7 @@ void cz_follow_new(cz_follow *follow, cz_memory *memory, const cz_table *pages, 
 }
 
 /* To the head of the kept pages or of the strays, from wherever it is. */
-static void move(cz_follow *follow, int32_t slot, int32_t place)
-{
+static void move(cz_follow *follow, int32_t slot, int32_t place) {
     if (follow->pages[slot].place != OUT)
         cz_unlink(follow->links, slot);
     follow->pages[slot].place = place;
@@ -26,8 +24,7 @@ static void move(cz_follow *follow, int32_t slot, int32_t place)
 }
 
 /* The experts take an access; returns the bits of those that hit. */
-static uint32_t watch(cz_follow *follow, int32_t slot, const uint8_t *outcome, const int32_t *victims)
-{
+static uint32_t watch(cz_follow *follow, int32_t slot, const uint8_t *outcome, const int32_t *victims) {
     uint32_t hit = 0;
     for (int e = 0; e < follow->experts; e++) {
         uint32_t bit = UINT32_C(1) << e;
@@ -47,8 +44,7 @@ static uint32_t watch(cz_follow *follow, int32_t slot, const uint8_t *outcome, c
 }
 
 /* One access more: what was counted so far weighs less beside the next hit. */
-static void age(cz_follow *follow)
-{
+static void age(cz_follow *follow) {
     follow->n.weight *= follow->growth;
     if (follow->n.weight <= LARGEST)
         return;
@@ -58,8 +54,7 @@ static void age(cz_follow *follow)
 }
 
 /* The expert that pays best for a change, or the leader if none pays for it. */
-static int64_t ahead_of(const cz_follow *follow)
-{
+static int64_t ahead_of(const cz_follow *follow) {
     int64_t leader = follow->n.leader, best = leader;
     double most = 0.0;
     for (int e = 0; e < follow->experts; e++) {
@@ -74,8 +69,7 @@ static int64_t ahead_of(const cz_follow *follow)
 }
 
 /* The pages that the leader holds are kept, all others are strays. */
-static void change(cz_follow *follow, int64_t leader)
-{
+static void change(cz_follow *follow, int64_t leader) {
     follow->n.leader = leader;
     for (int place = KEPT; place <= STRAY; place++) {
         for (int32_t slot = follow->links[place - 1].before; slot != place - 1;) {
@@ -89,16 +83,14 @@ static void change(cz_follow *follow, int64_t leader)
 }
 
 /* The page came in (-1) or left (1): the experts that hold it have one page less, or more, that is not held. */
-static void lacking(cz_follow *follow, int32_t slot, int change)
-{
+static void lacking(cz_follow *follow, int32_t slot, int change) {
     for (int e = 0; e < follow->experts; e++)
         if (follow->pages[slot].holders >> e & 1)
             follow->n.lacks[e] += change;
 }
 
 /* A page of the leader comes in; the oldest stray leaves for it where the cache is full. */
-static int32_t enter(cz_follow *follow, int32_t slot)
-{
+static int32_t enter(cz_follow *follow, int32_t slot) {
     int32_t left = CZ_NONE;
     if (follow->n.used == follow->capacity) {
         left = cz_pop_tail(follow->links, STRAY - 1);
@@ -113,8 +105,7 @@ static int32_t enter(cz_follow *follow, int32_t slot)
     return left;
 }
 
-int cz_follow_serve(cz_follow *follow, int32_t slot, const uint8_t *outcome, const int32_t *victims, int32_t *victim)
-{
+int cz_follow_serve(cz_follow *follow, int32_t slot, const uint8_t *outcome, const int32_t *victims, int32_t *victim) {
     *victim = CZ_NONE;
     age(follow);
     uint32_t hit = watch(follow, slot, outcome, victims);

@@ -9,8 +9,7 @@
 
 enum { FIRST_EDGE = 64, RANKED_EVERY = 8, HALF_LIFE = 32, OPEN = CZ_AGES - 1 };
 
-static int bin_by_formula(int64_t age, double first)
-{
+static int bin_by_formula(int64_t age, double first) {
     if (!((double)age > first))
         return 0;
     double bin = ceil(2 * log2((double)age / first));
@@ -18,8 +17,7 @@ static int bin_by_formula(int64_t age, double first)
 }
 
 /* The largest age of each bin, found by the kernel's own formula, and the bin of each power of two. */
-static void find_limits(cz_hazards *hazards)
-{
+static void find_limits(cz_hazards *hazards) {
     double first = (double)hazards->capacity / FIRST_EDGE;
     for (int bin = 0; bin < CZ_AGES - 1; bin++) {
         int64_t low = 0, high = INT64_C(1) << 40;
@@ -38,8 +36,7 @@ static void find_limits(cz_hazards *hazards)
 }
 
 /* What pages of class k are worth at each age: max over T of P(used again within T) over the time held until then. */
-static void rank_class(const double *events, const double *risks, const int64_t *edges, double *worth)
-{
+static void rank_class(const double *events, const double *risks, const int64_t *edges, double *worth) {
     double alive[CZ_AGES], held[CZ_AGES];
     for (int later = 0; later < CZ_AGES; later++) {
         double hazard = risks[later] > 0 ? events[later] / risks[later] : 0.0;
@@ -57,8 +54,7 @@ static void rank_class(const double *events, const double *risks, const int64_t 
     }
 }
 
-static void rank(cz_hazards *hazards)
-{
+static void rank(cz_hazards *hazards) {
     for (int k = 0; k < hazards->n_classes; k++) {
         int64_t at = (int64_t)k * CZ_AGES;
         rank_class(hazards->events + at, hazards->risks + at, hazards->edges, hazards->worth + at);
@@ -66,8 +62,7 @@ static void rank(cz_hazards *hazards)
 }
 
 void cz_hazards_new(cz_hazards *hazards, cz_memory *memory, int64_t capacity, int classes, const double *events,
-                    const double *risks)
-{
+                    const double *risks) {
     hazards->capacity = capacity;
     hazards->n_classes = classes;
     for (int k = 0; k < CZ_AGES; k++) {
@@ -92,8 +87,7 @@ void cz_hazards_new(cz_hazards *hazards, cz_memory *memory, int64_t capacity, in
 }
 
 /* Count what left bin b unused, from the accesses at ring place `at` on; at most `n` of them, to the ring's end. */
-static void leave_run(cz_hazards *hazards, int b, int64_t at, int64_t n)
-{
+static void leave_run(cz_hazards *hazards, int b, int64_t at, int64_t n) {
     while (n > 0) {
         int64_t bit = at % 64, part = 64 - bit < n ? 64 - bit : n;
         uint64_t unused = ~hazards->again[at / 64] >> bit;
@@ -107,8 +101,7 @@ static void leave_run(cz_hazards *hazards, int b, int64_t at, int64_t n)
 }
 
 /* Count what left a bin unused by access number i. */
-static void leave(cz_hazards *hazards, int64_t i)
-{
+static void leave(cz_hazards *hazards, int64_t i) {
     for (int b = 0; b < OPEN; b++) {
         int64_t from = hazards->n.left[b], to = i - hazards->edges[b + 1];
         if (to <= from)
@@ -121,8 +114,7 @@ static void leave(cz_hazards *hazards, int64_t i)
     }
 }
 
-static void refresh(cz_hazards *hazards, int64_t i)
-{
+static void refresh(cz_hazards *hazards, int64_t i) {
     leave(hazards, i);
     rank(hazards);
     double fade = exp2(-((double)(i - hazards->n.ranked) / (double)(HALF_LIFE * hazards->capacity)));
@@ -134,8 +126,7 @@ static void refresh(cz_hazards *hazards, int64_t i)
 }
 
 /* Count a use in its bin of the page accessed `before`; earlier bins that have not counted it yet do so too. */
-static void use(cz_hazards *hazards, int64_t i, int64_t before, int was)
-{
+static void use(cz_hazards *hazards, int64_t i, int64_t before, int was) {
     int bin = cz_age_bin(hazards, i - before);
     double *events = hazards->events + was * CZ_AGES, *risks = hazards->risks + was * CZ_AGES;
     events[bin] += 1;
@@ -149,8 +140,7 @@ static void use(cz_hazards *hazards, int64_t i, int64_t before, int was)
     }
 }
 
-void cz_hazards_saw(cz_hazards *hazards, int64_t i, int class, int64_t before, int was)
-{
+void cz_hazards_saw(cz_hazards *hazards, int64_t i, int class, int64_t before, int was) {
     int64_t every = hazards->capacity / RANKED_EVERY;
     if (i - hazards->n.ranked >= (every > 1 ? every : 1))
         refresh(hazards, i);

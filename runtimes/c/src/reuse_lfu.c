@@ -18,13 +18,11 @@ typedef struct lfu {
     } n;
 } lfu;
 
-static bool less(const rank *left, const rank *right)
-{
+static bool less(const rank *left, const rank *right) {
     return left->count != right->count ? left->count < right->count : left->last < right->last;
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
-{
+static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
     lfu *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
@@ -36,8 +34,7 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
     return state;
 }
 
-static void rise(lfu *state, int64_t at, entry added)
-{
+static void rise(lfu *state, int64_t at, entry added) {
     while (at > 0 && less(&added.rank, &state->heap[(at - 1) / 2].rank)) {
         state->heap[at] = state->heap[(at - 1) / 2];
         at = (at - 1) / 2;
@@ -45,8 +42,7 @@ static void rise(lfu *state, int64_t at, entry added)
     state->heap[at] = added;
 }
 
-static void sink(lfu *state, entry added)
-{
+static void sink(lfu *state, entry added) {
     int64_t at = 0;
     for (int64_t child; (child = 2 * at + 1) < state->n.used; at = child) {
         child += child + 1 < state->n.used && less(&state->heap[child + 1].rank, &state->heap[child].rank);
@@ -58,16 +54,14 @@ static void sink(lfu *state, entry added)
 }
 
 /* Bring the page with the least rank to the top: entries learn of later accesses when they come there. */
-static void freshen(lfu *state)
-{
+static void freshen(lfu *state) {
     for (entry top = state->heap[0]; less(&top.rank, &state->own[top.slot]); top = state->heap[0]) {
         top.rank = state->own[top.slot];
         sink(state, top);
     }
 }
 
-static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim)
-{
+static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim) {
     (void)id;
     (void)metadata;
     lfu *state = data;
@@ -89,23 +83,19 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     return CZ_ADMITTED;
 }
 
-static bool holds(const void *data, int32_t slot)
-{
+static bool holds(const void *data, int32_t slot) {
     return ((const lfu *)data)->resident[slot];
 }
 
-static void forget(void *data, int32_t slot)
-{
+static void forget(void *data, int32_t slot) {
     ((lfu *)data)->own[slot] = (rank){0, 0};
 }
 
-static int64_t most(int64_t capacity)
-{
+static int64_t most(int64_t capacity) {
     return capacity;
 }
 
-static bool sound(const void *data, cz_check *check)
-{
+static bool sound(const void *data, cz_check *check) {
     const lfu *state = data;
     if (state->n.used < 0 || state->n.used > state->capacity)
         return false;

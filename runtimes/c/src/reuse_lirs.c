@@ -15,14 +15,12 @@ typedef struct lirs {
     } n;
 } lirs;
 
-static int64_t hirs_of(int64_t capacity)
-{
+static int64_t hirs_of(int64_t capacity) {
     int64_t hirs = (int64_t)(0.01 * (double)capacity);
     return hirs > 1 ? hirs : 1;
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
-{
+static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
     lirs *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
@@ -42,23 +40,20 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
     return state;
 }
 
-static void to_top(lirs *state, int32_t end, int32_t slot, int64_t i)
-{
+static void to_top(lirs *state, int32_t end, int32_t slot, int64_t i) {
     state->last[slot] = i;
     cz_link_head(state->stack, end, slot);
 }
 
 /* Take a HIR page out of the stack. */
-static void drop_high(lirs *state, int32_t slot)
-{
+static void drop_high(lirs *state, int32_t slot) {
     cz_unlink(state->stack, slot);
     state->n.high--;
     state->kind[slot] = state->kind[slot] == GHOST ? NOWHERE : QUEUED;
 }
 
 /* Take out of the stack what lies below its lowest LIR page. */
-static void prune(lirs *state)
-{
+static void prune(lirs *state) {
     int64_t bottom = state->last[state->stack[LOW].before];
     for (int32_t slot = state->stack[HIGH].before; slot >= CZ_FIRST_SLOT && state->last[slot] < bottom;
          slot = state->stack[HIGH].before)
@@ -66,8 +61,7 @@ static void prune(lirs *state)
 }
 
 /* A HIR page of the stack becomes LIR, the lowest LIR page becomes HIR and joins the queue. */
-static void promote(lirs *state, int32_t slot, int64_t i)
-{
+static void promote(lirs *state, int32_t slot, int64_t i) {
     cz_unlink(state->stack, slot);
     int32_t lowest = cz_pop_tail(state->stack, LOW);
     state->kind[lowest] = QUEUED;
@@ -79,8 +73,7 @@ static void promote(lirs *state, int32_t slot, int64_t i)
 }
 
 /* A resident HIR page goes on top of the stack, which may then be too long. */
-static void stack_high(lirs *state, int32_t slot, int64_t i)
-{
+static void stack_high(lirs *state, int32_t slot, int64_t i) {
     if (state->lirs == 0) {
         state->kind[slot] = QUEUED;
         return;
@@ -92,8 +85,7 @@ static void stack_high(lirs *state, int32_t slot, int64_t i)
         drop_high(state, state->stack[HIGH].before);
 }
 
-static void touch(lirs *state, int32_t slot, int64_t i)
-{
+static void touch(lirs *state, int32_t slot, int64_t i) {
     uint8_t kind = state->kind[slot];
     if (kind == LIR) {
         bool lowest = state->stack[slot].after == LOW;
@@ -113,15 +105,13 @@ static void touch(lirs *state, int32_t slot, int64_t i)
 }
 
 /* The front of the queue leaves the cache; in the stack it stays as a ghost. */
-static int32_t drive_out(lirs *state)
-{
+static int32_t drive_out(lirs *state) {
     int32_t slot = cz_pop_tail(state->queue, 0);
     state->kind[slot] = state->kind[slot] == HIR ? GHOST : NOWHERE;
     return slot;
 }
 
-static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim)
-{
+static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim) {
     (void)id;
     (void)metadata;
     lirs *state = data;
@@ -148,21 +138,18 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     return CZ_ADMITTED;
 }
 
-static bool holds(const void *data, int32_t slot)
-{
+static bool holds(const void *data, int32_t slot) {
     return ((const lirs *)data)->kind[slot] != NOWHERE;
 }
 
-static int64_t most(int64_t capacity)
-{
+static int64_t most(int64_t capacity) {
     return 2 * capacity + hirs_of(capacity) + 1;
 }
 
 /* In which list of the stack pages of a kind are, and whether they are in the queue. */
 static const uint8_t stack_of[] = {0, LOW + 1, HIGH + 1, 0, HIGH + 1}, queue_of[] = {0, 0, 1, 1, 0};
 
-static bool sound(const void *data, cz_check *check)
-{
+static bool sound(const void *data, cz_check *check) {
     const lirs *state = data;
     int64_t low, high, queued;
     if (!cz_list_sound(state->stack, LOW, check, &low) || !cz_list_sound(state->stack, HIGH, check, &high))

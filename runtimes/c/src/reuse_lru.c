@@ -10,8 +10,7 @@ typedef struct lru {
     } n;
 } lru;
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
-{
+static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
     lru *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
@@ -24,8 +23,7 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
     return state;
 }
 
-static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim)
-{
+static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim) {
     (void)id;
     (void)i;
     (void)metadata;
@@ -44,18 +42,15 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     return hit ? CZ_HIT : CZ_ADMITTED;
 }
 
-static bool holds(const void *data, int32_t slot)
-{
+static bool holds(const void *data, int32_t slot) {
     return ((const lru *)data)->resident[slot];
 }
 
-static int64_t most(int64_t capacity)
-{
+static int64_t most(int64_t capacity) {
     return capacity;
 }
 
-static bool sound(const void *data, cz_check *check)
-{
+static bool sound(const void *data, cz_check *check) {
     const lru *state = data;
     int64_t length;
     if (!cz_list_sound(state->links, 0, check, &length) || length != state->n.used || length > state->capacity)

@@ -6,8 +6,7 @@
 
 enum { LINE = 64 };
 
-static cz_field *add(cz_memory *memory, void *data, size_t each, size_t most)
-{
+static cz_field *add(cz_memory *memory, void *data, size_t each, size_t most) {
     if (memory->n == (int)(sizeof memory->fields / sizeof memory->fields[0])) {
         memory->failed = true;
         return NULL;
@@ -17,8 +16,7 @@ static cz_field *add(cz_memory *memory, void *data, size_t each, size_t most)
     return field;
 }
 
-void *cz_memory_room(cz_memory *memory, size_t most, size_t each, const int64_t *used)
-{
+void *cz_memory_room(cz_memory *memory, size_t most, size_t each, const int64_t *used) {
     if (most == 0 || each == 0 || most > (SIZE_MAX / 2 - LINE) / each) {
         memory->failed = true;
         return NULL;
@@ -42,33 +40,28 @@ void *cz_memory_room(cz_memory *memory, size_t most, size_t each, const int64_t 
     return field->data;
 }
 
-void *cz_memory_scratch(cz_memory *memory, size_t most, size_t each)
-{
+void *cz_memory_scratch(cz_memory *memory, size_t most, size_t each) {
     void *data = cz_memory_room(memory, most, each, NULL);
     if (data != NULL)
         memory->fields[memory->n - 1].saved = false;
     return data;
 }
 
-void cz_memory_keep(cz_memory *memory, void *data, size_t bytes)
-{
+void cz_memory_keep(cz_memory *memory, void *data, size_t bytes) {
     add(memory, data, bytes, 1);
 }
 
-void cz_memory_free(cz_memory *memory)
-{
+void cz_memory_free(cz_memory *memory) {
     for (int k = 0; k < memory->n; k++)
         free(memory->fields[k].block);
     memory->n = 0;
 }
 
-static size_t bytes_of(const cz_field *field)
-{
+static size_t bytes_of(const cz_field *field) {
     return (field->used == NULL ? field->most : (size_t)*field->used) * field->each;
 }
 
-size_t cz_memory_save(const cz_memory *memory, unsigned char *buffer)
-{
+size_t cz_memory_save(const cz_memory *memory, unsigned char *buffer) {
     size_t total = 0;
     for (int k = 0; k < memory->n; k++) {
         const cz_field *field = &memory->fields[k];
@@ -82,8 +75,7 @@ size_t cz_memory_save(const cz_memory *memory, unsigned char *buffer)
     return total;
 }
 
-bool cz_memory_restore(cz_memory *memory, const unsigned char *buffer, size_t size)
-{
+bool cz_memory_restore(cz_memory *memory, const unsigned char *buffer, size_t size) {
     for (int k = 0; k < memory->n; k++) {
         cz_field *field = &memory->fields[k];
         if (!field->saved)

@@ -5,34 +5,54 @@
 #include "reuse_cache.h"
 
 static const char *const names[CZ_INPUTS] = {
-    "interval", "interval_before", "interval_change", "count_quarter", "count_one", "count_four",
-    "write", "wrote_before", "write_share", "request_pages", "place", "run",
-    "region_interval", "region_count_one", "region_count_four", "stretch_count_four", "companions",
-    "metadata", "readahead", "sync",
-    "process_soon", "process_reused", "context_soon", "context_reused", "seen_soon", "seen_reused",
+    "interval",
+    "interval_before",
+    "interval_change",
+    "count_quarter",
+    "count_one",
+    "count_four",
+    "write",
+    "wrote_before",
+    "write_share",
+    "request_pages",
+    "place",
+    "run",
+    "region_interval",
+    "region_count_one",
+    "region_count_four",
+    "stretch_count_four",
+    "companions",
+    "metadata",
+    "readahead",
+    "sync",
+    "process_soon",
+    "process_reused",
+    "context_soon",
+    "context_reused",
+    "seen_soon",
+    "seen_reused",
 };
 
-static const cz_json *list_of(const cz_values *values, const char *place, size_t least, size_t most)
-{
+static const cz_json *list_of(const cz_values *values, const char *place, size_t least, size_t most) {
     const cz_json *list = cz_values_get(values, place);
     return list && list->type == CZ_JSON_LIST && list->length >= least && list->length <= most ? list : NULL;
 }
 
-static int check_inputs(const char *where, const cz_values *values, cz_error *error)
-{
+static int check_inputs(const char *where, const cz_values *values, cz_error *error) {
     const cz_json *features = list_of(values, "features", CZ_INPUTS, CZ_INPUTS);
     for (int f = 0; f < CZ_INPUTS; f++) {
         const cz_json *formula = features ? cz_json_get(&features->items[f], "formula") : NULL;
         if (!formula || formula->type != CZ_JSON_TEXT || strcmp(formula->text, names[f]) != 0)
-            return cz_fail(error, CZ_BAD_BUNDLE, "%s: features: this library computes %d, number %d is %s; export the "
-                           "bundle with this release", where, CZ_INPUTS, f + 1, names[f]);
+            return cz_fail(error, CZ_BAD_BUNDLE,
+                           "%s: features: this library computes %d, number %d is %s; export the "
+                           "bundle with this release",
+                           where, CZ_INPUTS, f + 1, names[f]);
     }
     return CZ_OK;
 }
 
 static int read_classics(const char *where, const cz_values *values, const char *place, size_t least, size_t most,
-                         int32_t *found, int32_t *n, cz_error *error)
-{
+                         int32_t *found, int32_t *n, cz_error *error) {
     const cz_json *list = list_of(values, place, least, most);
     if (!list)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s: give a list of %zu to %zu names", where, place, least, most);
@@ -48,16 +68,14 @@ static int read_classics(const char *where, const cz_values *values, const char 
 }
 
 static int read_number(const char *where, const cz_values *values, const char *place, double least, double *found,
-                       cz_error *error)
-{
+                       cz_error *error) {
     int result = cz_values_number(values, place, found, error);
     if (result == CZ_OK && !(*found >= least && *found <= 1e6))
         result = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s = %g is outside [%g, 1e+06]", where, place, *found, least);
     return result;
 }
 
-static int read_plan(const char *where, const cz_values *values, cz_reuse_model *model, cz_error *error)
-{
+static int read_plan(const char *where, const cz_values *values, cz_reuse_model *model, cz_error *error) {
     int result = read_classics(where, values, "policy.shadows", 0, CZ_MOST_SHADOWS, model->plan.shadow,
                                &model->plan.shadows, error);
     if (result == CZ_OK)
@@ -82,8 +100,7 @@ static int read_plan(const char *where, const cz_values *values, cz_reuse_model 
     return result;
 }
 
-static int read_quantiles(const char *where, const cz_values *values, cz_reuse_model *model, cz_error *error)
-{
+static int read_quantiles(const char *where, const cz_values *values, cz_reuse_model *model, cz_error *error) {
     const cz_json *list = list_of(values, "calibration.quantiles", 0, CZ_MOST_QUANTILES);
     bool rising = list != NULL;
     for (size_t k = 0; rising && k < list->length; k++) {
@@ -93,16 +110,17 @@ static int read_quantiles(const char *where, const cz_values *values, cz_reuse_m
     }
     int32_t classes = list ? ((int32_t)list->length + 1) << model->plan.shadows : 0;
     if (!rising || classes < 2 || classes > CZ_MOST_CLASSES)
-        return cz_fail(error, CZ_BAD_BUNDLE, "%s: calibration.quantiles: give numbers that do not fall, and at most %d "
-                       "classes with the shadows", where, CZ_MOST_CLASSES);
+        return cz_fail(error, CZ_BAD_BUNDLE,
+                       "%s: calibration.quantiles: give numbers that do not fall, and at most %d "
+                       "classes with the shadows",
+                       where, CZ_MOST_CLASSES);
     model->plan.quantiles = (int32_t)list->length;
     model->plan.classes = classes;
     return CZ_OK;
 }
 
 static int read_counts(const char *where, const cz_values *values, const char *place, int32_t classes, double *counts,
-                       cz_error *error)
-{
+                       cz_error *error) {
     const cz_json *rows = list_of(values, place, (size_t)classes, (size_t)classes);
     bool good = rows != NULL;
     for (int32_t k = 0; good && k < classes; k++) {
@@ -119,8 +137,7 @@ static int read_counts(const char *where, const cz_values *values, const char *p
     return CZ_OK;
 }
 
-static int read_model(const cz_bundle *bundle, const cz_values *values, cz_reuse_model *model, cz_error *error)
-{
+static int read_model(const cz_bundle *bundle, const cz_values *values, cz_reuse_model *model, cz_error *error) {
     const char *where = cz_bundle_where(bundle);
     int64_t page_bytes;
     int result = check_inputs(where, values, error);
@@ -149,8 +166,7 @@ static int read_model(const cz_bundle *bundle, const cz_values *values, cz_reuse
 }
 
 int cz_reuse_model_new(const cz_bundle *bundle, const cz_values *values, enum cz_precision precision, void **model,
-                       cz_error *error)
-{
+                       cz_error *error) {
     (void)precision;
     cz_reuse_model *made = calloc(1, sizeof *made);
     if (!made)
@@ -164,8 +180,7 @@ int cz_reuse_model_new(const cz_bundle *bundle, const cz_values *values, enum cz
     return CZ_OK;
 }
 
-void cz_reuse_model_free(void *model)
-{
+void cz_reuse_model_free(void *model) {
     cz_reuse_model *made = model;
     if (!made)
         return;

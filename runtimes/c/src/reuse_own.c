@@ -16,19 +16,16 @@
 #define NEAREST (-7.0)
 #define NOT_WITHIN 5.0f
 
-static int64_t further(int64_t settled)
-{
+static int64_t further(int64_t settled) {
     return (int64_t)ceil((double)settled * GROWTH);
 }
 
-static int64_t first_end(int64_t capacity)
-{
+static int64_t first_end(int64_t capacity) {
     int64_t first = (int64_t)ceil(FIRST * (double)capacity);
     return first < 2 * CZ_LEAST ? 2 * CZ_LEAST : first;
 }
 
-void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, uint32_t seed)
-{
+void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, uint32_t seed) {
     own->capacity = capacity;
     own->delay = CZ_HORIZON * capacity;
     own->size = own->delay + 2;
@@ -66,8 +63,7 @@ void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees,
 }
 
 /* Keep the access if it is drawn; returns its row among those kept or CZ_NONE. */
-static int32_t keep(cz_own *own, int64_t i, const float *row)
-{
+static int32_t keep(cz_own *own, int64_t i, const float *row) {
     while (i >= own->n.fill_end) {
         own->n.filling++;
         own->n.fill_end = further(own->n.fill_end);
@@ -86,8 +82,7 @@ static int32_t keep(cz_own *own, int64_t i, const float *row)
 }
 
 /* All before `grow_end` are settled: into the reservoir, and grow. */
-static void grow(cz_own *own)
-{
+static void grow(cz_own *own) {
     int32_t *pending = own->pending[own->n.growing % CZ_EPOCHS];
     for (int64_t place = 0; place < own->sample; place++) {
         if (pending[place] == CZ_NONE)
@@ -104,8 +99,7 @@ static void grow(cz_own *own)
 }
 
 /* Access i is the next one to a page; its latest access learns its target. */
-static void settle(cz_own *own, const cz_page *page, int64_t i)
-{
+static void settle(cz_own *own, const cz_page *page, int64_t i) {
     int64_t distance = i - page->last;
     if (page->last < 0 || distance > own->delay)
         return;
@@ -118,8 +112,7 @@ static void settle(cz_own *own, const cz_page *page, int64_t i)
 }
 
 /* The share of the way to the own forest's score that would have been best up to access i. */
-static double believe(cz_own *own, int64_t i)
-{
+static double believe(cz_own *own, int64_t i) {
     int64_t at = own->n.settled % own->size;
     for (; own->n.settled + own->delay < i; own->n.settled++) {
         const cz_belief *one = &own->ring[at];
@@ -132,8 +125,7 @@ static double believe(cz_own *own, int64_t i)
     return share < 1.0 ? share : 1.0;
 }
 
-float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, float score)
-{
+float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, float score) {
     if (own->trees.n == 0)
         return score;
     settle(own, page, i);
@@ -152,8 +144,7 @@ float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, fl
 }
 
 /* Each row is unused, in the reservoir or pending, and but once: then none is missing where one is taken. */
-static bool rows_sound(const cz_own *own, uint8_t *taken)
-{
+static bool rows_sound(const cz_own *own, uint8_t *taken) {
     int64_t kept = own->sample * (CZ_EPOCHS + 1), all = 0;
     if (own->n.unused < 0 || own->n.unused > kept)
         return false;
@@ -173,8 +164,7 @@ static bool rows_sound(const cz_own *own, uint8_t *taken)
 }
 
 /* Forests are grown on the first places of the reservoir, which the accesses up to then filled. */
-static bool places_sound(const cz_own *own, int64_t accesses)
-{
+static bool places_sound(const cz_own *own, int64_t accesses) {
     int64_t epoch = 0, end = first_end(own->capacity);
     for (int64_t place = 0; place < own->sample && place < accesses; place++) {
         for (; place >= end; epoch++)
@@ -186,8 +176,7 @@ static bool places_sound(const cz_own *own, int64_t accesses)
     return true;
 }
 
-bool cz_own_sound(const cz_own *own, cz_check *check)
-{
+bool cz_own_sound(const cz_own *own, cz_check *check) {
     int64_t latest = check->accesses - 1, fill_end = first_end(own->capacity), grow_end = fill_end;
     int64_t first = latest >= fill_end + own->delay ? fill_end + own->delay : -1, filling = 0, growing = 0;
     if (own->trees.n == 0)

@@ -13,7 +13,7 @@
 
 #define CZ_FIRST_SLOT 4
 #define CZ_INPUTS 26
-#define CZ_HORIZON 4 /* capacities beyond which all next uses are alike */
+#define CZ_HORIZON 4         /* capacities beyond which all next uses are alike */
 #define CZ_APART 0x5BD1E995u /* keeps small seeds from meeting small numbers */
 #define CZ_NONE (-1)
 #define CZ_REFUSED (-2)
@@ -24,15 +24,15 @@ enum { CZ_BYPASSED = 0, CZ_ADMITTED = 1, CZ_HIT = 2 };
 /* ---- memory: all that a stream ever allocates, in the order in which it is saved ----
  * What is saved has no padding, so that equal states are equal bytes. */
 typedef struct cz_field {
-    void *data, *block;   /* block: what is freed; NULL where the memory is not ours */
-    size_t each, most;    /* bytes of an entry, entries */
-    const int64_t *used;  /* entries that mean anything; NULL: all */
+    void *data, *block;  /* block: what is freed; NULL where the memory is not ours */
+    size_t each, most;   /* bytes of an entry, entries */
+    const int64_t *used; /* entries that mean anything; NULL: all */
     bool saved;
 } cz_field;
 typedef struct cz_memory {
     cz_field fields[256];
     int n;
-    bool failed, large; /* large: it failed because it would have been more than `limit` */
+    bool failed, large;  /* large: it failed because it would have been more than `limit` */
     size_t bytes, limit; /* 0: no limit */
 } cz_memory;
 /* Room for `most` entries, all 0; NULL, and `failed` from then on, where there is none. */
@@ -44,8 +44,7 @@ size_t cz_memory_save(const cz_memory *memory, unsigned char *buffer);
 bool cz_memory_restore(cz_memory *memory, const unsigned char *buffer, size_t size);
 
 /* ---- draws (kernels/admit/draws.py) ---- */
-static inline uint32_t cz_mix(uint32_t value)
-{
+static inline uint32_t cz_mix(uint32_t value) {
     value ^= value >> 16;
     value *= 0x7FEB352Du;
     value ^= value >> 15;
@@ -53,8 +52,7 @@ static inline uint32_t cz_mix(uint32_t value)
     return value ^ (value >> 16);
 }
 
-static inline uint32_t cz_draw(uint32_t seed, int64_t number)
-{
+static inline uint32_t cz_draw(uint32_t seed, int64_t number) {
     return cz_mix(cz_mix((uint32_t)(number & 0x7FFFFFFF)) ^ cz_mix(seed ^ CZ_APART));
 }
 
@@ -68,14 +66,12 @@ typedef struct cz_link {
     int32_t before, after;
 } cz_link;
 
-static inline void cz_unlink(cz_link *links, int32_t slot)
-{
+static inline void cz_unlink(cz_link *links, int32_t slot) {
     links[links[slot].before].after = links[slot].after;
     links[links[slot].after].before = links[slot].before;
 }
 
-static inline void cz_link_head(cz_link *links, int32_t end, int32_t slot)
-{
+static inline void cz_link_head(cz_link *links, int32_t end, int32_t slot) {
     int32_t first = links[end].after;
     links[slot].before = end;
     links[slot].after = first;
@@ -83,15 +79,13 @@ static inline void cz_link_head(cz_link *links, int32_t end, int32_t slot)
     links[end].after = slot;
 }
 
-static inline int32_t cz_pop_tail(cz_link *links, int32_t end)
-{
+static inline int32_t cz_pop_tail(cz_link *links, int32_t end) {
     int32_t slot = links[end].before;
     cz_unlink(links, slot);
     return slot;
 }
 
-static inline void cz_link_ends(cz_link *links)
-{
+static inline void cz_link_ends(cz_link *links) {
     for (int32_t end = 0; end < CZ_FIRST_SLOT; end++)
         links[end].before = links[end].after = end;
 }
@@ -124,9 +118,9 @@ bool cz_table_index(cz_table *table); /* chains of the keys as they were restore
 typedef struct cz_page {
     int64_t last; /* latest access, -1 before the first */
     double sums[CZ_HALF_LIVES], interval, share;
-    float score;  /* the forest's, at its latest access */
-    int32_t row;  /* of that access among those kept, or stale */
-    uint32_t id;  /* by first appearance */
+    float score;         /* the forest's, at its latest access */
+    int32_t row;         /* of that access among those kept, or stale */
+    uint32_t id;         /* by first appearance */
     uint8_t class, seen; /* seen: accesses, at most 255 */
     int8_t wrote;        /* -1 unknown */
     uint8_t dirty;
@@ -136,12 +130,12 @@ typedef struct cz_page {
 enum { CZ_FLAG_METADATA = 1, CZ_FLAG_READAHEAD = 2, CZ_FLAG_SYNC = 4, CZ_FLAG_UNKNOWN = 8 };
 #define CZ_CONTEXTS 256
 #define CZ_SEEN 16
-typedef struct cz_asked {
-    uint64_t number; /* of the request, from 1 */
+typedef struct cz_page_range {
+    uint64_t number;            /* of the request, from 1 */
     int64_t first, page, pages; /* its first access, its first page, how many */
     int32_t volume, process;
     int write, follows, flags;
-} cz_asked;
+} cz_page_range;
 typedef struct cz_tract {
     int64_t last;
     double sums[2];
@@ -165,9 +159,10 @@ typedef struct cz_past {
 } cz_past;
 void cz_past_new(cz_past *past, cz_memory *memory, int64_t capacity, int64_t most_keys, int32_t processes,
                  int64_t most_pages);
-void cz_past_describe(cz_past *past, const cz_page *pages, const cz_asked *asked, cz_seen_access *accesses,
+void cz_past_describe(cz_past *past, const cz_page *pages, const cz_page_range *range, cz_seen_access *accesses,
                       float *rows);
-void cz_past_remember(cz_past *past, cz_page *page, const cz_asked *asked, const cz_seen_access *access, int64_t i);
+void cz_past_remember(cz_past *past, cz_page *page, const cz_page_range *range, const cz_seen_access *access,
+                      int64_t i);
 
 /* ---- a small forest, grown from rows (kernels/reuse/own.py) ---- */
 enum { CZ_DEPTH = 4, CZ_INNER = 15, CZ_LEAVES = 16, CZ_BINS = 32, CZ_LEAST = 20 };
@@ -193,7 +188,7 @@ typedef struct cz_grower {
 void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows);
 /* Grow all trees anew on rows[drawn[0 .. n - 1]]. */
 void cz_grown_fit(cz_grown *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
-                   int64_t n);
+                  int64_t n);
 float cz_grown_score(const cz_grown *trees, const float *row);
 
 /* ---- the forest of the own past, and how far it is believed ---- */
@@ -239,8 +234,7 @@ void cz_hazards_new(cz_hazards *hazards, cz_memory *memory, int64_t capacity, in
 void cz_hazards_saw(cz_hazards *hazards, int64_t i, int class, int64_t before, int was);
 
 /* Of an age of at least 1, without a branch: the ages of an octave lie in three bins at most. */
-static inline int cz_age_bin(const cz_hazards *hazards, int64_t age)
-{
+static inline int cz_age_bin(const cz_hazards *hazards, int64_t age) {
     int least = hazards->least[63 - __builtin_clzll((unsigned long long)age)];
     return least + (age > hazards->limits[least]) + (age > hazards->limits[least + 1]);
 }

@@ -17,13 +17,11 @@ typedef struct s3fifo {
     ring small, main;
 } s3fifo;
 
-static int64_t ghosts_of(int64_t capacity)
-{
+static int64_t ghosts_of(int64_t capacity) {
     return (int64_t)((double)capacity * 0.9);
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
-{
+static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
     s3fifo *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
@@ -45,8 +43,7 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
 }
 
 /* Move the live ghosts of a log that is one stretch to its start, in order. */
-static void close_up(s3fifo *state)
-{
+static void close_up(s3fifo *state) {
     int64_t to = state->n.first, from = to;
     for (int64_t k = 0; k < state->size; k++) {
         int32_t slot = state->log[from];
@@ -60,15 +57,13 @@ static void close_up(s3fifo *state)
     }
 }
 
-static void drop_first(s3fifo *state)
-{
+static void drop_first(s3fifo *state) {
     state->log[state->n.first] = CZ_NONE;
     state->n.first = state->n.first + 1 < state->size ? state->n.first + 1 : 0;
     state->n.span--;
 }
 
-static void remember(s3fifo *state, int32_t slot)
-{
+static void remember(s3fifo *state, int32_t slot) {
     if (state->size == 1)
         return;
     if (state->n.live == state->size / 2) {
@@ -88,8 +83,7 @@ static void remember(s3fifo *state, int32_t slot)
     state->n.live++;
 }
 
-static bool take_ghost(s3fifo *state, int32_t slot)
-{
+static bool take_ghost(s3fifo *state, int32_t slot) {
     if (state->log[state->slot_of[slot]] != slot)
         return false;
     state->log[state->slot_of[slot]] = CZ_NONE;
@@ -97,14 +91,12 @@ static bool take_ghost(s3fifo *state, int32_t slot)
     return true;
 }
 
-static void push(ring *queue, int64_t capacity, int32_t slot)
-{
+static void push(ring *queue, int64_t capacity, int32_t slot) {
     int64_t at = queue->oldest + queue->used++;
     queue->slots[at < capacity ? at : at - capacity] = slot;
 }
 
-static int32_t pop(ring *queue, int64_t capacity)
-{
+static int32_t pop(ring *queue, int64_t capacity) {
     int32_t slot = queue->slots[queue->oldest];
     queue->oldest = queue->oldest + 1 < capacity ? queue->oldest + 1 : 0;
     queue->used--;
@@ -112,8 +104,7 @@ static int32_t pop(ring *queue, int64_t capacity)
 }
 
 /* The page that leaves from the small queue, CZ_NONE if all are promoted. */
-static int32_t sift(s3fifo *state)
-{
+static int32_t sift(s3fifo *state) {
     while (state->small.used > 0) {
         int32_t slot = pop(&state->small, state->capacity);
         if ((state->mark[slot] & FREQUENCY) < PROMOTE) {
@@ -127,8 +118,7 @@ static int32_t sift(s3fifo *state)
 }
 
 /* The page that leaves from the main queue. */
-static int32_t reinsert(s3fifo *state)
-{
+static int32_t reinsert(s3fifo *state) {
     int32_t slot = pop(&state->main, state->capacity);
     while (state->mark[slot] & FREQUENCY) {
         state->mark[slot]--;
@@ -139,8 +129,7 @@ static int32_t reinsert(s3fifo *state)
     return slot;
 }
 
-static int32_t evict(s3fifo *state)
-{
+static int32_t evict(s3fifo *state) {
     state->n.evicted = 1;
     int32_t slot = state->main.used <= state->capacity - state->share ? sift(state) : CZ_NONE;
     if (slot < 0)
@@ -149,8 +138,7 @@ static int32_t evict(s3fifo *state)
     return slot;
 }
 
-static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim)
-{
+static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim) {
     (void)id;
     (void)i;
     (void)metadata;
@@ -168,20 +156,17 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     return CZ_ADMITTED;
 }
 
-static bool holds(const void *data, int32_t slot)
-{
+static bool holds(const void *data, int32_t slot) {
     const s3fifo *state = data;
     return state->mark[slot] || state->log[state->slot_of[slot]] == slot;
 }
 
-static int64_t most(int64_t capacity)
-{
+static int64_t most(int64_t capacity) {
     return capacity + ghosts_of(capacity) + 1;
 }
 
 /* The pages of a queue are found as its mark. */
-static bool ring_sound(const ring *queue, int64_t capacity, uint8_t mark, cz_check *check)
-{
+static bool ring_sound(const ring *queue, int64_t capacity, uint8_t mark, cz_check *check) {
     if (queue->oldest < 0 || queue->oldest >= capacity || queue->used < 0 || queue->used > capacity)
         return false;
     for (int64_t k = 0; k < queue->used; k++) {
@@ -194,8 +179,7 @@ static bool ring_sound(const ring *queue, int64_t capacity, uint8_t mark, cz_che
     return true;
 }
 
-static bool ghosts_sound(const s3fifo *state, const cz_check *check)
-{
+static bool ghosts_sound(const s3fifo *state, const cz_check *check) {
     int64_t live = 0;
     if (state->n.first < 0 || state->n.first >= state->size || state->n.span < 0 || state->n.span > state->size)
         return false;
@@ -212,8 +196,7 @@ static bool ghosts_sound(const s3fifo *state, const cz_check *check)
     return live == state->n.live && live <= state->size / 2;
 }
 
-static bool sound(const void *data, cz_check *check)
-{
+static bool sound(const void *data, cz_check *check) {
     const s3fifo *state = data;
     if (!ring_sound(&state->small, state->capacity, SMALL, check) ||
         !ring_sound(&state->main, state->capacity, MAIN, check) ||

@@ -1,14 +1,12 @@
 /* A table of pages, regions or stretches by volume and number; forgets the oldest that nothing holds (a clock). */
 #include "reuse_parts.h"
 
-static uint64_t bucket_of(const cz_table *table, int32_t volume, int64_t number)
-{
+static uint64_t bucket_of(const cz_table *table, int32_t volume, int64_t number) {
     uint64_t value = ((uint64_t)number + ((uint64_t)(uint32_t)volume << 44)) * UINT64_C(0x9E3779B97F4A7C15);
     return (value ^ (value >> 29)) & table->mask;
 }
 
-void cz_table_new(cz_table *table, cz_memory *memory, int64_t most)
-{
+void cz_table_new(cz_table *table, cz_memory *memory, int64_t most) {
     uint64_t buckets = 16;
     while (buckets < (uint64_t)most)
         buckets *= 2;
@@ -20,15 +18,13 @@ void cz_table_new(cz_table *table, cz_memory *memory, int64_t most)
     table->buckets = cz_memory_scratch(memory, buckets, sizeof *table->buckets);
 }
 
-static void link_key(cz_table *table, int32_t slot)
-{
+static void link_key(cz_table *table, int32_t slot) {
     int32_t *bucket = &table->buckets[bucket_of(table, table->keys[slot].volume, table->keys[slot].number)];
     table->keys[slot].next = *bucket;
     *bucket = slot;
 }
 
-static void unlink_key(cz_table *table, int32_t slot)
-{
+static void unlink_key(cz_table *table, int32_t slot) {
     int32_t *at = &table->buckets[bucket_of(table, table->keys[slot].volume, table->keys[slot].number)];
     while (*at != slot)
         at = &table->keys[*at].next;
@@ -36,8 +32,7 @@ static void unlink_key(cz_table *table, int32_t slot)
 }
 
 /* The slot of a key that may go: neither held, nor of the present request, nor asked for since the hand was here. */
-static int32_t oldest(cz_table *table, uint64_t request)
-{
+static int32_t oldest(cz_table *table, uint64_t request) {
     for (;;) {
         int32_t slot = (int32_t)table->n.hand;
         cz_key *key = &table->keys[slot];
@@ -50,8 +45,7 @@ static int32_t oldest(cz_table *table, uint64_t request)
     }
 }
 
-static int32_t room(cz_table *table, uint64_t request)
-{
+static int32_t room(cz_table *table, uint64_t request) {
     if (table->n.used < table->most)
         return (int32_t)table->n.used++;
     int32_t slot = oldest(table, request);
@@ -62,8 +56,7 @@ static int32_t room(cz_table *table, uint64_t request)
     return slot;
 }
 
-int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t request, bool *found)
-{
+int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t request, bool *found) {
     for (int32_t slot = table->buckets[bucket_of(table, volume, number)]; slot != 0; slot = table->keys[slot].next) {
         cz_key *key = &table->keys[slot];
         if (key->number == number && key->volume == volume) {
@@ -80,8 +73,7 @@ int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t 
     return slot;
 }
 
-bool cz_table_index(cz_table *table)
-{
+bool cz_table_index(cz_table *table) {
     if (table->n.used < CZ_FIRST_SLOT || table->n.hand < CZ_FIRST_SLOT || table->n.hand >= table->most)
         return false;
     for (uint64_t k = 0; k <= table->mask; k++)

@@ -12,8 +12,7 @@ enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 
 typedef double cell __attribute__((vector_size(16))); /* of the rows of a bin: sum of their residuals, how many */
 
-void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows)
-{
+void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows) {
     size_t n = (size_t)rows;
     grower->cells = cz_memory_scratch(memory, n, CZ_INPUTS * sizeof *grower->cells);
     grower->node = cz_memory_scratch(memory, n, sizeof *grower->node);
@@ -24,15 +23,13 @@ void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows)
 }
 
 /* Floats as numbers of the same order. */
-static inline uint32_t key_of(float value)
-{
+static inline uint32_t key_of(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits & UINT32_C(0x80000000) ? ~bits : bits | UINT32_C(0x80000000);
 }
 
-static void pass(const float *from, float *to, int64_t n, int shift)
-{
+static void pass(const float *from, float *to, int64_t n, int shift) {
     int64_t starts[DIGITS + 1] = {0};
     for (int64_t i = 0; i < n; i++)
         starts[(key_of(from[i]) >> shift & (DIGITS - 1)) + 1]++;
@@ -43,8 +40,7 @@ static void pass(const float *from, float *to, int64_t n, int shift)
 }
 
 /* Values that cut an input of the drawn rows into bins of like size. */
-static void cut(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n, int input)
-{
+static void cut(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n, int input) {
     for (int64_t i = 0; i < n; i++)
         grower->column[i] = rows[(int64_t)drawn[i] * CZ_INPUTS + input];
     pass(grower->column, grower->other, n, 0);
@@ -55,8 +51,7 @@ static void cut(cz_grower *grower, const float *rows, const int32_t *drawn, int6
 }
 
 /* How many of the edges lie below a value. */
-static inline uint8_t bin_of(const float *edges, float value)
-{
+static inline uint8_t bin_of(const float *edges, float value) {
     int below = 0;
     for (int step = CZ_BINS / 2; step > 0; step /= 2)
         below += edges[below + step - 1] < value ? step : 0;
@@ -64,8 +59,7 @@ static inline uint8_t bin_of(const float *edges, float value)
 }
 
 /* Leave out the inputs of one bin, which split nothing; but the first stays, since its sums are those of all rows. */
-static void find_varied(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n)
-{
+static void find_varied(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n) {
     grower->n_varied = 0;
     for (int f = 0; f < CZ_INPUTS; f++) {
         uint8_t first = bin_of(grower->edges[f], rows[(int64_t)drawn[0] * CZ_INPUTS + f]);
@@ -77,8 +71,7 @@ static void find_varied(cz_grower *grower, const float *rows, const int32_t *dra
     }
 }
 
-static void bin(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n)
-{
+static void bin(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n) {
     find_varied(grower, rows, drawn, n);
     for (int64_t i = 0; i < n; i++) {
         const float *row = rows + (int64_t)drawn[i] * CZ_INPUTS;
@@ -90,8 +83,7 @@ static void bin(cz_grower *grower, const float *rows, const int32_t *drawn, int6
 }
 
 /* Sum up some rows by varied input and bin. */
-static void gather(const cz_grower *grower, const int32_t *order, int64_t n, cell *sums)
-{
+static void gather(const cz_grower *grower, const int32_t *order, int64_t n, cell *sums) {
     memset(sums, 0, (size_t)(grower->n_varied * CZ_BINS) * sizeof *sums);
     for (int64_t k = 0; k < n; k++) {
         const uint16_t *cells = grower->cells + (int64_t)order[k] * CZ_INPUTS;
@@ -102,8 +94,7 @@ static void gather(const cz_grower *grower, const int32_t *order, int64_t n, cel
 }
 
 /* The varied input and the last bin below the cut that lower the squared error most; -1 if none does. */
-static int best(const cz_grower *grower, const cell *sums, int *last)
-{
+static int best(const cz_grower *grower, const cell *sums, int *last) {
     double all_rows = 0.0, all_rest = 0.0, most = LEAST_GAIN;
     int input = -1;
     *last = CZ_BINS;
@@ -131,8 +122,7 @@ static int best(const cz_grower *grower, const cell *sums, int *last)
 }
 
 /* Order the rows by node; `ends` past the last of each node of the level. */
-static void sort(cz_grower *grower, int64_t n, int first, int64_t *ends)
-{
+static void sort(cz_grower *grower, int64_t n, int first, int64_t *ends) {
     for (int node = 0; node <= first; node++)
         ends[node] = 0;
     for (int64_t i = 0; i < n; i++)
@@ -147,8 +137,7 @@ static void sort(cz_grower *grower, int64_t n, int first, int64_t *ends)
 }
 
 /* Split the nodes of a level, and send its rows on. */
-static void split(cz_grower *grower, int64_t n, int first, cz_grown_tree *tree)
-{
+static void split(cz_grower *grower, int64_t n, int first, cz_grown_tree *tree) {
     int64_t ends[CZ_LEAVES / 2], from = 0;
     cell sums[CZ_INPUTS * CZ_BINS];
     sort(grower, n, first, ends);
@@ -166,8 +155,7 @@ static void split(cz_grower *grower, int64_t n, int first, cz_grown_tree *tree)
     }
 }
 
-static void grow(cz_grower *grower, int64_t n, cz_grown_tree *tree)
-{
+static void grow(cz_grower *grower, int64_t n, cz_grown_tree *tree) {
     memset(grower->node, 0, (size_t)n);
     for (int depth = 0; depth < CZ_DEPTH; depth++)
         split(grower, n, (1 << depth) - 1, tree);
@@ -185,8 +173,7 @@ static void grow(cz_grower *grower, int64_t n, cz_grown_tree *tree)
 }
 
 void cz_grown_fit(cz_grown *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
-                   int64_t n)
-{
+                  int64_t n) {
     for (int f = 0; f < CZ_INPUTS; f++)
         cut(grower, rows, drawn, n, f);
     bin(grower, rows, drawn, n);
@@ -200,8 +187,7 @@ void cz_grown_fit(cz_grown *trees, cz_grower *grower, const float *rows, const f
         grow(grower, n, &trees->tree[t]);
 }
 
-float cz_grown_score(const cz_grown *trees, const float *row)
-{
+float cz_grown_score(const cz_grown *trees, const float *row) {
     double score = trees->base;
     for (int64_t t = 0; t < trees->n; t++) {
         const cz_grown_tree *tree = &trees->tree[t];

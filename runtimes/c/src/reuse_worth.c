@@ -3,22 +3,19 @@
 
 enum { CHUNK = 64 }; /* residents weighed at once */
 
-void cz_worth_new(cz_worth *worth, cz_memory *memory, const cz_table *pages, int64_t capacity)
-{
+void cz_worth_new(cz_worth *worth, cz_memory *memory, const cz_table *pages, int64_t capacity) {
     worth->capacity = capacity;
     worth->residents = cz_memory_room(memory, (size_t)capacity, sizeof *worth->residents, NULL);
     worth->place = cz_memory_room(memory, (size_t)pages->most, sizeof *worth->place, &pages->n.used);
     cz_memory_keep(memory, &worth->n, sizeof worth->n);
 }
 
-static inline double worth_of(const cz_worth *worth, int64_t last, int class, int64_t i)
-{
+static inline double worth_of(const cz_worth *worth, int64_t last, int class, int64_t i) {
     return worth->hazards.worth[class * CZ_AGES + cz_age_bin(&worth->hazards, i - last)];
 }
 
 /* What some residents are worth, drawn or, where there are few, all; their places. */
-static void weigh(cz_worth *worth, int64_t i, bool every, int64_t first, int n, double *found, int32_t *places)
-{
+static void weigh(cz_worth *worth, int64_t i, bool every, int64_t first, int n, double *found, int32_t *places) {
     if (every) {
         for (int k = 0; k < n; k++)
             places[k] = (int32_t)(first + k);
@@ -37,8 +34,7 @@ static void weigh(cz_worth *worth, int64_t i, bool every, int64_t first, int n, 
 
 /* The resident to leave for a page of a class: its place from 0, -1 if the page itself is worth least. Among equals the
  * one used longest ago leaves, so never the page. */
-static int64_t least_of(cz_worth *worth, int64_t i, int class)
-{
+static int64_t least_of(cz_worth *worth, int64_t i, int class) {
     bool every = worth->candidates >= worth->capacity;
     int64_t n = every ? worth->capacity : worth->candidates, at = -1, oldest = i;
     double least = worth->hazards.worth[class * CZ_AGES], found[CHUNK]; /* its age is 0 */
@@ -64,8 +60,7 @@ static int64_t least_of(cz_worth *worth, int64_t i, int class)
     return at;
 }
 
-int cz_worth_serve(cz_worth *worth, int32_t slot, const cz_page *page, int64_t i, int class, int32_t *victim)
-{
+int cz_worth_serve(cz_worth *worth, int32_t slot, const cz_page *page, int64_t i, int class, int32_t *victim) {
     cz_resident entry = {.last = i, .slot = slot, .class = class};
     *victim = CZ_NONE;
     cz_hazards_saw(&worth->hazards, i, class, page->last, page->class);

@@ -19,8 +19,7 @@ typedef struct wtinylfu {
     } n;
 } wtinylfu;
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
-{
+static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
     wtinylfu *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
@@ -41,13 +40,11 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
     return state;
 }
 
-static inline uint8_t *counter(const wtinylfu *state, uint32_t id, int k)
-{
+static inline uint8_t *counter(const wtinylfu *state, uint32_t id, int k) {
     return &state->table[(uint64_t)((id + 1) * multipliers[k]) * state->width >> 32];
 }
 
-static int seen(const wtinylfu *state, uint32_t id)
-{
+static int seen(const wtinylfu *state, uint32_t id) {
     int least = LIMIT;
     for (int k = 0; k < 4; k++)
         least = *counter(state, id, k) < least ? *counter(state, id, k) : least;
@@ -55,8 +52,7 @@ static int seen(const wtinylfu *state, uint32_t id)
 }
 
 /* An access; no count grows above LIMIT, and at the end of a period all are halved. */
-static void count(wtinylfu *state, uint32_t id)
-{
+static void count(wtinylfu *state, uint32_t id) {
     int raised = seen(state, id) + 1;
     raised = raised < LIMIT ? raised : LIMIT;
     for (int k = 0; k < 4; k++) {
@@ -70,22 +66,19 @@ static void count(wtinylfu *state, uint32_t id)
     state->n.age >>= 1;
 }
 
-static void enter(wtinylfu *state, int32_t slot, uint8_t to)
-{
+static void enter(wtinylfu *state, int32_t slot, uint8_t to) {
     cz_link_head(state->links, to - 1, slot);
     state->n.held[to]++;
     state->where[slot] = to;
 }
 
-static void leave(wtinylfu *state, int32_t slot)
-{
+static void leave(wtinylfu *state, int32_t slot) {
     cz_unlink(state->links, slot);
     state->n.held[state->where[slot]]--;
     state->where[slot] = OUT;
 }
 
-static void touch(wtinylfu *state, int32_t slot)
-{
+static void touch(wtinylfu *state, int32_t slot) {
     uint8_t where = state->where[slot];
     leave(state, slot);
     enter(state, slot, where == WINDOW ? WINDOW : PROTECTED);
@@ -97,8 +90,7 @@ static void touch(wtinylfu *state, int32_t slot)
 }
 
 /* The window's oldest page is weighed against what would leave the main part; returns the page that leaves. */
-static int32_t weigh(wtinylfu *state)
-{
+static int32_t weigh(wtinylfu *state) {
     int32_t candidate = state->links[WINDOW - 1].before;
     leave(state, candidate);
     if (state->n.held[PROBATION] + state->n.held[PROTECTED] < state->main) {
@@ -115,8 +107,7 @@ static int32_t weigh(wtinylfu *state)
     return rival;
 }
 
-static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim)
-{
+static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim) {
     (void)i;
     (void)metadata;
     wtinylfu *state = data;
@@ -133,18 +124,15 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     return hit ? CZ_HIT : CZ_ADMITTED;
 }
 
-static bool holds(const void *data, int32_t slot)
-{
+static bool holds(const void *data, int32_t slot) {
     return ((const wtinylfu *)data)->where[slot] != OUT;
 }
 
-static int64_t most(int64_t capacity)
-{
+static int64_t most(int64_t capacity) {
     return capacity + 1;
 }
 
-static bool sound(const void *data, cz_check *check)
-{
+static bool sound(const void *data, cz_check *check) {
     const wtinylfu *state = data;
     const int64_t *held = state->n.held;
     for (int list = WINDOW; list <= PROTECTED; list++) {

@@ -1,4 +1,4 @@
-/* Rules between values of a model's document, from PROTOCOL 2 on; its schema has the rules of single values. */
+/* Rules between values of a model's document; its schema has the rules of single values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,8 @@ static int check_streams(const cz_values *values, cz_error *error) {
 }
 
 static int check_virtual(const cz_values *values, cz_error *error) {
-    int64_t pages = cz_values_get(values, "arch.pages")->integer, fragment = cz_values_get(values, "arch.fragment")->integer;
+    int64_t pages = cz_values_get(values, "arch.pages")->integer,
+            fragment = cz_values_get(values, "arch.fragment")->integer;
     return pages % fragment ? no_model(values, error, "is no multiple of arch.fragment", "arch.pages") : CZ_OK;
 }
 
@@ -132,74 +133,6 @@ static bool same_texts(const cz_json *left, const cz_json *right) {
     return same;
 }
 
-/* Sides of a tensor: a name, a number, or one of these. */
-#define FEATURES "\1"
-#define LAYERS "\2"
-#define UNITS "\3"
-#define WINDOW "\4"
-#define CLASSES "\5"
-
-static const struct tensor {
-    const char *kind, *list, *name, *sides[3];
-} TENSORS[] = {
-    {"admission", "inputs", "features", {"n", FEATURES}},
-    {"admission", "outputs", "score", {"n", "1"}},
-    {"prefetch", "inputs", "features", {"n", FEATURES}},
-    {"prefetch", "outputs", "reach", {"n", "3"}},
-    {"reuse", "inputs", "features", {"n", FEATURES}},
-    {"reuse", "outputs", "score", {"n", "1"}},
-    {"caching", "inputs", "features", {"L", FEATURES}},
-    {"caching", "inputs", "h", {LAYERS, "L", UNITS}},
-    {"caching", "inputs", "c", {LAYERS, "L", UNITS}},
-    {"caching", "outputs", "cached", {"L", "1"}},
-    {"caching", "outputs", "duration", {"L", "3"}},
-    {"caching", "outputs", "h_out", {LAYERS, "L", UNITS}},
-    {"caching", "outputs", "c_out", {LAYERS, "L", UNITS}},
-    {"workload", "inputs", "features", {"B", WINDOW, FEATURES}},
-    {"workload", "outputs", "category", {"B", CLASSES}},
-};
-
-static bool same_side(const cz_values *values, const cz_json *given, const char *wanted) {
-    static const char *const places[] = {NULL, "features", "arch.layers", "arch.units", "policy.window", "policy.classes"};
-    if ((unsigned char)*wanted < sizeof places / sizeof *places) {
-        const cz_json *value = cz_values_get(values, places[(unsigned char)*wanted]);
-        bool list = value && value->type == CZ_JSON_LIST;
-        return value && given->whole && (list ? given->integer == (int64_t)value->length
-                                              : value->whole && given->integer == value->integer);
-    }
-    if (*wanted >= '0' && *wanted <= '9')
-        return given->whole && given->integer == *wanted - '0';
-    return given->type == CZ_JSON_TEXT && strcmp(given->text, wanted) == 0;
-}
-
-static bool same_tensor(const cz_values *values, const cz_json *given, const struct tensor *wanted) {
-    const cz_json *shape = cz_json_get(given, "shape");
-    size_t side = 0;
-    if (strcmp(cz_json_get(given, "name")->text, wanted->name) != 0 ||
-        strcmp(cz_json_get(given, "dtype")->text, "float32") != 0)
-        return false;
-    for (; side < shape->length && side < 3 && wanted->sides[side]; side++)
-        if (!same_side(values, &shape->items[side], wanted->sides[side]))
-            return false;
-    return side == shape->length && (side == 3 || !wanted->sides[side]);
-}
-
-int cz_check_tensors(const cz_values *values, cz_error *error) {
-    static const char *const lists[] = {"inputs", "outputs"};
-    for (size_t l = 0; l < 2; l++) {
-        const cz_json *given = cz_values_get(values, lists[l]);
-        size_t found = 0;
-        for (size_t i = 0; i < sizeof TENSORS / sizeof *TENSORS; i++)
-            if (strcmp(TENSORS[i].kind, values->kind) == 0 && strcmp(TENSORS[i].list, lists[l]) == 0) {
-                if (found == given->length || !same_tensor(values, &given->items[found++], &TENSORS[i]))
-                    return no_model(values, error, "are not the tensors of its kind", lists[l]);
-            }
-        if (found != given->length)
-            return no_model(values, error, "are not the tensors of its kind", lists[l]);
-    }
-    return CZ_OK;
-}
-
 static const char *profile_of(const cz_values *values) {
     const cz_json *features = cz_values_get(values, "features");
     if (strcmp(values->kind, "reuse") == 0)
@@ -210,7 +143,7 @@ static const char *profile_of(const cz_values *values) {
     return "block";
 }
 
-int cz_check_stated(const cz_values *values, cz_error *error) {
+int cz_check_values(const cz_values *values, cz_error *error) {
     const cz_json *outputs = cz_values_get(values, "golden.outputs"),
                   *decisions = cz_values_get(values, "golden.decisions");
     size_t kind = 0;

@@ -36,8 +36,8 @@ static bool is_of(const cz_json *value, const char *name) {
     static const struct {
         const char *name;
         enum cz_json_type type;
-    } plain[] = {{"object", CZ_JSON_OBJECT}, {"array", CZ_JSON_LIST},   {"string", CZ_JSON_TEXT},
-                 {"boolean", CZ_JSON_BOOL},  {"null", CZ_JSON_NULL},    {"number", CZ_JSON_NUMBER}};
+    } plain[] = {{"object", CZ_JSON_OBJECT}, {"array", CZ_JSON_LIST}, {"string", CZ_JSON_TEXT},
+                 {"boolean", CZ_JSON_BOOL},  {"null", CZ_JSON_NULL},  {"number", CZ_JSON_NUMBER}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i].name, name) == 0)
             return value->type == plain[i].type;
@@ -110,14 +110,14 @@ static bool limit_holds(patterns *known, const char *word, const cz_json *value,
     return value->type != CZ_JSON_NUMBER || value->number > limit->number; /* exclusiveMinimum */
 }
 
-static const char *const LIMITS[] = {"const",    "enum",          "maxLength",     "pattern", "minItems",
-                                     "maxItems", "minProperties", "maxProperties", "minimum", "maximum",
-                                     "exclusiveMinimum"};
-static const char *const OTHERS[] = {"type",  "$ref", "required", "properties", "additionalProperties",
-                                     "items", "allOf", "if",      "then",       "$schema",
-                                     "$id",   "$defs", "title",   "description"};
+static const char *const LIMITS[] = {"const",    "enum",     "maxLength",       "pattern",
+                                     "minItems", "maxItems", "minProperties",   "maxProperties",
+                                     "minimum",  "maximum",  "exclusiveMinimum"};
+static const char *const OTHERS[] = {"type",  "$ref",  "required", "properties", "additionalProperties",
+                                     "items", "allOf", "if",       "then",       "$schema",
+                                     "$id",   "$defs", "title",    "description"};
 
-static bool listed(const char *word, const char *const *list, size_t count) {
+static bool in_list(const char *word, const char *const *list, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(word, list[i]) == 0)
             return true;
@@ -126,8 +126,8 @@ static bool listed(const char *word, const char *const *list, size_t count) {
 
 static bool words_known(check *on, const cz_json *rules) {
     for (size_t i = 0; i < rules->length; i++)
-        if (!listed(rules->keys[i], LIMITS, sizeof LIMITS / sizeof *LIMITS) &&
-            !listed(rules->keys[i], OTHERS, sizeof OTHERS / sizeof *OTHERS))
+        if (!in_list(rules->keys[i], LIMITS, sizeof LIMITS / sizeof *LIMITS) &&
+            !in_list(rules->keys[i], OTHERS, sizeof OTHERS / sizeof *OTHERS))
             return breaks(on, "cannot be checked: this library does not know the schema word %.60s", rules->keys[i]);
     return true;
 }
@@ -135,8 +135,8 @@ static bool words_known(check *on, const cz_json *rules) {
 /* Write the place of a part behind that of the whole, which ends at `place`; what is too long is cut. */
 static size_t go_to(check *on, size_t place, const char *name, size_t number) {
     size_t room = sizeof on->place - place;
-    int written = name ? snprintf(on->place + place, room, ".%.60s", name)
-                       : snprintf(on->place + place, room, "[%zu]", number);
+    int written =
+        name ? snprintf(on->place + place, room, ".%.60s", name) : snprintf(on->place + place, room, "[%zu]", number);
     size_t end = place + (written > 0 ? (size_t)written : 0);
     return end < sizeof on->place ? end : sizeof on->place - 1;
 }

@@ -40,7 +40,8 @@ int cz_sequence_new(const cz_horizons *horizons, int64_t max_pages, cz_sequence 
         return cz_fail(error, CZ_BAD_CALL, "max_keys: %lld pages to remember; give 1 to %lld", (long long)max_pages,
                        (long long)CZ_MOST_PAGES);
     cz_sequence *made = calloc(1, sizeof *made);
-    if (!made) return cz_fail(error, CZ_NO_MEMORY, "no memory for a history");
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for a history");
     made->horizons = *horizons;
     made->max_pages = (int32_t)pages;
     made->pages = calloc((size_t)pages, sizeof *made->pages);
@@ -56,7 +57,8 @@ int cz_sequence_new(const cz_horizons *horizons, int64_t max_pages, cz_sequence 
 
 /* Nothing is remembered. Pages are taken from the table's beginning on, so the rest of it is never read. */
 void cz_sequence_clear(cz_sequence *s) {
-    for (int32_t page = 0; page < s->used; page++) cz_index_remove(&s->index, page);
+    for (int32_t page = 0; page < s->used; page++)
+        cz_index_remove(&s->index, page);
     for (int64_t slot = 0; slot < (int64_t)1 << s->horizons.region_bits; slot++)
         s->regions[slot] = (cz_region){-1, 0.0};
     s->order.before[s->max_pages] = s->order.after[s->max_pages] = s->max_pages;
@@ -68,7 +70,8 @@ void cz_sequence_clear(cz_sequence *s) {
 }
 
 void cz_sequence_free(cz_sequence *sequence) {
-    if (!sequence) return;
+    if (!sequence)
+        return;
     free(sequence->pages);
     free(sequence->regions);
     cz_index_free(&sequence->index);
@@ -102,7 +105,8 @@ static int32_t newer(const cz_sequence *s, int32_t page) {
 /* The page whose last access leaves the window now is no part of the recent working set any more. */
 static void age_window(cz_sequence *s) {
     int32_t page = s->oldest_live;
-    if (page == CZ_NO_NODE || s->pages[page].last > s->accesses - s->horizons.window) return;
+    if (page == CZ_NO_NODE || s->pages[page].last > s->accesses - s->horizons.window)
+        return;
     s->oldest_live = newer(s, page);
     s->live--;
 }
@@ -129,12 +133,14 @@ static int32_t place_of(cz_sequence *s, int32_t volume, int64_t number) {
         cz_index_add(&s->index, page, volume, number);
         s->pages[page] = (cz_page){0};
     } else {
-        if (s->oldest_live == page) s->oldest_live = newer(s, page);
+        if (s->oldest_live == page)
+            s->oldest_live = newer(s, page);
         cz_unlink(&s->order, page);
     }
     cz_link(&s->order, s->max_pages, page);
     s->live += !live;
-    if (s->oldest_live == CZ_NO_NODE) s->oldest_live = page;
+    if (s->oldest_live == CZ_NO_NODE)
+        s->oldest_live = page;
     return page;
 }
 
@@ -182,7 +188,8 @@ void cz_sequence_step(cz_sequence *s, const cz_request *request, float raw[CZ_N_
     cz_plain_step(&s->plain, request, raw);
     raw[CZ_RATIO] = (float)log2((double)s->horizons.capacity / (double)(s->live > 1 ? s->live : 1));
     raw[CZ_REGION_AGE] = (float)use_region(s, request, count, raw);
-    for (int64_t number = first; number < first + count; number++) use_page(s, request, number, never, &of);
+    for (int64_t number = first; number < first + count; number++)
+        use_page(s, request, number, never, &of);
     raw[CZ_AGE] = (float)(of.age / pages);
     raw[CZ_FRESH] = (float)(of.fresh / pages);
     raw[CZ_COUNT] = (float)(of.count / pages);

@@ -10,8 +10,23 @@
 
 /* Columns; those from CZ_RATIO on hang on the capacity. */
 enum cz_raw {
-    CZ_GAP = 0, CZ_DELTA, CZ_ADDRESS, CZ_SIZE, CZ_OP, CZ_RUN, CZ_AGE, CZ_FRESH, CZ_COUNT, CZ_PAST_GAP, CZ_WRITTEN,
-    CZ_REGION_AGE, CZ_RATIO, CZ_HEAT, CZ_LONG_HEAT, CZ_REGION_HEAT, CZ_N_RAW
+    CZ_GAP = 0,
+    CZ_DELTA,
+    CZ_ADDRESS,
+    CZ_SIZE,
+    CZ_OP,
+    CZ_RUN,
+    CZ_AGE,
+    CZ_FRESH,
+    CZ_COUNT,
+    CZ_PAST_GAP,
+    CZ_WRITTEN,
+    CZ_REGION_AGE,
+    CZ_RATIO,
+    CZ_HEAT,
+    CZ_LONG_HEAT,
+    CZ_REGION_HEAT,
+    CZ_N_RAW
 };
 
 /* The previous request, for columns CZ_GAP to CZ_RUN. */

@@ -22,10 +22,12 @@ static double take_double(cz_bytes *in) {
 static void put_regions(cz_writer *out, const cz_sequence *s) {
     uint64_t known = 0;
     int64_t slots = (int64_t)1 << s->horizons.region_bits;
-    for (int64_t slot = 0; slot < slots; slot++) known += s->regions[slot].last >= 0;
+    for (int64_t slot = 0; slot < slots; slot++)
+        known += s->regions[slot].last >= 0;
     cz_put(out, known, 8);
     for (int64_t slot = 0; slot < slots; slot++) {
-        if (s->regions[slot].last < 0) continue;
+        if (s->regions[slot].last < 0)
+            continue;
         cz_put(out, (uint64_t)slot, 4);
         cz_put(out, (uint64_t)s->regions[slot].last, 8);
         put_double(out, s->regions[slot].heat);
@@ -34,12 +36,21 @@ static void put_regions(cz_writer *out, const cz_sequence *s) {
 
 size_t cz_sequence_save(const cz_sequence *s, unsigned char *buffer) {
     cz_writer out = {buffer, 0};
-    const int64_t numbers[] = {s->horizons.memory,       s->horizons.window,   s->horizons.region_bytes,
-                               s->horizons.region_bits,  s->horizons.capacity, s->max_pages,
-                               s->plain.time_us,         s->plain.end,         s->plain.run,
-                               s->plain.begun,           s->accesses,          (int64_t)s->forgotten,
+    const int64_t numbers[] = {s->horizons.memory,
+                               s->horizons.window,
+                               s->horizons.region_bytes,
+                               s->horizons.region_bits,
+                               s->horizons.capacity,
+                               s->max_pages,
+                               s->plain.time_us,
+                               s->plain.end,
+                               s->plain.run,
+                               s->plain.begun,
+                               s->accesses,
+                               (int64_t)s->forgotten,
                                s->used};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cz_put(&out, (uint64_t)numbers[i], 8);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        cz_put(&out, (uint64_t)numbers[i], 8);
     for (int32_t page = s->order.before[s->max_pages]; page != s->max_pages; page = s->order.before[page]) {
         const cz_page *of = &s->pages[page];
         cz_put(&out, (uint64_t)s->index.keys[page].number, 8);
@@ -55,7 +66,9 @@ size_t cz_sequence_save(const cz_sequence *s, unsigned char *buffer) {
     return out.size;
 }
 
-static bool warm(double heat) { return isfinite(heat) && heat >= 0.0; }
+static bool warm(double heat) {
+    return isfinite(heat) && heat >= 0.0;
+}
 
 /* A page, newer than those taken before; the clock is checked with it. */
 static bool take_page(cz_sequence *s, cz_bytes *in, int64_t *last) {
@@ -78,7 +91,8 @@ static bool take_page(cz_sequence *s, cz_bytes *in, int64_t *last) {
     cz_link(&s->order, s->max_pages, place);
     if (page.last >= s->accesses - s->horizons.window) {
         s->live++;
-        if (s->oldest_live == CZ_NO_NODE) s->oldest_live = place;
+        if (s->oldest_live == CZ_NO_NODE)
+            s->oldest_live = place;
     }
     *last = page.last;
     return true;
@@ -86,7 +100,8 @@ static bool take_page(cz_sequence *s, cz_bytes *in, int64_t *last) {
 
 static bool take_regions(cz_sequence *s, cz_bytes *in) {
     uint64_t known = cz_take(in, 8), slots = (uint64_t)1 << s->horizons.region_bits;
-    if (in->failed || known > slots) return false;
+    if (in->failed || known > slots)
+        return false;
     for (uint64_t i = 0; i < known; i++) {
         uint64_t slot = cz_take(in, 4);
         cz_region region = {(int64_t)cz_take(in, 8), 0.0};
@@ -103,7 +118,8 @@ static bool take_all(cz_sequence *s, cz_bytes *in) {
     const int64_t own[] = {s->horizons.memory,      s->horizons.window,   s->horizons.region_bytes,
                            s->horizons.region_bits, s->horizons.capacity, s->max_pages};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if ((int64_t)cz_take(in, 8) != own[i]) return false;
+        if ((int64_t)cz_take(in, 8) != own[i])
+            return false;
     int64_t time_us = (int64_t)cz_take(in, 8), end = (int64_t)cz_take(in, 8), run = (int64_t)cz_take(in, 8);
     uint64_t begun = cz_take(in, 8);
     s->accesses = (int64_t)cz_take(in, 8);
@@ -115,14 +131,16 @@ static bool take_all(cz_sequence *s, cz_bytes *in) {
     s->plain = (cz_plain){time_us, end, run, begun == 1};
     int64_t last = -1;
     for (uint64_t i = 0; i < used; i++)
-        if (!take_page(s, in, &last)) return false;
+        if (!take_page(s, in, &last))
+            return false;
     return take_regions(s, in);
 }
 
 bool cz_sequence_restore(cz_sequence *s, const unsigned char *buffer, size_t size) {
     cz_bytes in = {buffer, size, false};
     cz_sequence_clear(s);
-    if (take_all(s, &in)) return true;
+    if (take_all(s, &in))
+        return true;
     cz_sequence_clear(s);
     return false;
 }

@@ -31,8 +31,8 @@ static void mix(uint32_t state[8], const unsigned char *block) {
     /* The standard's letters move from word to word, so that no word has to: h is word i, a the one after it. */
     for (unsigned i = 64; i-- > 0;) {
         unsigned round = 63 - i;
-        uint32_t a = s[(i + 1) & 7], b = s[(i + 2) & 7], c = s[(i + 3) & 7], *d = &s[(i + 4) & 7],
-                 e = s[(i + 5) & 7], f = s[(i + 6) & 7], g = s[(i + 7) & 7], *h = &s[i & 7];
+        uint32_t a = s[(i + 1) & 7], b = s[(i + 2) & 7], c = s[(i + 3) & 7], *d = &s[(i + 4) & 7], e = s[(i + 5) & 7],
+                 f = s[(i + 6) & 7], g = s[(i + 7) & 7], *h = &s[i & 7];
         uint32_t one = *h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + K[round] + w[round];
         uint32_t two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         *d += one;

@@ -32,8 +32,10 @@ static int io_failed(const char *path, const char *what, cz_error *error) {
 static bool write_all(int file, const unsigned char *data, size_t size) {
     while (size) {
         ssize_t n = write(file, data, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
         data += n;
         size -= (size_t)n;
     }
@@ -46,7 +48,8 @@ static bool sync_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0) return false;
+    if (file < 0)
+        return false;
     bool done = fsync(file) == 0 || errno == EINVAL;
     close(file);
     return done;
@@ -60,20 +63,24 @@ static int file_at(const char *path, char target[MOST_PATH], cz_error *error) {
             return cz_fail(error, CZ_BAD_CALL, "%.80s…: the path is too long", path);
         return CZ_OK;
     }
-    if (!realpath(path, target) || stat(target, &found) != 0) return io_failed(path, "cannot be written", error);
-    if (!S_ISREG(found.st_mode)) return cz_fail(error, CZ_IO, "%s: cannot be written (it is no file)", path);
+    if (!realpath(path, target) || stat(target, &found) != 0)
+        return io_failed(path, "cannot be written", error);
+    if (!S_ISREG(found.st_mode))
+        return cz_fail(error, CZ_IO, "%s: cannot be written (it is no file)", path);
     return CZ_OK;
 }
 
 int cz_write_file(const char *name, const unsigned char *data, size_t size, cz_error *error) {
     char path[MOST_PATH], temporary[MOST_PATH];
     int result = file_at(name, path, error);
-    if (result) return result;
+    if (result)
+        return result;
     int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
     if (length < 0 || (size_t)length >= sizeof temporary)
         return cz_fail(error, CZ_BAD_CALL, "%.80s…: the path is too long", path);
     int file = mkostemp(temporary, O_CLOEXEC);
-    if (file < 0) return io_failed(name, "cannot be written", error);
+    if (file < 0)
+        return io_failed(name, "cannot be written", error);
     bool done = write_all(file, data, size) && fsync(file) == 0;
     int failed = errno;
     if (close(file) != 0 && done) {
@@ -96,18 +103,24 @@ int cz_read_file(const char *path, unsigned char **data, size_t *size, cz_error 
     struct stat found;
     *data = NULL;
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO has no writer to wait for */
-    if (file < 0) return io_failed(path, "cannot be read", error);
+    if (file < 0)
+        return io_failed(path, "cannot be read", error);
     int result = CZ_OK;
     if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode))
         result = cz_fail(error, CZ_IO, "%s: cannot be read (it is no file)", path);
     *size = result ? 0 : (size_t)found.st_size;
-    if (!result && !(*data = malloc(*size + 1))) result = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for it", path);
+    if (!result && !(*data = malloc(*size + 1)))
+        result = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for it", path);
     for (size_t at = 0; !result && at < *size;) {
         ssize_t n = read(file, *data + at, *size - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) result = io_failed(path, "cannot be read", error);
-        else if (n == 0) *size = at;
-        else at += (size_t)n;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            result = io_failed(path, "cannot be read", error);
+        else if (n == 0)
+            *size = at;
+        else
+            at += (size_t)n;
     }
     close(file);
     return result;
@@ -129,13 +142,15 @@ static void put_head(const cz_stream *stream, size_t names, size_t state, cz_wri
 }
 
 int cz_save(const cz_stream *stream, const char *path, cz_error *error) {
-    if (!stream || !path) return cz_fail(error, CZ_BAD_CALL, "cz_save: no stream or no path; pass both");
+    if (!stream || !path)
+        return cz_fail(error, CZ_BAD_CALL, "cz_save: no stream or no path; pass both");
     if (!stream->ops->save)
         return cz_fail(error, CZ_BAD_CALL, "%s: streams of kind %s are not saved", path, stream->ops->name);
     size_t names = cz_names_save(stream->names, NULL), state = stream->ops->save(stream, NULL);
     size_t size = HEAD + names + state + DIGEST;
     unsigned char *data = malloc(size + 1);
-    if (!data) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for what is to be written", path);
+    if (!data)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for what is to be written", path);
     cz_writer out = {data, 0};
     put_head(stream, names, state, &out);
     cz_names_save(stream->names, data + HEAD);
@@ -156,9 +171,11 @@ static int check_state(const cz_stream *stream, const char *path, cz_bytes *in, 
     char sum[DIGEST + 1];
     unsigned char own[HEAD];
     const unsigned char *data = in->at;
-    if (size < HEAD + DIGEST || memcmp(data, MAGIC, 8) != 0) return damaged(path, error);
+    if (size < HEAD + DIGEST || memcmp(data, MAGIC, 8) != 0)
+        return damaged(path, error);
     cz_sha256_of(data, size - DIGEST, sum);
-    if (memcmp(sum, data + size - DIGEST, DIGEST) != 0) return damaged(path, error);
+    if (memcmp(sum, data + size - DIGEST, DIGEST) != 0)
+        return damaged(path, error);
     cz_writer out = {own, 0};
     put_head(stream, 0, 0, &out);
     if (memcmp(own + 8, data + 8, DIGEST) != 0)
@@ -181,9 +198,11 @@ static int fill(cz_stream *fresh, const char *path, cz_bytes in, size_t names, u
     cz_error why = {0};
     fresh->observed = observed;
     fresh->swaps = swaps;
-    if (!cz_names_restore(fresh->names, in.at, names)) return damaged(path, error);
+    if (!cz_names_restore(fresh->names, in.at, names))
+        return damaged(path, error);
     int result = fresh->ops->restore(fresh, in.at + names, in.left - names, &why);
-    if (result) return cz_fail(error, result, "%s: %.400s; begin with an empty one", path, why.text);
+    if (result)
+        return cz_fail(error, result, "%s: %.400s; begin with an empty one", path, why.text);
     return CZ_OK;
 }
 
@@ -200,16 +219,20 @@ int cz_restore(cz_stream *stream, const char *path, cz_error *error) {
     size_t size = 0, names = 0;
     uint64_t observed = 0;
     cz_stream *fresh = NULL;
-    if (!stream || !path) return cz_fail(error, CZ_BAD_CALL, "cz_restore: no stream or no path; pass both");
+    if (!stream || !path)
+        return cz_fail(error, CZ_BAD_CALL, "cz_restore: no stream or no path; pass both");
     if (!stream->ops->restore)
         return cz_fail(error, CZ_BAD_CALL, "%s: streams of kind %s are not saved", path, stream->ops->name);
     int result = cz_read_file(path, &data, &size, error);
     cz_bytes in = {data, size, false};
-    if (!result) result = check_state(stream, path, &in, size, &observed, &names, error);
+    if (!result)
+        result = check_state(stream, path, &in, size, &observed, &names, error);
     if (!result)
         result = cz_stream_make(stream->bundle, stream->ops, stream->model, &stream->options, &fresh, error);
-    if (!result) result = fill(fresh, path, in, names, observed, stream->swaps, error);
-    if (!result) exchange((unsigned char *)stream, (unsigned char *)fresh, stream->ops->stream_bytes);
+    if (!result)
+        result = fill(fresh, path, in, names, observed, stream->swaps, error);
+    if (!result)
+        exchange((unsigned char *)stream, (unsigned char *)fresh, stream->ops->stream_bytes);
     cz_stream_free(fresh);
     free(data);
     return result;

@@ -4,6 +4,7 @@
 
 #include "internal.h"
 
+#define CZ_PROTOCOL 2
 #define CZ_MANIFEST "manifest.json"
 #define CZ_ACTS "model.json"
 #define CZ_SEAL "manifest.sha256"
@@ -21,10 +22,10 @@ typedef struct cz_entry {
 
 typedef struct cz_store {
     char *where;
-    int folder; /* descriptor, -1 where all files are in memory */
+    int folder;        /* descriptor, -1 where all files are in memory */
     cz_entry *entries; /* by rising path, once they are all found */
     size_t count, room;
-    uint64_t bytes; /* of all */
+    uint64_t bytes;           /* of all */
     const struct cz_key *key; /* that the bundle is held to while it is opened; NULL: none is set */
 } cz_store;
 
@@ -32,16 +33,13 @@ int cz_store_new(const char *where, cz_store *store, cz_error *error);
 void cz_store_free(cz_store *store);
 cz_entry *cz_store_find(const cz_store *store, const char *path);
 /* Takes `data` over, also where it fails. */
-int cz_store_add(cz_store *store, const char *path, size_t length, unsigned char *data, uint64_t size,
-                 cz_error *error);
+int cz_store_add(cz_store *store, const char *path, size_t length, unsigned char *data, uint64_t size, cz_error *error);
 void cz_store_sort(cz_store *store);
 /* Find a bundle's files: in a folder their names and sizes, in an archive their bytes as well. */
 int cz_store_open(const char *path, cz_store *store, cz_error *error);
 /* Read a file of a folder: it must still be plain and of the size that was found. */
 int cz_store_read(const cz_store *store, cz_entry *entry, cz_error *error);
 int cz_zip_read(const unsigned char *data, size_t size, cz_store *store, cz_error *error);
-int cz_refuse(const char *where, cz_error *error, const char *fix, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 
 /* Check what was found, and make the model of it; takes the store over. */
 int cz_open_store(cz_store *store, enum cz_precision precision, cz_bundle **bundle, cz_error *error);

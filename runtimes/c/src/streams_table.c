@@ -7,8 +7,8 @@
 #define HEAD 24
 #define RANGE_BYTES 5
 #define MOST_CHUNKS ((uint64_t)1 << 32)
-#define WIDTH 16 /* keys of an inner node: a line of the cache */
-#define LEAF 12  /* ranges of a leaf: with their streams they fill a line */
+#define WIDTH 16      /* keys of an inner node: a line of the cache */
+#define LEAF 12       /* ranges of a leaf: with their streams they fill a line */
 #define MOST_LEVELS 8 /* 12 * 16^8 are more than 2^32 */
 #define LINE 64
 
@@ -35,7 +35,9 @@ struct cz_table {
     unsigned char last; /* the last range's stream */
 };
 
-static int32_t turned(uint32_t chunk) { return (int32_t)(chunk ^ 0x80000000u); }
+static int32_t turned(uint32_t chunk) {
+    return (int32_t)(chunk ^ 0x80000000u);
+}
 
 static uint32_t u32_at(const unsigned char *data) {
     uint32_t found;
@@ -50,9 +52,11 @@ static int damaged(const char *where, const char *problem, unsigned long long nu
 
 static int check_head(const unsigned char *data, size_t size, const char *where, cz_error *error) {
     uint64_t ranges;
-    if (size < HEAD) return damaged(where, "it has fewer bytes than its header's 24", size, error);
+    if (size < HEAD)
+        return damaged(where, "it has fewer bytes than its header's 24", size, error);
     memcpy(&ranges, data + 16, sizeof ranges);
-    if (memcmp(data, MAGIC, sizeof MAGIC) != 0) return damaged(where, "it does not begin with CZSID1", *data, error);
+    if (memcmp(data, MAGIC, sizeof MAGIC) != 0)
+        return damaged(where, "it does not begin with CZSID1", *data, error);
     if (u32_at(data + 8) != CZ_CHUNK_BYTES)
         return damaged(where, "its chunks do not have 32768 bytes", u32_at(data + 8), error);
     if (u32_at(data + 12) < 1 || u32_at(data + 12) > CZ_MOST_STREAMS)
@@ -65,19 +69,22 @@ static int check_head(const unsigned char *data, size_t size, const char *where,
 static int check_ranges(const unsigned char *data, uint32_t ranges, const char *where, cz_error *error) {
     const unsigned char *starts = data + HEAD, *streams = starts + 4 * (size_t)ranges;
     uint32_t count = u32_at(data + 12);
-    if (u32_at(starts) != 0) return damaged(where, "its first range does not start at chunk 0", u32_at(starts), error);
+    if (u32_at(starts) != 0)
+        return damaged(where, "its first range does not start at chunk 0", u32_at(starts), error);
     for (uint32_t i = 1; i < ranges; i++)
         if (u32_at(starts + 4 * (size_t)i) <= u32_at(starts + 4 * (size_t)(i - 1)))
             return damaged(where, "a range does not start behind the one before", i, error);
     for (uint32_t i = 0; i < ranges; i++)
-        if (streams[i] >= count) return damaged(where, "a range has a stream that there is not", i, error);
+        if (streams[i] >= count)
+            return damaged(where, "a range has a stream that there is not", i, error);
     return CZ_OK;
 }
 
 static bool fill_leaves(cz_table *table, const unsigned char *starts, const unsigned char *streams) {
     size_t count = ((size_t)table->ranges + LEAF - 1) / LEAF;
     table->leaves = aligned_alloc(LINE, count * sizeof *table->leaves);
-    if (!table->leaves) return false;
+    if (!table->leaves)
+        return false;
     for (size_t i = 0; i < count * LEAF; i++) {
         leaf *own = &table->leaves[i / LEAF];
         own->keys[i % LEAF] = i < table->ranges ? turned(u32_at(starts + 4 * i)) : INT32_MAX;
@@ -90,17 +97,20 @@ static bool fill_leaves(cz_table *table, const unsigned char *starts, const unsi
 static int32_t *level_of(const int32_t *keys, size_t below, size_t step) {
     size_t room = (below + WIDTH - 1) / WIDTH * WIDTH;
     int32_t *made = aligned_alloc(LINE, room * sizeof *made);
-    for (size_t i = 0; made && i < room; i++) made[i] = i < below ? keys[i * step] : INT32_MAX;
+    for (size_t i = 0; made && i < room; i++)
+        made[i] = i < below ? keys[i * step] : INT32_MAX;
     return made;
 }
 
 static bool build(cz_table *table, const unsigned char *starts, const unsigned char *streams) {
-    if (!fill_leaves(table, starts, streams)) return false;
+    if (!fill_leaves(table, starts, streams))
+        return false;
     const int32_t *keys = table->leaves->keys;
     size_t below = ((size_t)table->ranges + LEAF - 1) / LEAF, step = LINE / sizeof *keys;
     while (below > 1) {
         int32_t *made = level_of(keys, below, step);
-        if (!made) return false;
+        if (!made)
+            return false;
         table->keys[table->levels++] = made;
         keys = made;
         below = (below + WIDTH - 1) / WIDTH;
@@ -112,10 +122,12 @@ static bool build(cz_table *table, const unsigned char *starts, const unsigned c
 int cz_table_read(const unsigned char *data, size_t size, const char *where, cz_table **table, cz_error *error) {
     *table = NULL;
     int result = check_head(data, size, where, error);
-    if (result) return result;
+    if (result)
+        return result;
     uint32_t ranges = (uint32_t)((size - HEAD) / RANGE_BYTES);
     result = check_ranges(data, ranges, where, error);
-    if (result) return result;
+    if (result)
+        return result;
     cz_table *made = calloc(1, sizeof *made);
     const unsigned char *streams = data + HEAD + 4 * (size_t)ranges;
     if (made)
@@ -129,28 +141,37 @@ int cz_table_read(const unsigned char *data, size_t size, const char *where, cz_
 }
 
 void cz_table_free(cz_table *table) {
-    if (!table) return;
-    for (int level = 0; level < table->levels; level++) free(table->keys[level]);
+    if (!table)
+        return;
+    for (int level = 0; level < table->levels; level++)
+        free(table->keys[level]);
     free(table->leaves);
     free(table);
 }
 
-uint32_t cz_table_streams(const cz_table *table) { return table->n_streams; }
+uint32_t cz_table_streams(const cz_table *table) {
+    return table->n_streams;
+}
 
-uint32_t cz_table_ranges(const cz_table *table) { return table->ranges; }
+uint32_t cz_table_ranges(const cz_table *table) {
+    return table->ranges;
+}
 
 /* How many of some keys are not above one: four at a time, as gcc and clang make it of any CPU's vectors. */
 static inline size_t not_above(const int32_t *keys, int count, int32_t key) {
     const four *fours = (const four *)(const void *)keys; /* they begin at a line of the cache */
     four asked = {key, key, key, key}, found = {0, 0, 0, 0};
-    for (int i = 0; i < count / 4; i++) found -= fours[i] <= asked; /* true is -1 */
+    for (int i = 0; i < count / 4; i++)
+        found -= fours[i] <= asked; /* true is -1 */
     return (size_t)(found[0] + found[1] + found[2] + found[3]);
 }
 
 int cz_table_stream(const cz_table *table, uint64_t offset) {
     uint64_t chunk = offset / CZ_CHUNK_BYTES;
-    if (chunk >= MOST_CHUNKS) return 0;
-    if (chunk == MOST_CHUNKS - 1) return table->last;
+    if (chunk >= MOST_CHUNKS)
+        return 0;
+    if (chunk == MOST_CHUNKS - 1)
+        return table->last;
     int32_t key = turned((uint32_t)chunk);
     size_t place = 0;
     /* The first key of all is chunk 0, so one is never above. */

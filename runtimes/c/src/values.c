@@ -61,8 +61,7 @@ static bool own_items(cz_changed *changed, cz_json *object) {
     return true;
 }
 
-static int replace(cz_changed *changed, const char *place, const cz_json *value, const char *where,
-                   cz_error *error) {
+static int replace(cz_changed *changed, const char *place, const cz_json *value, const char *where, cz_error *error) {
     cz_json *at = &changed->root;
     for (const char *name = place;;) {
         const char *point = strchr(name, '.');

@@ -8,7 +8,6 @@
 
 #define TOLERANCE 1e-5
 #define MOST_PAGES ((int64_t)1 << 22) /* accesses, of all golden requests together */
-#define AGREEMENT 0.999 /* of LSTMs that are not computed in float32; a PROTOCOL 1 bundle states none */
 
 typedef struct tally {
     const cz_bundle *bundle;
@@ -98,10 +97,9 @@ static int remake(tally *on, const void *model, const cz_golden *golden) {
     return result;
 }
 
-static int verify_set(tally *on, const void *model, const cz_values *values, const cz_json *stated,
-                      const char *name) {
+static int verify_set(tally *on, const void *model, const cz_values *values, const cz_json *entry, const char *name) {
     cz_golden golden;
-    int result = cz_golden_read(on->bundle, values, stated, on->folder, name, &golden, on->error);
+    int result = cz_golden_read(on->bundle, values, entry, on->folder, name, &golden, on->error);
     if (result)
         return result;
     for (int64_t i = 0; i < golden.rows; i++)
@@ -124,17 +122,17 @@ static int check_changed(const cz_values *values, cz_error *error) {
 }
 
 /* A synthetic set has a model of its own: the bundle's with some of its values changed. */
-static int verify_synthetic(tally *on, const cz_json *stated) {
+static int verify_synthetic(tally *on, const cz_json *entry) {
     const cz_bundle *bundle = on->bundle;
-    const char *name = cz_json_get(stated, "name")->text;
+    const char *name = cz_json_get(entry, "name")->text;
     char folder[200], where[400];
     cz_changed changed;
     void *model = NULL;
     snprintf(folder, sizeof folder, "golden/synthetic/%.160s/", name);
     snprintf(where, sizeof where, "%.200s: golden/synthetic/%.160s", bundle->store.where, name);
     on->folder = folder;
-    int result = cz_changed_new(cz_json_root(bundle->model_document), cz_json_get(stated, "changes"), where, &changed,
-                                on->error);
+    int result =
+        cz_changed_new(cz_json_root(bundle->model_document), cz_json_get(entry, "changes"), where, &changed, on->error);
     if (result)
         return result;
     cz_values values = {where, bundle->ops->name, &changed.root};
@@ -142,7 +140,7 @@ static int verify_synthetic(tally *on, const cz_json *stated) {
     if (!result)
         result = bundle->ops->model_new(bundle, &values, bundle->precision, &model, on->error);
     if (!result)
-        result = verify_set(on, model, &values, stated, name);
+        result = verify_set(on, model, &values, entry, name);
     if (model)
         bundle->ops->model_free(model);
     cz_changed_free(&changed);
@@ -150,7 +148,7 @@ static int verify_synthetic(tally *on, const cz_json *stated) {
 }
 
 static int check_names(const cz_bundle *bundle, const cz_json *sets, cz_error *error) {
-    for (size_t i = 0; sets && i < sets->length; i++)
+    for (size_t i = 0; i < sets->length; i++)
         for (size_t j = 0; j < i; j++)
             if (strcmp(cz_json_get(&sets->items[i], "name")->text, cz_json_get(&sets->items[j], "name")->text) == 0)
                 return cz_refuse(bundle->store.where, error, "export the bundle again",
@@ -161,8 +159,7 @@ static int check_names(const cz_bundle *bundle, const cz_json *sets, cz_error *e
 
 static double least_agreement(const cz_bundle *bundle) {
     const char *place = bundle->precision == CZ_BF16 ? "conformance.bf16" : "conformance.int8";
-    const cz_json *stated = cz_json_get(&bundle->root, place);
-    return stated && stated->type == CZ_JSON_NUMBER ? stated->number : AGREEMENT;
+    return cz_json_get(&bundle->root, place)->number;
 }
 
 int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error) {
@@ -178,7 +175,7 @@ int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error) {
     int result = check_names(bundle, sets, error);
     if (!result)
         result = verify_set(&on, bundle->model, &values, golden, "");
-    for (size_t i = 0; sets && i < sets->length && !result; i++)
+    for (size_t i = 0; i < sets->length && !result; i++)
         result = verify_synthetic(&on, &sets->items[i]);
     if (result)
         return cz_name_bundle(bundle->store.where, result, error);

@@ -26,8 +26,9 @@ typedef struct cz_ranks {
 /* Room to choose in, for queues of at most so many fragments; nothing in it outlasts a call. */
 typedef struct cz_work {
     int32_t fragments;
-    uint8_t *mapped, *waiting, *grown; /* by fragment: in the cache, next to a run; by run: it grew since it was summed */
-    int32_t *low, *high, *owner;       /* fragments of each run, and at a run's first and last fragment the run */
+    uint8_t *mapped, *waiting,
+        *grown;                  /* by fragment: in the cache, next to a run; by run: it grew since it was summed */
+    int32_t *low, *high, *owner; /* fragments of each run, and at a run's first and last fragment the run */
     double *chosen;
     cz_ranks least, near;
 } cz_work;
@@ -79,7 +80,8 @@ int64_t cz_view_mapped(const cz_view *view); /* positions in the cache */
 /* A state with its head and checksum: views, and so many whole numbers of the caller's. */
 int cz_views_save(const cz_view *views, int32_t count, const int64_t *numbers, int32_t n_numbers, const char *path,
                   cz_error *error);
-int cz_views_restore(cz_view *views, int32_t count, int64_t *numbers, int32_t n_numbers, const char *path, cz_error *error);
+int cz_views_restore(cz_view *views, int32_t count, int64_t *numbers, int32_t n_numbers, const char *path,
+                     cz_error *error);
 
 /* ---- a cache alone: virtual.c ---- */
 

@@ -43,14 +43,18 @@ size_t cz_work_bytes(const cz_work *work) {
 
 /* ---- a heap ---- */
 
-static bool before(cz_ranked a, cz_ranked b) { return a.rank < b.rank || (a.rank == b.rank && a.tie < b.tie); }
+static bool before(cz_ranked a, cz_ranked b) {
+    return a.rank < b.rank || (a.rank == b.rank && a.tie < b.tie);
+}
 
 static void sink(cz_ranks *heap) {
     cz_ranked own = heap->entries[0];
     int32_t at = 0, child;
     while ((child = 2 * at + 1) < heap->used) {
-        if (child + 1 < heap->used && before(heap->entries[child + 1], heap->entries[child])) child++;
-        if (!before(heap->entries[child], own)) break;
+        if (child + 1 < heap->used && before(heap->entries[child + 1], heap->entries[child]))
+            child++;
+        if (!before(heap->entries[child], own))
+            break;
         heap->entries[at] = heap->entries[child];
         at = child;
     }
@@ -69,7 +73,8 @@ static void push(cz_ranks *heap, cz_ranked own) {
 static int32_t pop(cz_ranks *heap) {
     int32_t id = heap->entries[0].id;
     heap->entries[0] = heap->entries[--heap->used];
-    if (heap->used > 0) sink(heap);
+    if (heap->used > 0)
+        sink(heap);
     return id;
 }
 
@@ -87,16 +92,22 @@ static double kth(double *values, int32_t used, int32_t k) {
         double pivot = middle_of(values[low], values[(low + high) / 2], values[high]);
         int32_t i = low, j = high;
         while (i <= j) {
-            while (values[i] > pivot) i++;
-            while (values[j] < pivot) j--;
-            if (i > j) break;
+            while (values[i] > pivot)
+                i++;
+            while (values[j] < pivot)
+                j--;
+            if (i > j)
+                break;
             double kept = values[i];
             values[i++] = values[j];
             values[j--] = kept;
         }
-        if (want <= j) high = j;
-        else if (want >= i) low = i;
-        else return pivot;
+        if (want <= j)
+            high = j;
+        else if (want >= i)
+            low = i;
+        else
+            return pivot;
     }
     return values[low];
 }
@@ -114,7 +125,8 @@ static void take_best(const cz_worth_of *of, int32_t k, cz_work *work) {
         equals -= work->mapped[b];
     }
     for (int32_t b = 0; equals > 0 && b < of->fragments; b++) {
-        if (of->value[b] != least) continue;
+        if (of->value[b] != least)
+            continue;
         work->mapped[b] = 1;
         equals--;
     }
@@ -124,7 +136,8 @@ static void take_best(const cz_worth_of *of, int32_t k, cz_work *work) {
 static int32_t find_runs(int32_t fragments, cz_work *work) {
     int32_t runs = 0;
     for (int32_t b = 0; b < fragments; b++) {
-        if (!work->mapped[b]) continue;
+        if (!work->mapped[b])
+            continue;
         if (b == 0 || !work->mapped[b - 1]) {
             work->low[runs] = b;
             work->grown[runs] = 0;
@@ -142,13 +155,15 @@ static int32_t find_runs(int32_t fragments, cz_work *work) {
 
 static double total(const double *values, int32_t low, int32_t high) {
     double found = 0.0;
-    for (int32_t b = low; b < high; b++) found += values[b];
+    for (int32_t b = low; b < high; b++)
+        found += values[b];
     return found;
 }
 
 /* Fragment b is next to a run, if it is a fragment. */
 static void offer(const cz_worth_of *of, cz_work *work, int32_t b) {
-    if (b < 0 || b >= of->fragments || work->mapped[b] || work->waiting[b]) return;
+    if (b < 0 || b >= of->fragments || work->mapped[b] || work->waiting[b])
+        return;
     work->waiting[b] = 1;
     push(&work->near, (cz_ranked){-of->value[b], b, b});
 }
@@ -180,7 +195,8 @@ static int32_t next_to_run(const cz_worth_of *of, cz_work *work) {
     for (;;) {
         int32_t b = pop(&work->near);
         work->waiting[b] = 0;
-        if (!work->mapped[b] && (is_mapped(of, work, b - 1) || is_mapped(of, work, b + 1))) return b;
+        if (!work->mapped[b] && (is_mapped(of, work, b - 1) || is_mapped(of, work, b + 1)))
+            return b;
     }
 }
 
@@ -231,8 +247,10 @@ static void merge(const cz_worth_of *of, int32_t runs, cz_work *work) {
 static double worth_of(const cz_worth_of *of, int32_t runs, const cz_work *work) {
     double found = 0.0, crossed = 0.0;
     for (int32_t run = 0; run < runs; run++) {
-        for (int32_t b = work->low[run]; b < work->high[run]; b++) found += of->value[b];
-        if (work->low[run] > 0) crossed += of->crossings[work->low[run]];
+        for (int32_t b = work->low[run]; b < work->high[run]; b++)
+            found += of->value[b];
+        if (work->low[run] > 0)
+            crossed += of->crossings[work->low[run]];
     }
     return found - of->cost * crossed;
 }
@@ -244,7 +262,8 @@ int cz_allocate(const cz_worth_of *of, int32_t k, cz_work *work, cz_run runs[CZ_
         merge(of, found, work);
         found = find_runs(of->fragments, work);
     }
-    for (int32_t run = 0; run < found; run++) runs[run] = (cz_run){work->low[run], work->high[run]};
+    for (int32_t run = 0; run < found; run++)
+        runs[run] = (cz_run){work->low[run], work->high[run]};
     *worth = worth_of(of, found, work);
     double head = of->cost > 0 ? total(of->value, 0, k) : 0;
     if (of->cost > 0 && head >= *worth) {

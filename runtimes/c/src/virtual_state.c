@@ -23,7 +23,8 @@ static void put_doubles(cz_writer *out, const double *values, int32_t count) {
 static void put_settings(const cz_virtual_settings *own, cz_writer *out) {
     const int64_t whole[] = {own->queue, own->fragment, own->runs, own->pages, own->quantum};
     const double real[] = {own->decay, own->cost};
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) cz_put(out, (uint64_t)whole[i], 8);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cz_put(out, (uint64_t)whole[i], 8);
     put_doubles(out, real, 2);
 }
 
@@ -32,7 +33,8 @@ void cz_view_put(const cz_view *view, cz_writer *out) {
     cz_queue_put(&view->queue, out);
     put_doubles(out, view->value, view->fragments);
     put_doubles(out, view->crossings, view->fragments);
-    for (int32_t b = 0; b <= view->fragments; b++) cz_put(out, (uint64_t)view->change[b], 8);
+    for (int32_t b = 0; b <= view->fragments; b++)
+        cz_put(out, (uint64_t)view->change[b], 8);
     cz_put(out, (uint64_t)view->n_runs, 4);
     for (int r = 0; r < view->n_runs; r++) {
         cz_put(out, (uint64_t)view->runs[r].low, 8);
@@ -43,23 +45,27 @@ void cz_view_put(const cz_view *view, cz_writer *out) {
 /* Numbers of hits and crossings: at least 0, and far from where doubles end. */
 static bool take_doubles(cz_bytes *in, double *values, int32_t count) {
     const unsigned char *found = cz_take_bytes(in, (size_t)count * sizeof *values);
-    if (!found) return false;
+    if (!found)
+        return false;
     memcpy(values, found, (size_t)count * sizeof *values);
     for (int32_t i = 0; i < count; i++)
-        if (!(values[i] >= 0 && values[i] <= 0x1p100)) return false;
+        if (!(values[i] >= 0 && values[i] <= 0x1p100))
+            return false;
     return true;
 }
 
 static bool take_runs(cz_view *view, cz_bytes *in) {
     uint64_t count = cz_take(in, 4);
     int64_t least = 0;
-    if (in->failed || count < 1 || count > (uint64_t)view->settings.runs) return false;
+    if (in->failed || count < 1 || count > (uint64_t)view->settings.runs)
+        return false;
     view->n_runs = (int32_t)count;
     for (int32_t r = 0; r < view->n_runs; r++) {
         cz_run *run = &view->runs[r];
         run->low = (int64_t)cz_take(in, 8);
         run->high = (int64_t)cz_take(in, 8);
-        if (in->failed || run->low < least || run->high <= run->low || run->high > view->settings.pages) return false;
+        if (in->failed || run->low < least || run->high <= run->low || run->high > view->settings.pages)
+            return false;
         least = run->high;
     }
     return true;
@@ -70,9 +76,11 @@ static bool take_change(cz_view *view, cz_bytes *in) {
     int64_t crossed = 0;
     for (int32_t b = 0; b <= view->fragments; b++) {
         int64_t change = (int64_t)cz_take(in, 8);
-        if (in->failed || change > MOST_CHANGE || change < -MOST_CHANGE) return false;
+        if (in->failed || change > MOST_CHANGE || change < -MOST_CHANGE)
+            return false;
         crossed += change;
-        if (crossed < 0 || crossed > MOST_CHANGE) return false;
+        if (crossed < 0 || crossed > MOST_CHANGE)
+            return false;
         view->change[b] = change;
     }
     return crossed == 0;
@@ -91,8 +99,10 @@ bool cz_view_take(cz_view *view, cz_bytes *in) {
 static void put_all(const cz_view *views, int32_t count, const int64_t *numbers, int32_t n_numbers, cz_writer *out) {
     cz_put_bytes(out, MAGIC, 8);
     cz_put(out, (uint64_t)count, 4);
-    for (int32_t i = 0; i < n_numbers; i++) cz_put(out, (uint64_t)numbers[i], 8);
-    for (int32_t a = 0; a < count; a++) cz_view_put(&views[a], out);
+    for (int32_t i = 0; i < n_numbers; i++)
+        cz_put(out, (uint64_t)numbers[i], 8);
+    for (int32_t a = 0; a < count; a++)
+        cz_view_put(&views[a], out);
 }
 
 int cz_views_save(const cz_view *views, int32_t count, const int64_t *numbers, int32_t n_numbers, const char *path,
@@ -100,7 +110,8 @@ int cz_views_save(const cz_view *views, int32_t count, const int64_t *numbers, i
     cz_writer out = {NULL, 0};
     put_all(views, count, numbers, n_numbers, &out);
     unsigned char *data = malloc(out.size + DIGEST + 1);
-    if (!data) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for what is to be written", path);
+    if (!data)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for what is to be written", path);
     out = (cz_writer){data, 0};
     put_all(views, count, numbers, n_numbers, &out);
     cz_sha256_of(data, out.size, (char *)data + out.size);
@@ -111,16 +122,20 @@ int cz_views_save(const cz_view *views, int32_t count, const int64_t *numbers, i
 
 static bool sound(const unsigned char *data, size_t size) {
     char sum[DIGEST + 1];
-    if (size < 12 + DIGEST || memcmp(data, MAGIC, 8) != 0) return false;
+    if (size < 12 + DIGEST || memcmp(data, MAGIC, 8) != 0)
+        return false;
     cz_sha256_of(data, size - DIGEST, sum);
     return memcmp(sum, data + size - DIGEST, DIGEST) == 0;
 }
 
 static bool take_all(cz_view *views, int32_t count, int64_t *numbers, int32_t n_numbers, cz_bytes *in) {
-    if (cz_take(in, 4) != (uint64_t)count) return false;
-    for (int32_t i = 0; i < n_numbers; i++) numbers[i] = (int64_t)cz_take(in, 8);
+    if (cz_take(in, 4) != (uint64_t)count)
+        return false;
+    for (int32_t i = 0; i < n_numbers; i++)
+        numbers[i] = (int64_t)cz_take(in, 8);
     for (int32_t a = 0; a < count; a++)
-        if (!cz_view_take(&views[a], in)) return false;
+        if (!cz_view_take(&views[a], in))
+            return false;
     return !in->failed && in->left == 0;
 }
 

@@ -24,19 +24,23 @@ int cz_view_check(const cz_virtual_settings *settings, int64_t least, const char
         return bad(who, error, "queue: is none of lru, lfu and arc", own->queue);
     if (own->fragment < 1 || own->fragment > CZ_MOST_FRAGMENT)
         return bad(who, error, "fragment: must have 1 to 65536 pages", own->fragment);
-    if (own->runs < 1 || own->runs > CZ_MOST_RUNS) return bad(who, error, "runs: must be 1 to 16", own->runs);
+    if (own->runs < 1 || own->runs > CZ_MOST_RUNS)
+        return bad(who, error, "runs: must be 1 to 16", own->runs);
     if (own->quantum < 1 || own->quantum > CZ_MOST_QUANTUM)
         return bad(who, error, "quantum: must have 1 to 2^40 references", (double)own->quantum);
-    if (!(own->decay >= 0 && own->decay <= 1)) return bad(who, error, "decay: must be 0 to 1", own->decay);
-    if (!(own->cost >= 0 && own->cost <= CZ_MOST_COST)) return bad(who, error, "cost: must be 0 to 1e6 hits", own->cost);
+    if (!(own->decay >= 0 && own->decay <= 1))
+        return bad(who, error, "decay: must be 0 to 1", own->decay);
+    if (!(own->cost >= 0 && own->cost <= CZ_MOST_COST))
+        return bad(who, error, "cost: must be 0 to 1e6 hits", own->cost);
     if (own->pages < 1 || own->pages > CZ_MOST_QUEUE)
         return bad(who, error, "pages: a queue has 1 to 2^26 pages", (double)own->pages);
     if (least < (int64_t)own->runs * own->fragment)
-        return cz_fail(error, CZ_BAD_CALL, "%s%lld pages are a cache smaller than its %d runs of a fragment of %d pages",
-                       who, (long long)least, own->runs, own->fragment);
+        return cz_fail(error, CZ_BAD_CALL,
+                       "%s%lld pages are a cache smaller than its %d runs of a fragment of %d pages", who,
+                       (long long)least, own->runs, own->fragment);
     if (own->pages < least)
-        return cz_fail(error, CZ_BAD_CALL, "%sa queue of %lld pages is below its cache of %lld; give a longer queue", who,
-                       (long long)own->pages, (long long)least);
+        return cz_fail(error, CZ_BAD_CALL, "%sa queue of %lld pages is below its cache of %lld; give a longer queue",
+                       who, (long long)own->pages, (long long)least);
     return check_profile(own, who, error);
 }
 
@@ -47,7 +51,8 @@ int32_t cz_view_fragments(const cz_virtual_settings *settings) {
 /* References that a value remembers: what hits a reference are multiplied by to be a value. */
 static double memory_of(const cz_virtual_settings *settings) {
     double quanta = LONGEST_MEMORY;
-    if (settings->decay < 1 && 1 / (1 - settings->decay) < quanta) quanta = 1 / (1 - settings->decay);
+    if (settings->decay < 1 && 1 / (1 - settings->decay) < quanta)
+        quanta = 1 / (1 - settings->decay);
     return (double)settings->quantum * quanta;
 }
 
@@ -59,8 +64,10 @@ bool cz_view_new(cz_view *view, const cz_virtual_settings *settings) {
     view->value = calloc(fragments, sizeof *view->value);
     view->crossings = calloc(fragments, sizeof *view->crossings);
     view->change = calloc(fragments + 1, sizeof *view->change);
-    if (!view->value || !view->crossings || !view->change) return false;
-    for (size_t b = 0; settings->profile && b < fragments; b++) view->value[b] = settings->profile[b] * memory;
+    if (!view->value || !view->crossings || !view->change)
+        return false;
+    for (size_t b = 0; settings->profile && b < fragments; b++)
+        view->value[b] = settings->profile[b] * memory;
     return cz_queue_new(&view->queue, (enum cz_queue_name)settings->queue, settings->pages);
 }
 
@@ -78,7 +85,8 @@ size_t cz_view_bytes(const cz_view *view) {
 
 int64_t cz_view_mapped(const cz_view *view) {
     int64_t positions = 0;
-    for (int r = 0; r < view->n_runs; r++) positions += view->runs[r].high - view->runs[r].low;
+    for (int r = 0; r < view->n_runs; r++)
+        positions += view->runs[r].high - view->runs[r].low;
     return positions;
 }
 
@@ -91,7 +99,8 @@ cz_move cz_view_reference(cz_view *view, uint64_t key, cz_place *place) {
         place->hit |= run->low <= move.position && move.position < run->high;
         place->moved += move.filled < run->low && run->low <= move.vacated; /* the page before a run enters it */
     }
-    if (move.position >= 0) view->value[(uint32_t)move.position / fragment] += 1;
+    if (move.position >= 0)
+        view->value[(uint32_t)move.position / fragment] += 1;
     view->change[(uint32_t)move.filled / fragment + 1]++;
     view->change[(uint32_t)move.vacated / fragment + 1]--;
     return move;
@@ -117,8 +126,12 @@ static cz_worth_of worth_of(const cz_view *view) {
     return (cz_worth_of){view->value, view->crossings, view->fragments, view->settings.runs, view->settings.cost};
 }
 
-static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most_of(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t least_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t most_of(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 
 /* Positions of the mapping that hold a page and were in none of the runs before. */
 static int64_t newly(const cz_view *view, const cz_run *before, int n_before) {
@@ -142,8 +155,10 @@ int64_t cz_view_map(cz_view *view, int64_t capacity, cz_work *work) {
     view->n_runs = cz_allocate(&of, (int32_t)k, work, runs, &worth);
     for (int r = 0; r < view->n_runs; r++)
         runs[r] = (cz_run){runs[r].low * fragment, least_of(runs[r].high * fragment, n)};
-    if (runs[0].high == n) runs[0].low = most_of(runs[0].low - capacity % fragment, 0);
-    else runs[0].high = least_of(runs[0].high + capacity % fragment, n);
+    if (runs[0].high == n)
+        runs[0].low = most_of(runs[0].low - capacity % fragment, 0);
+    else
+        runs[0].high = least_of(runs[0].high + capacity % fragment, n);
     return newly(view, before, n_before);
 }
 

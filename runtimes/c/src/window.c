@@ -25,7 +25,9 @@ static double steps(int64_t distance) {
     return distance >= 0 ? of : -of;
 }
 
-static int64_t end_of(const cz_request *request) { return request->offset + request->size; }
+static int64_t end_of(const cz_request *request) {
+    return request->offset + request->size;
+}
 
 /* Bytes between two requests; below 0 where they overlap. */
 static int64_t apart(const cz_request *one, const cz_request *other) {
@@ -43,10 +45,13 @@ static void look_back(const cz_window *window, int32_t i) {
     own->before = -1;
     for (int32_t j = i - 1; j >= 0; j--) {
         const cz_request *other = &window->seen[j].request;
-        if (other->volume != own->request.volume) continue;
-        if (own->before < 0) own->before = j;
+        if (other->volume != own->request.volume)
+            continue;
+        if (own->before < 0)
+            own->before = j;
         int64_t between = apart(&own->request, other), distance = between > 0 ? between : 0;
-        if (between < 0 && repeats++ == 0) age = i - j;
+        if (between < 0 && repeats++ == 0)
+            age = i - j;
         continues = continues || own->request.offset == end_of(other);
         nearest = nearest < 0 || distance < nearest ? distance : nearest;
     }
@@ -72,8 +77,10 @@ void cz_window_add(cz_window *window, const cz_request *request) {
 /* Let a value sink in a heap whose greatest is at the top. */
 static void sink(int64_t *values, int32_t at, int32_t count) {
     for (int32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && values[child + 1] > values[child]) child++;
-        if (values[at] >= values[child]) return;
+        if (child + 1 < count && values[child + 1] > values[child])
+            child++;
+        if (values[at] >= values[child])
+            return;
         int64_t kept = values[at];
         values[at] = values[child];
         values[child] = kept;
@@ -82,7 +89,8 @@ static void sink(int64_t *values, int32_t at, int32_t count) {
 
 /* The value at `place` in rising order; the values change their places. No memory is taken, unlike by qsort. */
 static int64_t in_order(int64_t *values, int32_t count, int32_t place) {
-    for (int32_t at = count / 2; at-- > 0;) sink(values, at, count);
+    for (int32_t at = count / 2; at-- > 0;)
+        sink(values, at, count);
     for (int32_t left = count; left - 1 > place; left--) {
         values[0] = values[left - 1];
         sink(values, 0, left - 1);
@@ -94,13 +102,15 @@ static int64_t in_order(int64_t *values, int32_t count, int32_t place) {
 static int64_t middle(const cz_window *window, int32_t volume) {
     int32_t count = 0;
     for (int32_t i = 0; i < window->count; i++)
-        if (window->seen[i].request.volume == volume) window->starts[count++] = window->seen[i].request.offset;
+        if (window->seen[i].request.volume == volume)
+            window->starts[count++] = window->seen[i].request.offset;
     return in_order(window->starts, count, count / 2);
 }
 
 void cz_window_close(cz_window *window) {
     int32_t count = window->count;
-    if (count < 1) return;
+    if (count < 1)
+        return;
     int64_t first = window->seen[0].request.time_us, span = window->seen[count - 1].request.time_us - first;
     for (int32_t i = 0; i < count; i++) {
         cz_seen *own = &window->seen[i];

@@ -7,7 +7,15 @@
 #include "sequence.h"
 
 enum cz_window_column {
-    CZ_W_DELTA = 0, CZ_W_NEAREST, CZ_W_PLACE, CZ_W_RUN, CZ_W_CONTINUES, CZ_W_REPEATS, CZ_W_AGE, CZ_W_GAP, CZ_W_SIZE,
+    CZ_W_DELTA = 0,
+    CZ_W_NEAREST,
+    CZ_W_PLACE,
+    CZ_W_RUN,
+    CZ_W_CONTINUES,
+    CZ_W_REPEATS,
+    CZ_W_AGE,
+    CZ_W_GAP,
+    CZ_W_SIZE,
     CZ_W_OP
 };
 

@@ -81,8 +81,8 @@ int main(int n, char **words) {
     for (int64_t slot = 0; slot < capacity; slot++)
         device[slot].volume = -1;
     while (fread(row, sizeof *row, 5, stdin) == 5) {
-        cz_request request = {row[0],     row[2],     row[3],     (int32_t)row[4], CZ_UNKNOWN,
-                              CZ_UNKNOWN, CZ_UNKNOWN, (uint8_t)row[1]};
+        cz_request request = {row[0],     row[2],     row[3],     (int32_t)row[4],
+                              CZ_UNKNOWN, CZ_UNKNOWN, CZ_UNKNOWN, (uint8_t)row[1]};
         cz_access access;
         if (cz_cache_access(cache, &request, &access) != CZ_OK)
             end("a request is refused");

@@ -17,7 +17,8 @@ static inline int open_changed(const char *path, const char *text, const char *w
     REQUIRE(made && at);
     size_t head = (size_t)(at - (const char *)entry->data);
     memcpy(made, entry->data, head);
-    if (added) memcpy(made + head, with, added);
+    if (added)
+        memcpy(made + head, with, added);
     memcpy(made + head + added, at + length, size - head - length);
     int result = sealed_open(&base, CZ_ACTS, (unsigned char *)made, size - length + added, CZ_FP32, bundle, error);
     free(made);

@@ -59,7 +59,7 @@ static void record(int fd, int64_t kind, int64_t offset, int64_t size, const voi
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
     static ssize_t (*next)(int, const void *, size_t, off_t);
     if (!next)
-        next = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+        next = (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
     ssize_t done = next(fd, data, size, offset);
     if (done > 0)
         record(fd, WRITTEN, offset, done, data);

@@ -38,14 +38,12 @@ typedef struct reuse_stream { /* as kind_reuse.c has it */
     cz_reuse *cache;
 } reuse_stream;
 
-static void fail(const char *what)
-{
+static void fail(const char *what) {
     fprintf(stderr, "drive_reuse: %s\n", what);
     exit(1);
 }
 
-static void read_all(drive *on, const char *path)
-{
+static void read_all(drive *on, const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file || fseek(file, 0, SEEK_END) != 0)
         fail("cannot read the requests");
@@ -57,8 +55,7 @@ static void read_all(drive *on, const char *path)
     fclose(file);
 }
 
-static void set(drive *on, cz_reuse_model *model, const char *text)
-{
+static void set(drive *on, cz_reuse_model *model, const char *text) {
     const char *names[] = {"candidates", "own_trees", "own_rows", "seed", "half_life", "lead", "price", "head_start"};
     int64_t *whole[] = {&model->plan.candidates, &model->plan.own_trees, &model->plan.own_rows, &model->plan.seed};
     double *number[] = {&model->plan.half_life, &model->plan.lead, &model->plan.price, &model->plan.head_start};
@@ -79,8 +76,7 @@ static void set(drive *on, cz_reuse_model *model, const char *text)
     fail("no such value of the plan");
 }
 
-static void begin(drive *on)
-{
+static void begin(drive *on) {
     static const char *const flags[8] = {"", "M", "A", "MA", "S", "MS", "AS", "MAS"};
     cz_error error;
     char name[16];
@@ -94,8 +90,7 @@ static void begin(drive *on)
     }
 }
 
-static void save(const drive *on, char *path)
-{
+static void save(const drive *on, char *path) {
     cz_error error;
     int file = mkstemp(path);
     if (file < 0 || close(file) != 0)
@@ -104,8 +99,7 @@ static void save(const drive *on, char *path)
         fail(error.text);
 }
 
-static bool equal(const char *path, const char *other)
-{
+static bool equal(const char *path, const char *other) {
     FILE *one = fopen(path, "rb"), *two = fopen(other, "rb");
     int byte = one && two ? 0 : EOF - 1;
     bool same = byte == 0;
@@ -121,8 +115,7 @@ static bool equal(const char *path, const char *other)
 }
 
 /* Go on with another stream, which reads what this one has saved, and would save the same. */
-static void go_on(drive *on)
-{
+static void go_on(drive *on) {
     char path[] = "/tmp/drive_reuse.XXXXXX", other[] = "/tmp/drive_reuse.XXXXXX";
     cz_error error;
     save(on, path);
@@ -137,27 +130,35 @@ static void go_on(drive *on)
     unlink(other);
 }
 
-static void put(drive *on, const cz_reuse_page *pages, int64_t n)
-{
+static void put(drive *on, const cz_reuse_page *pages, int64_t n) {
     const cz_reuse *cache = ((reuse_stream *)on->stream)->cache;
     for (int64_t k = 0; k < n; k++) {
-        told one = {.page = pages[k].number, .victim_page = pages[k].victim_number, .outcome = pages[k].outcome,
-                    .victim = pages[k].victim_id, .leader = pages[k].leader, .slot = pages[k].slot,
-                    .dirty = pages[k].victim_dirty, .class = cache->pages[cache->accesses[k].slot].class,
+        told one = {.page = pages[k].number,
+                    .victim_page = pages[k].victim_number,
+                    .outcome = pages[k].outcome,
+                    .victim = pages[k].victim_id,
+                    .leader = pages[k].leader,
+                    .slot = pages[k].slot,
+                    .dirty = pages[k].victim_dirty,
+                    .class = cache->pages[cache->accesses[k].slot].class,
                     .score = cache->scores[k]};
         memcpy(one.row, cache->rows + k * CZ_INPUTS, sizeof one.row);
         fwrite(&one, sizeof one, 1, on->out);
     }
 }
 
-static int64_t run(drive *on)
-{
+static int64_t run(drive *on) {
     int64_t accesses = 0, n;
     const cz_reuse_page *pages;
     for (int64_t k = 0; k < on->n; k++) {
         const record *one = &on->requests[k];
-        cz_request request = {.offset = one->offset, .size = one->size, .volume = one->volume, .user = one->user,
-                              .flags = one->flags, .name_space = CZ_UNKNOWN, .op = (uint8_t)one->op};
+        cz_request request = {.offset = one->offset,
+                              .size = one->size,
+                              .volume = one->volume,
+                              .user = one->user,
+                              .flags = one->flags,
+                              .name_space = CZ_UNKNOWN,
+                              .op = (uint8_t)one->op};
         if (k > 0 && k == on->save)
             go_on(on);
         if (cz_reuse_access(on->stream, &request, &pages, &n) != CZ_OK)
@@ -169,8 +170,7 @@ static int64_t run(drive *on)
     return accesses;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     drive on = {0};
     cz_error error;
     cz_counters counters;

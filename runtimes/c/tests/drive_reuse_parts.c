@@ -18,14 +18,12 @@ static cz_memory memory;
 static cz_table table;
 static cz_page *pages;
 
-static void fail(const char *what)
-{
+static void fail(const char *what) {
     fprintf(stderr, "drive_reuse_parts: %s\n", what);
     exit(1);
 }
 
-static int32_t find(int32_t page)
-{
+static int32_t find(int32_t page) {
     static uint64_t request;
     static uint32_t ids;
     bool found;
@@ -35,14 +33,12 @@ static int32_t find(int32_t page)
     return slot;
 }
 
-static void tell(int outcome, int32_t victim)
-{
+static void tell(int outcome, int32_t victim) {
     int32_t told[2] = {outcome, victim == CZ_NONE ? CZ_NONE : (int32_t)table.keys[victim].number};
     fwrite(told, sizeof told, 1, stdout);
 }
 
-static void run_classic(enum cz_classic_name name, int64_t capacity)
-{
+static void run_classic(enum cz_classic_name name, int64_t capacity) {
     cz_classic classic;
     int32_t asked[2], victim;
     cz_classic_new(&classic, name, &memory, &table, capacity);
@@ -53,8 +49,7 @@ static void run_classic(enum cz_classic_name name, int64_t capacity)
     }
 }
 
-static void run_worth(int64_t capacity, char **values)
-{
+static void run_worth(int64_t capacity, char **values) {
     int classes = atoi(values[2]);
     size_t counts = (size_t)classes * CZ_AGES;
     double *prior = malloc(2 * counts * sizeof *prior);
@@ -74,8 +69,7 @@ static void run_worth(int64_t capacity, char **values)
     free(prior);
 }
 
-static void run_own(int64_t capacity, char **values)
-{
+static void run_own(int64_t capacity, char **values) {
     struct {
         int32_t page;
         float score, row[CZ_INPUTS];
@@ -90,8 +84,7 @@ static void run_own(int64_t capacity, char **values)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 3)
         fail("NAME CAPACITY [...]");
     cz_table_new(&table, &memory, MOST_PAGES);

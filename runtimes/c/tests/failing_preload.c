@@ -50,7 +50,7 @@ static bool fails(int fd) {
 #define NEXT(name, type, ...)                                                                                          \
     static type (*next)(__VA_ARGS__);                                                                                  \
     if (!next)                                                                                                         \
-        next = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name);
+        next = (type (*)(__VA_ARGS__))dlsym(RTLD_NEXT, name);
 
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
     NEXT("pwrite", ssize_t, int, const void *, size_t, off_t)

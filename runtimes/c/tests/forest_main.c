@@ -7,12 +7,14 @@
 
 static unsigned char *read_whole(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
+    if (!file)
+        return NULL;
     fseek(file, 0, SEEK_END);
     *size = (size_t)ftell(file);
     rewind(file);
     unsigned char *data = malloc(*size + 1);
-    if (data && fread(data, 1, *size, file) != *size) abort();
+    if (data && fread(data, 1, *size, file) != *size)
+        abort();
     fclose(file);
     return data;
 }
@@ -21,10 +23,12 @@ int main(int argc, char **argv) {
     size_t size, bytes;
     cz_error error = {0};
     cz_forest *forest;
-    if (argc != 5) return 2;
+    if (argc != 5)
+        return 2;
     int32_t features = atoi(argv[2]);
     unsigned char *text = read_whole(argv[1], &size), *rows = read_whole(argv[3], &bytes);
-    if (!text || !rows) return 2;
+    if (!text || !rows)
+        return 2;
     if (cz_forest_read(text, size, features, argv[1], &forest, &error) != CZ_OK) {
         fprintf(stderr, "%s\n", error.text);
         free(text);
@@ -35,9 +39,11 @@ int main(int argc, char **argv) {
     FILE *out = fopen(argv[4], "wb");
     for (size_t i = 0; i < n; i++) {
         double score = cz_forest_score(forest, (const float *)(void *)rows + i * (size_t)features);
-        if (fwrite(&score, sizeof score, 1, out) != 1) return 2;
+        if (fwrite(&score, sizeof score, 1, out) != 1)
+            return 2;
     }
-    if (fclose(out)) return 2;
+    if (fclose(out))
+        return 2;
     cz_forest_free(forest);
     free(text);
     free(rows);

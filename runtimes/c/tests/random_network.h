@@ -36,9 +36,11 @@ static void put(writer *out, const char *name, int32_t rows, int32_t columns, fl
     size_t count = (size_t)rows * (size_t)(columns ? columns : 1), start = out->floats * sizeof(float);
     out->data = realloc(out->data, (out->floats + count) * sizeof(float));
     REQUIRE(out->data);
-    for (size_t i = 0; i < count; i++) out->data[out->floats++] = draw(most);
+    for (size_t i = 0; i < count; i++)
+        out->data[out->floats++] = draw(most);
     char side[16] = "";
-    if (columns) snprintf(side, sizeof side, ",%d", (int)columns);
+    if (columns)
+        snprintf(side, sizeof side, ",%d", (int)columns);
     out->length += (size_t)snprintf(out->header + out->length, sizeof out->header - out->length,
                                     "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%d%s],\"data_offsets\":[%zu,%zu]}",
                                     start ? "," : "{", name, (int)rows, side, start, out->floats * sizeof(float));
@@ -73,7 +75,8 @@ static network make_network(int32_t layers, int32_t units, int32_t inputs, uint3
     }
     cut(out, mask);
     out->header[out->length++] = '}';
-    while (out->length % 8) out->header[out->length++] = ' ';
+    while (out->length % 8)
+        out->header[out->length++] = ' ';
     uint64_t length = out->length;
     made.size = 8 + out->length + out->floats * sizeof(float);
     made.file = malloc(made.size);
@@ -82,7 +85,8 @@ static network make_network(int32_t layers, int32_t units, int32_t inputs, uint3
     memcpy(made.file + 8, out->header, out->length);
     memcpy(made.file + 8 + out->length, out->data, out->floats * sizeof(float));
     cz_error error = {0};
-    if (cz_tensors_read(made.file, made.size, "weights", &made.tensors, &error)) fprintf(stderr, "%s\n", error.text);
+    if (cz_tensors_read(made.file, made.size, "weights", &made.tensors, &error))
+        fprintf(stderr, "%s\n", error.text);
     REQUIRE(made.tensors);
     free(out->data);
     free(out);

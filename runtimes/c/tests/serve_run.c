@@ -17,7 +17,8 @@ static int fail(const char *what, const cz_error *error) {
 
 static int put(const cz_info *info, const cz_ticket *ticket, const int32_t decisions[4]) {
     float outputs[CZ_MAX_OUTPUTS];
-    for (int i = 0; i < info->outputs; i++) outputs[i] = (float)ticket->output[i];
+    for (int i = 0; i < info->outputs; i++)
+        outputs[i] = (float)ticket->output[i];
     return fwrite(ticket->row, sizeof(float), (size_t)info->features, stdout) == (size_t)info->features &&
            fwrite(outputs, sizeof(float), (size_t)info->outputs, stdout) == (size_t)info->outputs &&
            fwrite(decisions, sizeof(int32_t), 4, stdout) == 4;
@@ -26,11 +27,13 @@ static int put(const cz_info *info, const cz_ticket *ticket, const int32_t decis
 static int serve(cz_cache *cache, const cz_request *request, int32_t decisions[4]) {
     cz_access access;
     int code = cz_cache_access(cache, request, &access);
-    if (code) return code;
+    if (code)
+        return code;
     decisions[0] = access.asked ? access.decision.queue : -1;
     decisions[1] = access.hits;
     decisions[2] = access.evicted;
-    for (int64_t i = 0; i < access.n_victims; i++) decisions[3] += access.victims[i].dirty;
+    for (int64_t i = 0; i < access.n_victims; i++)
+        decisions[3] += access.victims[i].dirty;
     return CZ_OK;
 }
 
@@ -42,16 +45,23 @@ static int go_on(const cz_bundle *bundle, const cz_stream_options *options, cons
     if (!same) {
         cz_stream_free(*stream);
         *stream = NULL;
-        if (!code) code = cz_stream_new(bundle, options, stream, &error);
+        if (!code)
+            code = cz_stream_new(bundle, options, stream, &error);
     }
-    if (!code) code = cz_restore(*stream, state, &error);
+    if (!code)
+        code = cz_restore(*stream, state, &error);
     return code ? fail("state", &error) : CZ_OK;
 }
 
 static int step(cz_stream *stream, cz_cache *cache, const cz_info *info, const int64_t row[5]) {
-    cz_request request = {.time_us = row[0],        .offset = row[2],      .size = row[3],
-                          .volume = (int32_t)row[4], .name_space = CZ_UNKNOWN, .user = CZ_UNKNOWN,
-                          .flags = CZ_UNKNOWN,      .op = (uint8_t)row[1]};
+    cz_request request = {.time_us = row[0],
+                          .offset = row[2],
+                          .size = row[3],
+                          .volume = (int32_t)row[4],
+                          .name_space = CZ_UNKNOWN,
+                          .user = CZ_UNKNOWN,
+                          .flags = CZ_UNKNOWN,
+                          .op = (uint8_t)row[1]};
     cz_ticket ticket = {0};
     cz_decision decision;
     int32_t decisions[4] = {0};
@@ -66,19 +76,25 @@ int main(int count, char **arguments) {
     cz_stream *streams[2] = {NULL, NULL};
     cz_cache *cache = NULL;
     cz_info info;
-    if (count != 5 && count != 7) return fail("usage", &(cz_error){.text = "serve_run BUNDLE PRECISION CAPACITY CACHE"});
+    if (count != 5 && count != 7)
+        return fail("usage", &(cz_error){.text = "serve_run BUNDLE PRECISION CAPACITY CACHE"});
     int64_t capacity = atoll(arguments[3]);
-    if (cz_open(arguments[1], (enum cz_precision)atoi(arguments[2]), &bundle, &error)) return fail("open", &error);
+    if (cz_open(arguments[1], (enum cz_precision)atoi(arguments[2]), &bundle, &error))
+        return fail("open", &error);
     cz_bundle_info(bundle, &info);
     cz_stream_options options = {.capacity = capacity};
-    if (cz_stream_new(bundle, &options, &streams[0], &error)) return fail("stream", &error);
+    if (cz_stream_new(bundle, &options, &streams[0], &error))
+        return fail("stream", &error);
     cz_cache_options served = {.mode = CZ_MODEL, .capacity = capacity, .max_request = (int64_t)1 << 30};
-    if (atoi(arguments[4]) && cz_cache_new(&served, streams, &cache, &error)) return fail("cache", &error);
+    if (atoi(arguments[4]) && cz_cache_new(&served, streams, &cache, &error))
+        return fail("cache", &error);
     int64_t row[5], every = count == 7 ? atoll(arguments[6]) : 0;
     int code = CZ_OK;
     for (int64_t done = 0; !code && fread(row, sizeof *row, 5, stdin) == 5; done++) {
-        if (every && done && done % every == 0) code = go_on(bundle, &options, arguments[5], cache, &streams[0]);
-        if (!code) code = step(streams[0], cache, &info, row);
+        if (every && done && done % every == 0)
+            code = go_on(bundle, &options, arguments[5], cache, &streams[0]);
+        if (!code)
+            code = step(streams[0], cache, &info, row);
     }
     cz_cache_free(cache);
     cz_stream_free(streams[0]);

@@ -14,7 +14,8 @@ static cz_error error;
 static cz_bundle *changed(const char *path, const char *text, const char *with) {
     cz_bundle *bundle;
     int result = open_changed(path, text, with, &bundle, &error);
-    if (result) fprintf(stderr, "%s\n", error.text);
+    if (result)
+        fprintf(stderr, "%s\n", error.text);
     REQUIRE(result == CZ_OK);
     return bundle;
 }
@@ -37,9 +38,13 @@ static cz_cache *new_cache(cz_stream *stream, const char *prefetch) {
 
 static void serve(cz_cache *cache, int64_t i, uint8_t op, cz_access *access) {
     uint64_t drawn = (uint64_t)i * UINT64_C(0x9E3779B97F4A7C15) >> 32;
-    cz_request request = {.time_us = i, .offset = (int64_t)(drawn % (1 + (uint64_t)i % 97 * 9)) * 4096,
-                          .size = 1 + (int64_t)(drawn >> 8) % 90000, .name_space = CZ_UNKNOWN, .user = CZ_UNKNOWN,
-                          .flags = CZ_UNKNOWN, .op = op};
+    cz_request request = {.time_us = i,
+                          .offset = (int64_t)(drawn % (1 + (uint64_t)i % 97 * 9)) * 4096,
+                          .size = 1 + (int64_t)(drawn >> 8) % 90000,
+                          .name_space = CZ_UNKNOWN,
+                          .user = CZ_UNKNOWN,
+                          .flags = CZ_UNKNOWN,
+                          .op = op};
     REQUIRE(cz_cache_access(cache, &request, access) == CZ_OK);
 }
 
@@ -58,13 +63,16 @@ static int swapped_and_fresh(const char *text, const char *with, const char *pre
     cz_cache *caches[3];
     cz_access access[3];
     int otherwise = 0;
-    for (int k = 0; k < 3; k++) caches[k] = new_cache(streams[k], prefetch);
+    for (int k = 0; k < 3; k++)
+        caches[k] = new_cache(streams[k], prefetch);
     for (int64_t i = 0; i < 500; i++)
-        for (int k = 0; k < 3; k++) serve(caches[k], i, CZ_WRITE, &access[k]);
+        for (int k = 0; k < 3; k++)
+            serve(caches[k], i, CZ_WRITE, &access[k]);
     REQUIRE(cz_swap(streams[0], bundle, &error) == CZ_OK);
     cz_close(old);
     for (int64_t i = 500; i < REQUESTS; i++) {
-        for (int k = 0; k < 3; k++) serve(caches[k], i, i % 4 == 0, &access[k]);
+        for (int k = 0; k < 3; k++)
+            serve(caches[k], i, i % 4 == 0, &access[k]);
         CHECK(same(&access[0], &access[1]));
         otherwise += !same(&access[0], &access[2]);
     }
@@ -112,7 +120,8 @@ static void test_rules_of_a_page_cache_are_not_swapped(void) {
         {"\"on_hit\": \"stay\"", "\"on_hit\": \"requeue\""},
         {"\"protected_percent\": 20,\n    \"queues\"", "\"protected_percent\": 21,\n    \"queues\""},
     };
-    cz_bundle *bundle = changed(CACHING, NULL, NULL), *threshold = changed(CACHING, "\"threshold\": 0.5", "\"threshold\": 0.4");
+    cz_bundle *bundle = changed(CACHING, NULL, NULL),
+              *threshold = changed(CACHING, "\"threshold\": 0.5", "\"threshold\": 0.4");
     cz_stream *stream = new_stream(bundle);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         cz_bundle *other = changed(CACHING, rules[i][0], rules[i][1]);
@@ -133,7 +142,8 @@ static void test_bundles_of_another_geometry_are_refused(void) {
     cz_cache *cache;
     CHECK(cz_cache_new(&options, streams, &cache, &error) == CZ_BAD_CALL && !cache);
     CHECK(strstr(error.text, "geometry") && strstr(error.text, "8192") && !strchr(error.text, '\n'));
-    for (int k = 0; k < 2; k++) cz_stream_free(streams[k]);
+    for (int k = 0; k < 2; k++)
+        cz_stream_free(streams[k]);
     cz_close(bundle);
     cz_close(ranges);
 }
@@ -157,7 +167,8 @@ static void test_calls_without_what_they_need(void) {
     CHECK(cz_cache_new(NULL, NULL, &cache, &error) == CZ_BAD_CALL && !cache);
     cache = new_cache(stream, "none");
     CHECK(cz_cache_access(NULL, &request, &access) == CZ_BAD_CALL &&
-          cz_cache_access(cache, NULL, &access) == CZ_BAD_CALL && cz_cache_access(cache, &request, NULL) == CZ_BAD_CALL);
+          cz_cache_access(cache, NULL, &access) == CZ_BAD_CALL &&
+          cz_cache_access(cache, &request, NULL) == CZ_BAD_CALL);
     CHECK(cz_cache_drop(NULL, 0, 0, 1, &access) == CZ_BAD_CALL && cz_cache_drop(cache, 0, 0, 1, NULL) == CZ_BAD_CALL);
     CHECK(cz_cache_put(NULL, 0, 0, 0) == CZ_BAD_CALL && cz_log(NULL, &request) == CZ_BAD_CALL);
     cz_stats(NULL, &counters);

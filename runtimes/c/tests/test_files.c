@@ -84,7 +84,8 @@ static void tables(void) {
 static int requests(const char *text) {
     cz_golden golden = {.name = ""};
     error.text[0] = 0;
-    int result = cz_requests_read("b", "golden/requests.csv", (const unsigned char *)text, strlen(text), &golden, &error);
+    int result =
+        cz_requests_read("b", "golden/requests.csv", (const unsigned char *)text, strlen(text), &golden, &error);
     if (!result)
         CHECK(golden.rows == 2 && golden.n_names[CZ_VOLUME] == 1 && golden.requests[1].user == CZ_UNKNOWN);
     cz_golden_free(&golden);

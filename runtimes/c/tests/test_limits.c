@@ -14,7 +14,8 @@ static cz_error error;
 static int verified(const char *path, const char *text, const char *with) {
     cz_bundle *bundle;
     int result = open_changed(path, text, with, &bundle, &error);
-    if (!result) result = cz_verify(bundle, NULL, &error);
+    if (!result)
+        result = cz_verify(bundle, NULL, &error);
     cz_close(bundle);
     return result;
 }

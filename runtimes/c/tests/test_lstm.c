@@ -9,7 +9,9 @@
 
 /* ---- the same in double ---- */
 
-static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+static double sigmoid(double x) {
+    return 1.0 / (1.0 + exp(-x));
+}
 
 static const float *data_of(const network *of, const char *name, int32_t layer) {
     char full[64];
@@ -25,8 +27,10 @@ static void step_double(const network *of, const double *x, double h[][MOST_UNIT
         double gates[4][MOST_UNITS], after[MOST_UNITS];
         for (int32_t row = 0; row < 4 * units; row++) {
             double sum = (double)one[row] + (double)two[row];
-            for (int32_t k = 0; k < width; k++) sum += (double)given[(size_t)row * (size_t)width + (size_t)k] * x[k];
-            for (int32_t k = 0; k < units; k++) sum += (double)own[(size_t)row * (size_t)units + (size_t)k] * h[layer][k];
+            for (int32_t k = 0; k < width; k++)
+                sum += (double)given[(size_t)row * (size_t)width + (size_t)k] * x[k];
+            for (int32_t k = 0; k < units; k++)
+                sum += (double)own[(size_t)row * (size_t)units + (size_t)k] * h[layer][k];
             gates[row / units][row % units] = sum;
         }
         for (int32_t u = 0; u < units; u++) {
@@ -70,7 +74,8 @@ static void run(const network *of, enum cz_precision precision, enum cz_path pat
     seed = 12345;
     for (int i = 0; i < STEPS; i++) {
         float x[MOST_INPUTS];
-        for (int k = 0; k < of->inputs; k++) x[k] = draw(6.0f);
+        for (int k = 0; k < of->inputs; k++)
+            x[k] = draw(6.0f);
         cz_lstm_step(lstm, state, x);
         cz_lstm_logits(lstm, state, logits[i]);
     }
@@ -83,10 +88,12 @@ static double worst_of(const network *of, float logits[STEPS][4]) {
     seed = 12345;
     for (int i = 0; i < STEPS; i++) {
         double x[MOST_INPUTS], want[4];
-        for (int k = 0; k < of->inputs; k++) x[k] = (double)draw(6.0f);
+        for (int k = 0; k < of->inputs; k++)
+            x[k] = (double)draw(6.0f);
         step_double(of, x, h, c);
         logits_double(of, h[of->layers - 1], want);
-        for (int k = 0; k < 4; k++) worst = fmax(worst, fabs(want[k] - (double)logits[i][k]));
+        for (int k = 0; k < 4; k++)
+            worst = fmax(worst, fabs(want[k] - (double)logits[i][k]));
     }
     return worst;
 }
@@ -98,10 +105,12 @@ static void paths_agree(int32_t layers, int32_t units, int32_t inputs) {
     for (int precision = CZ_FP32; precision <= CZ_INT8; precision++) {
         run(&of, (enum cz_precision)precision, CZ_PATH_GENERIC, first);
         double worst = worst_of(&of, first);
-        if (!(worst <= limits[precision])) fprintf(stderr, "%dx%d: off by %g\n", (int)layers, (int)units, worst);
+        if (!(worst <= limits[precision]))
+            fprintf(stderr, "%dx%d: off by %g\n", (int)layers, (int)units, worst);
         CHECK(worst <= limits[precision]);
         for (int path = CZ_PATH_AVX2; path < CZ_N_PATHS; path++) {
-            if (!cz_path_works((enum cz_path)path)) continue;
+            if (!cz_path_works((enum cz_path)path))
+                continue;
             run(&of, (enum cz_precision)precision, (enum cz_path)path, other);
             if (memcmp(first, other, sizeof first) != 0)
                 fprintf(stderr, "%dx%d, precision %d, %s\n", (int)layers, (int)units, precision,
@@ -128,7 +137,8 @@ static void states_are_kept(void) {
     cz_lstm_state *one = NULL, *two = NULL;
     REQUIRE(cz_lstm_state_new(lstm, &one, NULL) == CZ_OK && cz_lstm_state_new(lstm, &two, NULL) == CZ_OK);
     float x[5] = {1, -2, 3, 0, 6}, a[4], b[4];
-    for (int i = 0; i < 5; i++) cz_lstm_step(lstm, one, x);
+    for (int i = 0; i < 5; i++)
+        cz_lstm_step(lstm, one, x);
     unsigned char *bytes = malloc(cz_lstm_state_bytes(one));
     REQUIRE(bytes);
     cz_lstm_state_save(one, bytes);

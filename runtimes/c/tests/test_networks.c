@@ -2,8 +2,8 @@
 #include "internal.h"
 #include "test.h"
 
-#define CACHING "tests/golden/protocol1/caching.database.lstm1x8"
-#define WORKLOAD "tests/golden/protocol1/workload.lstm8"
+#define CACHING "tests/golden/protocol2/caching.database.lstm1x8"
+#define WORKLOAD "tests/golden/protocol2/workload.lstm8"
 #define FLIPS 3000
 
 static cz_error error;
@@ -18,7 +18,8 @@ static uint64_t drawn(uint64_t below) {
 
 static cz_bundle *opened(const char *path) {
     cz_bundle *bundle = NULL;
-    if (cz_open(path, CZ_FP32, &bundle, &error)) fprintf(stderr, "%s\n", error.text);
+    if (cz_open(path, CZ_FP32, &bundle, &error))
+        fprintf(stderr, "%s\n", error.text);
     REQUIRE(bundle);
     return bundle;
 }
@@ -26,7 +27,8 @@ static cz_bundle *opened(const char *path) {
 static cz_stream *streamed(const cz_bundle *bundle) {
     cz_stream *stream = NULL;
     cz_stream_options options = {.capacity = 50, .max_keys = 400};
-    if (cz_stream_new(bundle, &options, &stream, &error)) fprintf(stderr, "%s\n", error.text);
+    if (cz_stream_new(bundle, &options, &stream, &error))
+        fprintf(stderr, "%s\n", error.text);
     REQUIRE(stream);
     return stream;
 }
@@ -62,7 +64,8 @@ static void damaged_states(const char *path) {
     for (int i = 0; i < FLIPS; i++) {
         cz_stream *fresh = streamed(bundle);
         memcpy(copy, state, size);
-        for (uint64_t flips = 1 + drawn(3); flips; flips--) copy[drawn(size)] = (unsigned char)drawn(256);
+        for (uint64_t flips = 1 + drawn(3); flips; flips--)
+            copy[drawn(size)] = (unsigned char)drawn(256);
         size_t left = i % 5 ? size : (size_t)drawn(size);
         int code = fresh->ops->restore(fresh, copy, left, &error);
         CHECK(code == CZ_OK || code == CZ_BAD_STATE);
@@ -70,7 +73,8 @@ static void damaged_states(const char *path) {
         if (code == CZ_OK) {
             cz_request request = request_at(INT64_MAX / 4);
             cz_ticket ticket;
-            for (int k = 0; k < 20; k++) CHECK(cz_observe(fresh, &request, &ticket) <= CZ_BAD_CALL);
+            for (int k = 0; k < 20; k++)
+                CHECK(cz_observe(fresh, &request, &ticket) <= CZ_BAD_CALL);
         }
         cz_stream_free(fresh);
     }
@@ -91,7 +95,8 @@ static void bad_requests(const char *path) {
     bad[0].time_us = 9, bad[1].size = 0, bad[2].offset = -1, bad[3].op = 2, bad[4].volume = -1;
     bad[5].size = INT64_MAX;
     REQUIRE(cz_observe(stream, &good, &one) == CZ_OK && cz_observe(other, &good, &two) == CZ_OK);
-    for (int i = 0; i < 6; i++) CHECK(cz_observe(stream, &bad[i], &one) == CZ_BAD_CALL);
+    for (int i = 0; i < 6; i++)
+        CHECK(cz_observe(stream, &bad[i], &one) == CZ_BAD_CALL);
     for (int i = 0; i < 30; i++) {
         cz_request request = request_at(20 + i);
         REQUIRE(cz_observe(stream, &request, &one) == CZ_OK && cz_observe(other, &request, &two) == CZ_OK);

@@ -48,14 +48,16 @@ static void draw_table(made *table, uint32_t ranges, uint32_t widest, bool to_to
         table->streams[i] = (unsigned char)drawn();
         start += 1 + drawn() % widest;
     }
-    if (to_top) table->starts[ranges - 1] = (uint32_t)(TOP - 1);
+    if (to_top)
+        table->starts[ranges - 1] = (uint32_t)(TOP - 1);
     write_table(table, 256);
 }
 
 static int walked(const made *table, uint64_t chunk) {
     int found = -1;
     for (uint32_t i = 0; i < table->ranges; i++)
-        if (table->starts[i] <= chunk) found = table->streams[i];
+        if (table->starts[i] <= chunk)
+            found = table->streams[i];
     return chunk < TOP ? found : 0;
 }
 
@@ -74,9 +76,11 @@ static void test_search(uint32_t ranges, uint32_t widest, bool to_top) {
     for (uint32_t i = 0; i < ranges; i += 1 + ranges / 300) {
         agrees(table, &own, own.starts[i]);
         agrees(table, &own, own.starts[i] + (uint64_t)1);
-        if (own.starts[i]) agrees(table, &own, own.starts[i] - 1);
+        if (own.starts[i])
+            agrees(table, &own, own.starts[i] - 1);
     }
-    for (int i = 0; i < 200; i++) agrees(table, &own, drawn() % (own.starts[ranges - 1] + (uint64_t)2));
+    for (int i = 0; i < 200; i++)
+        agrees(table, &own, drawn() % (own.starts[ranges - 1] + (uint64_t)2));
     agrees(table, &own, own.starts[ranges - 1]);
     agrees(table, &own, TOP - 2);
     agrees(table, &own, TOP - 1);
@@ -124,7 +128,8 @@ static void test_damage(void) {
 
 static void *place_all(void *bundle) {
     long sum = 0;
-    for (uint64_t i = 0; i < 20000; i++) sum += cz_placement(bundle, i * 4096);
+    for (uint64_t i = 0; i < 20000; i++)
+        sum += cz_placement(bundle, i * 4096);
     return (void *)sum;
 }
 
@@ -136,7 +141,8 @@ static void test_bundle(void) {
     cz_counters counters;
     cz_cache *cache;
     cz_request request = {.offset = 5 * CZ_CHUNK_BYTES, .size = 4096, .op = CZ_WRITE};
-    REQUIRE(cz_open(STREAMS, CZ_FP32, &bundle, &error) == CZ_OK && cz_open(ADMISSION, CZ_FP32, &other, &error) == CZ_OK);
+    REQUIRE(cz_open(STREAMS, CZ_FP32, &bundle, &error) == CZ_OK &&
+            cz_open(ADMISSION, CZ_FP32, &other, &error) == CZ_OK);
     CHECK(cz_placement(NULL, 0) == -CZ_BAD_CALL && cz_placement(other, 0) == -CZ_BAD_CALL);
     CHECK(cz_placement(bundle, UINT64_MAX) == 0 && cz_placement(bundle, (uint64_t)1 << 47) == 0);
     REQUIRE(cz_stream_new(bundle, NULL, &stream, &error) == CZ_OK);
@@ -157,8 +163,10 @@ static void test_bundle(void) {
                        &error) == CZ_BAD_CALL);
     pthread_t threads[2];
     void *sums[2];
-    for (int i = 0; i < 2; i++) REQUIRE(pthread_create(&threads[i], NULL, place_all, bundle) == 0);
-    for (int i = 0; i < 2; i++) REQUIRE(pthread_join(threads[i], &sums[i]) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, place_all, bundle) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(pthread_join(threads[i], &sums[i]) == 0);
     CHECK(sums[0] == sums[1] && sums[0] == place_all(bundle));
     cz_stream_free(stream);
     cz_close(other);
@@ -181,7 +189,8 @@ int main(void) {
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         test_search(ranges[i], 7, false);
         test_search(ranges[i], 1 << 19, false);
-        if (ranges[i] > 1) test_search(ranges[i], 7, true);
+        if (ranges[i] > 1)
+            test_search(ranges[i], 7, true);
     }
     test_damage();
     test_bundle();

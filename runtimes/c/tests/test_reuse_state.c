@@ -32,9 +32,13 @@ static void observe(cz_stream *stream, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; i++) {
         uint64_t mixed = (uint64_t)(i + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 32;
         int64_t pages = i % 3 ? 150 : 2000;
-        cz_request request = {.time_us = i, .offset = (int64_t)(mixed % (uint64_t)pages) * 4096,
-                              .size = 1 + (int64_t)(mixed >> 9) % 20000, .name_space = CZ_UNKNOWN, .user = CZ_UNKNOWN,
-                              .flags = i % 5 ? CZ_UNKNOWN : 0, .op = i % 4 == 0};
+        cz_request request = {.time_us = i,
+                              .offset = (int64_t)(mixed % (uint64_t)pages) * 4096,
+                              .size = 1 + (int64_t)(mixed >> 9) % 20000,
+                              .name_space = CZ_UNKNOWN,
+                              .user = CZ_UNKNOWN,
+                              .flags = i % 5 ? CZ_UNKNOWN : 0,
+                              .op = i % 4 == 0};
         REQUIRE(cz_observe(stream, &request, &ticket) == CZ_OK);
     }
 }
@@ -83,13 +87,21 @@ static int restore_forged(cz_stream *stream, unsigned char *data, size_t size) {
 static void forge(unsigned char *data, size_t size) {
     size_t first = HEAD + 4, room = size - DIGEST - first, length = (size_t)1 << draw() % 6;
     size_t at = first + (size_t)(draw() % (room / 4)) * 4;
-    if (draw() % 2) at = size - DIGEST - 4 * (1 + (size_t)(draw() % 400)); /* counters lie at the end */
+    if (draw() % 2)
+        at = size - DIGEST - 4 * (1 + (size_t)(draw() % 400)); /* counters lie at the end */
     length = length > size - DIGEST - at ? size - DIGEST - at : length;
     switch (draw() % 4) {
-    case 0: memset(data + at, 0xff, length); break;
-    case 1: memset(data + at, 0, length); break;
-    case 2: data[at] = (unsigned char)(data[at] + 1 + draw() % 9); break;
-    default: memset(data + at, (int)(draw() & 0x7f), length);
+    case 0:
+        memset(data + at, 0xff, length);
+        break;
+    case 1:
+        memset(data + at, 0, length);
+        break;
+    case 2:
+        data[at] = (unsigned char)(data[at] + 1 + draw() % 9);
+        break;
+    default:
+        memset(data + at, (int)(draw() & 0x7f), length);
     }
 }
 
@@ -108,7 +120,8 @@ static void test_forged_states_do_no_harm(void) {
         int result = restore_forged(stream, forged, size);
         CHECK(result == CZ_OK || (result == CZ_BAD_STATE && !strchr(error.text, '\n')));
         refused += result != CZ_OK;
-        if (result == CZ_OK) observe(stream, 1500, 1800);
+        if (result == CZ_OK)
+            observe(stream, 1500, 1800);
     }
     CHECK(refused > tries / 20);
     free(forged);
@@ -127,7 +140,8 @@ static void test_states_of_another_layout_or_past_are_refused(void) {
     observe(stream, 0, 400);
     unsigned char *data = saved(stream, &size), *forged = malloc(size);
     REQUIRE(forged);
-    for (int i = 0; i < 8; i++) name_bytes |= (uint64_t)data[HEAD - 16 + i] << (8 * i);
+    for (int i = 0; i < 8; i++)
+        name_bytes |= (uint64_t)data[HEAD - 16 + i] << (8 * i);
     memcpy(forged, data, size);
     forged[HEAD + name_bytes]++;
     CHECK(restore_forged(stream, forged, size) == CZ_BAD_STATE && strstr(error.text, "layout"));

@@ -20,8 +20,9 @@ typedef struct row {
 } row;
 
 static bool next_row(FILE *file, row *own) {
-    return fscanf(file, "%" SCNd32 ",%" SCNu64 ",%" SCNd32 ",%" SCNd32 ",%" SCNd32 ",%" SCNd64 ",%" SCNd64, &own->application,
-                  &own->key, &own->position, &own->hit, &own->moved, &own->split[0], &own->split[1]) == 7;
+    return fscanf(file, "%" SCNd32 ",%" SCNu64 ",%" SCNd32 ",%" SCNd32 ",%" SCNd32 ",%" SCNd64 ",%" SCNd64,
+                  &own->application, &own->key, &own->position, &own->hit, &own->moved, &own->split[0],
+                  &own->split[1]) == 7;
 }
 
 int main(void) {

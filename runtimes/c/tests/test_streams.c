@@ -32,8 +32,12 @@ static cz_stream *new_stream(const cz_bundle *bundle, int64_t max_keys) {
 }
 
 static cz_request request_at(int64_t i) {
-    return (cz_request){.time_us = i, .offset = i * i % 61 * 30000, .size = 1 + i * 7919 % 90000,
-                        .name_space = CZ_UNKNOWN, .user = i % 3 ? 0 : CZ_UNKNOWN, .flags = CZ_UNKNOWN,
+    return (cz_request){.time_us = i,
+                        .offset = i * i % 61 * 30000,
+                        .size = 1 + i * 7919 % 90000,
+                        .name_space = CZ_UNKNOWN,
+                        .user = i % 3 ? 0 : CZ_UNKNOWN,
+                        .flags = CZ_UNKNOWN,
                         .op = i % 4 == 0};
 }
 
@@ -62,7 +66,8 @@ static void test_bad_requests_change_nothing(void) {
     cz_stream *one = new_stream(bundle, 100), *other = new_stream(bundle, 100);
     cz_request good = request_at(1), bad[12];
     cz_ticket ticket;
-    for (int i = 0; i < 12; i++) bad[i] = good;
+    for (int i = 0; i < 12; i++)
+        bad[i] = good;
     bad[0].offset = -1;
     bad[1].size = 0;
     bad[2].size = -5;
@@ -78,7 +83,8 @@ static void test_bad_requests_change_nothing(void) {
     bad[11].name_space = 7;
     observe(one, 0, 50, &ticket);
     observe(other, 0, 50, &ticket);
-    for (int i = 0; i < 12; i++) CHECK(cz_observe(one, &bad[i], &ticket) == CZ_BAD_CALL);
+    for (int i = 0; i < 12; i++)
+        CHECK(cz_observe(one, &bad[i], &ticket) == CZ_BAD_CALL);
     CHECK(same_future(one, other, bundle, 50));
     cz_stream_free(one);
     cz_stream_free(other);
@@ -95,7 +101,8 @@ static void test_options_and_names(void) {
     }
     stream = new_stream(bundle, 10);
     char name[] = "vdb";
-    for (int i = 1; i < 8; i++, name[2]++) CHECK(cz_intern(stream, CZ_VOLUME, name) == i);
+    for (int i = 1; i < 8; i++, name[2]++)
+        CHECK(cz_intern(stream, CZ_VOLUME, name) == i);
     CHECK(cz_intern(stream, CZ_VOLUME, "one too many") == CZ_UNKNOWN);
     CHECK(cz_intern(stream, CZ_VOLUME, "vdb") == 1);
     CHECK(cz_intern(stream, CZ_NAMESPACE, "vdb") == 0);
@@ -239,7 +246,8 @@ int main(void) {
     test_states_of_another_model_or_size_are_refused();
     test_swapping();
     const char *left[] = {"state", "damaged", "forged", "own"};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) CHECK(unlink(path_of(left[i])) == 0);
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        CHECK(unlink(path_of(left[i])) == 0);
     CHECK(rmdir(folder) == 0); /* no temporary file is left */
     return TEST_END();
 }

@@ -8,10 +8,10 @@
 #define THREADS 4
 #define REQUESTS 400
 
-static const char *const BUNDLES[] = {
-    "tests/golden/protocol2/admission.database.lgbm", "tests/golden/protocol2/prefetch.database.lgbm",
-    "tests/golden/protocol2/caching.database.lstm1x8", "tests/golden/protocol2/workload.lstm8",
-    "tests/golden/protocol2/reuse.follow"};
+static const char *const BUNDLES[] = {"tests/golden/protocol2/admission.database.lgbm",
+                                      "tests/golden/protocol2/prefetch.database.lgbm",
+                                      "tests/golden/protocol2/caching.database.lstm1x8",
+                                      "tests/golden/protocol2/workload.lstm8", "tests/golden/protocol2/reuse.follow"};
 
 typedef struct job {
     const cz_bundle *bundle;
@@ -34,10 +34,14 @@ static void *run(void *given) {
         return NULL;
     }
     for (int64_t i = 0; i < REQUESTS; i++) {
-        cz_request request = {.time_us = 1000 * i, .offset = i * i % 97 * 20480, .size = 4096 + i * 811 % 30000,
+        cz_request request = {.time_us = 1000 * i,
+                              .offset = i * i % 97 * 20480,
+                              .size = 4096 + i * 811 % 30000,
                               .volume = cz_intern(stream, CZ_VOLUME, i % 5 ? "vda" : "vdb"),
-                              .name_space = CZ_UNKNOWN, .user = cz_intern(stream, CZ_USER, "postgres"),
-                              .flags = CZ_UNKNOWN, .op = i % 3 == 0};
+                              .name_space = CZ_UNKNOWN,
+                              .user = cz_intern(stream, CZ_USER, "postgres"),
+                              .flags = CZ_UNKNOWN,
+                              .op = i % 3 == 0};
         own->failed = own->failed || cz_observe(stream, &request, &ticket);
         /* A reuse model decides within its cache alone. */
         if (info.kind != CZ_REUSE)
@@ -53,7 +57,8 @@ static void share(const char *path) {
     cz_error error;
     pthread_t threads[THREADS];
     job jobs[THREADS];
-    if (cz_open(path, CZ_FP32, &bundle, &error)) fprintf(stderr, "%s\n", error.text);
+    if (cz_open(path, CZ_FP32, &bundle, &error))
+        fprintf(stderr, "%s\n", error.text);
     REQUIRE(bundle);
     for (int i = 0; i < THREADS; i++) {
         jobs[i] = (job){bundle, 0, false};
@@ -69,6 +74,7 @@ static void share(const char *path) {
 }
 
 int main(void) {
-    for (size_t i = 0; i < sizeof BUNDLES / sizeof *BUNDLES; i++) share(BUNDLES[i]);
+    for (size_t i = 0; i < sizeof BUNDLES / sizeof *BUNDLES; i++)
+        share(BUNDLES[i]);
     return TEST_END();
 }

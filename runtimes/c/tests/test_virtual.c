@@ -23,7 +23,9 @@ static uint64_t drawn(uint64_t limit) {
 static const cz_virtual_settings SMALL = {.fragment = 4, .runs = 2, .pages = 64, .quantum = 20, .decay = 0.5};
 
 /* A loop longer than the cache, and hot pages. */
-static uint64_t key_at(int i) { return i % 3 ? (uint64_t)(i % 50) : 100 + drawn(6); }
+static uint64_t key_at(int i) {
+    return i % 3 ? (uint64_t)(i % 50) : 100 + drawn(6);
+}
 
 /* ---- a cache that is a set of pages ---- */
 
@@ -36,7 +38,8 @@ typedef struct held {
 
 static bool mapped(const cz_run *runs, int count, int position) {
     bool found = false;
-    for (int r = 0; r < count; r++) found = found || (runs[r].low <= position && position < runs[r].high);
+    for (int r = 0; r < count; r++)
+        found = found || (runs[r].low <= position && position < runs[r].high);
     return found;
 }
 
@@ -53,9 +56,11 @@ static int settle(held *own, const cz_run *runs, int count, uint64_t asked) {
 
 static void ask(held *own, uint64_t key, int *position) {
     int at = 0;
-    while (at < own->length && own->pages[at] != key) at++;
+    while (at < own->length && own->pages[at] != key)
+        at++;
     *position = at < own->length ? at : -1;
-    if (at == own->length) at = own->length < N ? own->length++ : N - 1;
+    if (at == own->length)
+        at = own->length < N ? own->length++ : N - 1;
     for (; at > 0; at--) {
         own->pages[at] = own->pages[at - 1];
         own->in_cache[at] = own->in_cache[at - 1];
@@ -78,10 +83,13 @@ static void test_against_a_set(void) {
         REQUIRE(cz_virtual_reference(cache, key, &place) == CZ_OK);
         CHECK(place.position == position && place.hit == (position >= 0 && mapped(before, count, position)));
         int read = settle(&own, before, count, key), now = cz_virtual_runs(cache, after), pages = 0;
-        if ((i + 1) % QUANTUM == 0) read += settle(&own, after, now, UINT64_MAX);
-        else CHECK(now == count && memcmp(before, after, (size_t)count * sizeof *before) == 0);
+        if ((i + 1) % QUANTUM == 0)
+            read += settle(&own, after, now, UINT64_MAX);
+        else
+            CHECK(now == count && memcmp(before, after, (size_t)count * sizeof *before) == 0);
         CHECK(place.moved == read);
-        for (int r = 0; r < now; r++) pages += (int)(after[r].high - after[r].low);
+        for (int r = 0; r < now; r++)
+            pages += (int)(after[r].high - after[r].low);
         CHECK(now >= 1 && now <= SMALL.runs && pages == 18);
         far += after[now - 1].low > 0;
         moved += read;
@@ -107,8 +115,10 @@ static void test_a_share_goes_where_it_is_worth_more(void) {
     }
     CHECK(cz_share_pages(share, 0) >= 48 && cz_share_pages(share, 1) >= 8);
     CHECK(cz_share_runs(share, 0, runs) == 1 && runs[0].low == 0 && cz_share_runs(share, 1, runs) >= 1);
-    CHECK(cz_share_reference(share, 2, 0, &place) == CZ_BAD_CALL && cz_share_reference(share, -1, 0, &place) == CZ_BAD_CALL);
-    CHECK(cz_share_reference(NULL, 0, 0, &place) == CZ_BAD_CALL && cz_share_reference(share, 0, 0, NULL) == CZ_BAD_CALL);
+    CHECK(cz_share_reference(share, 2, 0, &place) == CZ_BAD_CALL &&
+          cz_share_reference(share, -1, 0, &place) == CZ_BAD_CALL);
+    CHECK(cz_share_reference(NULL, 0, 0, &place) == CZ_BAD_CALL &&
+          cz_share_reference(share, 0, 0, NULL) == CZ_BAD_CALL);
     CHECK(cz_share_pages(share, 2) == 0 && cz_share_runs(share, 2, runs) == 0 && cz_share_pages(NULL, 0) == 0);
     cz_share_free(share);
     cz_share_free(NULL);
@@ -123,14 +133,19 @@ static void test_bad_calls(void) {
     CHECK(cz_virtual_new(&own, 8, NULL, &error) == CZ_BAD_CALL);
     own.queue = 3;
     CHECK(cz_virtual_new(&own, 8, &cache, &error) == CZ_BAD_CALL && strstr(error.text, "queue"));
-    CHECK(cz_virtual_new(&SMALL, 7, &cache, NULL) == CZ_BAD_CALL && cz_virtual_new(&SMALL, 65, &cache, &error) == CZ_BAD_CALL);
+    CHECK(cz_virtual_new(&SMALL, 7, &cache, NULL) == CZ_BAD_CALL &&
+          cz_virtual_new(&SMALL, 65, &cache, &error) == CZ_BAD_CALL);
     CHECK(cz_virtual_new(&SMALL, INT64_MIN, &cache, &error) == CZ_BAD_CALL);
     CHECK(cz_virtual_reference(NULL, 0, &place) == CZ_BAD_CALL && cz_virtual_runs(NULL, NULL) == 0);
     CHECK(cz_virtual_settings_of(NULL, &own, &error) == CZ_BAD_CALL);
     CHECK(cz_share_new(NULL, two, 2, &share, &error) == CZ_BAD_CALL && share == NULL);
-    const cz_share_options wrong[] = {{.pages = -1}, {.pages = 64, .step = -1}, {.pages = 64, .reach = 4097},
-                                      {.pages = 64, .fill = -1}, {.pages = 64, .fill = (double)NAN},
-                                      {.pages = INT64_MAX}, {.pages = 15}};
+    const cz_share_options wrong[] = {{.pages = -1},
+                                      {.pages = 64, .step = -1},
+                                      {.pages = 64, .reach = 4097},
+                                      {.pages = 64, .fill = -1},
+                                      {.pages = 64, .fill = (double)NAN},
+                                      {.pages = INT64_MAX},
+                                      {.pages = 15}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK(cz_share_new(&wrong[i], two, 2, &share, &error) == CZ_BAD_CALL && share == NULL);
         CHECK(error.text[0] && !strchr(error.text, '\n'));
@@ -183,7 +198,8 @@ static void write_with(const unsigned char *data, size_t size, size_t at, const 
     unsigned char *changed = malloc(size);
     REQUIRE(changed && at + 8 * count <= size - 64);
     memcpy(changed, data, size);
-    for (size_t i = 0; i < 8 * count; i++) changed[at + i] = (unsigned char)((uint64_t)numbers[i / 8] >> i % 8 * 8);
+    for (size_t i = 0; i < 8 * count; i++)
+        changed[at + i] = (unsigned char)((uint64_t)numbers[i / 8] >> i % 8 * 8);
     write_forged(changed, size);
     free(changed);
 }
@@ -196,7 +212,8 @@ static void test_states(int queue) {
     int refused = 0, taken = 0;
     own.queue = queue;
     REQUIRE(cz_virtual_new(&own, 18, &cache, &error) == CZ_OK && cz_virtual_new(&own, 18, &other, &error) == CZ_OK);
-    for (int i = 0; i < 700; i++) cz_virtual_reference(cache, key_at(i), &place);
+    for (int i = 0; i < 700; i++)
+        cz_virtual_reference(cache, key_at(i), &place);
     REQUIRE(cz_virtual_save(cache, path_of("state"), &error) == CZ_OK);
     REQUIRE(cz_virtual_restore(other, path_of("state"), &error) == CZ_OK);
     unsigned char *data = read_whole(path_of("state"), &size);
@@ -212,7 +229,8 @@ static void test_states(int queue) {
         CHECK(result == CZ_OK || (result == CZ_BAD_STATE && !strchr(error.text, '\n')));
         refused += result != CZ_OK;
         taken += result == CZ_OK;
-        for (int i = 0; i < 300; i++) CHECK(cz_virtual_reference(fresh, key_at(i), &place) == CZ_OK);
+        for (int i = 0; i < 300; i++)
+            CHECK(cz_virtual_reference(fresh, key_at(i), &place) == CZ_OK);
         cz_virtual_free(fresh);
     }
     CHECK(refused > 50 && taken > 20);
@@ -222,7 +240,8 @@ static void test_states(int queue) {
         cz_virtual_reference(other, key, &place);
         CHECK(memcmp(&wanted, &place, sizeof place) == 0);
     }
-    CHECK(cz_virtual_save(cache, "/nowhere/at/all", &error) == CZ_IO && cz_virtual_restore(cache, folder, &error) == CZ_IO);
+    CHECK(cz_virtual_save(cache, "/nowhere/at/all", &error) == CZ_IO &&
+          cz_virtual_restore(cache, folder, &error) == CZ_IO);
     CHECK(cz_virtual_save(NULL, "x", &error) == CZ_BAD_CALL && cz_virtual_restore(cache, NULL, &error) == CZ_BAD_CALL);
     free(data);
     cz_virtual_free(cache);
@@ -230,7 +249,9 @@ static void test_states(int queue) {
 }
 
 /* A file ends with changes of 17 numbers, the number of runs in 4 bytes, the runs and the checksum. */
-static size_t changes_at(size_t size, int runs) { return size - 64 - 16 * (size_t)runs - 4 - 17 * 8; }
+static size_t changes_at(size_t size, int runs) {
+    return size - 64 - 16 * (size_t)runs - 4 - 17 * 8;
+}
 
 static void test_forged_numbers_are_refused(void) {
     enum { FRAGMENTS = 16 };
@@ -242,8 +263,8 @@ static void test_forged_numbers_are_refused(void) {
     REQUIRE(cz_virtual_save(cache, path_of("state"), &error) == CZ_OK);
     unsigned char *data = read_whole(path_of("state"), &size);
     const int64_t sound[FRAGMENTS + 1] = {0, 3, 0, -1, [16] = -2}, whole[] = {0, 18};
-    const int64_t wrong[][FRAGMENTS + 1] = {{-1, 1}, {0, 1}, {[15] = 1}, {most, 1, -1, -most}, {0, most + 1, -most - 1},
-                                            {INT64_MAX, 1}, {2, -3, 1}};
+    const int64_t wrong[][FRAGMENTS + 1] = {
+        {-1, 1}, {0, 1}, {[15] = 1}, {most, 1, -1, -most}, {0, most + 1, -most - 1}, {INT64_MAX, 1}, {2, -3, 1}};
     write_with(data, size, changes_at(size, 1), sound, FRAGMENTS + 1);
     CHECK(cz_virtual_restore(cache, path_of("forged"), &error) == CZ_OK);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -284,7 +305,8 @@ static void test_states_of_shares(void) {
             cz_share_new(&(cz_share_options){.pages = 64}, both, 2, &other, &error) == CZ_OK &&
             cz_share_new(&(cz_share_options){.pages = 72}, both, 2, &wider, &error) == CZ_OK &&
             cz_virtual_new(&SMALL, 18, &cache, &error) == CZ_OK);
-    for (int i = 0; i < 500; i++) cz_share_reference(share, i % 2, i % 2 ? drawn(3) : key_at(i), &place);
+    for (int i = 0; i < 500; i++)
+        cz_share_reference(share, i % 2, i % 2 ? drawn(3) : key_at(i), &place);
     REQUIRE(cz_share_save(share, path_of("share"), &error) == CZ_OK);
     CHECK(cz_share_restore(wider, path_of("share"), &error) == CZ_BAD_STATE && strstr(error.text, "other pages"));
     CHECK(cz_virtual_restore(cache, path_of("share"), &error) == CZ_BAD_STATE);
@@ -306,12 +328,14 @@ int main(void) {
     test_against_a_set();
     test_a_share_goes_where_it_is_worth_more();
     test_bad_calls();
-    for (int queue = CZ_QUEUE_LRU; queue <= CZ_QUEUE_ARC; queue++) test_states(queue);
+    for (int queue = CZ_QUEUE_LRU; queue <= CZ_QUEUE_ARC; queue++)
+        test_states(queue);
     test_forged_numbers_are_refused();
     test_a_forged_share_maps_no_more_than_its_part();
     test_states_of_shares();
     const char *left[] = {"state", "damaged", "forged", "share"};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) CHECK(unlink(path_of(left[i])) == 0);
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        CHECK(unlink(path_of(left[i])) == 0);
     CHECK(rmdir(folder) == 0); /* no temporary file is left */
     return TEST_END();
 }

@@ -1,6 +1,6 @@
 """Bundles: what a cache runtime loads and can verify.
 
-`load` and `verify` need numpy and onnxruntime alone; a loaded model takes its requests as a `RequestBatch`.
+`load` and `verify` need numpy alone; a loaded model takes its requests as a `RequestBatch`.
 Writers live in `cachezoo.bundles.writer`.
 """
 

@@ -1,14 +1,19 @@
 """The model card: what a bundle is, in words and tables, from its manifest alone."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
-from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.released import load
+from cachezoo.show.formats import percent
 from cachezoo.zoo.base import Card
 from cachezoo.zoo.registry import bundling_of
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 FLASH_KINDS = ("admission", "prefetch")  # no page caches: their hits in one would mean nothing
 CAPACITIES = {"capacity_pages": "pages of 4 KiB", "capacity_segments": "segments, see geometry in model.json"}
@@ -36,7 +41,7 @@ MEDIANS = {
     "setup_gap_closed": "other set-ups of programs that it was trained on",
     "program_gap_closed": "programs that it was not trained on",
 }
-BESIDE = (
+RIVAL_COLUMNS = (
     "capacity_fraction", "hit_ratio", "best_classic", "best_classic_hit_ratio", "optimum_hit_ratio", "gap_closed",
     "above_floor",
 )  # fmt: skip
@@ -88,7 +93,7 @@ def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
         "```python",
         "from cachezoo import runtime   # Python 3.9 or later, no numpy",
         *_sizes(words.runtime),
-        *_beside(manifest, 'runtime.open("{}")', words.runtime),
+        *_opens_admission(manifest, 'runtime.open("{}")', words.runtime),
         f'model = runtime.open("{where}"{capacity})   # checks every file',
         'time_us, op, offset, size, volume = 0, "read", 0, 4096, "sda"   # a request: microseconds, bytes',
         words.runtime + "```",
@@ -110,7 +115,7 @@ def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
         "offset, size = np.array([0, 4096]), np.array([4096, 8192])   # bytes",
         'volume, namespace, user, flags = ["sda"] * 2, [""] * 2, ["nginx"] * 2, ["R", "WS"]   # names',
         *_sizes(words.ask),
-        *_beside(manifest, 'load("{}").serving()', words.ask),
+        *_opens_admission(manifest, 'load("{}").serving()', words.ask),
         "```",
         "",
         "```python",
@@ -118,24 +123,24 @@ def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
         f'model = load("{where}").serving()   # checked before use, fresh state',
         words.ask + "```",
         "",
-        f"`.venv/bin/cachezoo bundle verify {where}` checks every file and recomputes the golden rows.",
+        f"`.venv/bin/cachezoo models bundle verify {where}` checks every file and recomputes the golden rows.",
         "",
     ]
 
 
 def _sizes(lines: str) -> list[str]:
     """The capacities that a snippet asks for, with a value."""
-    return [f"{name} = {CAPACITY:_}   # {unit}" for name, unit in _asked(lines).items()]
+    return [f"{name} = {CAPACITY:_}   # {unit}" for name, unit in _capacities(lines).items()]
 
 
-def _asked(lines: str) -> dict[str, str]:
+def _capacities(lines: str) -> dict[str, str]:
     """The capacities that a snippet names, with their units."""
     return {name: unit for name, unit in CAPACITIES.items() if name in lines}
 
 
 def _native(manifest: Mapping[str, Any], lines: str) -> list[str]:
     """The snippet in C: declarations, the bundle and its stream, the kind's own lines."""
-    sizes = _asked(lines)
+    sizes = _capacities(lines)
     options = ".capacity = capacity_pages" if "capacity_pages" in sizes else "0"
     declared = [text for word, text in DECLARED.items() if word in lines]
     remembers = re.search(r"\bstream\b", lines) is not None  # else the bundle is asked without a state
@@ -158,18 +163,24 @@ def _native(manifest: Mapping[str, Any], lines: str) -> list[str]:
     return [*code, *lines.splitlines()]
 
 
-def _beside(manifest: Mapping[str, Any], opened: str, lines: str) -> list[str]:
+def _opens_admission(manifest: Mapping[str, Any], opened: str, lines: str) -> list[str]:
     """The line that opens the admission which a snippet asks for."""
     if "admission." not in lines:
         return []
     return [f"admission = {opened.format(paths.bundle(manifest['policy']['admission']))}"]
 
 
+def state_of(cost: Mapping[str, Any]) -> str:
+    """What a runtime has to keep, in words."""
+    each = cost["state_bytes_per_key"]
+    beside = f" and {each} for each {cost['state_key']} remembered" if each else ""
+    return f"{cost['state_bytes']} bytes{beside}"
+
+
 def _facts(manifest: Mapping[str, Any]) -> list[str]:
     cost, golden = manifest["cost"], manifest["golden"]
     arch = ", ".join(f"{name} {value}" for name, value in sorted(manifest["arch"].items()))
     features = ", ".join(feature["name"] for feature in manifest["features"])
-    branches = ", ".join(f"{name} {count}" for name, count in sorted(golden["branches"].items()))
     rows = [
         ["kind", manifest["kind"]],
         ["category", manifest["category"] or "all"],
@@ -184,7 +195,7 @@ def _facts(manifest: Mapping[str, Any]) -> list[str]:
             f"{cost['parameters']} numbers, {cost['model_bytes']} bytes, state {state_of(cost)}",
         ],
         ["profile", manifest["profile"]],
-        ["golden rows", f"{golden['rows']} ({branches})"],
+        ["golden rows", f"{golden['rows']} ({branches_of(golden)})"],
     ]
     return _table(["", ""], rows)
 
@@ -218,7 +229,7 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _said(value: object) -> str:
+def _cell(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else _number(value)
 
 
@@ -236,9 +247,9 @@ def _rivals(manifest: Mapping[str, Any]) -> list[str]:
         for row in own
         if _holds_rivals(own) and row["capacity_fraction"] == at
     ]
-    found = [[trace, *(_said(row[name]) for name in BESIDE)] for trace, row in rows]
+    found = [[trace, *(_cell(row[name]) for name in RIVAL_COLUMNS)] for trace, row in rows]
     title = "On each test trace, beside its best classic in hindsight:"
-    return [title, "", *_table(["trace", *BESIDE], found)] if found else []
+    return [title, "", *_table(["trace", *RIVAL_COLUMNS], found)] if found else []
 
 
 def _figures(title: str, figures: Mapping[str, Any]) -> list[str]:
@@ -263,7 +274,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
     points = [f"- Not for {own.card.avoid}."]
     if manifest["kind"] in FLASH_KINDS:
         points.append(
-            f"- Not for other workloads than {manifest['category']}: `.venv/bin/cachezoo bundle drift "
+            f"- Not for other workloads than {manifest['category']}: `.venv/bin/cachezoo models bundle drift "
             f"{paths.bundle(manifest['id'])} TRACE` says how far yours is from what it learned from; if an input has "
             "drifted, don't use it."
         )
@@ -325,3 +336,77 @@ def _known(manifest: Mapping[str, Any]) -> list[str]:
     many = len(provenance["seeds"])
     points.append(f"- {many} {'training' if many == 1 else 'trainings'}, by seed: {seeds}.")
     return points
+
+
+def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A bundle's manifest, its digests, and whether it may be champion.
+
+    Args:
+        path: a bundle's folder or .zip; it is checked first.
+
+    Raises:
+        BundleError: the bundle is damaged or unknown.
+    """
+    bundle = load(path)
+    good, why = promotion(bundle.manifest["measured"])
+    return {
+        "digest": bundle.digest,
+        "model_digest": bundle.model_digest,
+        "profile": bundle.profile,
+        "conformance": dict(bundle.conformance),
+        "promotable": good,
+        "why": why,
+        "manifest": bundle.manifest,
+    }
+
+
+def branches_of(golden: Mapping[str, Any]) -> str:
+    """How many golden rows pass each branch, in words."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(golden["branches"].items()))
+
+
+def _shares(counts: Sequence[int]) -> str:
+    """Counts as shares, those of 0 left out."""
+    total = max(sum(counts), 1)
+    return ", ".join(f"{place}: {percent(count / total)}" for place, count in enumerate(counts) if count) or "none"
+
+
+def render(report: dict[str, Any]) -> "Group":
+    """Tables of `inspect`'s report for a rich console."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    manifest = report["manifest"]
+    facts = Table(title=f"{manifest['id']} {manifest['version']}", title_justify="left", show_header=False)
+    cost, synthetic = manifest["cost"], manifest["golden"]["synthetic"]
+    rows = {
+        "digest": report["digest"],
+        "model digest": report["model_digest"],
+        "kind": manifest["kind"],
+        "category": manifest["category"] or "all",
+        "PROTOCOL": manifest["PROTOCOL"],
+        "profile": report["profile"],
+        "conformance": ", ".join(f"{name} {share}" for name, share in report["conformance"].items()),
+        "champion": f"{'may be' if report['promotable'] else 'no'}: {report['why']}",
+        "inference": f"{cost['macs']} multiply-accumulates, at most {cost['comparisons']} comparisons",
+        "state": state_of(cost),
+        "golden rows": f"{manifest['golden']['rows']}, by branch: {branches_of(manifest['golden'])}",
+        "synthetic sets": ", ".join(f"{one['name']} {one['rows']}" for one in synthetic) or "none",
+        "trained on": ", ".join(f"{t['trace']} ({t['role']})" for t in manifest["provenance"]["traces"]),
+    }
+    if manifest["kind"] == "streams":
+        rows["streams"] = f"{manifest['arch']['streams']}, {cost['parameters'] // 2} ranges of chunks of 32 KiB"
+        rows["training's writes by stream"] = _shares(manifest["calibration"]["writes_by_stream"])
+    for name, value in rows.items():
+        facts.add_row(name, Text(str(value)))
+    # A forest takes its inputs as they are: mean 0 and scale 1 in every row would say nothing.
+    numbers = ("mean", "scale") if any((one["mean"], one["scale"]) != (0, 1) for one in manifest["features"]) else ()
+    features = Table("feature", "formula", "unit", *numbers, title="features", title_justify="left")
+    for feature in manifest["features"]:
+        scaled = (f"{feature[name]:.6g}" for name in numbers)
+        features.add_row(feature["name"], feature["formula"], feature["unit"], *scaled)
+    files = Table("file", "bytes", "sha256", title="files", title_justify="left")
+    for entry in manifest["files"]:
+        files.add_row(entry["path"], str(entry["size"]), entry["sha256"])
+    return Group(facts, features, files)

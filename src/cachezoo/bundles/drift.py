@@ -30,62 +30,39 @@ SERVED, STREAMS = ("admission", "prefetch"), "streams"
 
 @dataclass(frozen=True)
 class Input:
-    """One input on a trace.
-
-    Attributes:
-        name: the input.
-        distance: from training, in [0, 1].
-        outside: share of requests below the least or above the largest value of training; of a code, unknown ones.
-        outside_before: the same in training: 0, or the unknown ones.
-    """
+    """One input on a trace."""
 
     name: str
-    distance: float
-    outside: float
-    outside_before: float
+    distance: float  # from training, in [0, 1]
+    outside: float  # share of requests below the least or above the largest value of training; of a code, unknown ones
+    outside_before: float  # the same in training: 0, or the unknown ones
 
     @property
-    def said(self) -> str:
+    def verdict(self) -> str:
         """Same, moved or drifted."""
         return "drifted" if self.distance > DRIFTED else "moved" if self.distance > MOVED else "same"
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A trace beside a bundle's training.
+    """A trace beside a bundle's training."""
 
-    Attributes:
-        reads: requests looked at.
-        inputs: by falling distance.
-        admitted: share of the reads that the model would admit; None of a kind that admits nothing.
-        placed: of kind streams, which looks at writes; None of the others.
-    """
-
-    reads: int
-    inputs: tuple[Input, ...]
-    admitted: float | None
-    placed: "Placed | None" = None
+    reads: int  # requests looked at
+    inputs: tuple[Input, ...]  # by falling distance
+    admitted: float | None  # share of the reads that the model would admit; None of a kind that admits nothing
+    placed: "Placed | None" = None  # of kind streams, which looks at writes; None of the others
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a dictionary of streams puts a trace's writes.
+    """Where a dictionary of streams puts a trace's writes."""
 
-    Attributes:
-        writes: write requests.
-        stream_0: share of them that goes to stream 0: its own chunks, and those that were not learned.
-        stream_0_before: the same in training.
-        beyond: share that begins beyond the last chunk that was learned.
-        several_chunks: share that spans more than one chunk; the first byte's decides.
-        other_streams: share whose last byte's chunk is of another stream than the first byte's.
-    """
-
-    writes: int
-    stream_0: float
-    stream_0_before: float
-    beyond: float
-    several_chunks: float
-    other_streams: float
+    writes: int  # write requests
+    stream_0: float  # share of them that goes to stream 0: its own chunks, and those that were not learned
+    stream_0_before: float  # the same in training
+    beyond: float  # share that begins beyond the last chunk that was learned
+    several_chunks: float  # share that spans more than one chunk; the first byte's decides
+    other_streams: float  # share whose last byte's chunk is of another stream than the first byte's
 
 
 def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
@@ -100,8 +77,8 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     """
     if bundle.kind == STREAMS:
         return _placed(bundle, batch)
-    stated = bundle.manifest["measured"].get("inputs")
-    if bundle.kind not in SERVED or not stated:
+    deciles = bundle.manifest["measured"].get("inputs")
+    if bundle.kind not in SERVED or not deciles:
         what = f"of this release or later, of kind {', '.join(SERVED)} or {STREAMS}"
         raise BundleError(f"{bundle.where}: states no distribution of its inputs; give a bundle {what}")
     read = batch.op == OP_READ
@@ -110,7 +87,7 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     serving = bundle.serving()
     rows = serving.features(batch)
     admitted = float(serving.decide(rows)[read].mean()) if bundle.kind == "admission" else None
-    own = [_input(entry, stated, rows[read, k]) for k, entry in enumerate(bundle.manifest["features"])]
+    own = [_input(entry, deciles, rows[read, k]) for k, entry in enumerate(bundle.manifest["features"])]
     return Drift(int(read.sum()), tuple(sorted(own, key=lambda one: -one.distance)), admitted)
 
 
@@ -151,9 +128,9 @@ def retrain_command(traces: str, category: str) -> str:
     return f'make retrain TRACES="{traces}" CATEGORY={category}'
 
 
-def _input(entry: Mapping[str, object], stated: Mapping[str, Sequence[float]], column: F32) -> Input:
+def _input(entry: Mapping[str, object], learned: Mapping[str, Sequence[float]], column: F32) -> Input:
     name = str(entry["name"])
-    values = np.asarray(stated[name], np.float64)
+    values = np.asarray(learned[name], np.float64)
     if entry["encoding"] == "number":
         below, above = float((column < values[0]).mean()), float((column > values[-1]).mean())
         return Input(name, decile_distance(values, column), below + above, 0.0)
@@ -187,5 +164,5 @@ def table_of(found: Drift, title: str) -> "Table":
     table = Table("input", "distance", outside_is, "verdict", title=title)
     for one in found.inputs:
         outside = percent(one.outside) + (f" (was {percent(one.outside_before)})" if one.outside_before else "")
-        table.add_row(one.name, number(one.distance, 2), outside, one.said)
+        table.add_row(one.name, number(one.distance, 2), outside, one.verdict)
     return table

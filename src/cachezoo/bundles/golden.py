@@ -28,16 +28,10 @@ HEADER = re.compile(
 
 @dataclass(frozen=True)
 class Golden:
-    """A golden set, read.
+    """A golden set, read."""
 
-    Attributes:
-        folder: `golden`, or that of a synthetic set.
-        stated: what the manifest says of it.
-        requests, features, outputs, decisions: its files.
-    """
-
-    folder: str
-    stated: Mapping[str, Any]
+    folder: str  # `golden`, or that of a synthetic set
+    entry: Mapping[str, Any]  # the manifest's
     requests: RequestBatch
     features: F32
     outputs: F32
@@ -46,13 +40,13 @@ class Golden:
     @property
     def changes(self) -> Mapping[str, Any]:
         """New values by place; none of the real rows."""
-        changes: Mapping[str, Any] = self.stated.get("changes", {})
+        changes: Mapping[str, Any] = self.entry.get("changes", {})
         return changes
 
     @property
     def given(self) -> F32 | None:
         """The outputs that the runtime acts on, where they are given and not computed."""
-        return self.outputs if self.stated["context"].get("outputs") == GIVEN else None
+        return self.outputs if self.entry["context"].get("outputs") == GIVEN else None
 
 
 def paths_of(folder: str) -> tuple[str, str, str, str]:
@@ -104,7 +98,7 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
         BundleError: files are missing, or do not fit each other or the manifest.
     """
     stated = manifest["golden"]
-    sets = [(GOLDEN, stated), *((synthetic_folder(one["name"]), one) for one in stated.get("synthetic", ()))]
+    sets = [(GOLDEN, stated), *((synthetic_folder(one["name"]), one) for one in stated["synthetic"])]
     if len({folder for folder, _ in sets}) < len(sets):
         raise BundleError(f"{where}: two synthetic golden sets have one name; export the bundle again")
     found, pages = [], 0
@@ -117,27 +111,25 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
     return found
 
 
-def _read_set(folder: str, stated: Mapping[str, Any], width: int, files: Mapping[str, bytes], where: str) -> Golden:
+def _read_set(folder: str, entry: Mapping[str, Any], width: int, files: Mapping[str, bytes], where: str) -> Golden:
     names = paths_of(folder)
     if missing := [name for name in names if name not in files]:
         raise BundleError(f"{where}: {missing[0]} of a golden set is missing; export the bundle again")
     requests = from_csv(files[names[0]], f"{where}/{names[0]}")
-    sides = (("<f4", width), ("<f4", len(stated["outputs"])), ("<i4", len(stated["decisions"])))
+    sides = (("<f4", width), ("<f4", len(entry["outputs"])), ("<i4", len(entry["decisions"])))
     arrays = [
         _read_npy(name, files[name], dtype, columns, where)
         for name, (dtype, columns) in zip(names[1:], sides, strict=True)
     ]
-    if len(requests) != stated["rows"]:
-        raise BundleError(f"{where}: {names[0]} has {len(requests)} rows, the manifest says {stated['rows']}")
+    if len(requests) != entry["rows"]:
+        raise BundleError(f"{where}: {names[0]} has {len(requests)} rows, the manifest says {entry['rows']}")
     wrong = bad_rows(requests.op, requests.offset, requests.size)
     if wrong:
         raise BundleError(f"{where}/{names[0]}: row {wrong[0][0] + 1}: {wrong[0][1]}")
-    return Golden(folder, stated, requests, *arrays)
+    return Golden(folder, entry, requests, *arrays)
 
 
-def compare(
-    golden: Golden, recomputed: Recomputed, where: str, sources: Sequence[str], *, decisions: bool = True
-) -> float:
+def compare(golden: Golden, recomputed: Recomputed, where: str, sources: Sequence[str]) -> float:
     """Hold what was recomputed against a golden set: features and decisions exactly, outputs within 1e-5.
 
     Args:
@@ -145,7 +137,6 @@ def compare(
         recomputed: the same of this runtime.
         where: the bundle, for the message.
         sources: files that the outputs were computed from: one, or one for each column.
-        decisions: they are compared too, and the branches.
 
     Returns:
         The largest difference of an output.
@@ -160,13 +151,10 @@ def compare(
         part = slice(column, column + 1) if len(sources) == recomputed.outputs.shape[-1] else slice(None)
         pair = [array[:, part] for array in (golden.outputs, recomputed.outputs)]
         _equal(outputs, pair[0], pair[1], OUTPUT_TOLERANCE, where, f" of {source}")
-    if decisions:
-        _equal(decided, golden.decisions, recomputed.decisions, 0.0, where, f" of {of}")
-        if dict(golden.stated["branches"]) != recomputed.branches:
-            message = (
-                f"{where}: {golden.folder} passes other branches than the manifest counts; export the bundle again"
-            )
-            raise BundleError(message)
+    _equal(decided, golden.decisions, recomputed.decisions, 0.0, where, f" of {of}")
+    if dict(golden.entry["branches"]) != recomputed.branches:
+        message = f"{where}: {golden.folder} passes other branches than the manifest counts; export the bundle again"
+        raise BundleError(message)
     return float(np.abs(golden.outputs.astype(np.float64) - recomputed.outputs).max(initial=0.0))
 
 

@@ -4,18 +4,20 @@ Files are read once, into memory, and what was checked is what is used. Numpy-fr
 """
 
 import hashlib
+import io
 import json
 import os
 import stat
+import struct
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cachezoo.bundles import protocol
-from cachezoo.bundles.archive import read_archive
-from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, MODEL, REFUSED, SEAL, one_line
-from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document
+from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
+from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
 from cachezoo.serving.strict_json import read_json
 from cachezoo.zoo.registry import bundling_of
@@ -25,21 +27,13 @@ OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class Checked:
-    """A bundle whose bytes are what its manifest says.
+    """A bundle whose bytes are what its manifest says."""
 
-    Attributes:
-        where: the folder or archive, for messages.
-        manifest: the parsed manifest; from PROTOCOL 2 on with the keys of model.json among its own.
-        digest: sha256 of manifest.json, which stands for the whole bundle.
-        model_digest: stands for what acts; of PROTOCOL 1, which has none, the digest.
-        files: the listed files by path.
-    """
-
-    where: str
-    manifest: dict[str, Any]
-    digest: str
-    model_digest: str
-    files: dict[str, bytes]
+    where: str  # the folder or archive, for messages
+    manifest: dict[str, Any]  # the parsed manifest, with the keys of model.json among its own
+    digest: str  # sha256 of manifest.json, which stands for the whole bundle
+    model_digest: str  # stands for what acts
+    files: dict[str, bytes]  # the listed files by path
 
 
 def _refuse(where: str, problem: str, fix: str = "copy or export the bundle again") -> BundleError:
@@ -67,7 +61,7 @@ def read_checked(path: Path) -> Checked:
     _compare_names(set(files), set(listed), where)
     for name, entry in listed.items():
         _check_content(name, files[name], entry, where)
-    return _whole(where, manifest, digest, files)
+    return _assembled(where, manifest, digest, files)
 
 
 def _check_bytes(size: int, where: str) -> None:
@@ -97,24 +91,20 @@ def _from_folder(path: Path) -> Checked:
             raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
         files[name] = _read_regular(path / name, entry["size"], name)
         _check_content(name, files[name], entry, where)
-    return _whole(where, manifest, digest, files)
+    return _assembled(where, manifest, digest, files)
 
 
-def _whole(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
+def _assembled(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
     """The documents in one, and the files that its kind has.
 
     Raises:
         BundleError: the model's document is not what its PROTOCOL asks for, or weights are missing.
     """
-    acting = digest
-    if manifest["PROTOCOL"] > 1:
-        acting = protocol.model_digest(manifest["files"])
-        if manifest["model_digest"] != acting:
-            raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
-        manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
-    bundling = bundling_of(manifest["kind"])
-    own = bundling.weights if bundling.onnx is None else (MODEL, *bundling.weights)
-    if missing := [name for name in own if name not in files]:
+    acting = protocol.model_digest(manifest["files"])
+    if manifest["model_digest"] != acting:
+        raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
+    manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
+    if missing := [name for name in bundling_of(manifest["kind"]).weights if name not in files]:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
     return Checked(where, manifest, digest, acting, files)
 
@@ -184,14 +174,13 @@ def _read_regular(path: Path, size: int, name: str) -> bytes:
 def _parse_manifest(raw: bytes, sealed: bytes, where: str) -> tuple[dict[str, Any], str]:
     manifest = _parse_json(raw, f"{where}/{MANIFEST}")
     found = manifest.get("PROTOCOL") if isinstance(manifest, dict) else None
-    if type(found) is not int or found not in protocol.READABLE:
-        known = ", ".join(str(number) for number in protocol.READABLE)
-        problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {known}"
+    if type(found) is not int or found != protocol.PROTOCOL:
+        problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {protocol.PROTOCOL}"
         raise _refuse(where, problem, "use a release that knows it")
     digest = hashlib.sha256(raw).hexdigest()
     if sealed != protocol.seal(digest):
         raise _refuse(where, f"{MANIFEST} does not have the sha256 that {SEAL} states")
-    check_document(manifest, MANIFESTS[found], f"{where}/{MANIFEST}")
+    check_document(manifest, MANIFEST_SCHEMA, f"{where}/{MANIFEST}")
     return manifest, digest
 
 
@@ -212,7 +201,7 @@ def _listed(manifest: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]
         if name in listed or name in (MANIFEST, SEAL):
             raise _refuse(where, f"{MANIFEST} lists {name} twice or lists itself")
         listed[name] = entry
-    if missing := [name for name in protocol.required_files(manifest["PROTOCOL"]) if name not in listed]:
+    if missing := [name for name in protocol.REQUIRED if name not in listed]:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every bundle has")
     return listed
 
@@ -229,3 +218,40 @@ def _check_content(name: str, data: bytes, entry: Mapping[str, Any], where: str)
         raise _refuse(where, f"{name} has {len(data)} bytes, the manifest says {entry['size']}")
     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
         raise _refuse(where, f"{name} does not have the sha256 that the manifest states")
+
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+MODE = 0o100644 << 16
+UNIX = 3
+
+
+def archive_bytes(files: Mapping[str, bytes]) -> bytes:
+    """The archive of a bundle's files (all of them, manifest and seal included)."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.create_system = UNIX
+            entry.external_attr = MODE
+            archive.writestr(entry, files[name])
+    return buffer.getvalue()
+
+
+def read_archive(data: bytes, where: str) -> dict[str, bytes]:
+    """Files of an archive that `archive_bytes` made.
+
+    Raises:
+        BundleError: damaged, or not the one archive of its files.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+            bounded = sum(entry.file_size for entry in entries) <= len(data)
+            files = {entry.filename: archive.read(entry) for entry in entries} if stored and bounded else {}
+    except (zipfile.BadZipFile, struct.error, ValueError, RuntimeError, EOFError, OSError, KeyError) as error:
+        raise BundleError(f"{where}: not a readable zip ({one_line(error)}); copy or export it again") from error
+    if len(files) != len(entries) or archive_bytes(files) != data:
+        message = f"{where}: not the one archive of its files; unpack it and load the folder, or export it again"
+        raise BundleError(message)
+    return files

@@ -2,9 +2,9 @@
 
 The number is raised when a reader of the old number would misread a new bundle: a field changes its meaning
 or unit, a required field or file goes away, a feature formula changes what it computes. It stays when fields
-or files are only added that old readers may ignore. A reader of an old number is kept, with a test.
+or files are only added that old readers may ignore. A bundle of another number is refused.
 
-PROTOCOL 2 has two documents: `model.json` is what acts, `manifest.json` who the model is and what was measured of it.
+A bundle has two documents: `model.json` is what acts, `manifest.json` who the model is and what was measured of it.
 """
 
 import hashlib
@@ -13,22 +13,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 PROTOCOL = 2
-READABLE = (1, 2)
 
 MANIFEST = "manifest.json"
 SEAL = "manifest.sha256"
 REFUSED = "REFUSED.json"
 ACTS = "model.json"
-MODEL = "model.onnx"
 CARD = "card.md"
 GOLDEN = "golden"
 SYNTHETIC = "golden/synthetic"
 GOLDEN_FILES = ("requests.csv", "features.npy", "outputs.npy", "decisions.npy")
 GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS = (f"{GOLDEN}/{name}" for name in GOLDEN_FILES)
-REQUIRED = (CARD, GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS)
+REQUIRED = (ACTS, CARD, GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS)
 # Keys of the model's document; all others are the manifest's.
 ACTING = (
-    *("kind", "category", "profile", "conformance", "arch", "inputs", "outputs", "features", "encodings"),
+    *("kind", "category", "profile", "conformance", "arch", "features", "encodings"),
     *("geometry", "calibration", "policy", "golden"),
 )
 
@@ -50,11 +48,6 @@ def model_digest(files: Iterable[Mapping[str, Any]]) -> str:
     """
     acting = sorted((entry["path"].encode(), entry["sha256"]) for entry in files if entry["path"] != CARD)
     return hashlib.sha256(b"".join(f"{digest}  ".encode() + path + b"\n" for path, digest in acting)).hexdigest()
-
-
-def required_files(protocol: int) -> tuple[str, ...]:
-    """Files that every bundle of a PROTOCOL lists, beside those of its kind: weights, and an ONNX file if any."""
-    return REQUIRED if protocol == 1 else (ACTS, *REQUIRED)
 
 
 def one_line(error: Exception) -> str:

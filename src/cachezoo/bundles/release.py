@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cachezoo.bundles.figures import headline
-from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.measured import headline, promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.released import DOCUMENT, SIGNATURE, Release, archive_name, read_release
@@ -24,7 +23,7 @@ What `make release` packs: one archive for each bundle, with `SHA256SUMS`. `sha2
 *Profile* block: a block layer can run it; full: it also wants names of processes or namespaces. *Promoted*: it beat its
 baseline on validation, with the interval of the difference above 0. *Headline*: of the test traces at home, as shipped;
 MLflow has the same figure by the same name ([tracking.md](tracking.md)). Who runs, the champion of each seat, is in
-`zoo.json`; `cachezoo zoo` prints it with this list.
+`zoo.json`; `cachezoo models zoo` prints it with this list.
 
 | model | version | what it does | profile | archive, KiB | promoted | headline | model digest |
 |---|---|---|---|---|---|---|---|
@@ -33,14 +32,7 @@ MLflow has the same figure by the same name ([tracking.md](tracking.md)). Who ru
 
 @dataclass(frozen=True)
 class Released:
-    """A bundle of a release.
-
-    Attributes:
-        bundle: the bundle.
-        archive: its file.
-        sha256: of the archive.
-        size: bytes.
-    """
+    """A bundle of a release, with the sha256 and the bytes of its archive."""
 
     bundle: Bundle
     archive: Path
@@ -186,9 +178,9 @@ def zoo_page(found: Sequence[Released], unseen: Collection[str] = ()) -> str:
 def _cells(one: Released, unseen: Collection[str]) -> list[str]:
     bundle = one.bundle
     good, _ = promotion(bundle.manifest["measured"])
-    told = headline(bundle.manifest["measured"], bundle.kind, unseen)
+    figure = headline(bundle.manifest["measured"], bundle.kind, unseen)
     return [
         f"`{bundle.id}`", bundle.version, SYSTEMS[bundle.kind].title, str(bundle.manifest.get("profile", "full")),
-        str(-(-one.size // 1024)), "yes" if good else "no", "-" if told is None else f"{told[0]} {told[1]:.3f}",
+        str(-(-one.size // 1024)), "yes" if good else "no", "-" if figure is None else f"{figure[0]} {figure[1]:.3f}",
         f"`{bundle.model_digest[:16]}`",
     ]  # fmt: skip

@@ -16,7 +16,6 @@ from cachezoo.bundles.protocol import one_line
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.schema import first_problem
 from cachezoo.bundles.signature import Key, is_signature, key_of, read_some
-from cachezoo.bundles.verification import verify_loaded
 from cachezoo.errors import BundleError
 from cachezoo.serving.strict_json import read_json
 
@@ -30,17 +29,11 @@ AGAIN = "take the release again from its maker"
 
 @dataclass(frozen=True)
 class Release:
-    """What a maker says of a release.
+    """What a maker says of a release."""
 
-    Attributes:
-        number: it rises from release to release.
-        floor: the least number that the maker still stands by.
-        bundles: `id`, `version`, `kind`, `manifest_sha256` and `archive_sha256` of each.
-    """
-
-    number: int
-    floor: int
-    bundles: tuple[Mapping[str, str], ...]
+    number: int  # it rises from release to release
+    floor: int  # the least number that the maker still stands by
+    bundles: tuple[Mapping[str, str], ...]  # `id`, `version`, `kind`, `manifest_sha256` and `archive_sha256` of each
 
     def document(self) -> dict[str, Any]:
         """The values of `release.json`."""
@@ -184,10 +177,10 @@ def verify(path: str | os.PathLike[str], key: Path | None = None, kept: Path | N
         kept: the release's document, of a bundle that is kept under another name than the release's.
 
     Returns:
-        What `verify_loaded` tells, and where a key is set the `release` by its number.
+        What `Bundle.verify` returns, and where a key is set the `release` by its number.
 
     Raises:
         BundleError: the first thing that is wrong, in one line.
     """
     bundle, number = _opened(path, key, kept)
-    return verify_loaded(bundle) | ({} if number is None else {"release": number})
+    return bundle.verify() | ({} if number is None else {"release": number})

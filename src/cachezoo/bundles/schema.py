@@ -15,8 +15,7 @@ from typing import Any
 from cachezoo.errors import BundleError
 
 HERE = Path(__file__).parent
-MANIFESTS = {1: "manifest-1", 2: "manifest"}
-MODEL_SCHEMA = "model"
+MANIFEST_SCHEMA, MODEL_SCHEMA = "manifest", "model"
 Rules = Mapping[str, Any]
 Check = Callable[[Any], str | None]
 """What is wrong with a value: its place inside the value and the rule that it breaks, or None."""
@@ -68,7 +67,7 @@ NOTES = {"$schema", "$id", "$defs", "title", "description"}
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """A published schema: `manifest`, `manifest-1` (of PROTOCOL 1), `model` or `release`."""
+    """A published schema: `manifest`, `model` or `release`."""
     loaded: dict[str, Any] = json.loads((HERE / f"{name}.schema.json").read_text(encoding="utf-8"))
     return loaded
 
@@ -86,8 +85,7 @@ def check_document(value: object, name: str, where: str) -> None:
     """
     problem = first_problem(value, name)
     if problem is not None:
-        message = f"{where}: {problem}; the bundle breaks the {name.partition('-')[0]}'s schema, export it again"
-        raise BundleError(message)
+        raise BundleError(f"{where}: {problem}; the bundle breaks the {name}'s schema, export it again")
 
 
 def first_problem(value: object, name: str) -> str | None:

@@ -32,17 +32,11 @@ SMALL = {0, 1, FIELD - 1, EIGHTH, FIELD - EIGHTH}
 
 @dataclass(frozen=True)
 class Key:
-    """A public key.
+    """A public key."""
 
-    Attributes:
-        path: its file.
-        point: 32 bytes.
-        floor: the least number of a release that is accepted.
-    """
-
-    path: Path
-    point: bytes
-    floor: int = 0
+    path: Path  # its file
+    point: bytes  # 32 bytes
+    floor: int = 0  # the least number of a release that is accepted
 
 
 def key_of(given: Path | None = None) -> Key | None:

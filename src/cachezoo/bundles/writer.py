@@ -10,17 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.bundles.archive import archive_bytes
 from cachezoo.bundles.card import model_card
-from cachezoo.bundles.cost import model_cost
 from cachezoo.bundles.golden import golden_files, synthetic_folder
-from cachezoo.bundles.integrity import Checked
+from cachezoo.bundles.integrity import Checked, archive_bytes
 from cachezoo.bundles.measured import Metrics, measured
-from cachezoo.bundles.protocol import ACTING, ACTS, CARD, MANIFEST, MODEL, PROTOCOL, SEAL, model_digest, seal
-from cachezoo.bundles.reader import Bundle, load, open_session, tensors
-from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document, schema
-from cachezoo.bundles.verification import verify_loaded
-from cachezoo.bundles.weights import check_finite
+from cachezoo.bundles.protocol import ACTING, ACTS, CARD, MANIFEST, PROTOCOL, SEAL, model_digest, seal
+from cachezoo.bundles.reader import Bundle, load
+from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document, schema
 from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
@@ -34,21 +30,13 @@ BEGINNINGS = 8
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """What export needs beside the model.
-
-    Attributes:
-        version: semantic version of the bundle.
-        golden_rows: golden requests to start with.
-        golden_rows_max: they are doubled up to this many while a branch is not passed.
-        libraries: versions that requirements.lock pins, by distribution.
-        pinned: model digests that must not change, by model id and version (VERSIONS.json).
-    """
+    """What export needs besides the model."""
 
     version: str
-    golden_rows: int
-    golden_rows_max: int
-    libraries: Mapping[str, str]
-    pinned: Mapping[str, Mapping[str, str]]
+    golden_rows: int  # to start with
+    golden_rows_max: int  # they are doubled up to this many while a branch is not passed
+    libraries: Mapping[str, str]  # versions that requirements.lock pins, by distribution
+    pinned: Mapping[str, Mapping[str, str]]  # VERSIONS.json: digests that must not change, by model id and version
 
 
 def _kind(name: str) -> Kind:
@@ -119,9 +107,8 @@ def build_bundle(
     trained = read_trained(trained_dir)
     _check_shippable(trained)
     files = _model_files(trained, trained_dir)
-    session = open_session(files[MODEL], trained.model_id) if MODEL in files else None
-    engine = _engine(trained.model_dump(mode="json"), session, files, trained.model_id)
-    manifest = _draft(trained, session, files, metrics, settings)
+    engine = _engine(trained.model_dump(mode="json"), files, trained.model_id)
+    manifest = _draft(trained, files, metrics, settings)
     golden, recomputed = _choose_golden(manifest, engine, requests, settings)
     _check_parity(trained, trained_dir, recomputed)
     files.update(golden_files(golden, recomputed))
@@ -129,17 +116,14 @@ def build_bundle(
     files[CARD] = model_card(manifest).encode("utf-8")
     text, digest = _documents(manifest, files, trained.model_id)
     _check_pinned(trained.model_id, settings, manifest["model_digest"])
-    verify_loaded(Bundle(Checked(trained.model_id, manifest, digest, manifest["model_digest"], dict(files))))
+    Bundle(Checked(trained.model_id, manifest, digest, manifest["model_digest"], dict(files))).verify()
     return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
 
 
-def _engine(manifest: Mapping[str, Any], session: Session | None, files: Mapping[str, bytes], model_id: str) -> Session:
+def _engine(manifest: Mapping[str, Any], files: Mapping[str, bytes], model_id: str) -> Session:
     """What decides in the bundle, see `Bundle.engine`."""
-    kind = _kind(manifest["kind"])
-    if session is not None and not kind.weights_decide:
-        return session
     try:
-        return kind.open_weights(manifest, files)
+        return _kind(manifest["kind"]).open_weights(manifest, files)
     except BundleError as error:
         raise BundleError(f"{model_id}: is not exported: {error}") from error
     except ValueError as error:
@@ -199,11 +183,6 @@ def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
             files[name] = (folder / name).read_bytes()
         except OSError as error:
             raise BundleError(f"{folder / name}: cannot be read ({error.strerror}); train the model again") from error
-        check_finite(name, files[name], str(folder))
-    exported = bundling_of(trained.kind).onnx
-    if exported is not None:
-        files[MODEL] = exported.load()(folder)
-        check_finite(MODEL, files[MODEL], trained.model_id)
     return files
 
 
@@ -216,26 +195,18 @@ def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, st
 
 
 def _draft(
-    trained: TrainedModel,
-    session: Session | None,
-    files: Mapping[str, bytes],
-    metrics: Metrics,
-    settings: ExportSettings,
+    trained: TrainedModel, files: Mapping[str, bytes], metrics: Metrics, settings: ExportSettings
 ) -> dict[str, Any]:
     """Both documents in one, without golden section, model digest and files."""
     values = trained.model_dump(mode="json")
     kind = _kind(trained.kind)
-    inputs, outputs = tensors(session, kind.units) if session is not None else ([], [])
     state = kind.state(values)
-    counted = asdict(kind.cost(values, files)) if kind.cost is not None else model_cost(files[MODEL])
     return {
         "PROTOCOL": PROTOCOL,
         "id": trained.model_id,
         "version": settings.version,
         **{name: values[name] for name in ("kind", "category", "arch", "features", "encodings", "geometry")},
         **{name: values[name] for name in ("calibration", "policy")},
-        "inputs": inputs,
-        "outputs": outputs,
         "profile": kind.profile(values),
         "conformance": dict(kind.conformance),
         "provenance": {
@@ -243,7 +214,7 @@ def _draft(
             "libraries": _libraries(trained, settings.libraries),
         },
         "cost": {
-            **counted,
+            **asdict(kind.cost(values, files)),
             "state_bytes": state.fixed,
             "state_bytes_per_key": state.each,
             "state_key": state.key,
@@ -344,8 +315,8 @@ def _documents(manifest: dict[str, Any], files: dict[str, bytes], model_id: str)
         for name in sorted(files)
     ]
     manifest["model_digest"] = model_digest(manifest["files"])
-    told = {name: value for name, value in manifest.items() if name not in ACTING}
-    text = _text(told, MANIFESTS[PROTOCOL], model_id)
+    measured_part = {name: value for name, value in manifest.items() if name not in ACTING}
+    text = _text(measured_part, MANIFEST_SCHEMA, model_id)
     return text, hashlib.sha256(text).hexdigest()
 
 

@@ -14,7 +14,8 @@ import signal
 import stat
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,6 @@ from types import FrameType
 
 import numpy as np
 
-from cachezoo.capture.clock import MACHINE, Clock
 from cachezoo.capture.tracefs import EVENTS, PREFIX, Recorder, mounted_tracefs, sweep
 from cachezoo.coded import Coded
 from cachezoo.console import Advance
@@ -51,26 +51,31 @@ JOINING = "joining; the first time this compiles for some 20 s"  # of the kernel
 
 
 @dataclass(frozen=True)
+class Clock:
+    """The machine's own clock; or another, so that what is to come in an hour need not be waited for."""
+
+    now: Callable[[], float] = time.monotonic  # seconds, which only ever rise
+    sleep: Callable[[float], None] = time.sleep  # lets so many of them pass
+
+    def sleep_until(self, moment: float) -> None:
+        """Wait for a moment; not at all where it has passed."""
+        self.sleep(max(0.0, moment - self.now()))
+
+
+MACHINE = Clock()
+
+
+@dataclass(frozen=True)
 class Watched:
-    """A block device, and how its events are told from others.
+    """A block device, and how its events are told from others."""
 
-    Attributes:
-        name: of the volume in the trace, as the kernel calls it.
-        number: that events have, major << 20 | minor; of a partition its disk's.
-        first: sector of the disk at which it begins.
-        sectors: its size, of 512 bytes.
-        requests: whether the kernel makes requests for it; else there are bios alone.
-        rotational: whether it says so of itself.
-        partition: whether it is one.
-    """
-
-    name: str
-    number: int
-    first: int
-    sectors: int
-    requests: bool
-    rotational: bool
-    partition: bool
+    name: str  # of the volume in the trace, as the kernel calls it
+    number: int  # that events have, major << 20 | minor; of a partition its disk's
+    first: int  # sector of the disk at which it begins
+    sectors: int  # its size, of 512 bytes
+    requests: bool  # whether the kernel makes requests for it; else there are bios alone
+    rotational: bool  # whether it says so of itself
+    partition: bool  # whether it is one
 
     @property
     def within(self) -> tuple[int, int] | None:
@@ -80,25 +85,15 @@ class Watched:
 
 @dataclass(frozen=True)
 class Live:
-    """What a recording gave, for people.
+    """What a recording gave, for people."""
 
-    Attributes:
-        trace: the file.
-        device: that was watched.
-        requests: of the trace.
-        seconds: that were recorded.
-        ended: what ended it: `time`, `Ctrl-C`, or what there was too little of.
-        lost_events: that the kernel could not keep.
-        counts: events left out or not joined.
-    """
-
-    trace: str
-    device: str
-    requests: int
-    seconds: float
-    ended: str
-    lost_events: int
-    counts: dict[str, int]
+    trace: str  # the file
+    device: str  # that was watched
+    requests: int  # of the trace
+    seconds: float  # that were recorded
+    ended: str  # what ended it: `time`, `Ctrl-C`, or what there was too little of
+    lost_events: int  # that the kernel could not keep
+    counts: dict[str, int]  # events left out or not joined
 
 
 def check_rights(path: Path) -> None:

@@ -15,8 +15,7 @@ from cachezoo.characteristics.sizes import Sizes, sizes
 from cachezoo.characteristics.summary import Footprint, Summary, footprint, summary, uses
 from cachezoo.characteristics.who import Senders, who
 from cachezoo.console import Advance
-from cachezoo.curves.curve import Curve, capacities_of
-from cachezoo.curves.exact import LRU, lru_curve
+from cachezoo.curves.curve import LRU, Curve, capacities_of, lru_curve
 from cachezoo.curves.measure import curves
 from cachezoo.curves.sampling import sampled_pages
 from cachezoo.traces.chunks import continues

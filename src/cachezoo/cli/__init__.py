@@ -3,7 +3,8 @@
 Each command has `--json`, but `track ui`, which serves pages. Bad input ends in one clear line.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 import typer.main
@@ -35,29 +36,72 @@ from cachezoo.cli.reading import show_rows
 from cachezoo.errors import CachezooError, interrupts_as_such, os_message
 
 if TYPE_CHECKING:
-    from typer._click import Command
+    from typer._click import Command, Context
+
+# The deep answers of recommend, by what its option --only calls them.
+ONLY = {
+    "ram-ssd": "size", "tiers": "tiers", "flash": "flash", "wear": "wear", "cache-wear": "cache-wear", "share": "share",
+}  # fmt: skip
+MODELS = {
+    "What there is": ("results", "report", "zoo", "track"),
+    "What runs": ("promote", "rollback", "bundle"),
+    "Settings": ("study",),
+}
+
+
+class Models(Group):
+    """What is of models."""
+
+    panels: ClassVar[Mapping[str, Sequence[str]]] = MODELS
+
+
+class Root(Group):
+    """All commands: five in help with the groups, and those of before."""
+
+    panels: ClassVar[Mapping[str, Sequence[str]]] = {
+        "What to buy and run": ("recommend",),
+        "Simulate": ("simulate", "compare", "sweep", "curve", "bounds", "policies"),
+        "Models, traces, devices": ("models", "trace", "device"),
+    }
+    moved: ClassVar[Mapping[str, str]] = {command: f"recommend --only {name}" for name, command in ONLY.items()} | {
+        name: f"models {name}" for names in MODELS.values() for name in names
+    }
+
+    def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
+        """The command that is meant; of `recommend --only NAME` the deep answer, which has options of its own."""
+        only = _only(args) if args[0] == "recommend" else None
+        if only is None:
+            return super().resolve_command(ctx, args)
+        name, rest = only
+        return f"recommend --only {name}", self.get_command(ctx, ONLY[name]), rest
+
+
+def _only(args: list[str]) -> tuple[str, list[str]] | None:
+    """The deep answer that is asked for, and the other words; None where none is, or one that is not there."""
+    for k, word in enumerate(args):
+        name, sign, value = word.partition("=")
+        if name == "--only":
+            chosen, after = (value, k + 1) if sign else ("".join(args[k + 1 : k + 2]), k + 2)
+            return (chosen, [*args[1:k], *args[after:]]) if chosen in ONLY else None
+    return None
+
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
-app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
-trace.app.add_typer(transform.app)
-trace.app.add_typer(characteristics.app)
-trace.app.add_typer(synth.app)
-app.add_typer(recommend.app)
-app.add_typer(size.app)
-app.add_typer(results.app)
+app = typer.Typer(cls=Root, no_args_is_help=True, rich_markup_mode=None)
+models = typer.Typer(cls=Models, no_args_is_help=True, help="Models: results, bundles, which of them run, studies.")
+for part in (transform, characteristics, synth):
+    trace.app.add_typer(part.app)
+for part in (recommend, simulation, curves, size, tiers, flash, wear, share):
+    app.add_typer(part.app)
+app.add_typer(models, name="models")
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
-app.add_typer(simulation.app)
-app.add_typer(curves.app)
-app.add_typer(flash.app)
-app.add_typer(wear.app)
-app.add_typer(tiers.app)
-app.add_typer(share.app)
-app.add_typer(report.app)
-app.add_typer(bundle.app, name="bundle")
-app.add_typer(study.app, name="study")
-app.add_typer(track.app, name="track")
-app.add_typer(zoo.app)
+for own in (models, app):  # the latter as before, which says the new words
+    for part in (results, report, zoo):
+        own.add_typer(part.app)
+    own.add_typer(bundle.app, name="bundle")
+    own.add_typer(study.app, name="study")
+    own.add_typer(track.app, name="track")
 
 
 def _say_version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""Bundles: `cachezoo bundle …`."""
+"""Bundles: `cachezoo models bundle …`."""
 
 import dataclasses
 import json
@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from cachezoo.cli.common import Group, Json, print_values, project
+from cachezoo.cli.common import Group, Json, outputs, print_values, project
 from cachezoo.cli.reading import FormatName
 from cachezoo.show.formats import percent
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, release and receive bundles.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, export, release and receive bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
 
 
@@ -55,8 +55,9 @@ def bundle_release(
     floor: Annotated[
         int | None, typer.Option("--floor", help="Least release still good; else as in the one before.", min=1)
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write the table of all bundles here, as Markdown.")
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The table of all bundles, as Markdown (.md)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -65,12 +66,13 @@ def bundle_release(
     from rich.table import Table
 
     from cachezoo import paths
-    from cachezoo.bundles.figures import unseen_traces
+    from cachezoo.bundles.measured import unseen_traces
     from cachezoo.bundles.release import bundles_below, release, sign_release, zoo_page
     from cachezoo.console import out
     from cachezoo.errors import ConfigError
     from cachezoo.io import atomic_file
 
+    page = outputs(output, ("markdown",)).get("markdown")
     if key is None and (number, floor) != (None, None):
         raise ConfigError("--number and --floor are those of a signed release; give --key")
     root = project()
@@ -92,10 +94,24 @@ def bundle_release(
         out().print(text, soft_wrap=True, markup=False, highlight=False)
 
 
+@app.command("export")
+def bundle_export(
+    path: BundlePath,
+    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="The ONNX file to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write a bundle's network or forest as ONNX, checked on golden rows against the weights that decide."""
+    from cachezoo.bundles.onnx_export import export_onnx
+    from cachezoo.bundles.released import load
+
+    difference = export_onnx(load(path), onnx)
+    print_values({"file": str(onnx), "output_difference": difference}, as_json, f"{path}: written to {onnx}")
+
+
 @app.command("inspect")
 def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
     """Show what a bundle says of itself."""
-    from cachezoo.bundles.inspect import inspect, render
+    from cachezoo.bundles.card import inspect, render
     from cachezoo.console import out
 
     report = inspect(path)
@@ -136,5 +152,5 @@ def bundle_drift(
     worst = found.inputs[0]
     again = f"train it again: {retrain_command(str(trace), bundle.manifest['category'])}"
     advice = {"same": "nothing to do", "moved": "look again soon", "drifted": again}
-    text = f"{worst.name} is farthest: {worst.said}; {advice[worst.said]}"
+    text = f"{worst.name} is farthest: {worst.verdict}; {advice[worst.verdict]}"
     out().print(text, soft_wrap=True, markup=False, highlight=False)

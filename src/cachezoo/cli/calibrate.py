@@ -4,11 +4,12 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, cell, png_path
+from cachezoo.cli.common import Json, cell, flat, outputs
+from cachezoo.cli.options import device_bytes
 from cachezoo.errors import ConfigError, DeviceError
 
 if TYPE_CHECKING:
@@ -99,12 +100,12 @@ def _start(base: "AnalyticDevice", kind: Literal["hdd", "ssd"], taken: Taken, ca
     """The model to begin with; of a disk with its capacity, which service times do not show."""
     if kind == "ssd":
         if capacity is not None:
-            raise ConfigError("--capacity: is of a disk's seeks, and --kind is ssd; leave it out")
+            raise ConfigError("--size: is of a disk's seeks, and --kind is ssd; leave it out")
         return base.ssd
     reach = int((taken.samples.offset + taken.samples.size).max())
     size = capacity or taken.capacity_bytes or reach
     if capacity is not None and capacity < reach:
-        message = f"--capacity {capacity}: {taken.name} has a request that ends at byte {reach}; give the disk's size"
+        message = f"--size {capacity}: {taken.name} has a request that ends at byte {reach}; give the disk's size"
         raise ConfigError(message)
     return base.hdd.model_copy(update={"capacity_bytes": size})
 
@@ -116,7 +117,7 @@ def _say_capacity(model: "Hdd | Ssd") -> None:
 
     if isinstance(model, Hdd):
         text = f"note: the disk is taken to end where its requests do, at byte {model.capacity_bytes:,}; "
-        err().print(f"{text}if it is larger, say so with --capacity", soft_wrap=True)
+        err().print(f"{text}if it is larger, say so with --size", soft_wrap=True)
 
 
 def _refusal(found: "Calibration", kind: str, out: Path, accepted: float) -> str | None:
@@ -128,7 +129,7 @@ def _refusal(found: "Calibration", kind: str, out: Path, accepted: float) -> str
     return (
         f"{out}: not written, as the model is far from the measured times: demerit {score.demerit:.1%}, and at most "
         f"{100 * accepted:g}% is accepted (two constants have {score.baseline_demerit:.1%}). Was it an {kind.upper()}, "
-        f"and nothing before it? --plot shows where; --accept-demerit {bar:g} writes it all the same"
+        f"and nothing before it? A plot (-o fit.png) shows where; --accept-demerit {bar:g} writes it all the same"
     )
 
 
@@ -156,7 +157,11 @@ def calibrate(
     kind: Annotated[Literal["hdd", "ssd"], typer.Option(help="What was measured.")],
     base: Annotated[str, typer.Option(metavar="PROFILE", help="Profile with first values and the other device: a YAML "
                                                               "file, or its name in conf/device.")],
-    out: Annotated[Path, typer.Option(metavar="YAML", help="Profile to write, with its residuals beside it.")],
+    output: Annotated[
+        list[Path],
+        typer.Option("--output", "-o", metavar="FILE", help="The profile (.yaml), with its residuals in a file of the "
+                     "same name; and a plot of measured and modelled times (.png, .svg)."),
+    ],
     trace: Annotated[
         Path | None, typer.Option(help="Service times: DiskSim's validation format, or a trace with latencies, of "
                                        "which those requests count that found the device idle.")
@@ -167,10 +172,9 @@ def calibrate(
     writes: Annotated[bool, typer.Option("--writes", help="Write to the target as well: a prepared scratch target, "
                                                           "see device prepare.")] = False,
     requests: Annotated[int, typer.Option(min=200, max=1_000_000, help="To the target.")] = 3000,
-    capacity: Annotated[int | None, typer.Option(min=1 << 20, help="Bytes of the disk a trace is of; else where its "
-                                                                   "requests end.")] = None,
+    size: Annotated[str | None, typer.Option(help="Of the disk that a trace is of, such as 4TB; else where its "
+                                                  "requests end.")] = None,
     refit: Annotated[bool, typer.Option("--refit", help="After the test fit what is written to all requests.")] = False,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw measured and modelled times, a PNG or SVG.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     force_target: Annotated[
         bool, typer.Option("--force-target", help="Measure a target in use, not empty, or on the root disk.")
@@ -186,7 +190,7 @@ def calibrate(
     The model is fitted on the first half of the requests and tested on the second. The demerit figure is the
     root-mean-square distance of the two distributions of service times over the measured mean.
     """
-    from cachezoo.devices.calibration_profile import check_outputs, write_calibration
+    from cachezoo.devices.calibration import check_outputs, write_calibration
     from cachezoo.devices.profile import load_models
 
     if (trace is None) == (target is None):
@@ -194,7 +198,12 @@ def calibrate(
     if trace is not None and (writes or force_target):
         raise ConfigError("--writes and --force-target are of a --target; leave them out beside --trace")
     models = load_models(base)
-    check_outputs(out, png_path(plot), force)
+    files = outputs(output, ("profile", "plot"))
+    if "profile" not in files:
+        raise ConfigError("--output: name the profile to write, which ends in .yaml")
+    out, plot = files["profile"], files.get("plot")
+    check_outputs(out, plot, force)
+    capacity = None if size is None else device_bytes(size)
     taken = (
         _from_trace(trace)
         if trace is not None
@@ -205,7 +214,7 @@ def calibrate(
         _say_capacity(found.after)
     refusal = _refusal(found, kind, out, accept_demerit)
     if plot is not None:
-        from cachezoo.devices.calibration_plot import draw
+        from cachezoo.devices.profile_plot import draw
 
         draw(found, f"{taken.name} as {kind}", plot)
     if refusal is None:
@@ -221,14 +230,6 @@ def calibrate(
         raise DeviceError(refusal)
 
 
-def _flat(model: "Hdd | Ssd") -> dict[str, Any]:
-    """A model's parameters, those of a part with the part's name before them."""
-    values: dict[str, Any] = {}
-    for key, value in model.model_dump(mode="json").items():
-        values |= {f"{key}.{name}": own for name, own in value.items()} if isinstance(value, dict) else {key: value}
-    return values
-
-
 def _value(value: object) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else cell(value)
 
@@ -241,7 +242,7 @@ def _parameters(found: "Calibration", title: str) -> "Table":
     table = Table(title=escape(title))
     for name in ("parameter", "before", "after"):
         table.add_column(name, justify="left" if name == "parameter" else "right")
-    before, after = _flat(found.before), _flat(found.after)
+    before, after = (flat(model.model_dump(mode="json")) for model in (found.before, found.after))
     for key, value in after.items():
         mark = "bold" if before[key] != value else "dim"
         table.add_row(key, *(escape(_value(own)) for own in (before[key], value)), style=mark)

@@ -1,39 +1,28 @@
 """What a trace is, as a page: `cachezoo trace report`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import Json
+from cachezoo.cli.common import Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
-from cachezoo.cli.trace import Files, SkipBadRows, refuse_same
-from cachezoo.errors import ConfigError
+from cachezoo.cli.trace import Files, SkipBadRows
 
 if TYPE_CHECKING:
     from cachezoo.characteristics.whole import Characteristics
 
 app = typer.Typer()
-SUFFIX = ".html"
 READING = 0.3  # of the work, for the progress bar
-
-
-def _page_path(output: Path | None) -> Path | None:
-    """Where to write the page; refused before anything is read where it is no HTML, or cannot be written."""
-    if output is not None:
-        from cachezoo.io import check_file
-
-        if output.suffix != SUFFIX:
-            raise ConfigError(f"{output}: a trace's page is HTML; give a name that ends in {SUFFIX}")
-        check_file(output)
-    return output
 
 
 @app.command("report")
 def report(
     files: Files,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML page to write, one file.")] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The page (.html), or all figures (.json); repeatable."),
+    ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -50,9 +39,8 @@ def report(
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_files
 
-    page = _page_path(output)
-    if page is not None:
-        refuse_same(files, page)
+    wanted = outputs(output, ("page", "json"), files)
+    page = wanted.get("page")
     given = given_files(files, fmt, option, columns, skip_bad_rows=skip_bad_rows, ask=not as_json)
     with progress(f"describing {files[0].name}", 1.0) as advance:
         trace = read_files(given, lambda done, note="": advance(READING * done, note or "reading"))
@@ -68,16 +56,16 @@ def report(
         html = trace_page(found)
         with atomic_file(page) as temporary:
             temporary.write_text(html, encoding="utf-8", errors="replace")
-    _say(found, page, as_json)
-
-
-def _say(found: "Characteristics", page: Path | None, as_json: bool) -> None:
-    """All figures as JSON; or a table with a sentence for each part, and where the page is."""
-    if as_json:
+    if as_json or "json" in wanted:
         from cachezoo.characteristics.values import json_values
 
-        typer.echo(json.dumps(json_values(found), allow_nan=False))
-        return
+        if hand_out(json_values(found), as_json, wanted):
+            return
+    _print(found, page)
+
+
+def _print(found: "Characteristics", page: Path | None) -> None:
+    """A sentence for each part, and where the page is."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -1,15 +1,16 @@
 """What the commands share: options, tables, and the working folder."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, get_args
 
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from cachezoo import numerals
+from cachezoo.cli.options import OLD_OPTIONS
 from cachezoo.console import complain, drop_lost_output
 from cachezoo.errors import ConfigError
 from cachezoo.show.formats import NONE, number
@@ -19,24 +20,79 @@ if TYPE_CHECKING:
 
 INTERRUPT_STATUS = 130
 LONGEST_CELL = 240
-PICTURES = (".png", ".svg")
+ENDINGS = {
+    "plot": (".png", ".svg"), "csv": (".csv",), "json": (".json",), "page": (".html",), "markdown": (".md",),
+    "profile": (".yaml", ".yml"),
+}  # fmt: skip
+OF_THIS_RUN = ("requests_per_s",)  # not in CSV files, which are the same wherever they are made
 COMPLETION = ("install_completion", "show_completion")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+PlotFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="By its name's end a plot (.png, .svg) or all figures (.json); repeatable.",
+    ),
+]
+TableFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="By its name's end a table (.csv) or all figures (.json); repeatable.",
+    ),
+]
+AllFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="By its name's end a plot (.png, .svg), a table (.csv) or all figures (.json); repeatable.",
+    ),
+]
 
 
 class Group(TyperGroup):
-    """A group whose help shows the first paragraph of each command's help whole; typer's cuts it to one line."""
+    """A group whose help shows its commands by panels, the first paragraph of each command's help whole.
+
+    Attributes:
+        panels: commands by the title that they are listed below; without it all are, below one.
+        moved: words of before, by those that stand for them now.
+    """
+
+    panels: ClassVar[Mapping[str, Sequence[str]]] = {}
+    moved: ClassVar[Mapping[str, str]] = {}
+
+    def list_commands(self, ctx: "Context") -> list[str]:
+        """The commands that help shows and a shell completes."""
+        return [name for names in self.panels.values() for name in names] or super().list_commands(ctx)
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the list of commands."""
-        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        rows = [(name, (child.help or "").split("\n\n")[0]) for name, child in commands.items() if child]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """Write the lists of commands."""
+        for title, names in (self.panels or {"Commands": self.list_commands(ctx)}).items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(title):
+                formatter.write_dl([
+                    (name, (child.help or "").split("\n\n")[0]) for name, child in commands.items() if child
+                ])  # fmt: skip
+
+    def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
+        """The command that is meant, and what is left; one of before says in a line what it is called now."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and name in self.moved:
+            name = self.moved[name]
+            complain(f"note: {ctx.command_path} {args[0]} is now {ctx.command_path} {name}")
+        return name, command, rest
 
     def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
-        """A command; each number that it takes is one of `cachezoo.numerals`."""
+        """A command; its numbers are those of `cachezoo.numerals`, and options of before are those of now."""
         command = super().get_command(ctx, cmd_name)
+        if command is not None and "parse_args" not in vars(command):
+            vars(command)["parse_args"] = partial(_with_new_words, command, command.parse_args)
         for parameter in command.params if command is not None else ():
             if isinstance(parameter, TyperOption | TyperArgument) and "process_value" not in vars(parameter):
                 vars(parameter)["process_value"] = partial(_with_plain_numbers, parameter, parameter.process_value)
@@ -56,6 +112,24 @@ class Group(TyperGroup):
         if option is not None:
             option.default = False
         return option
+
+
+def _with_new_words(
+    command: "Command", own: Callable[["Context", list[str]], list[str]], ctx: "Context", args: list[str]
+) -> list[str]:
+    """Read a command's words, options of before in the names that they have now, which a line says."""
+    has = {name for parameter in command.params for name in parameter.opts}
+    words = list[str]()
+    for k, word in enumerate(args):
+        if word == "--":
+            words += args[k:]
+            break
+        name, sign, value = word.partition("=")
+        new = None if name in has else next((now for now in OLD_OPTIONS.get(name, ()) if now in has), None)
+        if new is not None:
+            complain(f"note: {name} is now {new}")
+        words.append(word if new is None else f"{new}{sign}{value}")
+    return own(ctx, words)
 
 
 def _with_plain_numbers(
@@ -118,12 +192,72 @@ def project() -> Path:
     return folder
 
 
-def png_path(plot: Path | None) -> Path | None:
-    """Where to draw; refused before anything runs where it is neither PNG nor SVG, or cannot be written."""
-    if plot is not None and plot.suffix not in PICTURES:
-        raise ConfigError(f"{plot}: plots are PNG or SVG files; give a name that ends in .png or .svg")
-    if plot is not None:
-        from cachezoo.io import check_file
+def outputs(given: Sequence[Path] | None, kinds: Sequence[str], inputs: Sequence[Path] = ()) -> dict[str, Path]:
+    """What to write, by its kind, which its name's end says; refused before anything runs where it cannot be written.
 
-        check_file(plot)
-    return plot
+    Args:
+        given: of `--output`.
+        kinds: keys of `ENDINGS` that the command writes.
+        inputs: files that are read, and must not be replaced.
+
+    Raises:
+        ConfigError: another ending, two files of one kind, or an input.
+        CachezooError: a file that cannot be written.
+    """
+    from cachezoo.io import check_file
+
+    found = dict[str, Path]()
+    for path in given or ():
+        kind = next((kind for kind in kinds if path.suffix in ENDINGS[kind]), None)
+        if kind is None:
+            ends = [ending for kind in kinds for ending in ENDINGS[kind]]
+            raise ConfigError(f"--output {path}: give a name that ends in {' or '.join(ends)}")
+        if kind in found:
+            raise ConfigError(f"--output {path}: {found[kind]} is written already; give one of each kind")
+        refuse_same(inputs, path)
+        check_file(path)
+        found[kind] = path
+    return found
+
+
+def flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values, those of a part with the part's name before theirs."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        within = flat(value) if isinstance(value, Mapping) else None
+        found |= {key: value} if within is None else {f"{key}.{name}": own for name, own in within.items()}
+    return found
+
+
+def refuse_same(inputs: Sequence[Path], output: Path) -> None:
+    """Refuse an output that would replace what is read."""
+    for path in inputs:
+        if path.exists() and output.exists() and output.samefile(path):
+            raise ConfigError(f"{output}: is the raw trace itself and would be replaced; name another output file")
+
+
+def hand_out(value: object, as_json: bool, files: Mapping[str, Path], rows: Sequence[Mapping[str, Any]] = ()) -> bool:
+    """Write the figures into the files that are asked for; whether they are printed as JSON, too, and not as a table.
+
+    Args:
+        value: all figures, for JSON.
+        as_json: of `--json`.
+        files: of `outputs`.
+        rows: of the table, for CSV.
+    """
+    from cachezoo.io import atomic_file, write_json
+
+    if "json" in files:
+        write_json(files["json"], value)
+    if "csv" in files:
+        import csv
+
+        with atomic_file(files["csv"]) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            values = [flat(row) for row in rows]
+            columns = dict.fromkeys(name for row in values for name in row if name not in OF_THIS_RUN)
+            writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(values)
+    if as_json:
+        typer.echo(json.dumps(value, allow_nan=False))
+    return as_json

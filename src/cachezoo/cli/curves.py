@@ -1,32 +1,29 @@
 """Hit ratio over the size of the cache, and what the best cache could reach: `curve`, `bounds`."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
+from cachezoo.cli.options import sample_rate, sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given, reading_of
 from cachezoo.cli.runs import (
-    Capacities,
     Counted,
     DeviceOption,
-    Plot,
+    Sizes,
     TracePath,
     WritesOption,
-    asked_of,
     bench_of,
     draw,
     known,
-    sizes_of,
+    options_of,
 )  # fmt: skip
 from cachezoo.cli.tables import print_rows
-from cachezoo.errors import ConfigError
-from cachezoo.numerals import number
 
 if TYPE_CHECKING:
     from cachezoo.arrays import I64
     from cachezoo.curves.curve import Curve
+    from cachezoo.sizes import Size
     from cachezoo.traces.pages import PageAccesses
 
 app = typer.Typer()
@@ -39,13 +36,13 @@ def curve(
     policy: Annotated[
         list[str] | None, typer.Option(help="As of simulate, repeatable; default LRU and the optimum.")
     ] = None,
-    points: Annotated[int, typer.Option(min=2, max=1000, help="How many, if --capacity is not given.")] = 24,
-    capacity: Capacities = None,
+    points: Annotated[int, typer.Option(min=2, max=1000, help="How many, if --size is not given.")] = 24,
+    size: Sizes = None,
     sample: Annotated[
         str, typer.Option(metavar="auto|exact|RATE", help="Simulate a part of the pages: 0.01; auto: if need be.")
     ] = "auto",
     counted: Counted = "half",
-    plot: Plot = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -62,43 +59,27 @@ def curve(
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.traces.pages import expand_pages
 
-    ids, plot = known(policy or ["lru", OPTIMUM]), png_path(plot)
-    rate, asked = _rate(sample), None if capacity is None else sizes_of(capacity, "")
+    ids, files = known(policy or ["lru", OPTIMUM]), outputs(output, ("plot", "csv", "json"), [trace])
+    rate, typed = sample_rate(sample), None if size is None else sizes(size, "")
     requests = read_given(trace, fmt, option, columns, ask=not as_json)
     pages = expand_pages(requests)
     rule = Count(counted).on(pages, requests.time_us)
-    capacities = capacities_of(pages, points) if asked is None else _sizes(asked, pages)
+    capacities = capacities_of(pages, points) if typed is None else _in_pages(typed, pages)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
         found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
     rows = [row for own in found for row in own.rows()]
-    draw(plot, rows, trace.name)
-    if as_json:
-        typer.echo(
-            json.dumps({"trace": trace.name, "page_accesses": len(pages.page_ids), "rows": rows}, allow_nan=False)
-        )
+    draw(files.get("plot"), rows, trace.name)
+    if hand_out({"trace": trace.name, "page_accesses": len(pages.page_ids), "rows": rows}, as_json, files, rows):
         return
     _curve_table(found, trace.name, len(pages.page_ids))
 
 
-def _sizes(asked: list[str], pages: "PageAccesses") -> "I64":
-    """Capacities in pages as asked for, rising, each once."""
+def _in_pages(typed: "list[Size]", pages: "PageAccesses") -> "I64":
+    """Sizes in pages, rising, each once."""
     import numpy as np
 
-    from cachezoo.policies.simulate import capacity_of
-
-    return np.unique(np.array([capacity_of(text, pages) for text in asked], np.int64))
-
-
-def _rate(sample: str) -> float | None:
-    """The part of the pages to simulate, where one is asked for."""
-    if sample in ("auto", "exact"):
-        return None
-    rate = (number(sample.removesuffix("%")) or 0.0) / (100 if sample.endswith("%") else 1)
-    if not 0 < rate < 1:
-        message = f"sample {sample[:40]!r}: give auto, exact, or a part of the pages above 0 and below 1, such as 0.01"
-        raise ConfigError(message)
-    return rate
+    return np.unique(np.array([own.pages(pages.n_pages) for own in typed], np.int64))
 
 
 def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
@@ -125,10 +106,11 @@ def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
 @app.command()
 def bounds(
     trace: TracePath,
-    capacity: Capacities = None,
+    size: Sizes = None,
     counted: Counted = "half",
     writes: WritesOption = "back",
     device: DeviceOption = None,
+    output: TableFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -136,23 +118,22 @@ def bounds(
 ) -> None:
     """What the best cache could reach: page hits, byte hits, and with a device the time saved.
 
-    Without --capacity the sizes are 1%, 5%, 10% and 20% of the trace's distinct pages.
+    Without --size the sizes are 1%, 5%, 10% and 20% of the trace's distinct pages.
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import counted_words
-    from cachezoo.questions.page.bounds import bounds_row
+    from cachezoo.questions.page.sweep import bounds_row
 
-    capacities = sizes_of(capacity, "1%,5%,10%,20%")
+    files, capacities = outputs(output, ("csv", "json"), [trace]), sizes(size, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, "page", device, 0.0, reading)
-    bench = bench_of(trace, asked, capacities)
+    options = options_of(counted, writes, "page", device, 0.0, reading)
+    bench = bench_of(trace, options, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
-        for done, text in enumerate(capacities):
-            advance(done, text)
-            rows.append(bounds_row(bench, text, asked.count))
-    if as_json:
-        typer.echo(json.dumps({"trace": trace.name, "runs": rows}, allow_nan=False))
+        for done, own in enumerate(capacities):
+            advance(done, str(own))
+            rows.append(bounds_row(bench, own))
+    if hand_out({"trace": trace.name, "runs": rows}, as_json, files, rows):
         return
     shown = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]
     accesses = len(bench.simulator.pages.page_ids)

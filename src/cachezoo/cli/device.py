@@ -1,14 +1,14 @@
 """Devices: `cachezoo device …`."""
 
 import json
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from cachezoo.cli import calibrate
-from cachezoo.cli.common import Group, Json, cell, png_path, print_values
+from cachezoo.cli.common import Group, Json, PlotFiles, cell, hand_out, outputs, print_values, refuse_same
+from cachezoo.cli.options import device_bytes
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
 
@@ -25,7 +25,7 @@ HEADS |= {"iops": "IOPS", "mb_s": "MB/s", "duration_s": "duration, s"}
 @app.command("profile")
 def profile(
     given: Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)],
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")] = None,
+    output: PlotFiles = None,
     as_json: Json = False,
 ) -> None:
     """Show what a profile's models say: response times by size and distance, random and sequential throughput.
@@ -34,7 +34,7 @@ def profile(
     """
     from cachezoo.devices import profile as models
 
-    device, picture, name = models.load_profile(given), png_path(plot), Path(given).stem
+    device, files, name = models.load_profile(given), outputs(output, ("plot", "json")), Path(given).stem
     rows = len(models.OPS) * len(models.SIZES)
     found: dict[str, list[dict[str, Any]]] = {"distances": [], "accesses": []}
     with progress(f"profile {name}", 5 * rows + PLOT_STEPS) as advance:
@@ -43,14 +43,13 @@ def profile(
             for row in source:
                 found[kind].append(row)
                 advance(sum(map(len, found.values())), kind)
-        if picture is not None:
+        if "plot" in files:
             from cachezoo.devices.profile_plot import draw_profile
 
-            draw_profile(device, found["accesses"], f"{name}: what its models say", picture)
+            draw_profile(device, found["accesses"], f"{name}: what its models say", files["plot"])
     seeks = {op: models.average_seek_us(device.hdd, op == "write") for op in models.OPS}
-    if as_json:
-        about = {"profile": name, "source": device.source, "average_seek_us": seeks}
-        typer.echo(json.dumps(about | found, allow_nan=False))
+    about = {"profile": name, "source": device.source, "average_seek_us": seeks}
+    if hand_out(about | found, as_json, files):
         return
     _print_distances(name, found["distances"], seeks)
     _print_accesses(name, found["accesses"])
@@ -132,27 +131,15 @@ def prepare(
     """
     from cachezoo.devices.fio.prepare import prepare as run
 
-    data = run(target, None if size is None else bytes_of(size), force)
+    data = run(target, None if size is None else device_bytes(size), force)
     print_values({"target": target, "data_bytes": data}, as_json, "prepared for replays")
-
-
-def bytes_of(text: str) -> int:
-    """A size such as 4096, 512MiB or 20G; units are powers of 1,024.
-
-    Raises:
-        ConfigError: not a size.
-    """
-    found = re.fullmatch(r"([0-9]{1,15})\s*(?:([KMGT])(?:iB)?|B)?", text.strip(), re.IGNORECASE)
-    if found is None:
-        raise ConfigError(f"--size {text[:40]!r}: write bytes, or such as 512MiB or 20GiB")
-    return int(found[1]) << 10 * " KMGT".index((found[2] or " ").upper())
 
 
 @app.command("replay")
 def replay(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
     given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
-    out: Annotated[Path, typer.Option("--output", "--out", "-o", help="Parquet to write; the record comes beside it.")],
+    out: Annotated[Path, typer.Option("--output", "-o", help="Parquet to write; the record comes beside it.")],
     mode: Annotated[
         Literal["service", "closed", "response"],
         typer.Option(help="service: each request when the one before is done; closed: --depth at a time; response: at "
@@ -167,7 +154,6 @@ def replay(
     the profile says otherwise, and writes go to what device prepare has made. A record of how it was measured is
     written beside the times, as .json.
     """
-    from cachezoo.cli.trace import refuse_same
     from cachezoo.devices.loaded import check_mode, write_loaded
     from cachezoo.devices.profile import load_device
     from cachezoo.devices.replaying import write_responses

@@ -1,23 +1,23 @@
 """Baleen's flash cache for one trace: `cachezoo flash`."""
 
-import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.options import in_bytes, names, parts, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Counted
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
     from cachezoo.kernels.segments import Geometry
-    from cachezoo.questions.flash.asked import FlashAsked
+    from cachezoo.metrics.flash import RateRow
     from cachezoo.questions.flash.model import FlashBundles, FlashModel
-    from cachezoo.questions.flash.table import FlashRow, FlashTable
+    from cachezoo.questions.flash.options import FlashOptions
+    from cachezoo.questions.flash.table import FlashTable
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
@@ -49,9 +49,7 @@ def flash(
             "Default none, and what the bundles name."
         ),
     ] = None,
-    capacity: Annotated[
-        str, typer.Option(help="Of the cache: 64GiB, or 10% of the trace's distinct segments.")
-    ] = "10%",
+    size: Annotated[str, typer.Option(help="Of the cache: 64GiB, or 10% of the trace's distinct segments.")] = "10%",
     segment: Annotated[
         str | None, typer.Option(help="What is cached at a time, such as 4KiB. Default: the bundle's, or by the reads.")
     ] = None,
@@ -64,9 +62,7 @@ def flash(
     rated_dwpd: Annotated[
         float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
     ] = 1.0,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw disks kept busy over the write rate into this PNG or SVG file.")
-    ] = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -76,34 +72,33 @@ def flash(
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
     from cachezoo.kernels.flash import DiskHead
-    from cachezoo.questions.flash.asked import FlashAsked, flash_problem_of, geometry_by_reads
     from cachezoo.questions.flash.model import geometry_of, open_bundles
-    from cachezoo.questions.flash.rate import parse_rates
-    from cachezoo.questions.flash.table import count_cases, flash_table
+    from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads
+    from cachezoo.questions.flash.table import cases_of, flash_table
     from cachezoo.sizes import Size
 
-    plot = png_path(plot)
+    files = outputs(output, ("plot", "csv", "json"), [trace])
     given = _geometry(segment, block)
-    asked = FlashAsked(
-        capacity=Size.parse(capacity), rates=parse_rates(write_rate), policies=_policies(policy, bool(bundle)),
+    options = FlashOptions(
+        capacity=Size.parse(size), rates=write_rates(write_rate), policies=_policies(policy, bool(bundle)),
         prefetch=_modes(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(counted), rated_dwpd=rated_dwpd,
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
-    _refuse_learned(asked, any(own.prefetch is not None for own in opened))
+    _refuse_learned(options, any(own.prefetch is not None for own in opened))
     own = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
-    problem = flash_problem_of(own, geometry or geometry_by_reads(own), asked)
-    models = [_decided(one, own, asked) for one in opened]
-    with progress(f"flash cache on {trace.name}", count_cases(asked, models)) as advance:
-        found = flash_table(own, problem, models, asked, SEED, advance)
-    if plot is not None:
+    problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
+    models = [_decided(one, own, options) for one in opened]
+    with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:
+        found = flash_table(own, problem, models, options, SEED, advance)
+    if "plot" in files:
         from cachezoo.questions.flash.plot import draw_flash
 
-        draw_flash(found, trace.name, plot)
-    if as_json:
-        typer.echo(json.dumps(_values(trace.name, own, found, models), allow_nan=False))
+        draw_flash(found, trace.name, files["plot"])
+    values = _values(trace.name, own, found, models)
+    if hand_out(values, as_json, files, values["rows"]):
         return
-    _print(trace.name, found, asked)
+    _print(trace.name, found, options)
     for model in models:
         warn_of_drift(model)
 
@@ -114,19 +109,15 @@ def _policies(text: str | None, bundles: bool) -> list[str]:
     Raises:
         ConfigError: unknown, or baleen without a bundle.
     """
-    from cachezoo.questions.flash.asked import BALEEN, POLICIES
+    from cachezoo.questions.flash.options import BALEEN, POLICIES
 
     if text is None:
         return [name for name in POLICIES if bundles or name != BALEEN]
-    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
-    for name in names:
-        if name not in POLICIES:
-            message = f"--policy {name!r}: the flash cache has {', '.join(POLICIES)}; page caches are compare's"
-            raise ConfigError(message)
-    if BALEEN in names and not bundles:
+    found = names(text, "--policy", POLICIES, f"the flash cache has {', '.join(POLICIES)}; page caches are compare's")
+    if BALEEN in found and not bundles:
         fix = "name its bundle, --bundle models/bundles/admission.CATEGORY.lgbm"
         raise ConfigError(f"--policy baleen: that is a trained model; {fix}")
-    return names
+    return found
 
 
 def _modes(text: str | None) -> list[str] | None:
@@ -139,18 +130,15 @@ def _modes(text: str | None) -> list[str] | None:
 
     if text is None:
         return None
-    modes = list(dict.fromkeys(part.strip() for part in text.split(",")))
-    for mode in modes:
-        if not is_mode(mode):
-            raise ConfigError(f"--prefetch {mode!r}: use {ALL}, such as next(8)")
-    return modes
+    modes = parts(text)
+    return names(text, "--prefetch", [mode for mode in modes if is_mode(mode)], f"use {ALL}, such as next(8)")
 
 
-def _refuse_learned(asked: "FlashAsked", ranged: bool) -> None:
+def _refuse_learned(options: "FlashOptions", ranged: bool) -> None:
     """A learned mode needs a prefetch bundle; without other modes the policies without a model have none to run in."""
     from cachezoo.flash.modes import ML_MODES
 
-    learned = [mode for mode in asked.prefetch or () if mode in ML_MODES]
+    learned = [mode for mode in options.prefetch or () if mode in ML_MODES]
     if learned and not ranged:
         raise ConfigError(f"--prefetch {learned[0]}: it asks a prefetch model; give --bundle of one too, or next(8)")
 
@@ -162,24 +150,19 @@ def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
         ConfigError: one without the other, no size in bytes, or a block that is not a whole number of segments.
     """
     from cachezoo.kernels.segments import Geometry
-    from cachezoo.sizes import BYTES, Size
 
     if segment is None and block is None:
         return None
     if segment is None or block is None:
         raise ConfigError("--segment and --block: give both, such as --segment 4KiB --block 256KiB, or neither")
-    sizes = {"block": Size.parse(block, "block"), "segment": Size.parse(segment, "segment")}
-    for name, size in sizes.items():
-        if size.unit not in BYTES:
-            raise ConfigError(f"--{name} {size}: give bytes, such as 256KiB")
-    return Geometry(*(int(size.number * BYTES[size.unit]) for size in sizes.values()))
+    return Geometry(in_bytes(block, "--block", example="256KiB"), in_bytes(segment, "--segment", example="4KiB"))
 
 
-def _decided(bundles: "FlashBundles", trace: "Trace", asked: "FlashAsked") -> "FlashModel":
+def _decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") -> "FlashModel":
     from cachezoo.flash.modes import ML_MODES
     from cachezoo.questions.flash.model import decide
 
-    return decide(bundles, trace, [mode for mode in asked.prefetch or () if mode in ML_MODES])
+    return decide(bundles, trace, [mode for mode in options.prefetch or () if mode in ML_MODES])
 
 
 def _values(name: str, trace: "Trace", found: "FlashTable", models: Sequence["FlashModel"]) -> dict[str, Any]:
@@ -199,13 +182,13 @@ def _values(name: str, trace: "Trace", found: "FlashTable", models: Sequence["Fl
         "capacity_segments": found.capacity,
         "capacity_bytes": found.capacity * geometry.segment_bytes,
         "write_disks_busy": found.write_disks_busy,
-        "rows": [dataclasses.asdict(row) for row in found.rows],
-        "leads": [dataclasses.asdict(lead) for lead in found.leads],
+        "rows": [row.values() for row in found.rows],
+        "leads": [lead.values() for lead in found.leads],
         "bundles": [{"id": own.name, "inputs": own.inputs, "drifted": own.drifted} for own in models],
     }
 
 
-def _print(name: str, found: "FlashTable", asked: "FlashAsked") -> None:
+def _print(name: str, found: "FlashTable", options: "FlashOptions") -> None:
     """The table, what it says, and how it was counted."""
     from rich.markup import escape
     from rich.table import Table
@@ -227,12 +210,12 @@ def _print(name: str, found: "FlashTable", asked: "FlashAsked") -> None:
         kind = row.kind
         table.add_row(*map(escape, _cells(row, lived)))
     out().print(table)
-    for line in (*_leads(found), *_shipped(found), *_notes(found, asked)):
+    for line in (*_leads(found), *_shipped(found), *_notes(found, options)):
         out().print(line, markup=False)
 
 
-def _cells(row: "FlashRow", lived: bool) -> list[str]:
-    from cachezoo.questions.flash.table import MODEL
+def _cells(row: "RateRow", lived: bool) -> list[str]:
+    from cachezoo.questions.flash.bench import MODEL
     from cachezoo.show.formats import NONE, lifetime, number, percent
     from cachezoo.sizes import human
 
@@ -260,27 +243,29 @@ def _written(bytes_s: float | None, share: float) -> str:
 def _leads(found: "FlashTable") -> list[str]:
     """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
     from cachezoo.contest.verdict import Verdict
-    from cachezoo.flash.modes import NONE
     from cachezoo.show.formats import percent, span
 
     lines = []
     for lead in found.leads:
-        rival, saving = lead.rival, lead.saving
+        rival, model, saved = lead.rival, lead.model, lead.saved
         wrote = _written(rival.written_bytes_s, rival.written_share)
-        said = f"At {lead.asked}: of the policies without a model {rival.policy}"
-        said += f" with prefetch {rival.prefetch}" if rival.prefetch != NONE else ""
-        said += " keeps the disks least busy"
-        said += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
-        if saving is not None:
-            model = saving.model
-            beside = f" with prefetch {model.prefetch}" if model.prefetch != NONE else ""
-            what = "saves" if saving.share > 0 else "costs"
-            said += f"; {model.policy}{beside} {what} {percent(abs(saving.share))} of that time"
-            said += f" (90 % interval {span(saving.interval, 1)} saved) within the same limit, writing "
-            said += f"{_written(model.written_bytes_s, model.written_share)} against {wrote}"
-            said += "" if saving.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {saving.verdict}"
-        lines.append(said + ".")
+        text = (
+            f"At {lead.asked}: of the policies without a model {rival.policy}{_with(rival)} keeps the disks least busy"
+        )
+        text += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
+        if model is not None and saved is not None:
+            text += f"; {model.policy}{_with(model)} {'saves' if saved.value > 0 else 'costs'} "
+            text += f"{percent(abs(saved.value))} of that time (90 % interval {span(saved.ends, 1)} saved) within the "
+            text += f"same limit, writing {_written(model.written_bytes_s, model.written_share)} against {wrote}"
+            text += "" if lead.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {lead.verdict}"
+        lines.append(text + ".")
     return lines
+
+
+def _with(row: "RateRow") -> str:
+    from cachezoo.flash.modes import NONE
+
+    return f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
 
 
 def _shipped(found: "FlashTable") -> list[str]:
@@ -289,23 +274,22 @@ def _shipped(found: "FlashTable") -> list[str]:
     A bundle's modes stand in its rows as shipped; the one that prefetches is what a runtime takes.
     """
     from cachezoo.flash.modes import NONE
-    from cachezoo.questions.flash.table import MODEL
+    from cachezoo.questions.flash.bench import MODEL
 
     lines = []
     shipped = [row for row in found.rows if row.kind == MODEL and row.asked is None]
     for name in dict.fromkeys(row.policy for row in shipped):
         own = [row for row in shipped if row.policy == name]
         row = next((row for row in own if row.prefetch != NONE), own[0])
-        mode = f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
         cost = f"costs {row.disk_ms_per_read:.3f} disk ms a read"
         cost = cost if row.disks_busy is None else f"keeps {row.disks_busy:.3f} disks busy"
         wrote = _written(row.written_bytes_s, row.written_share)
-        lines.append(f"As a cache would run it, as shipped{mode}: {name} {cost}, writing {wrote}.")
+        lines.append(f"As a cache would run it, as shipped{_with(row)}: {name} {cost}, writing {wrote}.")
     return lines
 
 
-def _notes(found: "FlashTable", asked: "FlashAsked") -> list[str]:
-    from cachezoo.questions.flash.table import ORACLE
+def _notes(found: "FlashTable", options: "FlashOptions") -> list[str]:
+    from cachezoo.questions.flash.bench import ORACLE
     from cachezoo.sizes import human
 
     geometry, windows = found.geometry, found.windows
@@ -336,7 +320,7 @@ def _notes(found: "FlashTable", asked: "FlashAsked") -> list[str]:
     days = windows.days
     if any(row.lifetime_years is not None for row in found.rows):
         much = "" if days >= 1 else f"; extrapolated from {24 * days:.1f} h"
-        lines.append(f"SSD lives: of one rated for {asked.rated_dwpd:g} drive writes a day over five years{much}.")
+        lines.append(f"SSD lives: of one rated for {options.rated_dwpd:g} drive writes a day over five years{much}.")
     if found.scale != 1 and found.clock:
         lines.append(
             f"Rates are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachezoo.cli.options import pairs
 from cachezoo.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
@@ -44,15 +45,6 @@ ASKED_OF_SOME = {"volume": "volume, or none where it names no disk"}
 NONE = "none"
 
 
-def options_of(given: list[str] | None) -> dict[str, str]:
-    """KEY=VALUE pairs as a dictionary."""
-    pairs = [text.partition("=") for text in given or []]
-    wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
-    if wrong is not None:
-        raise ConfigError(f"option {wrong[:60]!r}: write KEY=VALUE")
-    return {key: value for key, _, value in pairs}
-
-
 def chosen(fmt: str, option: list[str] | None, columns: str | None) -> tuple[str, dict[str, str]]:
     """Format and options, of `--format`, `--option` and `--columns` together.
 
@@ -60,7 +52,7 @@ def chosen(fmt: str, option: list[str] | None, columns: str | None) -> tuple[str
         ConfigError: an option is no KEY=VALUE, or columns are given for another format.
         TraceError: the columns are none.
     """
-    options = options_of(option)
+    options = pairs(option)
     if columns is None:
         return fmt, options
     from cachezoo.traces.formats.columns import parsed

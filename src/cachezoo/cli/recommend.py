@@ -1,57 +1,29 @@
 """`cachezoo recommend`: from a trace to a policy and a size, as a line, a table and a page."""
 
-import json
-import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json
+from cachezoo.cli.common import Json, hand_out, outputs
+from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
-from cachezoo.cli.trace import refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from cachezoo.questions.page.recommend.recommendation import Recommendation
-    from cachezoo.questions.page.recommend.rows import Row
+    from cachezoo.questions.page.recommendation import Recommendation
 
 app = typer.Typer()
 MOST_ROWS = 9
-TB = {"tbw": 1.0, "pbw": 1000.0}
-
-
-def endurance(text: str) -> float:
-    """Terabytes written, from `600TBW` or `1.2PBW`.
-
-    Raises:
-        ConfigError: neither.
-    """
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(TBW|PBW)\s*", text, re.IGNORECASE)
-    if match is None:
-        raise ConfigError(f"endurance {text[:24]!r}: give the writes that the SSD's data sheet allows, such as 600TBW")
-    return float(match[1]) * TB[match[2].lower()]
-
-
-def hit_ratio(text: str) -> float:
-    """A hit ratio, from `0.8` or `80%`.
-
-    Raises:
-        ConfigError: neither.
-    """
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(%?)\s*", text)
-    if match is None:
-        raise ConfigError(f"target-hit {text[:24]!r}: give a hit ratio such as 0.8 or 80%")
-    return float(match[1]) / (100 if match[2] else 1)
 
 
 @app.command()
 def recommend(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
-    budget: Annotated[
+    size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="The most cache that you would buy: 64GiB, 10% or 4096p.")
     ] = None,
     target_hit: Annotated[
@@ -72,9 +44,24 @@ def recommend(
     ] = None,
     no_models: Annotated[bool, typer.Option("--no-models", help="Ask no models.")] = False,
     try_model: Annotated[bool, typer.Option("--try", help="Run the zoo's page cache on the trace too; slow.")] = False,
+    _only: Annotated[
+        Literal["ram-ssd", "tiers", "flash", "wear", "cache-wear", "share"] | None,
+        typer.Option(
+            "--only",
+            expose_value=False,
+            help="A deep answer, with options of its own (--only NAME --help): RAM and SSD for your money; hierarchies "
+            "of given sizes; a flash cache before disks; what writes do to a drive; what a page cache does to its SSD; "
+            "one cache for several applications.",
+        ),
+    ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="PAGE", help="The HTML page; default TRACE.recommend.html here."),
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The page (.html; default TRACE.recommend.html here) or all figures (.json); repeatable.",
+        ),
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -87,40 +74,37 @@ def recommend(
     and what was assumed. With --json a page is written only if -o names it.
     """
     from cachezoo.console import progress
-    from cachezoo.io import atomic_file, check_file
-    from cachezoo.questions.page.recommend.device import bundles_folder, models_of
-    from cachezoo.questions.page.recommend.recommendation import Asked
-    from cachezoo.questions.page.recommend.recommendation import recommend as run
+    from cachezoo.io import atomic_file
+    from cachezoo.questions.page.likeness import bundles_folder, page_cache
+    from cachezoo.questions.page.recommendation import Options, models_of
+    from cachezoo.questions.page.recommendation import recommend as run
+    from cachezoo.questions.page.report import page_of, values_of
     from cachezoo.sizes import Size
     from cachezoo.traces.read import read_files
 
     if no_models and (models is not None or try_model):
         raise ConfigError("--no-models: leave it out beside --models or --try")
-    size = Size.parse(budget, "budget") if budget is not None else None
+    most = Size.parse(size) if size is not None else None
     hit = hit_ratio(target_hit) if target_hit is not None else None
-    asked = Asked(size, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file())
+    options = Options(
+        most, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file()
+    )
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
     if try_model:
-        from cachezoo.questions.page.recommend.likeness import page_cache
-
         page_cache(folder)  # refused before the trace is read
-    page = output or (None if as_json else Path(f"{trace.name}.recommend.html"))
-    if page is not None:
-        refuse_same([trace], page)
-        check_file(page)
+    usual = None if as_json or output else [Path(f"{trace.name}.recommend.html")]
+    wanted = outputs(output or usual, ("page", "json"), [trace])
+    page = wanted.get("page")
     files = given_files([trace], fmt, option, columns, ask=not as_json)
-    asked = replace(asked, reading=as_typed(files.fmt, files.options))
+    options = replace(options, reading=as_typed(files.fmt, files.options))
     with progress(f"recommending for {trace.name}", 1.0) as advance:
         requests = read_files(files)
-        found = run(str(trace), requests, profile, asked, folder, try_model=try_model, advance=advance)
+        found = run(str(trace), requests, profile, options, folder, try_model=try_model, advance=advance)
         if page is not None:
-            from cachezoo.questions.page.recommend.page import page_of
-
             advance(0.95, "page")
             with atomic_file(page) as temporary:
                 temporary.write_text(page_of(found), encoding="utf-8", errors="replace")
-    if as_json:
-        typer.echo(json.dumps(found.values(), allow_nan=False))
+    if hand_out(values_of(found), as_json, wanted):
         return
     _print(found, page)
 
@@ -129,29 +113,17 @@ def _print(found: "Recommendation", page: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
-    from cachezoo.questions.page.recommend import words
+    from cachezoo.questions.page import sentences
 
-    def say(text: str, style: str = "") -> None:
-        out().print(Text(text, style=style))
-
-    say(words.headline(found), "bold")
+    out().print(Text(sentences.headline(found), style="bold"))
     out().print(_table(found))
-    for line in (*words.reasons(found), words.how_sure(found), *words.notes(found), *words.model_words(found)):
-        say(line)
+    lines = [*sentences.reasons(found), sentences.how_sure(found), *sentences.notes(found)]
+    for line in (*lines, *sentences.model_words(found)):
+        out().print(Text(line))
     if page is not None:
         out().print(f"page: {page}", soft_wrap=True, markup=False)
-    first = f" (save what came by the pipe as {words.SAVED} first)" if found.asked.piped else ""
-    out().print(f"next{first}: {words.commands(found)[0]}", soft_wrap=True, markup=False)
-
-
-def _worn(row: "Row") -> tuple[str, ...]:
-    from cachezoo.questions.page.recommend.words import per_gib
-    from cachezoo.show.formats import NONE, lifetime
-    from cachezoo.sizes import human
-
-    if row.ssd_bytes_a_day is None:
-        return (per_gib(row.ssd_per_access),)
-    return human(row.ssd_bytes_a_day), NONE if row.years is None else lifetime(row.years)
+    first = f" (save what came by the pipe as {sentences.SAVED} first)" if found.options.piped else ""
+    out().print(f"next{first}: {sentences.commands(found)[0]}", soft_wrap=True, markup=False)
 
 
 def _table(found: "Recommendation") -> "Table":
@@ -159,7 +131,8 @@ def _table(found: "Recommendation") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from cachezoo.questions.page.recommend.ladder import shown
+    from cachezoo.questions.page.report import wear_cells
+    from cachezoo.questions.page.sizes import shown
     from cachezoo.show.formats import number
 
     rows, place = found.picked.rows, found.picked.place
@@ -169,8 +142,8 @@ def _table(found: "Recommendation") -> "Table":
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
     table.add_column("cache", no_wrap=True)
     table.add_column("policy", no_wrap=True)
-    worn = ("SSD per GiB",) if found.bench.short else ("SSD a day", "lasts")
-    for title in ("hits", "more", "LRU", "ms", *worn):
+    wear = ("SSD per GiB",) if found.bench.short else ("SSD a day", "lasts")
+    for title in ("hits", "more", "LRU", "ms", *wear):
         table.add_column(title, justify="right", no_wrap=True)
     for k in range(first, min(first + MOST_ROWS, len(rows))):
         row, ran = rows[k], rows[k].ran
@@ -179,7 +152,7 @@ def _table(found: "Recommendation") -> "Table":
         table.add_row(
             ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
             number(100 * ran.hit_ratio, 1), more, number(100 * row.lru, 1), number(ran.response_us / 1e3, 2),
-            *_worn(row),
+            *(cell.text for cell in wear_cells(row)),
             style="bold" if chosen else "",
         )  # fmt: skip
     return table

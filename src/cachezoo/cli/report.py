@@ -1,4 +1,4 @@
-"""`cachezoo report`: where the page is, and whether it shows the figures as they stand."""
+"""`cachezoo models report`: where the page is, and whether it shows the figures as they stand."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cachezoo.cli.common import Json, project
+from cachezoo.cli.common import Json, outputs, project
 from cachezoo.errors import CachezooError
 
 app = typer.Typer()
@@ -26,9 +26,14 @@ def is_current(root: Path, page: Path) -> bool:
 @app.command()
 def report(
     open_page: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    copy: Annotated[
-        Path | None,
-        typer.Option("--copy", help="Write it into this HTML file, plots included, with the commit and this machine."),
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A copy (.html), one file with its plots, the commit and this machine.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -37,6 +42,7 @@ def report(
     from cachezoo.console import out
     from cachezoo.show.plots import PAGE
 
+    copy = outputs(output, ("page",)).get("page")
     root = project()
     page = root / paths.REPORT / PAGE
     if not page.is_file():

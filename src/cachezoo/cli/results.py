@@ -1,12 +1,11 @@
-"""`cachezoo results`: the pipeline's figures in the terminal."""
+"""`cachezoo models results`: the pipeline's figures in the terminal."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import Json, project
+from cachezoo.cli.common import Json, hand_out, outputs, project
 
 if TYPE_CHECKING:
     from cachezoo.questions.results import Results
@@ -18,8 +17,14 @@ app = typer.Typer()
 def results(
     category: Annotated[list[str] | None, typer.Option(help="Repeat for several; all without it.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Every policy, and why each model.")] = False,
-    csv: Annotated[
-        Path | None, typer.Option(help="Write every policy on every test trace, with all figures, into this CSV file.")
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Every policy on every test trace, with all figures (.csv), or all there is (.json); repeatable.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -30,27 +35,24 @@ def results(
     from cachezoo import paths
     from cachezoo.config.load import load_params
     from cachezoo.console import out
-    from cachezoo.io import check_file
     from cachezoo.params import categories_of
-    from cachezoo.questions.exported import of_categories, write_csv
-    from cachezoo.questions.results import read_results
+    from cachezoo.questions.results import of_categories, read_results, write_csv
     from cachezoo.report.gather import gather
     from cachezoo.report.traces import listed_facts
     from cachezoo.report.verdict import page_choice
 
-    if csv is not None:
-        check_file(csv)
+    files = outputs(output, ("csv", "json"))
     params = load_params() if paths.PARAMS.exists() else None
     run = read_results([*categories_of(params), *params.data.cycles] if params else None)
     if not run:
         project()
     if category and run:
         run = of_categories(run, category)
-    if csv is not None:
-        write_csv(run, csv)
-    if as_json:
-        typer.echo(json.dumps(run.as_json(), allow_nan=False))
-    elif run:
+    if "csv" in files:
+        write_csv(run, files.pop("csv"))
+    if hand_out(run.as_json(), as_json, files):
+        return
+    if run:
         cached = bool(run.page_rows() or run.flash_rows())
         chosen = page_choice(gather(Path(), params, listed_facts)) if params else None
         (_print_summary if cached and not verbose else _print_all)(run, chosen)  # the summary is of caches alone
@@ -61,18 +63,18 @@ def results(
 def _print_summary(run: "Results", chosen: str | None) -> None:
     """A line for each test trace."""
     from cachezoo.console import out
-    from cachezoo.questions.results import next_steps
-    from cachezoo.questions.summary import lines, summary_table
+    from cachezoo.questions.result_tables import next_steps, summary_table
+    from cachezoo.questions.results import lines
 
     out().print(summary_table(lines(run)))
-    more = "  .venv/bin/cachezoo results -v    every policy, and why each model"
+    more = "  .venv/bin/cachezoo models results -v    every policy, and why each model"
     print_steps(next_steps(run.bundles(), chosen), more)
 
 
 def _print_all(run: "Results", chosen: str | None) -> None:
     """Every policy, the tables of systems, what to buy, and the models."""
     from cachezoo.console import out
-    from cachezoo.questions import results as found
+    from cachezoo.questions import result_tables as found
 
     width, bundles = out().width, run.bundles()
     tables = [found.results_table(some) for some in found.narrow(run.page_rows(), width)]

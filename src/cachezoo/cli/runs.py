@@ -9,14 +9,14 @@ from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import TraceError
 
 if TYPE_CHECKING:
-    from cachezoo.questions.page.sweep import Asked, Bench
-    from cachezoo.settings.device import AnalyticDevice
+    from cachezoo.questions.page.bench import Bench, Options
+    from cachezoo.sizes import Size
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
-Capacities = Annotated[
+Sizes = Annotated[
     list[str] | None,
     typer.Option(
-        "--capacity",
+        "--size",
         help="64MiB, 10% of the trace's distinct pages, or 4096p (pages of 4 KiB); several with commas, repeatable.",
     ),
 ]
@@ -32,7 +32,6 @@ Counted = Annotated[
     str,
     typer.Option(
         "--count",
-        "--warmup",
         help="From where on to count: half: the second half of the trace; auto: from where LRU has filled the cache, "
         "after 10 to 33 % of it; all; 25%, 60s or 1000: from that share, time, or page access or request on.",
     ),
@@ -48,33 +47,19 @@ DeviceOption = Annotated[
 DecisionUs = Annotated[
     float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
 ]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG or SVG file.")]
 
 
-def _device(given: str | None) -> "AnalyticDevice | None":
-    if given is None:
-        return None
-    from cachezoo.devices.profile import load_models
-
-    return load_models(given)
-
-
-def asked_of(
+def options_of(
     count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO
-) -> "Asked":
+) -> "Options":
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.contest.counting import Count
+    from cachezoo.devices.profile import load_models
     from cachezoo.policies.stream import known_unit, known_writes
-    from cachezoo.questions.page.sweep import Asked
+    from cachezoo.questions.page.bench import Options
 
-    return Asked(Count(count), known_writes(writes), known_unit(unit), _device(device), decision_us, reading)
-
-
-def sizes_of(given: list[str] | None, default: str) -> list[str]:
-    """The capacities as given, each once; an ill-formed one is refused before anything is read."""
-    from cachezoo.sizes import Size
-
-    return [*dict.fromkeys(str(Size.parse(text)) for texts in given or [default] for text in texts.split(","))]
+    rules = Count(count), known_writes(writes), known_unit(unit)
+    return Options(*rules, None if device is None else load_models(device), decision_us, reading)
 
 
 def known(ids: list[str]) -> list[str]:
@@ -94,39 +79,38 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
-    """The trace, ready; says where a capacity is above its working set."""
+def bench_of(path: Path, options: "Options", sizes: "list[Size]") -> "Bench":
+    """The trace, ready; says where a size is above its working set."""
     from cachezoo.console import err
-    from cachezoo.policies.simulate import Simulator, capacity_of
-    from cachezoo.questions.page.sweep import Bench
+    from cachezoo.policies.simulate import Simulator
+    from cachezoo.questions.page.bench import Bench
     from cachezoo.sizes import human_pages
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
-    trace = read_any(path, asked.reading[0], options=dict(asked.reading[1]))
+    trace = read_any(path, options.reading[0], options=dict(options.reading[1]))
     pages = expand_pages(trace)
-    for text in capacities:
-        if (size := capacity_of(text, pages)) > pages.n_pages:
+    for own in sizes:
+        if (size := own.pages(pages.n_pages)) > pages.n_pages:
             err().print(
-                f"warning: a capacity of {human_pages(size)} is above the working set of {human_pages(pages.n_pages)}: "
+                f"warning: a size of {human_pages(size)} is above the working set of {human_pages(pages.n_pages)}: "
                 "only first touches miss"
             )
-    return Bench.of(Simulator(trace, pages, asked.writes, asked.unit), asked.device)
+    return Bench.of(Simulator(trace, pages, options.writes, options.unit), options.device, options.count)
 
 
-def check_sizes(bench: "Bench", ids: list[str], capacities: list[str]) -> None:
-    """Refuse a capacity that a policy cannot have before the others run: each such policy serves one page access.
+def check_sizes(bench: "Bench", ids: list[str], sizes: "list[Size]") -> None:
+    """Refuse a size that a policy cannot have before the others run: each such policy serves one page access.
 
     Raises:
-        ConfigError: what the policy says of the capacity.
+        ConfigError: what the policy says of the size.
     """
     from cachezoo.policies.registry import ONE, policy
-    from cachezoo.policies.simulate import capacity_of
 
     for entry in map(policy, ids):
         if (entry.spec is not None and entry.spec.is_virtual) or entry.kind == "follower":
-            for text in capacities:
-                entry.simulate(ONE, capacity_of(text, bench.simulator.pages))
+            for size in sizes:
+                entry.simulate(ONE, bench.size(size))
 
 
 def counted_words(rows: list[dict[str, Any]]) -> str:

@@ -1,17 +1,16 @@
 """One cache for several applications: `cachezoo share`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
 from cachezoo.cli.tables import print_rows
 
 if TYPE_CHECKING:
-    from cachezoo.questions.share.contest import Contest
+    from cachezoo.questions.share.case import Comparison
 
 app = typer.Typer()
 OURS = "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)"  # chosen on mixes of training traces: benchmarks/share.py
@@ -24,7 +23,7 @@ def share(
         list[Path],
         typer.Argument(metavar="TRACE", help="A trace of each application, or one mixture made by trace merge."),
     ],
-    cache: Annotated[
+    size: Annotated[
         str, typer.Option(help="64MiB, 10% of the distinct pages of all applications, or 4096p (pages of 4 KiB).")
     ] = "10%",
     by: Annotated[
@@ -64,7 +63,6 @@ def share(
         str,
         typer.Option(
             "--count",
-            "--warmup",
             help="From where on to count: half: the second half of all references; auto: from where the cache could be "
             "full, after 10 to 33 % of them; all; 25% or 1000: from there on; several with commas: of each "
             "application's own.",
@@ -76,7 +74,7 @@ def share(
             "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device) for page times."
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")] = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -90,17 +88,14 @@ def share(
     from cachezoo.console import err, progress
     from cachezoo.devices.built_in import BUILT_IN
     from cachezoo.devices.profile import load_models
-    from cachezoo.questions.share.contest import contest
+    from cachezoo.questions.share.answer import title, values
+    from cachezoo.questions.share.case import compare
     from cachezoo.questions.share.mix import mix_traces
-    from cachezoo.questions.share.partition import parse_several
-    from cachezoo.questions.share.said import title, values
+    from cachezoo.questions.share.partitioners import parse_several
     from cachezoo.sizes import Size
 
-    plot, asked, size = (
-        png_path(plot),
-        parse_several(DEFAULT_BY if by is None else by, fragment),
-        Size.parse(cache, "cache"),
-    )
+    files, cache = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size)
+    candidates = parse_several(DEFAULT_BY if by is None else by, fragment)
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
     given = read_several(traces, fmt, option, columns, ask=not as_json)
@@ -108,30 +103,32 @@ def share(
     mix = mix_traces(given, order, None if apart == "auto" else apart, called)
     for remark in mix.remarks:
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
-    with progress(f"{len(asked)} partitioners, {mix.count} applications", len(asked)) as advance:
-        found = contest(mix, asked, size.pages(mix.n_pages), count, models, advance, by is None)
+    with progress(f"{len(candidates)} partitioners, {mix.count} applications", len(candidates)) as advance:
+        pages = cache.pages(mix.n_pages)
+        found = compare(mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None)
     for line in found.left_out:
         err().print(f"note: {line}", soft_wrap=True, markup=False)
-    if plot is not None:
-        from cachezoo.questions.share.plot import draw_contest
+    if "plot" in files:
+        from cachezoo.questions.share.plot import draw
 
-        draw_contest(found, title(found), plot)
-    if as_json:
-        typer.echo(json.dumps(values(found), allow_nan=False))
+        draw(found, title(found), files["plot"])
+    if hand_out(figures := values(found), as_json, files, figures["rows"]):
         return
     _print(found, device)
 
 
-def _print(found: "Contest", device: str | None) -> None:
+def _print(found: "Comparison", device: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.built_in import DEFAULT
-    from cachezoo.questions.share.said import COLUMNS, answer, caption, cells, each, read, title
-    from cachezoo.questions.share.uneven import uneven
+    from cachezoo.questions.share import answer
 
-    print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
-    own, reads, said = each(found), read(found), caption(found, Path(device).stem if device else DEFAULT)
-    print_rows(own, "hit ratio of each application, and x its slowdown", "", list(own[0]), tuple(own[0]))
-    print_rows(reads, "transfers of each application, a reference of its own", said, list(own[0]), tuple(own[0]))
-    for line in uneven(found.mix, found.counting):  # beside the answer, which it qualifies
+    rows, drive = [answer.cells(row) for row in found.rows], Path(device).stem if device else DEFAULT
+    print_rows(rows, answer.title(found), "", list(rows[0]), tuple(rows[0]))
+    hits = answer.by_application(found, answer.hits_and_slowdown)
+    reads = answer.by_application(found, answer.reads)
+    names, about = list(hits[0]), answer.caption(found, drive)
+    print_rows(hits, "hit ratio of each application, and x its slowdown", "", names, tuple(names))
+    print_rows(reads, "transfers of each application, a reference of its own", about, names, tuple(names))
+    for line in answer.uneven(found.case):  # next to the answer, which it qualifies
         out().print(f"note: {line}", soft_wrap=True, markup=False)
-    out().print(answer(found), soft_wrap=True, markup=False)
+    out().print(answer.answer(found), soft_wrap=True, markup=False)

@@ -1,39 +1,33 @@
 """Simulating traces with policies: `simulate`, `compare`, `sweep`, `policies`."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, png_path, print_values
+from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs, print_values
+from cachezoo.cli.options import sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
-    Capacities,
     Counted,
     DecisionUs,
     DeviceOption,
-    Plot,
     Policies,
+    Sizes,
     TracePath,
     UnitOption,
     WritesOption,
-    asked_of,
     bench_of,
     check_sizes,
     counted_words,
     draw,
     known,
+    options_of,
     present,
-    sizes_of,
 )  # fmt: skip
 from cachezoo.cli.tables import print_rows, shown_values
 from cachezoo.errors import ConfigError
-
-if TYPE_CHECKING:
-    from cachezoo.console import Advance
-    from cachezoo.questions.page.sweep import Asked, Bench
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
@@ -47,13 +41,13 @@ RESPONSE = "mean_response_us"
 def simulate(
     trace: TracePath,
     policy: Policies = None,
-    capacity: Capacities = None,
+    size: Sizes = None,
     counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
-    plot: Plot = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -61,26 +55,25 @@ def simulate(
 ) -> None:
     """Simulate a trace with one policy or several, at one cache size or several.
 
-    Without --capacity it is 10% of the trace's distinct pages.
+    Without --size it is 10% of the trace's distinct pages.
     """
     from cachezoo.console import progress
     from cachezoo.questions.page.sweep import run_row
 
-    ids, plot = known(policy or ["lru"]), png_path(plot)
-    capacities = sizes_of(capacity, "10%")
+    ids, files = known(policy or ["lru"]), outputs(output, ("plot", "csv", "json"), [trace])
+    capacities = sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
-    bench = bench_of(trace, asked, capacities)
+    options = options_of(counted, writes, unit, device, decision_us, reading)
+    bench = bench_of(trace, options, capacities)
     check_sizes(bench, ids, capacities)
-    runs = [(own, text) for own in ids for text in capacities]
+    runs = [(own, one) for own in ids for one in capacities]
     rows = []
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
-        for done, (own, text) in enumerate(runs):
+        for done, (own, one) in enumerate(runs):
             advance(done, own)
-            rows.append(run_row(bench, own, text, asked))
-    draw(plot, rows, trace.name)
-    if as_json:
-        typer.echo(json.dumps({"trace": trace.name, "policies": ids, "runs": rows}, allow_nan=False))
+            rows.append(run_row(bench, own, one, options.decision_us))
+    draw(files.get("plot"), rows, trace.name)
+    if hand_out({"trace": trace.name, "policies": ids, "runs": rows}, as_json, files, rows):
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {trace.name}"
     if len(rows) == 1:
@@ -94,7 +87,7 @@ def simulate(
 @app.command()
 def compare(
     trace: TracePath,
-    capacity: Capacities = None,
+    size: Sizes = None,
     policy: Annotated[
         list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic. The optimum runs too.")
     ] = None,
@@ -109,7 +102,7 @@ def compare(
     decision_us: Annotated[
         float, typer.Option(min=0.0, max=1e9, help="Microseconds a bundle's decision takes, charged to each request.")
     ] = 0.0,
-    plot: Plot = None,
+    output: AllFiles = None,
     workers: Workers = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -118,39 +111,40 @@ def compare(
 ) -> None:
     """Run policies and bundles side by side, with the optimum, at one cache size or several.
 
-    Without --capacity it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
+    Without --size it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
     classics, or with --policy of those named there.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.page.compare import compare as beside
-    from cachezoo.questions.page.compare import contenders
-    from cachezoo.questions.page.sweep import sweep as sweep_rows
+    from cachezoo.questions.page import sweep as engine
+    from cachezoo.questions.page.bundle import run_bundle
 
-    ids, plot = known(policy or []), png_path(plot)
-    capacities = sizes_of(capacity, "10%")
+    ids, files = known(policy or []), outputs(output, ("plot", "csv", "json"), [trace])
+    capacities = sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
-    if bundle and (asked.writes, asked.unit) != ("back", "page"):
+    options = options_of(counted, writes, unit, device, decision_us, reading)
+    if bundle and (options.writes, options.unit) != ("back", "page"):
         message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
         raise ConfigError(message)
     present([trace])
-    bench = bench_of(trace, asked, capacities)
-    names, bundles, models = contenders(ids, every or not ids), bundle or [], []
+    bench = bench_of(trace, options, capacities)
+    names, bundles, models = engine.contenders(ids, every or not ids), bundle or [], []
     check_sizes(bench, names, capacities)
     count = len(names) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
         for done, path in enumerate(bundles):
             advance(done, path.name)
-            models.append(_bundle_rows(path, bench, capacities, asked))
-        own_asked = replace(asked, decision_us=0.0, quiet=True)
-        rows = sweep_rows([trace], names, capacities, own_asked, workers, _after(len(bundles), advance))
+            found = [run_bundle(bench, path, bench.size(own), options.decision_us) for own in capacities]
+            models.append([run.values() for run in found])
+        own = replace(options, decision_us=0.0, quiet=True)
+        rows = engine.sweep(
+            [trace], names, capacities, own, workers, lambda done, note="": advance(len(bundles) + done, note)
+        )
     runs = []
     for k in range(len(capacities)):
-        own = [row for index, row in enumerate(rows) if index % len(capacities) == k]
-        runs.append(beside([*own, *(model[k] for model in models)]))
-    draw(plot, [row for run in runs for row in run["rows"]], trace.name)
-    if as_json:
-        typer.echo(json.dumps({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, allow_nan=False))
+        runs.append(engine.compare([*rows[k :: len(capacities)], *(model[k] for model in models)]))
+    shown = [row for run in runs for row in run["rows"]]
+    draw(files.get("plot"), shown, trace.name)
+    if hand_out({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, as_json, files, shown):
         return
     for compared in runs:
         _compared(compared, trace.name, every or not ids)
@@ -170,30 +164,10 @@ def _compared(run: dict[str, Any], name: str, every: bool) -> None:
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
 
 
-def _after(before: int, advance: "Advance") -> "Advance":
-    """Progress of what comes after `before` others."""
-    return lambda done, note="": advance(before + done, note)
-
-
-def _bundle_rows(path: Path, bench: "Bench", capacities: list[str], asked: "Asked") -> list[dict[str, Any]]:
-    from cachezoo.contest.counting import first_access
-    from cachezoo.policies.simulate import capacity_of
-    from cachezoo.questions.page.bundle import simulate_bundle
-
-    rows = []
-    for text in capacities:
-        trace, pages = bench.simulator.trace, bench.simulator.pages
-        size = capacity_of(text, pages)
-        first = first_access(pages, asked.count, size, trace.time_us)
-        found = simulate_bundle(path, trace, pages, size, first)
-        rows.append(bench.row("model", found, asked.decision_us))
-    return rows
-
-
 @app.command()
 def sweep(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Canonical or raw traces.")],
-    capacity: Capacities = None,
+    size: Sizes = None,
     policy: Annotated[list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic.")] = None,
     counted: Counted = "half",
     writes: WritesOption = "back",
@@ -201,7 +175,7 @@ def sweep(
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
     workers: Workers = None,
-    out: Annotated[Path | None, typer.Option(help="Write the rows into this CSV file.")] = None,
+    output: TableFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -209,31 +183,20 @@ def sweep(
 ) -> None:
     """Run policies at several cache sizes over several traces, in processes.
 
-    Without --capacity these are 1%, 2%, 5%, 10% and 20% of each trace's distinct pages.
+    Without --size these are 1%, 2%, 5%, 10% and 20% of each trace's distinct pages.
     """
     from cachezoo.console import progress
-    from cachezoo.io import check_file
     from cachezoo.policies.registry import OPTIMUM, classics
     from cachezoo.questions.page.sweep import sweep as run
 
     ids = known(policy or [*classics(), OPTIMUM])
     present(traces)
-    if out is not None:
-        check_file(out)
-    capacities = sizes_of(capacity, "1%,2%,5%,10%,20%")
+    files, capacities = outputs(output, ("csv", "json"), traces), sizes(size, "1%,2%,5%,10%,20%")
     reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
+    options = options_of(counted, writes, unit, device, decision_us, reading)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
-        rows = run(traces, ids, capacities, asked, workers, advance)
-    if out is not None:
-        import pandas as pd
-
-        from cachezoo.io import atomic_file
-
-        with atomic_file(out) as temporary:
-            pd.DataFrame(rows).drop(columns="requests_per_s").to_csv(temporary, index=False, lineterminator="\n")
-    if as_json:
-        typer.echo(json.dumps(rows, allow_nan=False))
+        rows = run(traces, ids, capacities, options, workers, advance)
+    if hand_out(rows, as_json, files, rows):
         return
     print_rows(rows, f"{len(rows)} runs", counted_words(rows), ["trace", "policy", "capacity", *_columns(rows)])
 

@@ -1,13 +1,13 @@
-"""`cachezoo size`: how much RAM and SSD to buy for a trace, in which order, as a line, a table and a picture."""
+"""`cachezoo recommend --only ram-ssd`: how much RAM and SSD to buy for a trace, and in which order."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same
+from cachezoo.cli.options import hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
@@ -23,7 +23,7 @@ app = typer.Typer()
 @app.command()
 def size(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
-    budget: Annotated[
+    spend: Annotated[
         str | None,
         typer.Option(metavar="DOLLARS", help="The most for RAM and SSD: 500, $0.02, or 5% of what all in RAM costs."),
     ] = None,
@@ -52,7 +52,7 @@ def size(
             metavar="PROFILE", help="Disk and SSD (YAML, or a name in conf/device) that times are modelled on."
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the front into this PNG or SVG file.")] = None,
+    output: AllFiles = None,
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keeps points that are done, and goes on from them.")
     ] = None,
@@ -66,17 +66,18 @@ def size(
 
     Without an aim the sum is the knee of the front. The first half of the trace chooses; all figures are of the second.
     """
-    from cachezoo.questions.page.recommend.device import models_of
+    from cachezoo.questions.page.recommendation import models_of
     from cachezoo.questions.tiers.advice import advise
     from cachezoo.questions.tiers.sentences import values
     from cachezoo.traces.read import read_files
 
-    plot = png_path(plot)
-    options = _options(budget, target_ms, target_hit, working_set, by, device)
+    wanted = outputs(output, ("plot", "csv", "json"), [trace])
+    plot = wanted.get("plot")
+    options = _options(spend, target_ms, target_hit, working_set, by, device)
     own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
     sets = _prices(prices, own)
     if plot is not None and len(sets) > 1:
-        raise ConfigError("--plot: a picture is of one set of prices; give --prices one name")
+        raise ConfigError(f"--output {plot}: a picture is of one set of prices; give --prices one name")
     models = models_of(device)
     if resume is not None:
         _check_resume(resume, trace)
@@ -94,9 +95,9 @@ def size(
         from cachezoo.questions.tiers.plot import draw_front
 
         draw_front(found[0], plot)
-    if as_json:
-        every = [values(one) for one in found]
-        typer.echo(json.dumps(every[0] if len(every) == 1 else {"by_prices": every}, allow_nan=False))
+    every = [values(one) for one in found]
+    offers = [offer for one in every for offer in one["front"]]
+    if hand_out(every[0] if len(every) == 1 else {"by_prices": every}, as_json, wanted, offers):
         return
     for one in found:
         _print(one, plot)
@@ -105,19 +106,17 @@ def size(
 
 
 def _options(
-    budget: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
+    spend: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
 ) -> "SizeOptions":
     """What is given, checked before a trace is read."""
-    from cachezoo.cli.recommend import hit_ratio
-    from cachezoo.questions.tiers.budget import Money
     from cachezoo.questions.tiers.hierarchy import parse_by
-    from cachezoo.questions.tiers.options import CANDIDATES, SizeOptions, bytes_of
+    from cachezoo.questions.tiers.options import CANDIDATES, SizeOptions
 
     return SizeOptions(
         CANDIDATES if by is None else tuple(parse_by(by)),
         device,
-        working_set=None if working_set is None else bytes_of(working_set),
-        budget=None if budget is None else Money.parse(budget),
+        working_set=None if working_set is None else in_bytes(working_set, "--working-set", example="2TiB"),
+        budget=None if spend is None else money(spend),
         hit=None if hit is None else hit_ratio(hit),
         ms=ms,
     )
@@ -125,20 +124,19 @@ def _options(
 
 def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, Prices]":
     """The price lists by the names given, None for the one built in, with what options replace in them."""
-    from cachezoo.questions.tiers.budget import price_of
     from cachezoo.questions.tiers.prices import load_prices
 
     names: list[str | None] = [None] if given is None else [name.strip() for name in given.split(",") if name.strip()]
     if not names:
         raise ConfigError(f"--prices: it names none in {(given or '')[:24]!r}; leave it out for the list built in")
-    new = {option: price_of(text, option) for option, text in own.items() if text is not None}
+    new = {option: price(text, option) for option, text in own.items() if text is not None}
     sets: dict[str | None, Prices] = {}
     for name in dict.fromkeys(names):
         found = load_prices(name)
-        for option, price in new.items():
+        for option, own_price in new.items():
             medium = option.removeprefix("--").removesuffix("-price")
             priced = getattr(found, medium).model_copy(
-                update={"usd_per_gb": price, "low": price, "high": price, "source": "the command line"}
+                update={"usd_per_gb": own_price, "low": own_price, "high": own_price, "source": "the command line"}
             )
             found = found.model_copy(update={medium: priced})
         sets[name] = found
@@ -147,7 +145,6 @@ def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, 
 
 def _check_resume(resume: Path, trace: Path) -> None:
     """Refuse a file that cannot be kept before the trace is read."""
-    from cachezoo.cli.trace import refuse_same
     from cachezoo.io import check_file
 
     refuse_same([trace], resume)
@@ -159,7 +156,7 @@ def _print(found: "Advice", plot: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
-    from cachezoo.questions.page.recommend.words import SAVED
+    from cachezoo.questions.page.sentences import SAVED
     from cachezoo.questions.tiers.sentences import OFFERS, command, headline, lines, offer_cells
 
     out().print(Text(headline(found), style="bold"))

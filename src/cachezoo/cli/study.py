@@ -1,12 +1,11 @@
-"""`cachezoo study`: settings of a system compared over seeds, searched for, and two studies beside each other."""
+"""`cachezoo models study`: settings of a system over seeds, compared or searched for, and two studies compared."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cachezoo.cli.common import INTERRUPT_STATUS, Group, Json, fail, png_path, project
+from cachezoo.cli.common import INTERRUPT_STATUS, Group, Json, PlotFiles, fail, hand_out, outputs, project
 from cachezoo.errors import ConfigError, interrupts_as_such
 
 if TYPE_CHECKING:
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   The settings of params.yaml with five seeds, two trainings at a time:
-    cachezoo study --category web
+    cachezoo models study --category web
   A grid of four settings, with a plot and a file that `compare` reads:
-    cachezoo study --category web --set fit.caching.max_epochs=3,6 \\
-        --set fit.caching.batch=16,32 --plot web.png --out web.json
+    cachezoo models study --category web --set fit.caching.max_epochs=3,6 \\
+        --set fit.caching.batch=16,32 -o web.png -o web.json
   A search over ranges, whose result seeds that no trial had confirm:
-    cachezoo study --system admission --category web --optimize --trials 20 \\
+    cachezoo models study --system admission --category web --optimize --trials 20 \\
         --set model.admission.learning_rate=0.01..0.3:log \\
         --set model.admission.num_leaves=15..127
 
@@ -52,8 +51,6 @@ class Studies(Group):
 
 
 app = typer.Typer(cls=Studies, invoke_without_command=True, subcommand_metavar="[compare A.json B.json]")
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")]
-Out = Annotated[Path | None, typer.Option(help="Write the figures to this file as JSON.")]
 
 
 @app.callback(epilog=EXAMPLES)
@@ -77,8 +74,7 @@ def study(
         int | None, typer.Option(help="Trainings of each trial: 2 without it; the best three get --seeds.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 2,
-    out: Out = None,
-    plot: Plot = None,
+    output: PlotFiles = None,
     track: Annotated[bool, typer.Option("--track", help="Show the study in MLflow too.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -94,7 +90,7 @@ def study(
     if not optimize and (trials is not None or trial_seeds is not None):
         message = f"{SEARCH_ONLY['trials' if trials is not None else 'trial_seeds']}: is of a search; add --optimize"
         raise ConfigError(message)
-    _check_outputs(out, plot)
+    files = outputs(output, ("plot", "json"))
     asked = (project(), system, category or [], change or [])
     try:
         with interrupts_as_such():
@@ -114,7 +110,17 @@ def study(
                 found = run_study(*asked, seeds, jobs)
     except KeyboardInterrupt as error:
         _interrupted(str(error))
-    _show(asked[0], found, out, plot, track, as_json)
+    from cachezoo.study.tables import advice, tables
+
+    if "plot" in files:
+        from cachezoo.study.plot import draw_study
+
+        draw_study(found, files["plot"])
+    if track:
+        from cachezoo.tracking.sync import track_study
+
+        track_study(asked[0], found)
+    _print(found, tables(found), list(advice(found)), files, as_json)
 
 
 def _interrupted(done: str) -> NoReturn:
@@ -123,51 +129,24 @@ def _interrupted(done: str) -> NoReturn:
     fail(f"interrupted; {said} in .cache/study: the same command goes on from there", INTERRUPT_STATUS)
 
 
-def _check_outputs(out: Path | None, plot: Path | None) -> None:
-    """Refuse what cannot be written, before anything runs."""
-    png_path(plot)
-    if out is not None:
-        from cachezoo.io import check_file
-
-        check_file(out)
-
-
-def _show(root: Path, found: dict[str, Any], out: Path | None, plot: Path | None, track: bool, as_json: bool) -> None:
-    from cachezoo.study.tables import advice, tables
-
-    if plot is not None:
-        from cachezoo.study.plot import draw_study
-
-        draw_study(found, plot)
-    if track:
-        from cachezoo.tracking.sync import track_study
-
-        track_study(root, found)
-    _print(found, tables(found), list(advice(found)), out, as_json)
-
-
-def _print(found: dict[str, Any], tables: "list[Table]", lines: list[str], out: Path | None, as_json: bool) -> None:
-    """Figures as JSON, into a file and onto the terminal, or as tables with lines below them."""
-    if out is not None:
-        from cachezoo.io import write_json
-
-        write_json(out, found)
-    if as_json:
-        typer.echo(json.dumps(found, allow_nan=False))
+def _print(
+    found: dict[str, Any], tables: "list[Table]", lines: list[str], files: dict[str, Path], as_json: bool
+) -> None:
+    """Figures as JSON, or tables with lines below them."""
+    if hand_out(found, as_json, files):
         return
-    from cachezoo.console import out as console
+    from cachezoo.console import out
 
-    console().print(*tables)
+    out().print(*tables)
     for line in lines:
-        console().print(line, markup=False, soft_wrap=True)
+        out().print(line, markup=False, soft_wrap=True)
 
 
 @app.command("compare")
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A.json", help="A file that `cachezoo study --out` wrote.")],
+    first: Annotated[Path, typer.Argument(metavar="A.json", help="A file that `cachezoo models study -o` wrote.")],
     second: Annotated[Path, typer.Argument(metavar="B.json", help="Another one of the same system.")],
-    out: Out = None,
-    plot: Plot = None,
+    output: PlotFiles = None,
     as_json: Json = False,
 ) -> None:
     """Compare two studies of a system, setting by setting: which differ, and what the studies were made from.
@@ -177,10 +156,10 @@ def compare(
     from cachezoo.study.compare import compare as compared
     from cachezoo.study.compare import lines, tables
 
-    _check_outputs(out, plot)
+    files = outputs(output, ("plot", "json"))
     found = compared(first, second)
-    if plot is not None:
+    if "plot" in files:
         from cachezoo.study.plot import draw_comparison
 
-        draw_comparison(found, plot)
-    _print(found, tables(found), list(lines(found)), out, as_json)
+        draw_comparison(found, files["plot"])
+    _print(found, tables(found), list(lines(found)), files, as_json)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachezoo.cli.common import Json
-from cachezoo.cli.reading import FormatName, FormatOptions, options_of
+from cachezoo.cli.options import pairs
+from cachezoo.cli.reading import FormatName, FormatOptions
 from cachezoo.cli.trace import Output, check_output
 from cachezoo.errors import ConfigError
 
@@ -87,7 +88,7 @@ def _fitted(path: Path, fmt: str, option: list[str] | None) -> "tuple[Statistics
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import TraceFiles, read_files
 
-    own: Trace = read_files(TraceFiles([path], fmt, options=options_of(option)))
+    own: Trace = read_files(TraceFiles([path], fmt, options=pairs(option)))
     pages = expand_pages(own)
     found = fit(own, pages)  # refuses a trace too short, before anything is counted
     return statistics(own, pages), found

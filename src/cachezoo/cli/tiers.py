@@ -1,12 +1,11 @@
-"""RAM before an SSD before a disk: `cachezoo tiers`."""
+"""RAM before an SSD before a disk: `cachezoo recommend --only tiers`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Counted, TracePath
 from cachezoo.cli.tables import print_rows
@@ -57,7 +56,7 @@ def tiers(
         Path | None,
         typer.Option(help="An admission bundle (folder or .zip), which stands in --by as: lru | bundle+lru."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")] = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -79,9 +78,9 @@ def tiers(
     from cachezoo.questions.tiers.stream import tier_stream
     from cachezoo.sizes import Size
 
-    plot = png_path(plot)
+    files = outputs(output, ("plot", "csv", "json"), [trace])
     options = TierOptions(
-        tuple(parse_by(by)), device, prices, ram=Size.parse(ram, "ram"), ssd=Size.parse(ssd, "ssd"),
+        tuple(parse_by(by)), device, prices, ram=Size.parse(ram, "--ram"), ssd=Size.parse(ssd, "--ssd"),
         count=Count(counted), loop=None if loop == "auto" else loop, bundle=bundle,
     )  # fmt: skip
     opened = None if bundle is None else open_bundles([bundle])[0]
@@ -93,16 +92,17 @@ def tiers(
     bench = Bench.of(trace.name, ts, models, paid, first=first, loop=options.loop, decisions=decisions)
     found = compare(bench, options.hierarchies, ram_pages, ssd_pages)
     title, profile = _title(bench, ram_pages, ssd_pages), Path(device).stem if device else DEFAULT
-    if plot is not None:
+    if "plot" in files:
         from cachezoo.questions.tiers.plot import draw_comparison
 
-        draw_comparison(found, title, plot)
-    if as_json:
+        draw_comparison(found, title, files["plot"])
+    if as_json or files:
         about = {"trace": trace.name, "first": bench.first, "page_accesses": len(ts), "ram_pages": ram_pages,
                  "ssd_pages": ssd_pages, "disk_pages": ts.span_pages, "loop": bench.loop, "stretched": bench.stretched,
                  "device": profile, "prices": paid.model_dump(mode="json")}  # fmt: skip
-        typer.echo(json.dumps({**about, "rows": found.values()}, allow_nan=False))
-        return
+        rows = found.values()
+        if hand_out({**about, "rows": rows}, as_json, files, rows):
+            return
     out().print(answer(found), soft_wrap=True, markup=False)
     print_rows([cells(row, found) for row in found.rows], title, caption(found, profile), COLUMNS, tuple(COLUMNS))
 
@@ -126,7 +126,7 @@ def device_of(given: str | None) -> "AnalyticDevice | RealDevice":
         ConfigError: no such profile.
     """
     from cachezoo.devices.profile import load_device
-    from cachezoo.questions.page.recommend.device import models_of
+    from cachezoo.questions.page.recommendation import models_of
     from cachezoo.settings.device import RealDevice
 
     if given is not None:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Group, Json, print_values
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, options_of, read_given
+from cachezoo.cli.common import Group, Json, print_values, refuse_same
+from cachezoo.cli.options import pairs
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError, InterruptedCaptureError
 
@@ -21,13 +22,6 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet 
 SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
 CLOCKED = ("span_s", "requests_per_s")
 Category = Annotated[str, typer.Option(help="Workload category to record.")]
-
-
-def refuse_same(files: list[Path], output: Path) -> None:
-    """Refuse an output that would replace what is read."""
-    for file in files:
-        if file.exists() and output.exists() and output.samefile(file):
-            raise ConfigError(f"{output}: is the raw trace itself and would be replaced; name another output file")
 
 
 def check_output(files: list[Path], output: Path) -> None:
@@ -271,7 +265,7 @@ def convert(
 
     check_output([trace], output)
     rows = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
-    lost = write_as(rows, output, to, options_of(write_option))
+    lost = write_as(rows, output, to, pairs(write_option, "--write-option"))
     value = {"requests": len(rows), "format": to, "output": str(output)}
     print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")
 

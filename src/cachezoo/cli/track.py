@@ -1,4 +1,4 @@
-"""MLflow: `cachezoo track …`."""
+"""MLflow: `cachezoo models track …`."""
 
 import dataclasses
 import os

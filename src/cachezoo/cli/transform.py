@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, print_values
+from cachezoo.cli.common import Json, print_values, refuse_same
+from cachezoo.cli.options import turn as parse_turn
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
-from cachezoo.cli.trace import Output, TracePath, check_output, refuse_same
+from cachezoo.cli.trace import Output, TracePath, check_output
 from cachezoo.errors import ConfigError
-from cachezoo.numerals import number, whole
 
 if TYPE_CHECKING:
-    from cachezoo.traces.mixing import Turn
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
@@ -113,19 +112,6 @@ def split(
     print_values({row["output"]: f"{row['requests']:,} requests" for row in rows}, as_json, f"split {trace.name}")
 
 
-def _turn(text: str) -> "Turn":
-    """`NAME` (all that is left), `NAME=50000` (requests) or `NAME=30s` (seconds)."""
-    from cachezoo.traces.mixing import Turn
-
-    name, _, much = text.rpartition("=") if "=" in text else (text, "", "")
-    seconds = much.endswith("s")
-    value = number(much[:-1]) if seconds else whole(much)
-    if much and value is None:
-        message = f"turn {text[:60]!r}: write NAME, NAME=REQUESTS or NAME=SECONDSs, such as mail=50000 or mail=30s"
-        raise ConfigError(message)
-    return Turn(name, seconds=value) if seconds else Turn(name, requests=None if value is None else int(value))
-
-
 @app.command("merge")
 def merge(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Two or more traces.")],
@@ -153,7 +139,7 @@ def merge(
     given = [read_given(path, fmt, option, columns, ask=not as_json, pages=False) for path in traces]
     name = NOT_IN_NAMES.sub("_", output.stem)
     if turn:
-        mixture = in_turns(given, name, [_turn(text) for text in turn], periods)
+        mixture = in_turns(given, name, [parse_turn(text) for text in turn], periods)
     else:
         mixture = interleave(given, name, share or None)
     source = sources(mixture)

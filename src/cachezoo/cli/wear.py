@@ -1,12 +1,12 @@
 """What a trace's writes do to flash: `cachezoo wear`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
+from cachezoo.cli.options import in_bytes, over_provisioning, stream_counts
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Policies, TracePath, known
 from cachezoo.cli.tables import print_rows
@@ -15,8 +15,8 @@ from cachezoo.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cachezoo.questions.wear.asked import WearAsked
     from cachezoo.questions.wear.cache import CacheWrites
+    from cachezoo.questions.wear.options import WearOptions
     from cachezoo.questions.wear.table import WearRow, WearTable
     from cachezoo.zoo.streams.dictionary import Dictionary
 
@@ -55,13 +55,11 @@ def wear(
     op: Shares = "7%,11%,28%",
     cycles: Cycles = None,
     bundle: Annotated[Path | None, typer.Option(help="A streams bundle, as a further placement.")] = None,
-    drive: Annotated[
-        str | None, typer.Option(help="Capacity, such as 10GiB; at most 1TiB. Default: as large as what is written.")
+    ssd: Annotated[
+        str | None, typer.Option(help="The drive, such as 10GiB; at most 1TiB. Default: as large as what is written.")
     ] = None,
     endurance: Endurance = 3000,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw WAF, erases and drive writes into this PNG or SVG.")
-    ] = None,
+    output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -73,46 +71,50 @@ def wear(
     What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.wear.asked import check_bundle, cycles_of
+    from cachezoo.questions.wear.options import check_bundle, cycles_of
     from cachezoo.questions.wear.table import check_room, count_rows, wear_table, writes_of
+    from cachezoo.questions.wear.verdict import values
 
-    plot = png_path(plot)
-    asked = _asked(by, streams, op, endurance, drive, bundle is not None)
+    files = outputs(output, ("plot", "csv", "json"), trace)
+    options = _options(by, streams, op, endurance, ssd, bundle is not None)
     learned = None if bundle is None else _dictionary(bundle)
     names = [path.name for path in trace]
     own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
     if learned is not None:
         check_bundle(own, ", ".join(names))
-    writes = writes_of(own, asked.drive)
-    check_room(writes, asked, ", ".join(names), learned, larger=", or a larger --drive")
-    with progress(f"wear of {names[-1]}", count_rows(asked)) as advance:
-        found = wear_table(writes, own, asked, advance, learned)
-    if plot is not None:
-        from cachezoo.questions.wear.plot import draw_wear
+    writes = writes_of(own, options.drive)
+    check_room(writes, options, ", ".join(names), learned, larger=", or a larger --ssd")
+    with progress(f"wear of {names[-1]}", count_rows(options)) as advance:
+        found = wear_table(writes, own, options, advance, learned)
+    if "plot" in files:
+        from cachezoo.questions.wear.table import draw_wear
 
-        draw_wear(found, names[-1], plot)
-    if as_json:
-        typer.echo(json.dumps({"trace": names, **found.values()}, allow_nan=False))
+        draw_wear(found, names[-1], files["plot"])
+    answer = {"trace": names, **values(found)}
+    if hand_out(answer, as_json, files, answer["rows"]):
         return
     _print(found, " ".join(names))
 
 
-def _asked(
-    by: str, streams: str, op: str, endurance: int, drive: str | None = None, bundle: bool = False
-) -> "WearAsked":
+def _options(
+    by: str, streams: str, op: str, endurance: int, ssd: str | None = None, bundle: bool = False
+) -> "WearOptions":
     """What the options say.
 
     Raises:
         ConfigError: one says what cannot be.
     """
-    from cachezoo.questions.wear.asked import WearAsked, parse_by, parse_bytes, parse_shares, parse_streams
+    from cachezoo.questions.wear.options import MOST_BYTES, WearOptions, parse_by
     from cachezoo.settings.wear import Drive
+    from cachezoo.sizes import PAGE_BYTES
 
-    return WearAsked(
+    return WearOptions(
         by=parse_by(by, bundle),
-        streams=parse_streams(streams),
-        over_provisioning=parse_shares(op),
-        drive=Drive(capacity_bytes=None if drive is None else parse_bytes(drive, "drive"), cycles=endurance),
+        streams=stream_counts(streams),
+        over_provisioning=over_provisioning(op),
+        drive=Drive(
+            capacity_bytes=None if ssd is None else in_bytes(ssd, "--ssd", PAGE_BYTES, MOST_BYTES), cycles=endurance
+        ),
         seed=SEED,
     )
 
@@ -121,7 +123,7 @@ def _asked(
 def cache_wear(
     trace: TracePath,
     policy: Policies = None,
-    capacity: Annotated[
+    size: Annotated[
         str, typer.Option(help="Of the cache: 64MiB, 10% of the trace's distinct pages, or 4096p.")
     ] = "10%",
     by: Annotated[
@@ -131,6 +133,7 @@ def cache_wear(
     op: Shares = "7%,11%,28%",
     cycles: Cycles = None,
     endurance: Endurance = 3000,
+    output: TableFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -141,35 +144,37 @@ def cache_wear(
     The SSD is as large as the cache; a page takes the slot of the page that it evicts.
     """
     from cachezoo.console import progress
-    from cachezoo.policies.simulate import Simulator, capacity_of
-    from cachezoo.questions.wear.asked import USUAL_CYCLES
+    from cachezoo.policies.simulate import Simulator
     from cachezoo.questions.wear.cache import cache_tables, check_cache, page_cache_writes
+    from cachezoo.questions.wear.options import USUAL_CYCLES
     from cachezoo.questions.wear.table import count_rows
+    from cachezoo.questions.wear.verdict import values
     from cachezoo.sizes import Size, human_pages
     from cachezoo.traces.pages import expand_pages
 
-    asked = _asked(by, streams, op, endurance)
-    check_cache(asked)
-    ids, size = known(policy or ["lru"]), str(Size.parse(capacity))
+    options = _options(by, streams, op, endurance)
+    check_cache(options)
+    ids, cache_size = known(policy or ["lru"]), Size.parse(size)
+    files = outputs(output, ("csv", "json"), [trace])
     own = read_given(trace, fmt, option, columns, ask=not as_json)
     simulator = Simulator(own, expand_pages(own))
-    pages = capacity_of(size, simulator.pages)
+    pages = cache_size.pages(simulator.pages.n_pages)
     caches = [page_cache_writes(simulator, name, pages, cycles or USUAL_CYCLES) for name in ids]
-    with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(asked)) as advance:
-        tables = cache_tables(caches, pages, asked, advance)
-    if as_json:
-        runs = [
-            {"policy": cache.policy, "hit_ratio": cache.hit_ratio, **table.values()}
-            for cache, table in zip(caches, tables, strict=True)
-        ]
-        typer.echo(json.dumps({"trace": trace.name, "capacity": pages, "runs": runs}, allow_nan=False))
+    with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(options)) as advance:
+        tables = cache_tables(caches, pages, options, advance)
+    runs = [
+        {"policy": cache.policy, "hit_ratio": cache.hit_ratio, **values(table)}
+        for cache, table in zip(caches, tables, strict=True)
+    ]
+    rows = [{"policy": run["policy"], "hit_ratio": run["hit_ratio"], **row} for run in runs for row in run["rows"]]
+    if hand_out({"trace": trace.name, "capacity": pages, "runs": runs}, as_json, files, rows):
         return
     _print_caches(caches, tables, f"{trace.name}: a cache of {human_pages(pages)}")
 
 
 def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title: str) -> None:
     from cachezoo.console import out
-    from cachezoo.questions.wear.cache import cache_answer
+    from cachezoo.questions.wear.verdict import cache_answer
     from cachezoo.show.formats import number, percent
 
     out().print(cache_answer(caches, tables), soft_wrap=True, markup=False)
@@ -210,7 +215,7 @@ def _dictionary(path: Path) -> "Dictionary":
 
 def _print(found: "WearTable", name: str) -> None:
     from cachezoo.console import out
-    from cachezoo.questions.wear.table import answer
+    from cachezoo.questions.wear.verdict import answer
 
     out().print(answer(found), soft_wrap=True, markup=False)
     caption = (

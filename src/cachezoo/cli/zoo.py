@@ -1,4 +1,4 @@
-"""`cachezoo zoo`, `promote`, `rollback`: which bundles run."""
+"""`cachezoo models zoo`, `promote`, `rollback`: which bundles run."""
 
 import dataclasses
 import json
@@ -80,7 +80,7 @@ def zoo(as_json: Json = False) -> None:
         if one is not None:
             who = one.id if seat.champion else f"nobody ({one.id} challenges)"
             table.add_row(name, who, one.version, one.model_digest[:16], one.prefetch or "-", one.why)
-    out().print(table if found.seats else "Nobody runs yet: cachezoo promote models/bundles/ID.")
+    out().print(table if found.seats else "Nobody runs yet: cachezoo models promote models/bundles/ID.")
     if not bundles:
         out().print("No bundles here: make repro exports them. docs/zoo.md lists those of the release.")
         return

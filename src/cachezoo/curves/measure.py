@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from cachezoo.arrays import I64
 from cachezoo.console import Advance
 from cachezoo.contest.counting import SECOND_HALF, Count
-from cachezoo.curves.curve import Curve, rising
-from cachezoo.curves.exact import LRU, lru_curve, simulated_curve
+from cachezoo.curves.curve import LRU, Curve, lru_curve, rising, simulated_curve
 from cachezoo.curves.sampling import draw, sampled_curve
 from cachezoo.errors import ConfigError
-from cachezoo.policies.registry import Policy, policy
+from cachezoo.policies.registry import policy
 from cachezoo.traces.pages import PageAccesses
 
 
@@ -28,7 +27,7 @@ def curves(
         rate: take a sample of this part of the pages for all policies, LRU too, whatever the length; above 0, below 1.
         count: from where on it counts.
         seed: another seed, another sample.
-        advance: told (points done, the policy at work); there are policies times capacities.
+        advance: called with (points done, the policy at work); there are policies times capacities.
 
     Returns:
         A curve a policy, in the order given.
@@ -37,39 +36,28 @@ def curves(
         ConfigError: an unknown policy, one that prefetches, or one that no sample can stand for; a capacity or a rate
             that cannot be.
     """
-    sizes, entries = rising(capacities), [_plain(policy_id) for policy_id in policies]
+    sizes, entries = rising(capacities), [policy(policy_id) for policy_id in policies]
     share = rate or min(1.0, (most_accesses or len(pages.page_ids)) / max(1, len(pages.page_ids)))
-    if share < 1:
-        _samples(entries)
+    for entry in entries:
+        if entry.spec and entry.spec.prefetch.id != "none":
+            raise ConfigError(f"policy {entry.id}: a curve is of page accesses alone; leave the prefetch out")
+        if share < 1 and entry.spec and entry.spec.is_virtual:  # the positions of its queue are all pages'
+            raise ConfigError(f"policy {entry.id}: no sample of the pages stands for its queue; ask for --sample exact")
     sample = draw(pages, share, seed) if share < 1 else None
     wanted = sample is not None or any(entry.id == LRU for entry in entries)
-    beside = lru_curve(pages, sizes, count) if rate is None and wanted else None
+    exact_lru = lru_curve(pages, sizes, count) if rate is None and wanted else None
     found = []
     for k, entry in enumerate(entries):
 
-        def told(done: float, note: str = "", begun: int = k * len(sizes), name: str = entry.id) -> None:
+        def report(done: float, note: str = "", begun: int = k * len(sizes), name: str = entry.id) -> None:
             if advance is not None:
                 advance(begun + done, note or name)
 
-        told(0)
-        if entry.id == LRU and beside is not None:
-            found.append(beside)
+        report(0)
+        if entry.id == LRU and exact_lru is not None:
+            found.append(exact_lru)
         elif sample is None:
-            found.append(simulated_curve(entry, pages, sizes, count, told))
+            found.append(simulated_curve(entry, pages, sizes, count, report))
         else:
-            found.append(sampled_curve(sample, entry, pages, sizes, count, beside, told))
+            found.append(sampled_curve(sample, entry, pages, sizes, count, exact_lru, report))
     return found
-
-
-def _plain(policy_id: str) -> Policy:
-    entry = policy(policy_id)
-    if entry.spec and entry.spec.prefetch.id != "none":
-        raise ConfigError(f"policy {entry.id}: a curve is of page accesses alone; leave the prefetch out")
-    return entry
-
-
-def _samples(entries: Sequence[Policy]) -> None:
-    """Refuse what a sample says nothing of: the positions of a virtual I/O cache's queue are all pages'."""
-    for entry in entries:
-        if entry.spec and entry.spec.is_virtual:
-            raise ConfigError(f"policy {entry.id}: no sample of the pages stands for its queue; ask for --sample exact")

@@ -147,7 +147,7 @@ def misses_of(entry: Policy) -> Misses:
 
 def sampled_curve(
     sample: Sample, entry: Policy, pages: PageAccesses, capacities: Sequence[int] | I64, count: Count = SECOND_HALF,
-    beside: Curve | None = None, advance: Advance | None = None,
+    exact_lru: Curve | None = None, advance: Advance | None = None,
 ) -> Curve:  # fmt: skip
     """A policy's curve and its standard error from a sample.
 
@@ -156,10 +156,10 @@ def sampled_curve(
         entry: the policy.
         pages: page accesses of the whole trace.
         capacities: int[k] pages of the whole trace, in any order.
-        count: as of `cachezoo.curves.exact.lru_curve`.
-        beside: LRU's exact curve at these capacities. With it the sample only measures by how much the policy differs
-            from LRU, which it does better: what a sample has too much or too little of, both get.
-        advance: told the capacities done.
+        count: as of `cachezoo.curves.curve.lru_curve`.
+        exact_lru: LRU's exact curve at these capacities. With it the sample only measures by how much the policy
+            differs from LRU, which it does better: what a sample has too much or too little of, both get.
+        advance: progress, in capacities.
 
     Raises:
         ConfigError: no capacity, or one that the policy cannot have in the sample.
@@ -168,13 +168,13 @@ def sampled_curve(
     first = first_accesses(pages, count, sizes)
     parts = (sample.whole, *sample.groups)
     found = np.empty((len(parts), len(sizes)), np.float64)
-    counts = [misses_of(entry)] if beside is None else [misses_of(entry), misses_of(policy("lru"))]
+    counts = [misses_of(entry)] if exact_lru is None else [misses_of(entry), misses_of(policy("lru"))]
     for k, part in enumerate(parts):
         if advance is not None:
             advance(len(sizes) * k / len(parts))
         ratios = [part.miss_ratios(count, sizes, first, len(pages.page_ids)) for count in counts]
-        found[k] = ratios[0] if beside is None else ratios[0] - ratios[1]
-    start = np.ones(len(sizes)) if beside is None else beside.hit_ratio
+        found[k] = ratios[0] if exact_lru is None else ratios[0] - ratios[1]
+    start = np.ones(len(sizes)) if exact_lru is None else exact_lru.hit_ratio
     spread = found[1:].std(axis=0, ddof=1) / np.sqrt(GROUPS)
     small = (found[1:].mean(axis=0) - found[0]) / (GROUPS - 1)
     ratio = np.clip(start - found[0], 0.0, 1.0)

@@ -9,8 +9,8 @@ import yaml
 
 from cachezoo import paths
 from cachezoo.devices.calibration import Calibration, calibrate
-from cachezoo.devices.calibration_plot import draw
 from cachezoo.devices.fio.iolog import Rules, clean
+from cachezoo.devices.profile_plot import draw
 from cachezoo.devices.responses import read_responses
 from cachezoo.devices.samples import FEWEST, Samples, join
 from cachezoo.errors import DeviceError
@@ -56,17 +56,12 @@ SSD = Ssd(read_us=100.0, write_us=50.0, read_mb_s=500.0, write_mb_s=500.0)
 
 @dataclass(frozen=True)
 class Replayed:
-    """What was asked of a device, and how long it took.
+    """What was asked of a device, and how long it took."""
 
-    Attributes:
-        samples: back to back.
-        spread: of the repetitions whose medians the times are, see `fio.replay.Measured`; of many traces their median.
-        data_bytes: of the target; 0 where the record does not say.
-    """
-
-    samples: Samples
+    samples: Samples  # back to back
+    # of the repetitions whose medians the times are, see `fio.replay.Measured`; of many traces their median
     spread: float
-    data_bytes: int
+    data_bytes: int  # of the target; 0 where the record does not say
 
 
 def replayed(params: "Params", category: str, key: str, kind: Kind) -> Replayed:

@@ -78,22 +78,15 @@ def distances(hdd: Hdd, samples: Samples) -> F64:
 
 @dataclass(frozen=True)
 class Lines:
-    """What was fitted to reads or writes.
+    """What was fitted to reads or writes."""
 
-    Attributes:
-        fixed: of requests that do not move the arm, µs; 0 where there are too few.
-        per_byte: of those, µs.
-        move: µs of a request that moves the arm: [at no distance, more for a seek, by the root of its distance, by its
-            distance, by byte, more by byte at the inner edge]; zeros where there are too few.
-        rotation: the width of the wait, µs.
-        loss: sum of the squared distances of the requests from their lines, µs².
-    """
-
-    fixed: float
-    per_byte: float
+    fixed: float  # of requests that do not move the arm, µs; 0 where there are too few
+    per_byte: float  # of those, µs
+    # µs of a request that moves the arm: [at no distance, more for a seek, by the root of its distance, by its
+    # distance, by byte, more by byte at the inner edge]; zeros where there are too few
     move: F64
-    rotation: float
-    loss: float
+    rotation: float  # the width of the wait, µs
+    loss: float  # sum of the squared distances of the requests from their lines, µs²
 
 
 def still_line(size: I64, time: F64) -> tuple[float, float, float]:

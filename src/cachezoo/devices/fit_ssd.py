@@ -31,15 +31,10 @@ MARK_BYTES = 4096
 
 @dataclass(frozen=True)
 class Filled:
-    """What a burst of writes shows of the write buffer.
+    """What a burst of writes shows of the write buffer."""
 
-    Attributes:
-        buffer_bytes: written before writes slowed down, less what had left the buffer by then.
-        drain_mb_s: rate of the writes from then on, 10**6 bytes/s.
-    """
-
-    buffer_bytes: float
-    drain_mb_s: float
+    buffer_bytes: float  # written before writes slowed down, less what had left the buffer by then
+    drain_mb_s: float  # rate of the writes from then on, 10**6 bytes/s
 
 
 def model_us(samples: Samples, ssd: Ssd) -> F64:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from cachezoo.devices.fio.command import Mode
-from cachezoo.devices.real import measure_real, recorded
+from cachezoo.devices.replaying import measure_real, recorded
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, write_json, write_table
 from cachezoo.settings.device import Device, RealDevice

@@ -41,17 +41,11 @@ BETWEEN_US = 20.0  # what fio takes from the end of a request to the next
 
 @dataclass(frozen=True)
 class Design:
-    """Requests to be issued one at a time, in this order.
+    """Requests to be issued one at a time, in this order."""
 
-    Attributes:
-        offset: int64[n] bytes.
-        size: int64[n] bytes.
-        write: uint8[n], 1 for writes.
-    """
-
-    offset: I64
-    size: I64
-    write: U8
+    offset: I64  # int64[n] bytes
+    size: I64  # int64[n] bytes
+    write: U8  # uint8[n], 1 for writes
 
     def __len__(self) -> int:
         """How many requests."""

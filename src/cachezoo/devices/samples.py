@@ -26,21 +26,14 @@ class Samples:
 
     A model runs through all of them, because each moves the head and fills buffers; it is fitted and scored only where
     a service time is known.
-
-    Attributes:
-        offset: int64[n] bytes.
-        size: int64[n] bytes.
-        write: uint8[n], 1 for writes.
-        time_us: float64[n] µs, the measured service time; without meaning where `timed` is false.
-        think_us: float64[n] µs for which the device was idle before each request.
-        timed: bool[n], whose service time is known; of all if not given.
     """
 
-    offset: I64
-    size: I64
-    write: U8
-    time_us: F64
-    think_us: F64
+    offset: I64  # int64[n] bytes
+    size: I64  # int64[n] bytes
+    write: U8  # uint8[n], 1 for writes
+    time_us: F64  # float64[n] µs, the measured service time; without meaning where `timed` is false
+    think_us: F64  # float64[n] µs for which the device was idle before each request
+    # bool[n], whose service time is known; of all if not given
     timed: B1 = field(default_factory=lambda: np.empty(0, np.bool_))
 
     def __post_init__(self) -> None:

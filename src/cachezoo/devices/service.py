@@ -12,21 +12,13 @@ from cachezoo.traces.table import OP_WRITE, PAGE_BYTES, Trace
 
 @dataclass(frozen=True)
 class ServiceTimes:
-    """Replayed times, rows as in the trace.
+    """Replayed times, rows as in the trace."""
 
-    Attributes:
-        hdd_us: float64[n] of each request on the disk.
-        ssd_us: float64[n] the same on the SSD.
-        size: int64[n] bytes of each request.
-        byte_us: what one byte more takes on the disk, µs.
-        page_write_us: what writing a single page takes on the disk, µs.
-    """
-
-    hdd_us: F64
-    ssd_us: F64
-    size: I64
-    byte_us: float
-    page_write_us: float
+    hdd_us: F64  # float64[n] of each request on the disk
+    ssd_us: F64  # float64[n] the same on the SSD
+    size: I64  # int64[n] bytes of each request
+    byte_us: float  # what one byte more takes on the disk, µs
+    page_write_us: float  # what writing a single page takes on the disk, µs
 
     @classmethod
     def of(cls, trace: Trace, hdd_us: F64, ssd_us: F64) -> Self:

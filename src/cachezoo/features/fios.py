@@ -98,7 +98,7 @@ def theta_of(trace: Trace, pages: PageAccesses) -> Theta | None:
 
 
 def chosen(found: Theta | None) -> tuple[str, str]:
-    """The bits of what is high, and FIOS's combination as `cachezoo.zoo.streams.cluster` names it, in F, A, S, C.
+    """The bits of what is high, and FIOS's combination as `cachezoo.zoo.streams.learn` names it, in F, A, S, C.
 
     Args:
         found: None for a trace that writes nothing: nothing is high, and nothing chosen.

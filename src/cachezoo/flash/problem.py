@@ -1,11 +1,12 @@
-"""A part of a trace with the flash cache that is to serve it, and the writes it may make."""
+"""A part of a trace with the flash cache that is to serve it, the writes it may make, and the knob that meets them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cachezoo.arrays import F64, Bool
-from cachezoo.contest.counting import SECOND_HALF
+from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
@@ -60,22 +61,98 @@ class FlashProblem:
         return self.cost.seconds(write, self.accesses.sizes * np.int64(self.geometry.segment_bytes) * write)
 
 
-def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> FlashProblem:
+def flash_problem_at(
+    trace: Trace,
+    geometry: Geometry,
+    capacity: Callable[[int], int],
+    cost: DiskHead,
+    *,
+    tolerance: float,
+    lru: bool = True,
+    share: float = 1.0,
+    count: Count = SECOND_HALF,
+) -> FlashProblem:
     """The cache and the write budget for a part of a trace.
 
+    Args:
+        trace: the part.
+        geometry: segments and blocks.
+        capacity: segments of the cache, of the distinct segments that there are.
+        cost: of a disk's I/O.
+        tolerance: how near to the budget a policy must come, relative.
+        lru: False evicts the oldest.
+        share: budget, as a share of what AcceptAll writes.
+        count: from where on requests count; for `auto` AcceptAll fills the cache.
+
     Raises:
-        TraceError: the part has no reads, so there is nothing to admit.
+        TraceError: the part has no reads.
+        ConfigError: nothing would be left to count, or errors of `capacity`.
     """
-    geometry = Geometry(label.block_bytes, label.segment_bytes)
-    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
     read = trace.op == OP_READ
     if not read.any():
-        name = trace.meta.trace_id
-        raise TraceError(f"{name}: the trace has no reads, so it has no episodes; leave it out of this category")
-    capacity = max(1, int(accesses.n_segments * label.cache_fraction))
-    lru = flash.eviction == "lru"
-    accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), capacity, lru=lru)
-    cost = DiskHead(flash.seek_ms, flash.rate_mib_s)
-    budget = accept_all.segment_writes * label.write_budget
-    tolerance, first = label.budget_tolerance, SECOND_HALF.place(len(trace), 0)
-    return FlashProblem(accesses, read, capacity, geometry, cost, lru, accept_all, budget, tolerance, first)
+        message = f"{trace.meta.trace_id}: the trace has no reads, and a flash cache is filled by reads; give another"
+        raise TraceError(message)
+    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
+    segments = capacity(accesses.n_segments)
+    accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), segments, lru=lru)
+    budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
+    return FlashProblem(accesses, read, segments, geometry, cost, lru, accept_all, budget, tolerance, first)
+
+
+def label_of(label: EpisodeLabel, category: str) -> EpisodeLabel:
+    """`label.episodes` of a category: with its own geometry where it has one, the common one otherwise."""
+    own = label.geometry.get(category)
+    return label if own is None else EpisodeLabel(**{**dict(label), **dict(own)})
+
+
+def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> FlashProblem:
+    """`flash_problem_at`, as params.yaml has the cache."""
+    return flash_problem_at(
+        trace,
+        Geometry(label.block_bytes, label.segment_bytes),
+        lambda segments: max(1, int(segments * label.cache_fraction)),
+        DiskHead(flash.seek_ms, flash.rate_mib_s),
+        tolerance=label.budget_tolerance,
+        lru=flash.eviction == "lru",
+        share=label.write_budget,
+    )
+
+
+@dataclass(frozen=True)
+class BudgetSetting:
+    """The setting of a knob that meets a budget."""
+
+    index: int  # larger ones admit more
+    writes: int  # segments, simulated
+    reached: bool  # within the tolerance of the budget; False: the largest setting below it
+
+
+def meet_budget(
+    writes_at: Callable[[int], int], upper: int, budget: float, tolerance: float, guess: int = -1
+) -> BudgetSetting:
+    """Bisect an integer knob until the simulated writes meet the budget.
+
+    Args:
+        writes_at: segment writes at a setting in [0, upper]; rises with the setting, small dips do no harm.
+        upper: the most permissive setting.
+        budget: segment writes to reach.
+        tolerance: how near is near enough, relative to the budget.
+        guess: a setting to try first, or -1.
+
+    Returns:
+        The first setting within the tolerance, else the largest found that stays below the budget.
+    """
+    low, high = -1, upper + 1
+    best = BudgetSetting(0, 0, False)
+    at = guess if 0 <= guess <= upper else upper
+    while high - low > 1:
+        writes = writes_at(at)
+        if abs(writes - budget) <= tolerance * budget:
+            return BudgetSetting(at, writes, True)
+        if writes < budget:
+            low = at
+            best = max(best, BudgetSetting(at, writes, False), key=lambda c: c.index)
+        else:
+            high = at
+        at = (low + high) // 2
+    return best

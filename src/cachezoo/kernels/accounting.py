@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, U8
+from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUEST, WRITE
 
@@ -18,21 +18,13 @@ CLEAN, DIRTY, FRESH = 0, 1, 2
 
 
 class Record(NamedTuple):
-    """What was asked of a cache, and what it did.
+    """What was asked of a cache, and what it did."""
 
-    Attributes:
-        page_ids: int32[m] of the stream, like the next two.
-        flags: uint8[m].
-        page_bytes: int32[m].
-        outcome: uint8[m] of the run.
-        victim: int32[m] of the run; -1 throughout where who left is not known.
-    """
-
-    page_ids: I32
-    flags: U8
-    page_bytes: I32
-    outcome: U8
-    victim: I32
+    page_ids: I32  # int32[m] of the stream, like the next two
+    flags: U8  # uint8[m]
+    page_bytes: I32  # int32[m]
+    outcome: U8  # uint8[m] of the run
+    victim: I32  # int32[m] of the run; -1 throughout where who left is not known
 
 
 @njit
@@ -108,3 +100,27 @@ def account(record: Record, n_pages: int, first: int, write_back: bool, missing:
                 mark[page] |= DIRTY
     counts[DISK_WRITES] += counts[DIRTY_REPLACED]
     return counts
+
+
+@njit
+def residents(app: I32, entered: Bool, victim: I32, owner: I32, begins: I64, held: I64) -> None:
+    """Count at several moments.
+
+    Args:
+        app: int32[M] whose each reference is.
+        entered: bool[M] whether its page entered.
+        victim: int32[M] the page that left for it, below 0 where none did.
+        owner: int32[n_pages] whose each page is.
+        begins: int64[W], rising: the references before which it is counted.
+        held: int64[W, A], written.
+    """
+    now = np.zeros(held.shape[1], np.int64)
+    look = 0
+    for i in range(app.size):
+        if look < begins.size and begins[look] == i:
+            held[look] = now
+            look += 1
+        if entered[i]:
+            now[app[i]] += 1
+        if victim[i] >= 0:
+            now[owner[victim[i]]] -= 1

@@ -26,19 +26,12 @@ N_USES = 5
 
 
 class WriteRows(NamedTuple):
-    """Write requests, in order, by the chunks that they touch.
+    """Write requests, in order, by the chunks that they touch."""
 
-    Attributes:
-        first: int32[n] dense number of the first chunk; the others follow it.
-        chunks: uint16[n] how many chunks.
-        page: uint8[n] the first flash page within the first chunk.
-        pages: int32[n] flash pages.
-    """
-
-    first: I32
-    chunks: U16
-    page: U8
-    pages: I32
+    first: I32  # int32[n] dense number of the first chunk; the others follow it
+    chunks: U16  # uint16[n] how many chunks
+    page: U8  # uint8[n] the first flash page within the first chunk
+    pages: I32  # int32[n] flash pages
 
 
 @njit

@@ -37,17 +37,11 @@ REGION_PAGES = 128
 
 
 class Written(NamedTuple):
-    """n page writes.
+    """n page writes."""
 
-    Attributes:
-        pages: int32[n] dense ids, by rising address.
-        begins: bool[n] the first page write of its request.
-        gap_us: int64[n] µs from the write request before; -1 where there is none in the cycle.
-    """
-
-    pages: I32
-    begins: Bool
-    gap_us: I64
+    pages: I32  # int32[n] dense ids, by rising address
+    begins: Bool  # bool[n] the first page write of its request
+    gap_us: I64  # int64[n] µs from the write request before; -1 where there is none in the cycle
 
 
 class Places(NamedTuple):
@@ -66,19 +60,12 @@ class Places(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What was seen of each page, chunk or region; k of them.
+    """What was seen of each page, chunk or region; k of them."""
 
-    Attributes:
-        last: int64[k] page write that wrote it last, -1 for none.
-        life: int64[k] lifetime of the version that died last there, -1 for none.
-        mean: float64[k] decayed mean of the logarithms of such lifetimes, -1 for none.
-        heat: float64[k] page writes, halved at each multiple of the half-life.
-    """
-
-    last: I64
-    life: I64
-    mean: F64
-    heat: F64
+    last: I64  # int64[k] page write that wrote it last, -1 for none
+    life: I64  # int64[k] lifetime of the version that died last there, -1 for none
+    mean: F64  # float64[k] decayed mean of the logarithms of such lifetimes, -1 for none
+    heat: F64  # float64[k] page writes, halved at each multiple of the half-life
 
 
 def unseen(count: int) -> Seen:

@@ -115,15 +115,10 @@ def _episodes(
 
 @dataclass(frozen=True)
 class RangeCosts:
-    """What episodes cost where each miss fetches the episode's OPT-Range within its block; e episodes.
+    """What episodes cost where each miss fetches the episode's OPT-Range within its block; e episodes."""
 
-    Attributes:
-        written: int64[e] segments fetched and so written.
-        misses: int32[e] reads that fetch anything: 1 where nothing of the range expires or is overwritten.
-    """
-
-    written: I64
-    misses: I32
+    written: I64  # int64[e] segments fetched and so written
+    misses: I32  # int32[e] reads that fetch anything: 1 where nothing of the range expires or is overwritten
 
 
 @njit

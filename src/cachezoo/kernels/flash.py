@@ -56,31 +56,19 @@ class Prefetch:
 
 @dataclass(frozen=True)
 class FlashRun:
-    """What a simulation of n requests did.
+    """What a simulation of n requests did."""
 
-    Attributes:
-        io_segments: int32[n] segments of the backend I/O a read needed, 0 where it hit; 0 for writes.
-        hits: int32[n] segments of a read found in the cache.
-        written: int32[n] segments written to flash after a read's miss, prefetched ones included.
-        prefetched: int32[n] of these, the prefetched ones.
-        prefetched_used: prefetched segments that a read found in the cache later.
-        filled_at: row at which the cache was first full, n if never.
-        evictions: segments evicted for room.
-        mean_eviction_age: mean requests from an evicted segment's last use to its eviction; 0.0 without
-            evictions.
-        slots: int32[segments written] the slot in [0, capacity) that each was written to, in order; empty unless asked
-            for. A segment takes the slot of the one that it evicts, else the one that was freed last by a write to what
-            it held, else the next that was never used.
-    """
-
-    io_segments: I32
-    hits: I32
-    written: I32
-    prefetched: I32
-    prefetched_used: int
-    filled_at: int
-    evictions: int
-    mean_eviction_age: float
+    io_segments: I32  # int32[n] segments of the backend I/O a read needed, 0 where it hit; 0 for writes
+    hits: I32  # int32[n] segments of a read found in the cache
+    written: I32  # int32[n] segments written to flash after a read's miss, prefetched ones included
+    prefetched: I32  # int32[n] of these, the prefetched ones
+    prefetched_used: int  # prefetched segments that a read found in the cache later
+    filled_at: int  # row at which the cache was first full, n if never
+    evictions: int  # segments evicted for room
+    mean_eviction_age: float  # mean requests from an evicted segment's last use to its eviction; 0.0 without evictions
+    # int32[segments written] the slot in [0, capacity) that each was written to, in order; empty unless asked for. A
+    # segment takes the slot of the one that it evicts, else the one that was freed last by a write to what it held,
+    # else the next that was never used
     slots: I32
 
     @property

@@ -40,29 +40,20 @@ SEPBIT_COPY_STREAMS = 4
 
 @dataclass(frozen=True)
 class FlashDrive:
-    """The drive.
+    """The drive."""
 
-    Attributes:
-        blocks: erase blocks.
-        pages_per_block: flash pages of a block that hold data.
-        logical_pages: flash pages that have an address, from 0.
-        gc_free_blocks: a block is taken for the host only while more than so many are free; blocks are erased until
-            they are.
-        victim: which full block is erased. `greedy`: the one with the fewest valid pages; of several, the one that
-            has had so few for the longest. `wear`: the same among blocks whose erases are at most `wear_slack` above
-            the mean of all blocks, rounded down; of the others only where each of those is valid throughout. (Agrawal
-            et al. lower the chance of worn blocks step by step; here it is a fixed bound, so that no chance enters.)
-        streams: streams that the host may name.
-        wear_slack: see `victim`.
-    """
-
-    blocks: int
-    pages_per_block: int
-    logical_pages: int
+    blocks: int  # erase blocks
+    pages_per_block: int  # flash pages of a block that hold data
+    logical_pages: int  # flash pages that have an address, from 0
+    # a block is taken for the host only while more than so many are free; blocks are erased until they are
     gc_free_blocks: int
+    # which full block is erased. `greedy`: the one with the fewest valid pages; of several, the one that has had so few
+    # for the longest. `wear`: the same among blocks whose erases are at most `wear_slack` above the mean of all blocks,
+    # rounded down; of the others only where each of those is valid throughout. (Agrawal et al. lower the chance of worn
+    # blocks step by step; here it is a fixed bound, so that no chance enters.)
     victim: Literal["greedy", "wear"] = "greedy"
-    streams: int = 1
-    wear_slack: int = 8
+    streams: int = 1  # streams that the host may name
+    wear_slack: int = 8  # see `victim`
 
     def __post_init__(self) -> None:
         smallest = {"blocks": 2, "pages_per_block": 1, "logical_pages": 1, "gc_free_blocks": 1, "streams": 1}

@@ -16,20 +16,14 @@ QUEUE_RULES = ("three", "single")
 
 @dataclass(frozen=True)
 class Cache:
-    """One lane.
+    """One lane."""
 
-    Attributes:
-        capacity: pages.
-        threshold: admit where the cached probability reaches it.
-        on_hit: what a hit does to a page: `stay` in its queue, at the head; or `requeue`, to the head of the queue that
-            the model names now, and to the tail of soon where it names none.
-        queues: where admitted pages enter: one of `three`, by expected stay, or a `single` one.
-    """
-
-    capacity: int
-    threshold: float
+    capacity: int  # pages
+    threshold: float  # admit where the cached probability reaches it
+    # what a hit does to a page: `stay` in its queue, at the head; or `requeue`, to the head of the queue that the model
+    # names now, and to the tail of soon where it names none
     on_hit: str
-    queues: str
+    queues: str  # where admitted pages enter: one of `three`, by expected stay, or a `single` one
 
 
 def manager_limits(policy: Mapping[str, Any], caches: Sequence[Cache]) -> I64:

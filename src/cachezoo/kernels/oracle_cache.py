@@ -12,19 +12,6 @@ from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT
-from cachezoo.kernels.tag_bits import (
-    CACHED,
-    CONSULTED,
-    DURATION_SHIFT,
-    FORCED,
-    KEPT,
-    KEPT_SETTLED,
-    LATE,
-    MEAN,
-    SETTLED,
-    SOON,
-    UNKNOWN,
-)
 
 LATE_CAPACITIES = 5
 
@@ -335,3 +322,14 @@ def request_tags(request_start: I64, run: OracleRun, settled_end: int, kept_end:
     """
     tags: U8 = _tags(request_start, run.outcome, run.entry, run.left, run.reuse, settled_end, kept_end, capacity)
     return tags
+
+
+CACHED = 1
+CONSULTED = 2
+SETTLED = 4
+FORCED = 8
+KEPT = 16
+DURATION_SHIFT = 5
+DURATION_MASK = 3
+KEPT_SETTLED = 128
+UNKNOWN, SOON, MEAN, LATE = 0, 1, 2, 3

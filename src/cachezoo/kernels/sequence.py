@@ -30,39 +30,23 @@ PAGE_FIELDS = 4
 
 
 class Requests(NamedTuple):
-    """A trace's requests and their page accesses.
+    """A trace's requests and their page accesses."""
 
-    Attributes:
-        time_us: int64[n] µs, in issue order.
-        op: uint8[n] 0 read, 1 write.
-        offset: int64[n] bytes.
-        size: int64[n] bytes, at least 1.
-        start: int64[n + 1] bounds of each request's page accesses.
-        page_ids: int32[m] dense page ids.
-    """
-
-    time_us: I64
-    op: U8
-    offset: I64
-    size: I64
-    start: I64
-    page_ids: I32
+    time_us: I64  # int64[n] µs, in issue order
+    op: U8  # uint8[n] 0 read, 1 write
+    offset: I64  # int64[n] bytes
+    size: I64  # int64[n] bytes, at least 1
+    start: I64  # int64[n + 1] bounds of each request's page accesses
+    page_ids: I32  # int32[m] dense page ids
 
 
 class Horizons(NamedTuple):
-    """What is remembered, and for how long.
+    """What is remembered, and for how long."""
 
-    Attributes:
-        memory: page accesses after which a page or region is forgotten; bounds what a runtime must remember.
-        window: page accesses over which the recent working set is counted.
-        region_bytes: length of an address region.
-        region_bits: the table of regions has 2**this slots.
-    """
-
-    memory: int
-    window: int
-    region_bytes: int
-    region_bits: int
+    memory: int  # page accesses after which a page or region is forgotten; bounds what a runtime must remember
+    window: int  # page accesses over which the recent working set is counted
+    region_bytes: int  # length of an address region
+    region_bits: int  # the table of regions has 2**this slots
 
 
 def region_slots(offset: I64, region_bytes: int, bits: int) -> I64:

@@ -27,15 +27,10 @@ class Drive(NamedTuple):
 
 
 class State(NamedTuple):
-    """What changes.
+    """What changes."""
 
-    Attributes:
-        channels: float64[k], when each is free.
-        shared: float64[3], when the interface is free, bytes in the write buffer, and when they were so many.
-    """
-
-    channels: F64
-    shared: F64
+    channels: F64  # float64[k], when each is free
+    shared: F64  # float64[3], when the interface is free, bytes in the write buffer, and when they were so many
 
 
 INTERFACE, DIRTY, SINCE = range(3)

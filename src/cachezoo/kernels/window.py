@@ -23,21 +23,13 @@ NONE = -1.0  # NEAREST of a request without an earlier one
 
 
 class Requests(NamedTuple):
-    """Requests in issue order.
+    """Requests in issue order."""
 
-    Attributes:
-        time_us: int64[n] µs.
-        op: uint8[n] 0 read, 1 write.
-        volume: int32[n], the volume that an offset counts on; addresses on two volumes are never compared.
-        offset: int64[n] bytes.
-        size: int64[n] bytes, at least 1.
-    """
-
-    time_us: I64
-    op: U8
-    volume: I32
-    offset: I64
-    size: I64
+    time_us: I64  # int64[n] µs
+    op: U8  # uint8[n] 0 read, 1 write
+    volume: I32  # int32[n], the volume that an offset counts on; addresses on two volumes are never compared
+    offset: I64  # int64[n] bytes
+    size: I64  # int64[n] bytes, at least 1
 
 
 @njit

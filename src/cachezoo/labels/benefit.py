@@ -14,9 +14,15 @@ from cachezoo.errors import TraceError
 from cachezoo.io import dump_json, table_of, write_table
 from cachezoo.kernels.benefit import page_benefit, time_saved
 from cachezoo.kernels.bounds.following import next_access
-from cachezoo.kernels.oracle_cache import OracleRun, decided_cache, oracle_cache, request_tags, useful_stays
+from cachezoo.kernels.oracle_cache import (
+    KEPT_SETTLED,
+    OracleRun,
+    decided_cache,
+    oracle_cache,
+    request_tags,
+    useful_stays,
+)
 from cachezoo.kernels.request_oracle import request_oracle
-from cachezoo.kernels.tag_bits import KEPT_SETTLED
 from cachezoo.labels.tags import BELADY, COST_BELADY, METADATA_KEY, Labels, Tags, tag_column, teacher_names
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.settings.page_cache import BenefitLabel

@@ -1,9 +1,9 @@
-"""The file of stream labels: one row a written chunk, what it is like and how long its writes live."""
+"""The labels of the chunks that one trace writes, from that trace alone: their features, how long their writes live."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,15 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.documents import Document
 from cachezoo.errors import TraceError
+from cachezoo.features.chunks import ChunkFeatures, chunk_features
+from cachezoo.features.fios import Theta, chosen, theta_of
 from cachezoo.kernels.chunks import HISTORY, lifetimes
 from cachezoo.meanings import Column, Each, Means, Table
-from cachezoo.traces.chunks import CHUNK_BYTES, ChunkWrites
-
-if TYPE_CHECKING:
-    from cachezoo.features.chunks import ChunkFeatures
-    from cachezoo.features.fios import Theta
+from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, ChunkWrites, chunk_writes
+from cachezoo.traces.clock import has_clock
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.store import read_pages, read_trace
+from cachezoo.traces.table import OP_WRITE, Trace
 
 METADATA_KEY = "cachezoo.streams"
 LOG2 = "log2(page writes)"
@@ -93,19 +95,12 @@ class StreamFigures(Document):
 
 @dataclass(frozen=True)
 class StreamLabels:
-    """Labels of a trace, m rows.
+    """Labels of a trace, m rows."""
 
-    Attributes:
-        volume: each chunk's volume.
-        chunk: int64[m] byte offset in the volume // `CHUNK_BYTES`.
-        columns: by name, as `COLUMNS`, without these two.
-        figures: of the whole trace.
-    """
-
-    volume: Coded
-    chunk: I64
-    columns: Mapping[str, npt.NDArray[Any]]
-    figures: StreamFigures
+    volume: Coded  # each chunk's
+    chunk: I64  # [m] byte offset in the volume // `CHUNK_BYTES`
+    columns: Mapping[str, npt.NDArray[Any]]  # by name, as `COLUMNS`, without these two
+    figures: StreamFigures  # of the whole trace
 
     def __len__(self) -> int:
         return len(self.chunk)
@@ -122,15 +117,15 @@ class StreamLabels:
 
 
 def label_streams(
-    writes: ChunkWrites, features: "ChunkFeatures", theta: "Theta", chosen: tuple[str, str]
+    writes: ChunkWrites, features: ChunkFeatures, theta: Theta, selected: tuple[str, str]
 ) -> StreamLabels:
     """Put together what one trace alone says of its chunks.
 
     Args:
         writes: of the trace.
-        features: `cachezoo.features.chunks.chunk_features` of them; a table has the windows that these have.
-        theta: `cachezoo.features.fios.theta_of` the trace.
-        chosen: `cachezoo.features.fios.chosen` of that.
+        features: of its chunks; the labels have the windows that these have.
+        theta: its characteristics.
+        selected: what FIOS selects by them, see `cachezoo.features.fios.chosen`.
     """
     mean, median, died = lifetimes(writes.rows, features.pages, features.total)
     shared = features.shared.items()
@@ -145,21 +140,59 @@ def label_streams(
     figures = StreamFigures(
         requests=writes.requests, writes=len(writes.size), page_writes=features.total, chunks=len(writes.chunk),
         clock=writes.clock, windows={name: writes.window_length(name) for name in features.shared}, theta=asdict(theta),
-        high=chosen[0], features=chosen[1],
+        high=selected[0], features=selected[1],
     )  # fmt: skip
     return StreamLabels(Coded(writes.volume, writes.volumes), writes.chunk, columns, figures)
 
 
+def labels_of(trace: Trace, pages: PageAccesses) -> StreamLabels:
+    """The labels of a trace's chunks; of a trace that writes nothing no rows.
+
+    Raises:
+        TraceError: the writes are too many.
+    """
+    theta = theta_of(trace, pages)
+    if theta is None:
+        return _no_labels(trace)
+    writes = chunk_writes(trace)
+    return label_streams(writes, chunk_features(writes), theta, chosen(theta))
+
+
+def _no_labels(trace: Trace) -> StreamLabels:
+    empty = {
+        name.replace("<window>", window): np.zeros(0, column.type)
+        for name, column in COLUMNS.items()
+        for window in (WINDOWS if "<window>" in name else ("",))
+        if name not in ("volume", "chunk")
+    }
+    bits, features = chosen(None)
+    figures = StreamFigures(
+        requests=len(trace), writes=int((trace.op == OP_WRITE).sum()), page_writes=0, chunks=0, clock=has_clock(trace),
+        windows={}, theta={}, high=bits, features=features,
+    )  # fmt: skip
+    return StreamLabels(Coded(np.zeros(0, np.int32), ()), np.zeros(0, np.int64), empty, figures)
+
+
+def label_trace(requests: Path, path: Path) -> None:
+    """Write the labels of a trace of canonical requests.
+
+    Raises:
+        TraceError: the requests cannot be read, or are too many.
+    """
+    trace = read_trace(requests)
+    write_stream_labels(labels_of(trace, read_pages(requests)), trace.meta.trace_id, path)
+
+
 def write_stream_labels(labels: StreamLabels, trace_id: str, path: Path) -> None:
-    """Write labels, rows by volume's name and chunk; figures stand as JSON text in the metadata."""
+    """Write labels, rows by volume's name and chunk, figures as JSON text in the metadata."""
     import pyarrow as pa
 
     from cachezoo.io import dump_json, table_of, write_table
 
     volume = pa.DictionaryArray.from_arrays(pa.array(labels.volume.codes), pa.array(labels.volume.names, pa.string()))
     values = {"volume": volume, "chunk": labels.chunk, **labels.columns}
-    said = dump_json(labels.figures.model_dump(mode="json"))
-    write_table(path, table_of(values, COLUMNS), {METADATA_KEY: said, "cachezoo.trace_id": trace_id}, ("chunk",))
+    metadata = {METADATA_KEY: dump_json(labels.figures.model_dump(mode="json")), "cachezoo.trace_id": trace_id}
+    write_table(path, table_of(values, COLUMNS), metadata, ("chunk",))
 
 
 def read_stream_labels(path: Path) -> StreamLabels:

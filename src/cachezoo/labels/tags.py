@@ -9,7 +9,7 @@ import numpy as np
 from cachezoo.arrays import F32, U8, Bool
 from cachezoo.errors import TraceError
 from cachezoo.io import read_rows
-from cachezoo.kernels.tag_bits import (
+from cachezoo.kernels.oracle_cache import (
     CACHED,
     CONSULTED,
     DURATION_MASK,

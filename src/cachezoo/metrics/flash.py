@@ -4,7 +4,7 @@ Means over the windows have 90 % intervals. A peak has none, nor has the 95th pe
 it (`cachezoo.contest.lead`).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -64,6 +64,52 @@ class FlashRow(Load):
         ),
     ]
     reached: Annotated[bool | None, Means("the writes were met; null without a budget")]
+
+
+class RateRow(FlashRow):
+    """A policy at a write rate in `cachezoo flash`; the setting is the best that keeps the rate, by simulation."""
+
+    policy: Annotated[str, Means("a policy without a model, a bundle's id, or opt")]
+    kind: Annotated[Literal["without model", "model", "oracle"], Means("of policy")]
+    asked: Annotated[str | None, Means("write rate; null of AcceptAll and of a bundle at its own threshold")]
+    more_helps: Annotated[bool | None, Means("no setting that writes more within the limit was tried and no better")]
+    clock: Annotated[bool, Means("the trace has times; without them nothing is known by the second")]
+    written_bytes_s: Annotated[float | None, Means("written to the SSD, by the trace's clock", "bytes/s")]
+    disk_ms_per_read: Annotated[float, Means("disk-head time of missing reads, over all reads that count", "ms")]
+    ssd_bytes_a_day: Annotated[float | None, Means("null for less than an hour of recorded time", "bytes per day")]
+    drive_writes_a_day: Annotated[float | None, Means("the same over the capacity", "drive writes per day")]
+    lifetime_years: Annotated[float | None, Means("until the SSD has taken what it is rated for", "years")]
+
+    @property
+    def written_share(self) -> float:
+        """Of what AcceptAll writes without prefetch."""
+        return self.writes_of_accept_all
+
+    @property
+    def disks_busy(self) -> float | None:
+        """Disk-head seconds a second that missing reads take, mean over the windows; None without a clock."""
+        return self.read_dt.mean if self.clock else None
+
+    @property
+    def disks_busy_interval(self) -> Interval | None:
+        """Its 90 % interval."""
+        return self.read_dt_mean_interval if self.clock else None
+
+    @property
+    def disks_busy_peak(self) -> float | None:
+        """The largest of the windows."""
+        return self.read_dt.peak if self.clock else None
+
+    def values(self, *names: str) -> dict[str, Any]:
+        """Some columns for JSON; none named: all of `RATE_COLUMNS`."""
+        return {name: getattr(self, name) for name in names or RATE_COLUMNS}
+
+
+RATE_COLUMNS = (
+    *("policy", "kind", "prefetch", "asked", "reached", "more_helps", "knob", "written_bytes_s", "written_share"),
+    *("disk_ms_per_read", "disks_busy", "disks_busy_interval", "disks_busy_peak", "io_hit_ratio", "byte_hit_ratio"),
+    *("prefetch_accuracy", "ssd_bytes_a_day", "drive_writes_a_day", "lifetime_years"),
+)
 
 
 class Gap(Document):

@@ -1,22 +1,22 @@
 """Forests as ONNX: one TreeEnsembleRegressor, a target a forest, equal bytes for equal forests.
 
-The graph is built straight from LightGBM's own dump: a converter would add its name and version, a ZipMap,
-and a probability whose last bit depends on the runtime's exp. Input `features` float32[n, F]; the output of an
-admission model is `score` float32[n, 1], log-odds; that of a prefetch model `reach` float32[n, 3], segments before and
-after the request and log-odds. They equal LightGBM's raw scores bit for bit (see `cachezoo.models.forest`); the
-probability of log-odds, where one is wanted, is 1 / (1 + exp(-score)).
+The graph is built straight from the forests' texts: a converter would add its name and version, a ZipMap, and a
+probability whose last bit depends on the runtime's exp. Input `features` float32[n, F]; output of an admission model
+`score` float32[n, 1], log-odds; of a prefetch model `reach` float32[n, 3], segments before and after the request and
+log-odds. They equal LightGBM's raw scores bit for bit (see `cachezoo.models.forest`); the probability of log-odds is
+1 / (1 + exp(-score)).
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from cachezoo.errors import BundleError
-from cachezoo.models.forest import read_forest_text
-from cachezoo.models.trained import read_trained
+from cachezoo.kernels.forest import Trees
+from cachezoo.serving.forest import read_forest
 
+F64 = npt.NDArray[np.float64]
 OPSET_ML = 3
 OPSET = 18
 IR_VERSION = 9
@@ -34,71 +34,64 @@ class _Nodes:
                 "target_treeids", "target_nodeids", "target_ids", "target_weights",
             )
         }  # fmt: skip
+        self.trees = 0
 
-    def _node(self, tree: int, node: int, feature: int, value: float, mode: str) -> int:
-        entry = {
-            "nodes_treeids": tree, "nodes_nodeids": node, "nodes_featureids": feature, "nodes_values": value,
-            "nodes_modes": mode, "nodes_truenodeids": 0, "nodes_falsenodeids": 0,
-        }  # fmt: skip
-        for name, item in entry.items():
-            self.lists[name].append(item)
-        return len(self.lists["nodes_nodeids"]) - 1
+    def _add(self, **values: float | str) -> None:
+        for name, value in values.items():
+            self.lists[name].append(value)
 
-    def add(self, tree: int, root: dict[str, Any], target_id: int) -> None:
-        """Add a tree of a target, nodes numbered depth first."""
-        count = 0
-        stack: list[tuple[dict[str, Any], int, str]] = [(root, -1, "")]
-        while stack:
-            node, parent, side = stack.pop()
-            number, count = count, count + 1
-            if parent >= 0:
-                self.lists[side][parent] = number
-            if "leaf_value" in node:
-                self._node(tree, number, 0, 0.0, "LEAF")
-                target = {
-                    "target_treeids": tree,
-                    "target_nodeids": number,
-                    "target_ids": target_id,
-                    "target_weights": node["leaf_value"],
-                }
-                for name, item in target.items():
-                    self.lists[name].append(item)
-                continue
-            if node["decision_type"] != "<=":
-                how = node["decision_type"]
-                message = f"tree {tree} splits by {how}; only <= can be exported: train without categorical splits"
-                raise BundleError(message)
-            here = self._node(tree, number, node["split_feature"], float(np.float32(node["threshold"])), "BRANCH_LEQ")
-            stack.append((node["right_child"], here, "nodes_falsenodeids"))
-            stack.append((node["left_child"], here, "nodes_truenodeids"))
+    def add(self, forest: Trees, target: int) -> None:
+        """Add the trees of a target, nodes numbered depth first."""
+        limits = _float32_below(forest.threshold)
+        for root in forest.roots.tolist():
+            count = 0
+            stack: list[tuple[int, int, str]] = [(root, -1, "")]
+            while stack:
+                place, parent, side = stack.pop()
+                number, count = count, count + 1
+                if parent >= 0:
+                    self.lists[side][parent] = number
+                here = len(self.lists["nodes_nodeids"])
+                leaf = place < 0
+                self._add(
+                    nodes_treeids=self.trees,
+                    nodes_nodeids=number,
+                    nodes_featureids=0 if leaf else int(forest.feature[place]),
+                    nodes_values=0.0 if leaf else limits[place],
+                    nodes_modes="LEAF" if leaf else "BRANCH_LEQ",
+                    nodes_truenodeids=0,
+                    nodes_falsenodeids=0,
+                )
+                if leaf:
+                    weight = float(forest.leaf[~place])
+                    self._add(
+                        target_treeids=self.trees, target_nodeids=number, target_ids=target, target_weights=weight
+                    )
+                    continue
+                stack.append((int(forest.right[place]), here, "nodes_falsenodeids"))
+                stack.append((int(forest.left[place]), here, "nodes_truenodeids"))
+            self.trees += 1
 
 
-def export_forests(folder: Path, files: Sequence[str], output: str) -> bytes:
-    """Serialise a trained model of forests.
+def _float32_below(thresholds: F64) -> list[float]:
+    """The largest float32 that is not above each threshold: float32 numbers are at most both, or above both."""
+    near = thresholds.astype(np.float32)
+    below: list[float] = np.where(near > thresholds, np.nextafter(near, np.float32(-np.inf)), near).tolist()
+    return below
+
+
+def export_forests(manifest: Mapping[str, Any], forests: Sequence[bytes], output: str) -> bytes:
+    """The ONNX file of a model of forests.
 
     Args:
-        folder: `models/trained/<system>/<id>`.
-        files: of its forests, whose scores are the columns of the output.
+        manifest: of its bundle.
+        forests: their texts; their scores are the columns of the output.
         output: the output's name.
-
-    Returns:
-        The ONNX file's bytes.
-
-    Raises:
-        TrainingError: the folder holds no readable model.
-        BundleError: a forest holds splits that float32 cannot take exactly.
     """
-    import lightgbm as lgb
-
-    trained = read_trained(folder)
-    nodes, trees = _Nodes(), 0
-    for target, name in enumerate(files):
-        booster = lgb.Booster(model_str=read_forest_text(folder / name))
-        forest = booster.dump_model()["tree_info"]
-        for tree in forest:
-            nodes.add(trees + tree["tree_index"], tree["tree_structure"], target)
-        trees += len(forest)
-    return _graph(nodes, trained.kind, len(trained.features), output, len(files))
+    nodes, width = _Nodes(), len(manifest["features"])
+    for target, text in enumerate(forests):
+        nodes.add(read_forest(text, width).trees, target)
+    return _graph(nodes, manifest["kind"], width, output, len(forests))
 
 
 def _graph(nodes: _Nodes, name: str, width: int, output: str, targets: int) -> bytes:

@@ -3,17 +3,14 @@
 torch keeps the gates of an LSTM in the order input, forget, cell, output; ONNX wants input, output, forget, cell.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import F32
-from cachezoo.errors import BundleError
-from cachezoo.models.trained import TrainedModel
-from cachezoo.models.weights import lstm_layers, read_weights
+from cachezoo.models.weights import lstm_layers
 
 OPSET = 18
 IR_VERSION = 9
@@ -84,27 +81,3 @@ class Graph:
         )  # fmt: skip
         onnx.checker.check_model(model, full_check=True)
         return bytes(model.SerializeToString(deterministic=True))
-
-
-def open_graph(folder: Path, model: TrainedModel, heads: Sequence[str]) -> Graph:
-    """A graph on a trained LSTM's weights.
-
-    Args:
-        folder: `models/trained/<system>/<id>`, for the weights.
-        model: its train.json.
-        heads: names of the network's heads.
-
-    Raises:
-        TrainingError: the folder holds no readable weights.
-        BundleError: the weights are not those of the model that train.json describes.
-    """
-    graph = Graph(read_weights(folder))
-    stated = [int(model.arch["layers"]), len(model.features), int(model.arch["units"])]
-    found = [len(graph.layers), *((graph.layers[0][0].shape[1], graph.units) if graph.layers else (0, 0))]
-    if stated != found or any(f"{head}.weight" not in graph.weights for head in heads):
-        message = (
-            f"{folder}: the weights are of {found[0]} layers, {found[1]} inputs and {found[2]} units, train.json says "
-            f"{', '.join(str(side) for side in stated)} and heads {', '.join(heads)}; train the model again"
-        )
-        raise BundleError(message)
-    return graph

@@ -25,7 +25,7 @@ M = TypeVar("M", "FittedModel", "TrainedModel")
 class Feature(Document):
     """One model input: `formula` is an id that `cachezoo.features` defines and documents.
 
-    `ordinal` is a name's code, which the model compares as a number. Earlier bundles say `categorical` for that.
+    `ordinal` is a name's code, which the model compares as a number.
     """
 
     name: Annotated[str, Means("input")]

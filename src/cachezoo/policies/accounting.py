@@ -14,50 +14,29 @@ from cachezoo.policies.stream import Stream
 
 @dataclass(frozen=True)
 class Simulation:
-    """A policy on a trace, counted from the warm-up index on.
+    """A policy on a trace, counted from the warm-up index on."""
 
-    Attributes:
-        policy: its id.
-        capacity: pages.
-        warmup: page accesses simulated before counting.
-        requests: requests that begin at or after the warm-up index.
-        request_hits: those of them with every page resident.
-        page_accesses: page accesses counted.
-        hits: page hits.
-        bytes: bytes asked for in the counted accesses.
-        byte_hits: bytes of the page hits.
-        ssd_writes: pages admitted, prefetched, moved in, or written on a hit.
-        prefetched: pages prefetched.
-        prefetch_hits: prefetched pages hit before they left, those prefetched before counting began among them.
-        moved: pages read from the disk besides those missed and those prefetched: a virtual I/O cache's.
-        replacements: pages evicted; None where the cache does not say.
-        dirty_evictions: those of them that had to be written to the disk; None likewise.
-        disk_writes: pages written to the disk, by eviction or past the cache; None likewise.
-        outcome: uint8[m], one entry for each page access of the whole trace.
-        missing: int64[n], for each request of the whole trace the bytes from its first missing page to its last;
-            0 where every page was resident.
-        kernel_s: seconds in the kernel alone, compilation apart.
-    """
-
-    policy: str
-    capacity: int
-    warmup: int
-    requests: int
-    request_hits: int
-    page_accesses: int
-    hits: int
-    bytes: int
-    byte_hits: int
-    ssd_writes: int
-    prefetched: int
-    prefetch_hits: int
-    moved: int
-    replacements: int | None
-    dirty_evictions: int | None
-    disk_writes: int | None
-    outcome: U8
+    policy: str  # its id
+    capacity: int  # pages
+    warmup: int  # page accesses simulated before counting
+    requests: int  # requests that begin at or after the warm-up index
+    request_hits: int  # those of them with every page resident
+    page_accesses: int  # page accesses counted
+    hits: int  # page hits
+    bytes: int  # bytes asked for in the counted accesses
+    byte_hits: int  # bytes of the page hits
+    ssd_writes: int  # pages admitted, prefetched, moved in, or written on a hit
+    prefetched: int  # pages prefetched
+    prefetch_hits: int  # prefetched pages hit before they left, those prefetched before counting began among them
+    moved: int  # pages read from the disk besides those missed and those prefetched: a virtual I/O cache's
+    replacements: int | None  # pages evicted; None where the cache does not say
+    dirty_evictions: int | None  # those of them that had to be written to the disk; None likewise
+    disk_writes: int | None  # pages written to the disk, by eviction or past the cache; None likewise
+    outcome: U8  # uint8[m], one entry for each page access of the whole trace
+    # int64[n], for each request of the whole trace the bytes from its first missing page to its last; 0 where every
+    # page was resident
     missing: I64
-    kernel_s: float
+    kernel_s: float  # seconds in the kernel alone, compilation apart
 
     @property
     def hit_ratio(self) -> float:

@@ -4,7 +4,7 @@ An expert is any composition: an eviction with its admission and their values. I
 outcomes and victims are simulated first, a span of the stream at a time, and the follower is computed from them; see
 `cachezoo.kernels.follow` for what it does, ADR 17 for why. A sampled shadow serves the accesses to some pages alone and
 only measures: the leader's cache is then run in full, and a new leader's is built up from what was asked lately
-(`cachezoo.policies.leading`; ADR 21).
+(`cachezoo.policies.following`; ADR 21).
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,12 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64, U8
+from cachezoo.arrays import I32, I64, U8, U32
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import follow as kernel
-from cachezoo.kernels.outcome import HIT, NONE
+from cachezoo.kernels.outcome import ADMITTED, HIT, NONE, PREFETCHED, REQUEST
 from cachezoo.policies.components import Composition, Parameter, Values, Whole, settle
 from cachezoo.policies.engine import Course, Run, check_capacity, pauses
-from cachezoo.policies.leading import built
 from cachezoo.policies.sampling import sample
 from cachezoo.policies.stream import Stream
 
@@ -61,19 +60,12 @@ DEFAULT_EXPERTS = ("s3fifo", "lirs", "lfu", "azor", "reca", "hystor", "twoq", "l
 
 @dataclass(frozen=True)
 class Followed:
-    """A follower's run.
+    """A follower's run."""
 
-    Attributes:
-        run: what it did at each access.
-        leader: uint8[m], the expert that it followed at each access, by its place among the experts.
-        hits: int64[experts], hits of each expert's shadow.
-        measured: accesses asked of each shadow: all of the stream's, or those to the sampled pages.
-    """
-
-    run: Run
-    leader: U8
-    hits: npt.NDArray[np.int64]
-    measured: int
+    run: Run  # what it did at each access
+    leader: U8  # uint8[m], the expert that it followed at each access, by its place among the experts
+    hits: npt.NDArray[np.int64]  # int64[experts], hits of each expert's shadow
+    measured: int  # accesses asked of each shadow: all of the stream's, or those to the sampled pages
 
 
 def follow_runs(
@@ -205,3 +197,37 @@ class _Sampled:
         """Another leads from access `low` on."""
         self._course, self._leads = built(self._experts[leader], self._stream, self._capacity, low, self._reach)
         kernel.change(self._state, leader, self._leads)
+
+
+def first_of(stream: Stream, high: int, reach: int) -> int:
+    """The first access of a request, at most `reach` accesses before access `high`, a request's first too."""
+    low = max(0, high - reach)
+    return low + int(np.argmax(stream.flags[low : high + 1] & REQUEST != 0))
+
+
+def built(expert: Composition, stream: Stream, capacity: int, high: int, reach: int) -> tuple[Course, U32]:
+    """An expert's cache that was empty and then shown what was asked lately.
+
+    Args:
+        expert: the parts.
+        stream: what is asked.
+        capacity: pages.
+        high: the access that it is to serve next, a request's first.
+        reach: accesses before it that it is shown, from a request's first on; 0 for an empty cache.
+
+    Returns:
+        The cache, which has served the accesses before `high`, and uint32[n_pages], 1 where it holds a page.
+    """
+    low = first_of(stream, high, reach)
+    course = Course(expert, stream, capacity, low)
+    outcome, victim = np.empty(high - low, np.uint8), np.empty(high - low, np.int32)
+    course.serve(high, outcome, victim)
+    return course, holding(stream.page_ids[low:high], outcome, victim, stream.n_pages)
+
+
+def holding(page_ids: I32, outcome: U8, victim: I32, n_pages: int) -> U32:
+    """uint32[n_pages], 1 where a cache that was empty before these accesses holds a page after them."""
+    came = (outcome == ADMITTED) | (outcome == PREFETCHED)
+    left = victim[victim != NONE]
+    held = np.bincount(page_ids[came], minlength=n_pages) - np.bincount(left, minlength=n_pages)
+    return held.astype(np.uint32)

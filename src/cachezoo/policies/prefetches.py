@@ -11,8 +11,8 @@ import numpy as np
 
 from cachezoo.arrays import I32, I64
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.requests import weave
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
-from cachezoo.kernels.weave import weave
 from cachezoo.policies.components import Parameter, Values, Whole, settle
 from cachezoo.policies.stream import Stream, Unit, Writes, around, build_stream
 from cachezoo.traces.pages import MAX_ACCESSES, PAGES, PageAccesses
@@ -21,18 +21,13 @@ from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
 @dataclass(frozen=True)
 class Plan:
-    """What is fetched with each of n requests.
+    """What is fetched with each of n requests."""
 
-    Attributes:
-        start: int64[n + 1]; request r fetches page_ids[start[r]:start[r + 1]], in this order.
-        page_ids: int32[k] in [0, n_pages); a page that the trace never asks for has an id from its number of pages on:
-            it takes up room like any other.
-        n_pages: distinct pages, those that are only ever prefetched among them.
-    """
-
-    start: I64
+    start: I64  # int64[n + 1]; request r fetches page_ids[start[r]:start[r + 1]], in this order
+    # int32[k] in [0, n_pages); a page that the trace never asks for has an id from its number of pages on: it takes up
+    # room like any other
     page_ids: I32
-    n_pages: int
+    n_pages: int  # distinct pages, those that are only ever prefetched among them
 
 
 @dataclass(frozen=True)

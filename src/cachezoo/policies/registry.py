@@ -13,7 +13,7 @@ from cachezoo.policies.bounds import BOUNDS
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Run, hits_only, simulate
 from cachezoo.policies.evictions import EVICTIONS
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import FOLLOW, follow_runs, least_capacity
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream
@@ -25,27 +25,18 @@ ONE = Stream.of_pages(np.zeros(1, np.int32), 1)
 
 @dataclass(frozen=True)
 class Policy:
-    """A cache policy.
+    """A cache policy."""
 
-    Attributes:
-        id: lower case without punctuation, e.g. ``s3fifo``; of a composition its text, e.g. ``coinflip(p=0.3)+lru``.
-        kind: ``classic`` (registered, follows a rule), ``online`` (learns as it goes), ``follower`` (follows the best
-            of several caches), ``bound`` (sees the future), or ``composed`` (not registered; put together by who asks
-            for it).
-        title: one line for people.
-        simulate: (stream, capacity) to what the cache does.
-        hits: (page_ids, n_pages, capacity) to uint8 outcomes of single page reads, by the fastest way there is.
-        spec: what it is composed of, with what it prefetches; None for a bound.
-        trial: runs all of the policy's kernels; None where a run of one access does.
-    """
-
-    id: str
+    id: str  # lower case without punctuation, e.g. ``s3fifo``; of a composition its text, e.g. ``coinflip(p=0.3)+lru``
+    # ``classic`` (registered, follows a rule), ``online`` (learns as it goes), ``follower`` (follows the best of
+    # several caches), ``bound`` (sees the future), or ``composed`` (not registered; put together by who asks for it)
     kind: Kind
-    title: str
-    simulate: Callable[[Stream, int], Run]
+    title: str  # one line for people
+    simulate: Callable[[Stream, int], Run]  # (stream, capacity) to what the cache does
+    # (page_ids, n_pages, capacity) to uint8 outcomes of single page reads, by the fastest way there is
     hits: Callable[[I32, int, int], U8]
-    spec: Spec | None = None
-    trial: Callable[[], object] | None = None
+    spec: Spec | None = None  # what it is composed of, with what it prefetches; None for a bound
+    trial: Callable[[], object] | None = None  # runs all of the policy's kernels; None where a run of one access does
 
     def compile(self) -> None:
         """Have its kernels ready, so that a time measured is a run's."""

@@ -13,18 +13,13 @@ from cachezoo.seeds import derive_seed
 
 @dataclass(frozen=True)
 class Sample:
-    """All accesses to the drawn pages of a stream.
+    """All accesses to the drawn pages of a stream."""
 
-    Attributes:
-        stream: they alone, with pages numbered from 0 on by their ids in the whole stream. Requests and admission units
-            without a drawn page are not in it; those that are know how many pages they ask for in all.
-        rows: int64[k], the accesses of the whole stream that these are, rising.
-        pages: int32[pages drawn], the ids that they have in the whole stream, rising.
-    """
-
+    # they alone, with pages numbered from 0 on by their ids in the whole stream. Requests and admission units without a
+    # drawn page are not in it; those that are know how many pages they ask for in all
     stream: Stream
-    rows: I64
-    pages: I32
+    rows: I64  # int64[k], the accesses of the whole stream that these are, rising
+    pages: I32  # int32[pages drawn], the ids that they have in the whole stream, rising
 
 
 def drawn(n_pages: int, rate: float, seed: int) -> Bool:

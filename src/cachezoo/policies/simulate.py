@@ -13,23 +13,8 @@ from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE, prefetched_stream
 from cachezoo.policies.registry import Policy, behind_decisions, policy
 from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
-from cachezoo.sizes import Size
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
-
-
-def parse_capacity(text: str, n_pages: int) -> int:
-    """Pages of a size as `cachezoo.sizes.Size` reads it, with that many distinct pages.
-
-    Raises:
-        ConfigError: no size.
-    """
-    return Size.parse(text).pages(n_pages)
-
-
-def capacity_of(text: str, pages: PageAccesses) -> int:
-    """Pages of a size, as `parse_capacity`, of a trace."""
-    return parse_capacity(text, pages.n_pages)
 
 
 class Simulator:
@@ -91,17 +76,11 @@ def simulate(trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, w
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What a write-back cache of its own did with a trace.
+    """What a write-back cache of its own did with a trace."""
 
-    Attributes:
-        outcome: uint8[m] for each page access, as `cachezoo.kernels.outcome` codes it.
-        replaced: int32[n] pages evicted by each request.
-        dirty_evicted: int32[n] those of them that had to be written to the disk.
-    """
-
-    outcome: U8
-    replaced: I32
-    dirty_evicted: I32
+    outcome: U8  # uint8[m] for each page access, as `cachezoo.kernels.outcome` codes it
+    replaced: I32  # int32[n] pages evicted by each request
+    dirty_evicted: I32  # int32[n] those of them that had to be written to the disk
 
 
 def count(

@@ -19,7 +19,7 @@ from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.policies.components import Admission, Composition, Eviction, Parameter, settle
 from cachezoo.policies.evictions import EVICTIONS
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import DEFAULT_EXPERTS, EXPERTS, FOLLOW, MOST_EXPERTS
 from cachezoo.policies.prefetches import NONE, PREFETCHES, Plan, Prefetch
 from cachezoo.policies.virtual import QUEUE, VRM, settings_of
@@ -39,19 +39,13 @@ FOLLOWER = re.compile(rf"\s*{FOLLOW.id}\s*(?:\((.*)\))?\s*")
 
 @dataclass(frozen=True)
 class Component:
-    """A component as `parse` reads it.
+    """A component as `parse` reads it."""
 
-    Attributes:
-        id: its name.
-        values: its parameters that differ from their defaults, in the order that the component lists them.
-        experts: the caches that a follower follows; none of another component.
-        queue: the replacement queue of a virtual I/O cache; empty of another component.
-    """
-
-    id: str
+    id: str  # its name
+    # its parameters that differ from their defaults, in the order that the component lists them
     values: tuple[tuple[str, float], ...] = ()
-    experts: tuple["Spec", ...] = ()
-    queue: str = ""
+    experts: tuple["Spec", ...] = ()  # the caches that a follower follows; none of another component
+    queue: str = ""  # the replacement queue of a virtual I/O cache; empty of another component
 
     def __str__(self) -> str:
         """The canonical text."""
@@ -64,17 +58,11 @@ class Component:
 
 @dataclass(frozen=True)
 class Spec:
-    """A cache by its components, as `parse` reads them; equal caches are equal, and so are their texts.
+    """A cache by its components, as `parse` reads them; equal caches are equal, and so are their texts."""
 
-    Attributes:
-        eviction: a bound's id stands here too, a follower, and a virtual I/O cache.
-        admission: `acceptall` where none is named.
-        prefetch: `none` where none is named.
-    """
-
-    eviction: Component
-    admission: Component = Component(ACCEPT_ALL.id)
-    prefetch: Component = Component(NONE.id)
+    eviction: Component  # a bound's id stands here too, a follower, and a virtual I/O cache
+    admission: Component = Component(ACCEPT_ALL.id)  # `acceptall` where none is named
+    prefetch: Component = Component(NONE.id)  # `none` where none is named
 
     def __str__(self) -> str:
         """The canonical text, which `parse` takes back: no component that does nothing, no value that is a default."""

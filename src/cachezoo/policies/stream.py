@@ -13,8 +13,7 @@ from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import AROUND, METADATA, PREFETCH, REQUEST, UNIT, WRITE
-from cachezoo.kernels.requests import request_pages
-from cachezoo.kernels.versions import version_ids
+from cachezoo.kernels.requests import request_pages, version_ids
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
@@ -51,23 +50,16 @@ class Requests(Protocol):
 
 @dataclass(frozen=True)
 class Stream:
-    """Accesses in order; a request's own pages by rising address, then what is prefetched with it.
+    """Accesses in order; a request's own pages by rising address, then what is prefetched with it."""
 
-    Attributes:
-        page_ids: int32[m] in [0, n_pages).
-        flags: uint8[m], bits of `cachezoo.kernels.outcome`.
-        page_bytes: int32[m] bytes of the page that the request asks for; 0 of a prefetch.
-        n_pages: distinct pages.
-        writes: what a write does: `back` enters the cache and is dirty until it leaves; `through` enters and is written
-            to the disk at once; `around` goes to the disk alone, and what the cache held of the page is void.
-        whole_pages: int32[m] `request_pages` of the stream that this is a part of; None where it has whole requests.
-    """
-
-    page_ids: I32
-    flags: U8
-    page_bytes: I32
-    n_pages: int
+    page_ids: I32  # int32[m] in [0, n_pages)
+    flags: U8  # uint8[m], bits of `cachezoo.kernels.outcome`
+    page_bytes: I32  # int32[m] bytes of the page that the request asks for; 0 of a prefetch
+    n_pages: int  # distinct pages
+    # what a write does: `back` enters the cache and is dirty until it leaves; `through` enters and is written to the
+    # disk at once; `around` goes to the disk alone, and what the cache held of the page is void
     writes: Writes = "back"
+    # int32[m] `request_pages` of the stream that this is a part of; None where it has whole requests
     whole_pages: I32 | None = None
 
     def __len__(self) -> int:

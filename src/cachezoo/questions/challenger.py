@@ -13,26 +13,25 @@ import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64
+from cachezoo.bundles.measured import FLASH, PAGE, ROLES, seat_of
 from cachezoo.bundles.reader import Bundle
-from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means
 from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import average, mean_of
 from cachezoo.errors import ConfigError, no_trace
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import beside
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash.problem import flash_problem, label_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.params import traces_of
+from cachezoo.questions.page.bundle import simulate_bundle
 from cachezoo.runtime import open as open_model
 from cachezoo.runtime.abi import library
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -120,12 +119,8 @@ def page_fraction(bundle: Bundle) -> float:
 def page_gains(bundle: Bundle, trace: Trace, fraction: float) -> F64:
     """float64[m]: 1 for each page hit after the warm-up."""
     pages = expand_pages(trace)
-    capacity = capacity_pages(fraction, pages.n_pages)
-    warmup = first_access(pages)
-    part = SYSTEMS[bundle.kind].page_bundle
-    assert part is not None
-    run = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)
-    gained: F64 = (run.outcome[warmup:] == HIT).astype(np.float64)
+    run = simulate_bundle(bundle, trace, pages, capacity_pages(fraction, pages.n_pages), first_access(pages))
+    gained: F64 = (run.outcome[run.warmup :] == HIT).astype(np.float64)
     return gained
 
 

@@ -1,14 +1,17 @@
-"""What a run ends with: policies by test traces, the bundles, and what to do with them."""
+"""The figures that a run of the pipeline ends with: policies by test traces, models; as rows, JSON and CSV."""
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from cachezoo import paths
 from cachezoo.bundles.measured import FLASH_MODEL
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.documents import Figures, Interval
+from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.io import atomic_file
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow
@@ -18,40 +21,40 @@ from cachezoo.questions.share.columns import ShareMetrics, read_share, share_met
 from cachezoo.questions.tiers import table as tiers_tables
 from cachezoo.questions.tiers.columns import FOLDER as TIERS
 from cachezoo.questions.tiers.columns import TiersMetrics, read_tiers
-from cachezoo.show.formats import NONE, number, percent, span
-from cachezoo.show.table import Cell
-from cachezoo.show.table import Table as View
+from cachezoo.show.table import Table
 from cachezoo.zoo.base import Results as SystemResults
 from cachezoo.zoo.registry import SYSTEMS
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
-
-
-Row = TypeVar("Row", "PageResult", "FlashResult")
-NAME_CHARS, TRACE_CHARS = 41, 17  # of a column of policies and of one of a trace, with what stands between
-HINT_CHARS = 16  # of a column that has room for its hint
-PLAIN = "rejectx_no_prefetch"
-SAVED = {"best": "saved against the best without a model", "plain": f"saved against {PLAIN}"}
+Row = dict[str, Any]
+PLAIN, OPTIMUM = "rejectx_no_prefetch", "belady_bypass"
 
 
 @dataclass(frozen=True)
 class PageResult:
     """A policy or model in the page cache on a test trace; `promoted` is None of what is no model."""
 
+    category: str
     trace: str
     promoted: bool | None
     row: PolicyRow
+
+    def values(self) -> Row:
+        """As JSON values."""
+        return {"trace": self.trace, "promoted": self.promoted, **self.row.model_dump(mode="json")}
 
 
 @dataclass(frozen=True)
 class FlashResult:
     """A policy in the flash cache on a test trace."""
 
+    category: str
     trace: str
     policy: str
     row: FlashRow
+
+    def values(self, name: str = "policy") -> Row:
+        """As JSON values; the policy's key is given."""
+        return {"trace": self.trace, name: self.policy, **self.row.model_dump(mode="json")}
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ class Results:
         for metrics in self.pages:
             promoted = {name: model.promoted for name, model in metrics.models.items()}
             for key, trace in metrics.tests().items():
-                rows += [PageResult(key, promoted.get(row.policy), row) for row in trace.rows]
+                rows += [PageResult(metrics.category, key, promoted.get(row.policy), row) for row in trace.rows]
         return rows
 
     def flash_rows(self) -> list[FlashResult]:
@@ -132,7 +135,7 @@ class Results:
         All policies but accept_all, which has no budget, write what the deployed model writes.
         """
         return [
-            FlashResult(key, policy, row)
+            FlashResult(metrics.category, key, policy, row)
             for metrics in self.flashes
             for key, trace in metrics.traces.items()
             for policy, row in {**trace.deployed.rows, "accept_all": trace.accept_all}.items()
@@ -155,7 +158,7 @@ class Results:
         The full one's mode is that of the models as shipped.
         """
         return [
-            FlashResult(key, name, row)
+            FlashResult(metrics.category, key, name, row)
             for metrics in self.flashes
             for key, trace in metrics.traces.items()
             if metrics.beside
@@ -174,7 +177,13 @@ class Results:
             parts = (flash, *flash.beside.values(), flash.prefetch)
             found |= {part.model_id: (part.promoted, part.reason) for part in parts}
         headlines = {name: own.headline(name) for own in self._overall() for name in own.models}
-        return [BundleResult(name, _bundle_of(name), *found[name], headlines.get(name, {})) for name in found]
+        folders = {name: paths.bundle(name) for name in found}
+        return [
+            BundleResult(
+                name, str(folders[name]) if (folders[name] / MANIFEST).exists() else None, *own, headlines.get(name, {})
+            )
+            for name, own in found.items()
+        ]
 
     def summaries(self) -> list[str]:
         """A sentence or two of each system with metrics of its own, of hierarchies of RAM and SSD, of shared caches."""
@@ -182,7 +191,7 @@ class Results:
         texts += share_tables.sentences(self.share)
         return [text for text in texts if text]
 
-    def own_tables(self) -> list[View]:
+    def own_tables(self) -> list[Table]:
         """The tables that systems have of their own, those of what to buy, and those of shared caches."""
         found = [table for part, metrics in self._parts().values() for table in part.tables(metrics)]
         return [*found, *tiers_tables.tables(self.tiers), *share_tables.tables(self.share)]
@@ -192,34 +201,18 @@ class Results:
         lazy = {name: SYSTEMS[name].results for name in found}
         return {name: (part.load(), found[name]) for name, part in lazy.items() if part is not None}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Row:
         """JSON values of all of them."""
-        pages = [
-            {"trace": found.trace, "promoted": found.promoted, **found.row.model_dump(mode="json")}
-            for found in self.page_rows()
-        ]
-        flashes = [
-            {"trace": found.trace, "policy": found.policy, **found.row.model_dump(mode="json")}
-            for found in self.flash_rows()
-        ]
         return {
-            "rows": pages,
-            "flash": flashes,
+            "rows": [found.values() for found in self.page_rows()],
+            "flash": [found.values() for found in self.flash_rows()],
             "flash_saved": [vars(found) for found in self.flash_saved()],
-            "flash_beside": [
-                {"trace": found.trace, "model": found.policy, **found.row.model_dump(mode="json")}
-                for found in self.beside_rows()
-            ],
+            "flash_beside": [found.values("model") for found in self.beside_rows()],
             "bundles": [vars(found) for found in self.bundles()],
             "systems": {name: part.values(metrics) for name, (part, metrics) in self._parts().items()},
             "tiers": tiers_tables.values(self.tiers),
             "share": share_tables.values(self.share),
         }
-
-
-def _bundle_of(model_id: str) -> str | None:
-    folder = paths.bundle(model_id)
-    return str(folder) if (folder / MANIFEST).exists() else None
 
 
 def read_results(categories: Sequence[str] | None) -> Results:
@@ -248,182 +241,134 @@ def read_results(categories: Sequence[str] | None) -> Results:
     )
 
 
-def printed(view: View, width: int = 160) -> "Table":
-    """A system's table for the terminal: notes beside their cells, hints below the titles of columns.
+@dataclass(frozen=True)
+class Line:
+    """A test trace.
+
+    Attributes:
+        trace: its key.
+        classic: the best classic's page hit ratio; None where the trace has no page cache, as of what follows.
+        model: the promoted caching model with the most hits, as it is shown; None where none is promoted.
+        hit_ratio: that model's.
+        gap_closed: by it; None where there is no model, or the gap is too small to divide by.
+        optimum: page hit ratio of the best cache possible.
+        saved: what admission models save of the flash cache's mean read disk-head time, with its interval.
+    """
+
+    trace: str
+    classic: float | None
+    model: str | None
+    hit_ratio: float | None
+    gap_closed: float | None
+    optimum: float | None
+    saved: FlashSaved | None
+
+
+def lines(run: Results) -> list[Line]:
+    """A line for each test trace.
 
     Args:
-        view: the table.
-        width: of the console; where columns are narrow, hints stand below the table.
+        run: what the pipeline found.
     """
-    from rich.table import Table
-
-    room = width >= HINT_CHARS * len(view.columns)
-    hints = [f"{column.title}: {column.hint}" for column in view.columns if column.hint]
-    table = Table(title=view.caption, caption=None if room else "; ".join(hints) or None)
-    for column in view.columns:
-        title = f"{column.title}\n({column.hint})" if column.hint and room else column.title
-        table.add_column(title, justify="right" if column.numeric else "left", overflow="fold")
-    for row in view.rows:
-        table.add_row(*map(_text, row))
-    return table
+    pages: dict[str, list[PageResult]] = {}
+    for found in run.page_rows():
+        pages.setdefault(found.trace, []).append(found)
+    saved = {one.trace: one for one in run.flash_saved() if one.rival == "best"}
+    return [_line(trace, pages.get(trace, []), saved.get(trace)) for trace in sorted({*pages, *saved})]
 
 
-def _text(cell: Cell) -> "Text":
-    from rich.text import Text
+def _line(trace: str, rows: Sequence[PageResult], saved: FlashSaved | None) -> Line:
+    classics = [one.row.hit_ratio for one in rows if one.row.kind == "classic"]
+    bounds = [one.row.hit_ratio for one in rows if one.row.policy == OPTIMUM]
+    # An admission model was judged by disk-head time, and stands in the last column.
+    models = [one.row for one in rows if one.promoted and not one.row.policy.startswith("admission.")]
+    best = max(models, key=lambda row: row.hit_ratio, default=None)
+    return Line(
+        trace,
+        max(classics, default=None),
+        best.shown if best else None,
+        best.hit_ratio if best else None,
+        best.gap_closed if best else None,
+        max(bounds, default=None),
+        saved,
+    )
 
-    return Text(f"{cell.text} ({cell.note})" if cell.note else cell.text)
 
+def of_categories(run: Results, names: Sequence[str]) -> Results:
+    """The results of some categories, without those of systems whose one model is of all categories.
 
-def narrow(rows: "Sequence[Row]", width: int) -> "list[Sequence[Row]]":
-    """The rows of as many test traces at a time as a table with a column for each has room for.
-
-    Args:
-        rows: of all of them.
-        width: of the console, in characters.
+    Raises:
+        ConfigError: a category that has no results; those that have are named.
     """
-    traces = list(dict.fromkeys(found.trace for found in rows))
-    most = max(1, (width - NAME_CHARS) // TRACE_CHARS)
-    return [[row for row in rows if row.trace in traces[low : low + most]] for low in range(0, len(traces), most)]
-
-
-def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Table":
-    """Peak and mean read disk-head time of each policy (rows) on each test trace (columns), and what baleen saves."""
-    from rich.table import Table
-
-    traces = list(dict.fromkeys(found.trace for found in rows))
-    by_place = {(found.policy, found.trace): found.row for found in rows}
-    table = Table(
-        title="flash cache: peak (mean) read disk-head time, disk-head seconds per second",
-        caption="baleen: admission and prefetch as shipped; the others write no more, accept_all without a budget; "
-        "prefetch modes as chosen on validation; saved: of the mean, with its 90 % interval",
-    )
-    table.add_column("policy", no_wrap=True)
-    for trace in traces:
-        table.add_column(trace, justify="right", overflow="fold", min_width=len(trace))
-    for policy in dict.fromkeys(found.policy for found in rows):
-        table.add_row(policy, *(_load_cell(by_place.get((policy, trace))) for trace in traces))
-    table.add_section()
-    shares = {(found.rival, found.trace): found for found in saved}
-    for rival, title in SAVED.items():
-        table.add_row(title, *(_saved_cell(shares.get((rival, trace)), rival) for trace in traces))
-    return table
-
-
-def beside_table(rows: Sequence[FlashResult]) -> "Table":
-    """Peak and mean read disk-head time of each admission model at the write budget; a line a test trace."""
-    from rich.table import Table
-
-    table = Table(
-        title="admission models at the write budget: peak (mean) read disk-head time",
-        caption="block: without names; small: without names, few trees; prefetch modes as chosen on validation",
-    )
-    archs = list(dict.fromkeys(_arch(found.policy) for found in rows))
-    table.add_column("test trace", no_wrap=True)
-    for arch in archs:
-        table.add_column(arch, justify="right")
-    by_place = {(found.trace, _arch(found.policy)): found.row for found in rows}
-    for trace in dict.fromkeys(found.trace for found in rows):
-        table.add_row(trace, *(_load_cell(by_place.get((trace, arch))) for arch in archs))
-    return table
-
-
-def _arch(model_id: str) -> str:
-    return model_id.rsplit(".", 1)[-1]
-
-
-def _saved_cell(found: FlashSaved | None, rival: str) -> str:
-    if found is None:
-        return NONE
-    name = f" {found.policy}" if rival == "best" else ""
-    return f"{percent(found.mean, 0)} {span(found.interval)}{name}"
-
-
-def _load_cell(row: FlashRow | None) -> str:
-    if row is None:
-        return NONE
-    mode = "" if row.prefetch == "none" else f" {row.prefetch}"
-    return f"{number(row.read_dt.peak, 2)} ({number(row.read_dt.mean, 2)}){mode}"
-
-
-def results_table(rows: Sequence[PageResult]) -> "Table":
-    """Page hit ratio of each policy (rows) on each test trace (columns), `gap_closed` beside the models'."""
-    from rich.table import Table
-
-    traces = list(dict.fromkeys(found.trace for found in rows))
-    by_place = {(_name(found.row), found.trace): found for found in rows}
-    ratios = {name: [one.row.hit_ratio for (own, _), one in by_place.items() if own == name] for name, _ in by_place}
-    names = sorted(ratios, key=lambda name: (-sum(ratios[name]) / len(ratios[name]), name))
-    table = Table(
-        title="page hit ratio on the test traces",
-        caption="models: share of the gap from the best classic to the optimum; "
-        "* promoted: better than the best classic on validation",
-    )
-    table.add_column("policy", no_wrap=True)
-    for trace in traces:
-        table.add_column(trace, justify="right", overflow="fold", min_width=len(trace))
+    found = [*(own.category for own in run.pages), *(own.category for own in run.flashes)]
+    known = list(dict.fromkeys([*found, *(name for own in run.by_category.values() for name in own), *run.tiers]))
     for name in names:
-        table.add_row(name, *(_cell(by_place.get((name, trace))) for trace in traces))
-    return table
+        if name not in known:
+            raise ConfigError(f"--category {name}: has no results; these have: {', '.join(known) or 'none yet'}")
+    pages = [metrics for metrics in run.pages if metrics.category in names]
+    flashes = [metrics for metrics in run.flashes if metrics.category in names]
+    own = {
+        system: {name: one for name, one in metrics.items() if name in names}
+        for system, metrics in run.by_category.items()
+    }
+    tiers = {name: one for name, one in run.tiers.items() if name in names}
+    return Results(pages, flashes, {}, {system: metrics for system, metrics in own.items() if metrics}, tiers)
 
 
-def _name(row: PolicyRow) -> str:
-    """A policy in the table; the models of a kind, one for each category, share a row."""
-    return row.shown if row.kind == "classic" else f"{row.shown} ({row.kind})"
+def rows_of(run: Results) -> list[Row]:
+    """A row for each policy and model on each test trace, page caches first.
 
-
-def _cell(found: PageResult | None) -> str:
-    if found is None:
-        return NONE
-    row = found.row
-    text = number(row.hit_ratio, 4)
-    if row.kind != "model":
-        return text
-    closed = "gap below 0.02" if row.gap_closed is None else percent(row.gap_closed, 0, signed=True)
-    return f"{text} ({closed}){' *' if found.promoted and _caches(row) else ''}"
-
-
-def _caches(row: PolicyRow) -> bool:
-    """Whether the row's model was judged by page hits; an admission model was by disk-head time."""
-    return row.policy.split(".")[0] != "admission"
-
-
-def bundles_table(bundles: Sequence[BundleResult]) -> "Table":
-    """One row a model."""
-    from rich.table import Table
-
-    table = Table(title="models")
-    for column in ("bundle", "promoted", "why", "on the test traces"):
-        table.add_column(column, overflow="fold")
-    for row in bundles:
-        figures = "\n".join(
-            f"{name} {number(value, 3)}" for name, value in row.headline.items() if value is not None
-        )  # fmt: skip
-        table.add_row(row.bundle or f"none of {row.model}", "yes" if row.promoted else "no", row.reason, figures)
-    return table
-
-
-def next_steps(bundles: Sequence[BundleResult], chosen: str | None = None) -> str:
-    """Commands that a reader of the tables may want.
-
-    Args:
-        bundles: every model.
-        chosen: id of the bundle that the report runs in page caches; without one a promoted bundle is shown.
+    Returns:
+        `category`, `trace`, `cache` (``page``, ``flash``, ``tiers`` of RAM and SSD, or ``shared``, whose trace is a
+        mix), `policy`, of models in page caches `promoted`, then the figures by their names in metrics/
+        (docs/data-dictionary.csv has their units); what is nested there is joined by `_`, and an interval is two
+        figures that end in `_low` and `_high`.
     """
-    found = [row for row in bundles if row.bundle]
-    found.sort(key=lambda row: (row.model != chosen, not row.promoted, not _is_page_cache(row.model)))
-    steps = ["Next:"]
-    if found:
-        first, bundle = found[0].model, found[0].bundle
-        steps += [f"  .venv/bin/cachezoo bundle verify {bundle}    check a bundle; its card.md says what it is for"]
-        if _is_page_cache(first):
-            steps += [f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours"]
-        elif first.startswith("admission."):
-            steps += [f"  .venv/bin/cachezoo flash TRACE --bundle {bundle}    try it on a trace of yours"]
-    steps += ["  .venv/bin/cachezoo report    which model to deploy, and is it worth it, on a page"]
-    steps += ["  make ui    the same in MLflow", "  conf/matrix.yaml    add your traces, then make repro"]
-    return "\n".join(steps)
+    rows: list[Row] = [
+        {"category": one.category, "trace": one.trace, "cache": "page", "policy": one.row.policy, **one.values()}
+        for one in run.page_rows()
+    ]
+    rows += [
+        {"category": one.category, "trace": one.trace, "cache": "flash", **one.values()} for one in run.flash_rows()
+    ]
+    rows += [
+        {"category": own.category, "trace": key, "cache": "tiers", "policy": row.hierarchy,
+         **row.model_dump(mode="json", exclude={"hierarchy"})}
+        for own in run.tiers.values()
+        for key, trace in own.traces.items()
+        for row in trace.rows
+    ]  # fmt: skip
+    rows += [
+        {"trace": name, "cache": "shared", "policy": row.partitioner,
+         **row.model_dump(mode="json", exclude={"partitioner"})}
+        for name, mix in (run.share.mixes if run.share is not None else {}).items()
+        for row in mix.rows
+    ]  # fmt: skip
+    return [dict(figure for name, value in row.items() for figure in _figures(name, value)) for row in rows]
 
 
-def _is_page_cache(model_id: str) -> bool:
-    """Whether `compare` runs the model."""
-    return model_id.split(".")[0] in ("caching", "reuse")
+def _figures(name: str, value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any value of JSON
+    if isinstance(value, Mapping):
+        for key, own in value.items():
+            yield from _figures(f"{name}_{key}", own)
+    elif isinstance(value, list):
+        yield from zip((f"{name}_low", f"{name}_high"), value, strict=True)
+    else:
+        yield name, value
+
+
+def write_csv(run: Results, path: Path) -> None:
+    """Write the rows as CSV, see `rows_of`; a figure that no row has gets no column.
+
+    Raises:
+        CachezooError: there is no row, or the file cannot be written.
+    """
+    rows = rows_of(run)
+    if not rows:
+        raise CachezooError(f"{path}: not written, as there are no results of test traces yet; run `make repro`")
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = [name for name in names if any(row.get(name) is not None for row in rows)]
+    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_file
 
-PLACE = "in a copy: cachezoo report --copy FILE"
+PLACE = "in a copy: cachezoo models report -o FILE.html"
 IMAGE = re.compile(r'src="([^":/]+\.png)"')
 CPUS = Path("/proc/cpuinfo")
 GIT_S = 30

@@ -5,9 +5,7 @@ from pathlib import Path
 from statistics import fmean
 
 from cachezoo import paths
-from cachezoo.bundles.figures import headline, unseen_traces
-from cachezoo.bundles.measured import measured, read_metrics
-from cachezoo.bundles.seats import seat_of
+from cachezoo.bundles.measured import headline, measured, read_metrics, seat_of, unseen_traces
 from cachezoo.io import write_json
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import write_rows

@@ -107,10 +107,10 @@ COMMANDS = (
     (".venv/bin/dvc repro evaluate_share", "one cache for several applications: metrics/share/mixes.json"),
     (".venv/bin/dvc repro evaluate_workload", "the workload classifier: metrics/workload.json"),
     (".venv/bin/dvc repro evaluate_reuse", "one cache for every workload: metrics/reuse.json"),
-    (".venv/bin/cachezoo results", "the table of policies and traces in the terminal; --json for all digits"),
+    (".venv/bin/cachezoo models results", "the table of policies and traces in the terminal; --json for all digits"),
     (".venv/bin/cachezoo trace info FILE", "a trace's statistics"),
     (".venv/bin/cachezoo compare FILE --bundle DIR", "policies and a bundle on any trace"),
-    (".venv/bin/cachezoo tiers FILE --ram SIZE --ssd SIZE", "hierarchies of RAM and SSD on any trace"),
-    (".venv/bin/cachezoo bundle inspect DIR", "a bundle's figures and files"),
+    (".venv/bin/cachezoo recommend --only tiers FILE --ram SIZE --ssd SIZE", "hierarchies of RAM and SSD on any trace"),
+    (".venv/bin/cachezoo models bundle inspect DIR", "a bundle's figures and files"),
     ("make ui", "the same models as runs in MLflow, with learning curves"),
 )

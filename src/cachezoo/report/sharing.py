@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.questions.share.columns import EQUAL, FOLDER, STATIC, ShareMetrics, ShareMix, ShareRow, Timeline
+from cachezoo.questions.share.columns import EQUAL, FOLDER, STATIC, ShareMetrics, ShareMix, Timeline
 from cachezoo.questions.share.table import (
     NAMES,
+    Tested,
     app_table,
     as_published,
+    cases,
     count_table,
     counted,
     fewer,
     goal,
     mix_table,
     name_of,
-    per_access,
     summary_table,
 )
-from cachezoo.questions.share.verdict import Case, cases
 from cachezoo.show.formats import number, percent, words
 from cachezoo.show.section import Choice, Figure, Section
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
@@ -43,7 +43,7 @@ HOW = (
     "values on validation mixes, by the pages that it reads from the disk; here is what they do on test mixes, once "
     "the cache has filled. Share: one cache for all. Split: each application has a part of its own, which may change "
     "as time goes by. A hit in a mapped part far from the head of a queue was read from the disk before it was asked "
-    "for, so that pages read stand beside every hit ratio. Slowdowns are of mean page times, a miss taking the disk's "
+    "for, so pages read are shown with every hit ratio. Slowdowns are of mean page times, a miss taking the disk's "
     "mean, without waiting. Intervals are over blocks of time of one mix, and say nothing of other days."
 )
 
@@ -65,36 +65,36 @@ def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | Non
     main = [app_table(metrics, name, mix) for name, mix in metrics.mixes.items() if mix.kind != "pair"]
     every = [mix_table(metrics, name, mix) for name, mix in metrics.mixes.items()]
     detail = Section(f"{FOLDER}-all", "Every way to share, on every test mix", tables=every, folded=True)
-    said = [text for text in (counted(metrics), as_published(metrics)) if text]
     tables = [summary_table(metrics), count_table(metrics), *main]
-    texts, cards = [HOW, _named(metrics), *said], [_card(case) for case in cases(metrics, ("all",))]
+    texts = [HOW, _named(metrics), *(text for text in (counted(metrics), as_published(metrics)) if text)]
+    cards = [_card(case) for case in cases(metrics, ("all",))]
     return Section(FOLDER, TITLE, texts, tables, figures=shown, parts=[detail], choices=cards)
 
 
 def _named(metrics: ShareMetrics) -> str:
     """What runs in each mix."""
-    said = [f"{name}: {words(list(mix.apps))}" for name, mix in metrics.mixes.items() if mix.kind != "pair"]
+    large = [f"{name}: {words(list(mix.apps))}" for name, mix in metrics.mixes.items() if mix.kind != "pair"]
     pairs = sum(mix.kind == "pair" for mix in metrics.mixes.values())
     clocked = all(mix.order == "clock" for mix in metrics.mixes.values())
     order = "by the traces' clocks" if clocked else "in lockstep, one of each in turn, where not all have a clock"
     more = f"; and {pairs} pair{'s' if pairs > 1 else ''} of categories" if pairs else ""
-    return f"Mixes: {'; '.join(said)}{more}. References follow each other {order}."
+    return f"Mixes: {'; '.join(large)}{more}. References follow each other {order}."
 
 
-def _card(case: Case) -> Choice:
+def _card(case: Tested) -> Choice:
     """What to run at a size and what it does."""
     row = case.row
-    read = f"{per_access(row.transfers)} pages read for each access, hit ratio {percent(row.hit_ratio)}."
-    beside = [(case.rival.family, case.saved)] if case.rival is not None and case.saved is not None else []
-    beside += [(family, row.saved[family]) for family in (EQUAL, STATIC) if family in row.saved]
-    compared = [f"{fewer(saved)} {name_of(family)}." for family, saved in dict(beside).items()]
+    read = f"{number(row.transfers, 3)} pages read for each access, hit ratio {percent(row.hit_ratio)}."
+    rivals = [case.rival.family] if case.rival is not None and case.saved is not None else []
+    rivals += [family for family in (EQUAL, STATIC) if family in row.saved]
+    compared = [f"{fewer(row.saved[family])} {name_of(family)}." for family in dict.fromkeys(rivals)]
     slow = max(row.apps, key=lambda key: (row.apps[key].slowdown, key))
     own = f"The slowest application is {slow}: {number(row.slowest, 2)} times its mean page time alone."
     title = f"{human(row.pages * PAGE_BYTES)}: {percent(row.size, 0)} of the data"
-    said = f"validation chose {name_of(row.family)}, the test says {case.verdict}" if case.refuted else (
-        f"{case.verdict}: {name_of(row.family)}"
-    )  # fmt: skip
-    return Choice(title, row.partitioner, said, case.tone, [read, *compared, own])
+    verdict = f"{case.verdict}: {name_of(row.family)}"
+    if case.refuted:
+        verdict = f"validation chose {name_of(row.family)}, the test says {case.verdict}"
+    return Choice(title, row.partitioner, verdict, case.tone, [read, *compared, own])
 
 
 def _draw(sources: "Sources", folder: Path) -> list[Figure]:
@@ -131,8 +131,8 @@ def bars_figure(metrics: ShareMetrics, folder: Path) -> Figure:
     canvas.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
     save(canvas, folder, BARS)
     rows = [row for size in sizes if (row := mix.row(size, metrics.advised or "")) is not None]
-    said = words([f"{per_access(row.transfers)} pages at {percent(row.size, 0)} of the data" for row in rows])
-    alt = f"Pages read for each access, hit ratios and slowdowns by family on {name}; as advised: {said}."
+    advised = words([f"{number(row.transfers, 3)} pages at {percent(row.size, 0)} of the data" for row in rows])
+    alt = f"Pages read for each access, hit ratios and slowdowns by family on {name}; as advised: {advised}."
     caption = (
         f"{name}. Above: pages read from the disk for each page access (lower is better), with 90 % intervals; the "
         "black line is the best fixed split, which knows the future. In the middle: hit ratios (higher is better). "
@@ -143,7 +143,7 @@ def bars_figure(metrics: ShareMetrics, folder: Path) -> Figure:
 
 
 def _places(families: Sequence[str]) -> list[float]:
-    """Where the bars of a group stand around its middle."""
+    """Where the bars of a group are around its middle."""
     return [0.84 * ((place + 0.5) / len(families) - 0.5) for place in range(len(families))]
 
 
@@ -155,7 +155,8 @@ def _size_panel(axis: "Axes", mix: ShareMix, sizes: Sequence[float], families: S
         axis.bar([at + shift for at, _ in rows], [getattr(row, what) for _, row in rows], width, color=colour,
                  label=name_of(family))  # fmt: skip
         for at, row in rows:
-            axis.plot([at + shift] * 2, _ends(row, what), color=BLACK, lw=0.8)
+            ends = row.transfers_interval if what == "transfers" else row.hit_interval
+            axis.plot([at + shift] * 2, ends, color=BLACK, lw=0.8)
     for at, size in enumerate(sizes):
         fixed = mix.row(size, STATIC)
         if fixed is not None:
@@ -166,10 +167,6 @@ def _size_panel(axis: "Axes", mix: ShareMix, sizes: Sequence[float], families: S
     axis.set_xticks(range(len(sizes)), names)
     axis.set(ylabel="pages read an access" if what == "transfers" else "hit ratio")
     axis.grid(visible=False, axis="x")
-
-
-def _ends(row: ShareRow, what: str) -> tuple[float, float]:
-    return row.transfers_interval if what == "transfers" else row.hit_interval
 
 
 def _slow_panel(axis: "Axes", mix: ShareMix, size: float, families: Sequence[str]) -> None:
@@ -200,8 +197,8 @@ def time_figure(metrics: ShareMetrics, folder: Path) -> Figure | None:
     save(canvas, folder, TIME)
     family = name_of(mix.timelines[0].family)
     last = mix.timelines[-1]
-    said = words([f"{key} {percent(parts[-1], 0)}" for key, parts in last.shares.items()])
-    alt = f"How {family} splits the cache over time on {name}; at {percent(last.size, 0)} it ends with {said}."
+    ends = words([f"{key} {percent(parts[-1], 0)}" for key, parts in last.shares.items()])
+    alt = f"How {family} splits the cache over time on {name}; at {percent(last.size, 0)} it ends with {ends}."
     caption = f"{name}: how {family} splits the cache as time goes by, from equal parts on; a panel is a size of cache."
     return Figure(TIME, alt, caption)
 

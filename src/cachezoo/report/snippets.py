@@ -22,7 +22,7 @@ def page_lines(run: str, model: bool, capacity: int | None, fraction: float) -> 
     """
     share = f"{100 * fraction:g}%"
     if not model:
-        return f".venv/bin/cachezoo simulate TRACE --policy '{run}' --capacity {share}"
+        return f".venv/bin/cachezoo simulate TRACE --policy '{run}' --size {share}"
     pages = capacity or 16_384
     return (
         "from cachezoo import runtime  # make wheel\n"

@@ -11,7 +11,7 @@ from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.curves.measure import curves
 from cachezoo.policies.registry import OPTIMUM
-from cachezoo.policies.simulate import parse_capacity
+from cachezoo.sizes import pages_of
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.stats import describe
 from cachezoo.traces.store import read_pages, read_trace
@@ -131,7 +131,7 @@ def hit_ratio_curves(pages: PageAccesses, capacities: tuple[float, ...]) -> tupl
         The k of one page in k that the optimum was simulated on, 1 for all; and hit ratios by policy, one for each
         capacity.
     """
-    sizes = [parse_capacity(f"{100 * share}%", pages.n_pages) for share in capacities]
+    sizes = [pages_of(100 * share, pages.n_pages) for share in capacities]
     found = curves(pages, SIMULATED, sizes, most_accesses=MOST_ACCESSES)
     places = np.searchsorted(found[0].capacities, sizes)
     ratios = {own.policy: own.hit_ratio[places].tolist() for own in found}

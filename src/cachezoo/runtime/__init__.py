@@ -12,7 +12,7 @@ decision. Where the library cannot be found, models of kinds admission, prefetch
 the whole package is installed. Virtual I/O caches (`Virtual`, `Share`) need the library.
 """
 
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault
 from cachezoo.runtime.model import Access, Cache, Decision, Model, Unit, open
 from cachezoo.runtime.virtual import Place, Settings, Share, Virtual
 

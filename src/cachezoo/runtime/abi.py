@@ -8,8 +8,6 @@ from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int32,
 from pathlib import Path
 from typing import Any
 
-from cachezoo.runtime.errors import RuntimeFault
-
 NAME = "libcachezoo.so.1"
 VARIABLE = "CACHEZOO_LIBRARY"
 MAX_FEATURES, MAX_OUTPUTS, TEXT = 64, 16, 512
@@ -19,6 +17,10 @@ COLUMNS = ("volume", "namespace", "user", "flags")
 PRECISIONS = ("fp32", "bf16", "int8")
 MODES = ("lru", "rejectx", "model")
 MOST_RUNS = 16
+
+
+class RuntimeFault(Exception):
+    """A bundle, a call or a state that is refused; one line says what and where."""
 
 
 class Error(ctypes.Structure):

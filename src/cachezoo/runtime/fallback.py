@@ -7,13 +7,33 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault
 from cachezoo.runtime.model import OPS, Decision, Path, Text, Values, check_offset, places_nothing
 
 if TYPE_CHECKING:
     from cachezoo.serving.requests import RequestBatch
 
 SERVED = ("admission", "prefetch", "streams")
+
+
+def by_numpy(call: str, path: Path, key: Path | None) -> Any:  # noqa: ANN401 - what the call returns
+    """What `load` or `verify` of cachezoo.bundles returns.
+
+    Raises:
+        RuntimeFault: the bundle is refused, or numpy's reader is not installed.
+    """
+    try:
+        from cachezoo import bundles
+        from cachezoo.errors import CachezooError
+
+        run = getattr(bundles, call)
+    except ImportError as error:
+        message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
+        raise RuntimeFault(message) from error
+    try:
+        return run(path, None if key is None else pathlib.Path(key))
+    except CachezooError as error:
+        raise RuntimeFault(str(error)) from error
 
 
 class NumpyModel:
@@ -25,16 +45,7 @@ class NumpyModel:
         Raises:
             RuntimeFault: it is damaged, of another kind, or numpy's reader is not installed.
         """
-        try:
-            from cachezoo.bundles import load
-            from cachezoo.errors import CachezooError
-        except ImportError as error:
-            message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
-            raise RuntimeFault(message) from error
-        try:
-            self._bundle = load(path, None if key is None else pathlib.Path(key))
-        except CachezooError as error:
-            raise RuntimeFault(str(error)) from error
+        self._bundle = by_numpy("load", path, key)
         if self._bundle.kind not in SERVED:
             message = f"{path}: a model of kind {self._bundle.kind} needs {abi.NAME}; set {abi.VARIABLE} to where it is"
             raise RuntimeFault(message)

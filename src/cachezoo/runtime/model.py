@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional, Union
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.abi import checked
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault, checked
 
 OPS = {"read": 0, "write": 1}
 OUTCOMES = ("bypassed", "admitted", "hit")

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional, SupportsIndex, Union
 
 from cachezoo.runtime import abi
-from cachezoo.runtime.abi import checked
-from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.abi import RuntimeFault, checked
 from cachezoo.runtime.model import Model, Owner, Path
 
 QUEUES = ("lru", "lfu", "arc")
@@ -19,24 +18,16 @@ QUEUES = ("lru", "lfu", "arc")
 class Settings(NamedTuple):
     """How a queue is kept and mapped.
 
-    Attributes:
-        queue: lru, lfu or arc.
-        pages: of the queue, at least the cache's.
-        fragment: positions that are mapped together.
-        runs: of neighbouring fragments, mapped at most.
-        decay: that values are multiplied by after each quantum.
-        quantum: references from one mapping to the next.
-        cost: hits that a page costs which enters a run away from the queue's head; 0 as in the paper.
-        profile: hits per reference of each fragment, from which the first mapping is made; None: it is the head.
+    `profile` has the hits per reference of each fragment, from which the first mapping is made; None: it is the head.
     """
 
-    queue: str = "lru"
-    pages: int = 1 << 18
-    fragment: int = 256
-    runs: int = 2
-    decay: float = 0.95
-    quantum: int = 2000
-    cost: float = 0.0
+    queue: str = "lru"  # or lfu, arc
+    pages: int = 1 << 18  # of the queue, at least the cache's
+    fragment: int = 256  # positions that are mapped together
+    runs: int = 2  # of neighbouring fragments, mapped at most
+    decay: float = 0.95  # that values are multiplied by after each quantum
+    quantum: int = 2000  # references from one mapping to the next
+    cost: float = 0.0  # hits that a page costs which enters a run away from the queue's head; 0 as in the paper
     profile: Optional[Sequence[float]] = None
 
 
@@ -44,20 +35,14 @@ Source = Union[Settings, Model]
 
 
 class Place(NamedTuple):
-    """What became of a reference.
+    """What became of a reference."""
 
-    Attributes:
-        position: of the page in the queue before it moved; -1 where it was not there.
-        hit: it was in the cache.
-        moved: pages read from the disk besides a missed one.
-    """
-
-    position: int
-    hit: bool
-    moved: int
+    position: int  # of the page in the queue before it moved; -1 where it was not there
+    hit: bool  # it was in the cache
+    moved: int  # pages read from the disk besides a missed one
 
 
-def _whole(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -> int:
+def _integer(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -> int:
     """A whole number of so many bits: ctypes takes a larger one too, and cuts it."""
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     try:
@@ -67,10 +52,6 @@ def _whole(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -
     if not least <= found <= most:
         raise RuntimeFault(f"{name}: give a whole number of {least} to {most}")
     return found
-
-
-def _key(value: SupportsIndex) -> int:
-    return _whole("key", value, 64, signed=False)
 
 
 def _real(name: str, value: float) -> float:
@@ -96,10 +77,10 @@ def _row(source: Source) -> abi.VirtualSettings:
         return source.virtual_settings()
     if source.queue not in QUEUES:
         raise RuntimeFault(f"queue {source.queue!r}: there are {', '.join(QUEUES)}")
-    fragment, pages = _whole("fragment", source.fragment, 32), _whole("pages", source.pages, 64)
+    fragment, pages = _integer("fragment", source.fragment, 32), _integer("pages", source.pages, 64)
     row = abi.VirtualSettings(
-        QUEUES.index(source.queue), fragment, _whole("runs", source.runs, 32), pages,
-        _whole("quantum", source.quantum, 64), _real("decay", source.decay), _real("cost", source.cost),
+        QUEUES.index(source.queue), fragment, _integer("runs", source.runs, 32), pages,
+        _integer("quantum", source.quantum, 64), _real("decay", source.decay), _real("cost", source.cost),
     )  # fmt: skip
     if source.profile is not None:
         row.profile = _profile(source.profile, -(-pages // fragment) if fragment > 0 else 0)
@@ -133,7 +114,7 @@ class Virtual:
         """
         library, error, cache = _library(), abi.Error(), ctypes.c_void_p()
         row = _row(source)
-        held = _whole("capacity", capacity, 64)
+        held = _integer("capacity", capacity, 64)
         code = library.cz_virtual_new(ctypes.byref(row), held, ctypes.byref(cache), ctypes.byref(error))
         checked(code, error)
         self._cache = Owner(library, "cz_virtual_free", cache)
@@ -146,7 +127,7 @@ class Virtual:
             RuntimeFault: the key is no such number.
         """
         place = abi.PlaceRow()
-        self._refer(self._cache.handle, _key(key), ctypes.byref(place))
+        self._refer(self._cache.handle, _integer("key", key, 64, signed=False), ctypes.byref(place))
         return Place(place.position, bool(place.hit), place.moved)
 
     @property
@@ -191,7 +172,7 @@ class Share:
         library, error, share = _library(), abi.Error(), ctypes.c_void_p()
         rows = (abi.VirtualSettings * max(len(applications), 1))(*(_row(source) for source in applications))
         options = abi.ShareOptions(
-            _whole("pages", pages, 64), _whole("step", step, 32), _whole("reach", reach, 32), _real("fill", fill)
+            _integer("pages", pages, 64), _integer("step", step, 32), _integer("reach", reach, 32), _real("fill", fill)
         )
         code = library.cz_share_new(
             ctypes.byref(options), rows, len(applications), ctypes.byref(share), ctypes.byref(error)
@@ -207,8 +188,8 @@ class Share:
             RuntimeFault: there is no such application, or no such key.
         """
         place = abi.PlaceRow()
-        asked = _whole("application", application, 32)
-        if self._refer(self._share.handle, asked, _key(key), ctypes.byref(place)) != 0:
+        index = _integer("application", application, 32)
+        if self._refer(self._share.handle, index, _integer("key", key, 64, signed=False), ctypes.byref(place)) != 0:
             raise RuntimeFault(f"application {application}: there are {self._count}, from 0")
         return Place(place.position, bool(place.hit), place.moved)
 
@@ -224,8 +205,8 @@ class Share:
         Raises:
             RuntimeFault: the application is no whole number of 32 bits.
         """
-        asked = _whole("application", application, 32)
-        return _runs(self._share.library.cz_share_runs, self._share.handle, asked)
+        index = _integer("application", application, 32)
+        return _runs(self._share.library.cz_share_runs, self._share.handle, index)
 
     def save(self, path: Path) -> None:
         """Write what the share remembers, whole or not at all."""

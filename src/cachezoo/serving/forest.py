@@ -12,6 +12,7 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64, I32
 from cachezoo.kernels.forest import Trees, score_forest
+from cachezoo.serving.kind import Cost
 
 FIRST, VERSION, END, SILENT_END = "tree", "v4", "end of trees", "end of parameters"
 HEADER = {
@@ -34,11 +35,7 @@ Lines = dict[str, str]
 
 
 class Forest:
-    """A forest that scores rows.
-
-    Attributes:
-        trees: its trees, flat.
-    """
+    """A forest that scores rows; its trees are flat."""
 
     def __init__(self, trees: Trees) -> None:
         """Take trees that `read_forest` checked."""
@@ -52,15 +49,28 @@ class Forest:
 
 
 class ForestSession:
-    """Forests in the place of an ONNX session: one column of its single output for each."""
+    """Forests as a session: one column of its single output for each."""
 
     def __init__(self, forests: Sequence[Forest]) -> None:
         """Take the forests, in the order of the columns."""
-        self._forests = forests
+        self.forests = forests
 
     def run(self, outputs: list[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
         """One float64[n, forests] of `features` float32[n, F], whatever the output's name."""
-        return [np.stack([forest.scores(inputs["features"]) for forest in self._forests], axis=1)]
+        return [np.stack([forest.scores(inputs["features"]) for forest in self.forests], axis=1)]
+
+
+def forests_cost(texts: Sequence[bytes], features: int) -> Cost:
+    """Comparisons on the longest way down each tree, thresholds and leaves, of forests that are all evaluated."""
+    comparisons = parameters = 0
+    for text in texts:
+        trees = read_forest(text, features).trees
+        height = np.zeros(len(trees.feature) + 1, np.int64)  # the last is that of every leaf
+        for branch in reversed(range(len(trees.feature))):  # children have higher numbers
+            height[branch] = 1 + max(height[max(side[branch], -1)] for side in (trees.left, trees.right))
+        comparisons += int(height[np.maximum(trees.roots, -1)].sum())
+        parameters += len(trees.feature) + len(trees.leaf)
+    return Cost(0, comparisons, parameters, sum(map(len, texts)))
 
 
 def read_forest(data: bytes, features: int) -> Forest:
@@ -187,8 +197,8 @@ def _check_children(left: I32, right: I32, branches: int, leaves: int, what: str
     if (children[inner] <= own[inner]).any():
         raise ValueError(f"{what}: a branch leads back")
     reached = np.sort(children)
-    whole = np.arange(-leaves, branches)
-    if branches and not np.array_equal(reached, whole[whole != 0]):
+    all_ends = np.arange(-leaves, branches)
+    if branches and not np.array_equal(reached, all_ends[all_ends != 0]):
         raise ValueError(f"{what}: a branch or leaf hangs on none, or on several")
 
 

@@ -6,8 +6,15 @@ from typing import Any
 from cachezoo.errors import ConfigError
 from cachezoo.serving.forest import Forest, ForestSession, read_forest
 from cachezoo.serving.kind import BLOCK, FULL, State
+from cachezoo.serving.ranges import Sizes
 
 NAMED = ("code.namespace", "code.user")  # formulas that read names which a block device does not know
+SIZES: Sizes = {
+    "geometry.block_bytes": (512, 1 << 40),
+    "geometry.segment_bytes": (512, 1 << 40),
+    "policy.history.bucket_requests": (1, 1 << 40),
+    "policy.history.windows[]": (1, 1 << 12),
+}
 KINDS, COUNT_BYTES, BUCKET_BYTES, KEY_BYTES = 2, 2, 8, 8
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cachezoo.arrays import F32, I32
-from cachezoo.serving.graph import Graph
+from cachezoo.serving.ranges import Sizes
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import Sizes
 from cachezoo.serving.synthetic import SyntheticSet
 
 Serve = Callable[[Mapping[str, Any]], Any]
@@ -20,7 +19,7 @@ LSTM_PRECISIONS: Mapping[str, str | float] = {"fp32": "exact", "bf16": 0.999, "i
 
 
 class Session(Protocol):
-    """What is used of onnxruntime.InferenceSession; a forest's or a table's own has the same method."""
+    """A model's weights as a function of tensors by name, as onnxruntime's sessions are."""
 
     def run(self, outputs: list[str] | None, inputs: dict[str, Any]) -> list[Any]:
         """Outputs by name, for inputs by name."""
@@ -30,52 +29,34 @@ class Session(Protocol):
 class Recomputed:
     """What a model makes of raw requests.
 
-    Attributes:
-        features: float32[n, F] model inputs in the manifest's order.
-        outputs: float32[k, O]; columns as the kind names them.
-        decisions: int32[r, D]; columns as the kind names them.
-        branches: how often each branch of the runtime was passed.
-        steady: leading requests whose decisions do not hang on digits within the outputs' tolerance, which
-            runtimes may differ in; None where outputs are exact.
+    `steady` counts the leading requests whose decisions do not depend on digits within the outputs' tolerance, in which
+    runtimes may differ; None where outputs are exact.
     """
 
-    features: F32
-    outputs: F32
-    decisions: I32
-    branches: dict[str, int]
+    features: F32  # [n, F] model inputs in the manifest's order
+    outputs: F32  # [k, O]; columns as the kind names them
+    decisions: I32  # [r, D]; columns as the kind names them
+    branches: dict[str, int]  # how often each branch of the runtime was passed
     steady: int | None = None
 
 
 @dataclass(frozen=True)
 class State:
-    """What a runtime has to keep between requests.
+    """What a runtime has to keep between requests."""
 
-    Attributes:
-        fixed: bytes, whatever it has seen.
-        each: bytes beside those, for each key that is remembered.
-        key: what a key is: `none`, `block or segment` or `page`.
-    """
-
-    fixed: int
-    each: int
-    key: str
+    fixed: int  # bytes, whatever it has seen
+    each: int  # bytes beside those, for each key that is remembered
+    key: str  # what a key is: `none`, `block or segment` or `page`
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Static counts of one inference; see `cachezoo.bundles.cost`.
+    """Static counts of one inference: no clock, so the same everywhere."""
 
-    Attributes:
-        macs: multiply-accumulates.
-        comparisons: of numbers, at most.
-        parameters: numbers in the model.
-        model_bytes: bytes of the file that is computed with.
-    """
-
-    macs: int
-    comparisons: int
-    parameters: int
-    model_bytes: int
+    macs: int  # multiply-accumulates
+    comparisons: int  # of numbers, at most
+    parameters: int  # numbers in the model
+    model_bytes: int  # bytes of the weights' files
 
 
 def _holds(manifest: Mapping[str, Any]) -> None:
@@ -89,9 +70,7 @@ class Kind:
     Attributes:
         outputs: columns of `Recomputed.outputs`, by manifest.
         decisions: columns of `Recomputed.decisions`.
-        graph: the ONNX graph that a model of a manifest has, and no other; None of a kind without an ONNX file.
         sizes: ranges of whole numbers in the manifest that decide how much is computed or remembered.
-        units: unit of each ONNX input and output, by name.
         wanted: branches that golden rows should pass.
         serve: the serving object of a manifest, with fresh state, on a session.
         recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
@@ -102,23 +81,19 @@ class Kind:
             branches are synthetic ones; its outputs are the given ones where the set has such.
         synthetic_decisions: columns of a set's `Recomputed.decisions`, by its context. Its outputs are the model's.
         reads_flags: the model's inputs are made of the requests' flags too, so golden requests hold them.
-        open_weights: (manifest, the weights' files by name) to a session on them, for runtimes without ONNX; it raises
-            ValueError where a file is not that of the manifest's model.
-        weights_decide: from PROTOCOL 2 on decisions are those of the weights' files; else those of the ONNX file.
-        check: rules between values of a manifest, which no schema says; it raises ConfigError. From PROTOCOL 2 on.
+        open_weights: (manifest, the weights' files by name) to a session on them; it raises ValueError where a file is
+            not that of the manifest's model.
+        check: rules between values of a manifest, which no schema says; it raises ConfigError.
         profile: `block` where offset, size, operation, time and volume of a request are enough for a manifest's model;
             `full` where it reads user, namespace or flags too.
         conformance: what a runtime has to reach, by precision: `exact`, or the least share of equal decisions.
         state: what a runtime has to keep, by manifest.
-        cost: (manifest, the weights' files by name) to the cost of one inference, of a kind without an ONNX file; else
-            that file is counted.
+        cost: (manifest, the weights' files by name) to the cost of one inference.
     """
 
     outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
     decisions: tuple[str, ...]
-    graph: Callable[[Mapping[str, Any]], Graph] | None
     sizes: Sizes
-    units: Mapping[str, str]
     wanted: tuple[str, ...]
     serve: Callable[[Mapping[str, Any], Session], Any]
     recompute: Callable[[Any, RequestBatch, Mapping[str, Any]], Recomputed]
@@ -127,11 +102,10 @@ class Kind:
     profile: Callable[[Mapping[str, Any]], str]
     conformance: Mapping[str, str | float]
     state: Callable[[Mapping[str, Any]], State]
+    cost: Callable[[Mapping[str, Any], Mapping[str, bytes]], Cost]
     synthetic: Callable[[Mapping[str, Any], Serve], list[SyntheticSet]]
     synthetic_wanted: Callable[[Mapping[str, Any]], tuple[str, ...]]
     synthetic_decisions: Callable[[Mapping[str, Any]], tuple[str, ...]]
     recompute_synthetic: Callable[[Mapping[str, Any], Serve, SyntheticSet], Recomputed]
-    weights_decide: bool = False
     check: Callable[[Mapping[str, Any]], None] = _holds
     reads_flags: bool = False
-    cost: Callable[[Mapping[str, Any], Mapping[str, bytes]], Cost] | None = None

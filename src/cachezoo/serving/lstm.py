@@ -1,20 +1,83 @@
-"""An LSTM's step on numpy, from its safetensors file: what a runtime without ONNX computes, all in float32.
+"""An LSTM's step on numpy, from its safetensors file, all in float32.
 
 Tensors have the names and the order of gates of torch: of layer k `lstm.weight_ih_lk` [4 U, inputs] and
 `lstm.weight_hh_lk` [4 U, U], `lstm.bias_ih_lk` and `lstm.bias_hh_lk` [4 U], rows of the gates input, forget, cell,
 output; of a head `NAME.weight` [outputs, U] and `NAME.bias` [outputs].
 """
 
+import math
+import struct
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.arrays import F32
-from cachezoo.serving.graph import layers_of
-from cachezoo.serving.safetensors import read_safetensors
+from cachezoo.serving.kind import Cost
+from cachezoo.serving.ranges import Sizes
+from cachezoo.serving.strict_json import read_json
+
+DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
+
+
+def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
+    """Tensors of a safetensors file by name.
+
+    Raises:
+        ValueError: damaged.
+    """
+    length = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
+    if not 0 < length <= len(data) - 8:
+        raise ValueError("the header is missing, or longer than the file")
+    try:
+        header = read_json(data[8 : 8 + length])
+    except RecursionError as error:
+        raise ValueError("the header has too many levels") from error
+    if not isinstance(header, dict):
+        raise ValueError("the header is no JSON object")
+    notes = header.pop("__metadata__", {})
+    if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
+        raise ValueError("its __metadata__ is no object of texts")
+    body = memoryview(data)[8 + length :]
+    places = {name: _place(name, entry) for name, entry in header.items()}
+    tensors, end = {}, 0
+    for name, (low, high, dtype, shape) in sorted(places.items(), key=lambda item: item[1][:2]):
+        if low != end or not low <= high <= len(body) or math.prod(shape) * dtype.itemsize != high - low:
+            message = f"tensor {name[:40]!r} overlaps another, leaves a gap or does not have the bytes of its shape"
+            raise ValueError(message)
+        tensors[name] = np.frombuffer(body[low:high], dtype).reshape(shape)
+        end = high
+    if end != len(body):
+        raise ValueError("bytes are left over after the last tensor")
+    return tensors
+
+
+def _place(name: str, entry: object) -> tuple[int, int, np.dtype[Any], list[int]]:
+    """First byte, end, type and shape of a tensor, as the header's entry says.
+
+    Raises:
+        ValueError: the entry says anything else.
+    """
+    if isinstance(entry, dict) and set(entry) == {"dtype", "shape", "data_offsets"}:
+        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        sizes = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [None]
+        whole = all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes)
+        if whole and len(offsets) == 2 and isinstance(dtype, str) and dtype in DTYPES:
+            return offsets[0], offsets[1], np.dtype(DTYPES[dtype]), shape
+    raise ValueError(f"the header's entry {name[:40]!r} is not one dtype, one shape and two data_offsets of a tensor")
+
 
 GATES = 4
+SIZES: Sizes = {"arch.layers": (1, 64), "arch.units": (1, 1 << 12)}
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -47,6 +110,14 @@ def softmax(values: F32) -> F32:
     return found
 
 
+def lstm_cost(data: bytes, steps: int = 1) -> Cost:
+    """Counts of an LSTM that goes so many steps for an output, its heads once."""
+    tensors = read_safetensors(data)
+    sizes = {name: tensor.size for name, tensor in tensors.items() if tensor.ndim > 1}
+    macs = sum(size * (steps if name.startswith("lstm.") else 1) for name, size in sizes.items())
+    return Cost(macs, 0, sum(tensor.size for tensor in tensors.values()), len(data))
+
+
 class Lstm:
     """An LSTM with heads on its last layer."""
 
@@ -59,10 +130,9 @@ class Lstm:
             heads: outputs of each head, by name.
 
         Raises:
-            ValueError: it holds other tensors than those of the model, or is damaged.
-            ConfigError: the manifest states no sizes that a network can have.
+            ValueError: it holds other tensors than those of the model, numbers that are not finite, or is damaged.
         """
-        self.layers, self.units = layers_of(manifest)
+        self.layers, self.units = int(manifest["arch"]["layers"]), int(manifest["arch"]["units"])
         wanted = lstm_shapes(self.layers, len(manifest["features"]), self.units, heads)
         tensors = read_safetensors(data)
         if set(tensors) != set(wanted):
@@ -72,6 +142,8 @@ class Lstm:
             if tensors[name].shape != shape or tensors[name].dtype != np.dtype("<f4"):
                 sides = "x".join(map(str, shape))
                 raise ValueError(f"tensor {name!r} is not float32 {sides}, as the bundle has it")
+            if not np.isfinite(tensors[name]).all():
+                raise ValueError(f"tensor {name!r} holds weights that are not finite")
         self._tensors: dict[str, F32] = tensors
 
     def zeros(self, rows: int) -> F32:

@@ -43,28 +43,18 @@ GOLDEN = Table(
 class RequestBatch:
     """Requests in issue order; columns as in the canonical request table.
 
-    Attributes:
-        time_us: int64[n] microseconds since the first request's trace began.
-        op: uint8[n] 0 read, 1 write.
-        offset: int64[n] bytes.
-        size: int64[n] bytes.
-        volume: the device that each offset counts on.
-        namespace: of the requests; None where it is not known.
-        user: process names; None where they are not known.
-        flags: of the requests, as block traces write them; None where they are not known.
-
     Raises:
         ConfigError: a column has another length than the others.
     """
 
-    time_us: I64
-    op: U8
-    offset: I64
-    size: I64
-    volume: Coded
-    namespace: Coded | None = None
-    user: Coded | None = None
-    flags: Coded | None = None
+    time_us: I64  # int64[n] microseconds since the first request's trace began
+    op: U8  # uint8[n] 0 read, 1 write
+    offset: I64  # int64[n] bytes
+    size: I64  # int64[n] bytes
+    volume: Coded  # the device that each offset counts on
+    namespace: Coded | None = None  # of the requests; None where it is not known
+    user: Coded | None = None  # process names; None where they are not known
+    flags: Coded | None = None  # of the requests, as block traces write them; None where they are not known
 
     def __post_init__(self) -> None:
         texts = [coded.codes for name in TEXTS if (coded := getattr(self, name)) is not None]

@@ -43,9 +43,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check(whole: object) -> None:
+def _check(document: object) -> None:
     """Raises ValueError: the document is too deep or too large, or a text holds what no C string of UTF-8 does."""
-    pending, count = [(whole, 1)], 0
+    pending, count = [(document, 1)], 0
     while pending:
         value, depth = pending.pop()
         count += 1

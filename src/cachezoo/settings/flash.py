@@ -28,7 +28,7 @@ class EpisodeLabel(BlockGeometry):
     """`label.episodes`: geometry, cache, write budget, and how the eviction age is found.
 
     Attributes:
-        geometry: categories whose geometry is another one, see `cachezoo.flash.geometry`.
+        geometry: categories whose geometry is another one, see `cachezoo.flash.problem`.
         cache_fraction: flash cache's size, as a part of the trace's distinct segments.
         write_budget: segment writes allowed, as a part of AcceptAll's simulated writes over the whole run.
         budget_tolerance: how near to the budget a calibrated policy must come, relative.

@@ -59,7 +59,7 @@ class MadeFrom(BaseModel):
 
 
 class StudyFile(BaseModel):
-    """What `cachezoo study --out` writes, as far as two are compared."""
+    """What `cachezoo models study -o` writes, as far as two are compared."""
 
     system: str
     seed: int
@@ -80,14 +80,14 @@ def read_study(path: Path) -> StudyFile:
         CachezooError: the file is missing or no JSON.
         ConfigError: it is not what a study writes; the first key that is not is named.
     """
-    return checked(TypeAdapter(StudyFile), read_json(path), str(path), "write it anew with `cachezoo study --out`")
+    return checked(TypeAdapter(StudyFile), read_json(path), str(path), "write it anew with `cachezoo models study -o`")
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:
     """Compare two studies.
 
     Args:
-        first: a file that `cachezoo study --out` wrote.
+        first: a file that `cachezoo models study -o` wrote.
         second: another one.
 
     Returns:

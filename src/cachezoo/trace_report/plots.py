@@ -15,8 +15,7 @@ from cachezoo.characteristics.popularity import Popularity
 from cachezoo.characteristics.reuse import Reuse, Times
 from cachezoo.characteristics.sizes import Sizes
 from cachezoo.characteristics.whole import OPTIMUM
-from cachezoo.curves.curve import Curve
-from cachezoo.curves.exact import LRU
+from cachezoo.curves.curve import LRU, Curve
 from cachezoo.show.drawing import svg
 from cachezoo.show.formats import duration, size
 from cachezoo.show.section import Drawing

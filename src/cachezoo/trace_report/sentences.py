@@ -10,8 +10,7 @@ import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals, Scale
 from cachezoo.characteristics.whole import OPTIMUM, Characteristics
-from cachezoo.curves.curve import Curve
-from cachezoo.curves.exact import LRU
+from cachezoo.curves.curve import LRU, Curve
 from cachezoo.show.formats import duration, share, significant, size
 from cachezoo.sizes import PAGE_BYTES
 
@@ -270,7 +269,7 @@ def papers_sentence(found: Characteristics) -> str:
     if not row.features:
         return (
             f"The rule of {FIOS} chooses none of its features for these writes. That is its rule alone: "
-            "`cachezoo wear` tells whether streams pay."
+            "`cachezoo recommend --only wear` tells whether streams pay."
         )
     named = " and ".join(f"{FEATURES[feature]} ({feature})" for feature in row.features)
     return f"On a multi-stream SSD, {FIOS} would tell these writes apart by: {named}."

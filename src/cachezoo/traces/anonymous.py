@@ -59,17 +59,11 @@ def _check_key(key: bytes, where: str = "") -> None:
 
 @dataclass(frozen=True)
 class Anonymous:
-    """A trace made anonymous.
+    """A trace made anonymous."""
 
-    Attributes:
-        trace: what may be handed on.
-        groups: runs of regions that were moved as one; the regions in each are in their old order.
-        longest: regions of the longest.
-    """
-
-    trace: Trace
-    groups: int
-    longest: int
+    trace: Trace  # what may be handed on
+    groups: int  # runs of regions that were moved as one; the regions in each are in their old order
+    longest: int  # regions of the longest
 
 
 def anonymous(trace: Trace, key: bytes, name: str = "anonymous") -> Anonymous:
@@ -120,14 +114,10 @@ class _Groups:
     """Regions that must stay beside each other: a request crosses their border, or goes on where another one ended.
 
     Places are numbers of regions with the volume's code above them.
-
-    Attributes:
-        first: int64, the first place of each group, rising.
-        lengths: int64, how many regions each has.
     """
 
-    first: I64
-    lengths: I64
+    first: I64  # int64, the first place of each group, rising
+    lengths: I64  # int64, how many regions each has
 
     @classmethod
     def of(cls, trace: Trace) -> "_Groups":

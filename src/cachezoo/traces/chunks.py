@@ -22,35 +22,20 @@ WINDOWS = {"1s": 1_000_000, "60s": 60_000_000, "5min": 300_000_000, "100th": Non
 
 @dataclass(frozen=True)
 class ChunkWrites:
-    """A trace's write requests by chunk; m chunks are written, numbered by volume's name and address.
+    """A trace's write requests by chunk; m chunks are written, numbered by volume's name and address."""
 
-    Attributes:
-        trace_id: the trace.
-        volumes: names of the volumes, sorted.
-        volume: int32[m] each chunk's volume, a place in `volumes`.
-        chunk: int64[m] byte offset in the volume // `CHUNK_BYTES`.
-        joined: bool[m] whether it is the next chunk of the volume after the one numbered before.
-        rows: the n write requests.
-        size: int32[n] bytes.
-        follows: bool[n] which begin where their volume's last request ended, a read or a write.
-        when: int64[n] µs since the trace's first request; without a clock the request's row.
-        requests: requests of the trace, reads too.
-        span: `when` of the trace's last request, and one.
-        clock: whether the trace's times are times.
-    """
-
-    trace_id: str
-    volumes: tuple[str, ...]
-    volume: I32
-    chunk: I64
-    joined: Bool
-    rows: WriteRows
-    size: I32
-    follows: Bool
-    when: I64
-    requests: int
-    span: int
-    clock: bool
+    trace_id: str  # the trace
+    volumes: tuple[str, ...]  # names of the volumes, sorted
+    volume: I32  # int32[m] each chunk's volume, a place in `volumes`
+    chunk: I64  # int64[m] byte offset in the volume // `CHUNK_BYTES`
+    joined: Bool  # bool[m] whether it is the next chunk of the volume after the one numbered before
+    rows: WriteRows  # the n write requests
+    size: I32  # int32[n] bytes
+    follows: Bool  # bool[n] which begin where their volume's last request ended, a read or a write
+    when: I64  # int64[n] µs since the trace's first request; without a clock the request's row
+    requests: int  # requests of the trace, reads too
+    span: int  # `when` of the trace's last request, and one
+    clock: bool  # whether the trace's times are times
 
     def window_length(self, name: str) -> int:
         """Length of a window in the unit of `when`; every window is a hundredth of the requests without a clock."""

@@ -69,22 +69,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of delimited text.
+    """Columns of delimited text."""
 
-    Attributes:
-        columns: in their order; fields beyond them are passed over.
-        delimiter: one character; a blank stands for any run of blanks and tabs.
-        quoted: fields may be in double quotes, which close on their line.
-        header: whether a file's first line names columns, as a test of its first line.
-        ragged: rows may differ in how many fields they have beyond the columns; not with `quoted`.
-        edit: makes a block of rows regular, comments and needless blanks already out; each line stays one.
-    """
-
-    columns: tuple[Column, ...]
-    delimiter: str = ","
-    quoted: bool = False
+    columns: tuple[Column, ...]  # in their order; fields beyond them are passed over
+    delimiter: str = ","  # one character; a blank stands for any run of blanks and tabs
+    quoted: bool = False  # fields may be in double quotes, which close on their line
+    # whether a file's first line names columns, as a test of its first line
     header: Callable[[str], bool] = lambda _: False
-    ragged: bool = False
+    ragged: bool = False  # rows may differ in how many fields they have beyond the columns; not with `quoted`
+    # makes a block of rows regular, comments and needless blanks already out; each line stays one
     edit: Callable[[bytes], bytes] = bytes
 
     @cached_property
@@ -165,17 +158,11 @@ def split_line(line: str, delimiter: str) -> tuple[list[str], bool]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a file.
+    """Some rows of a file."""
 
-    Attributes:
-        source: the file.
-        row: int64 their numbers from 1, without header, comments and blank lines.
-        table: the columns read.
-    """
-
-    source: Source
-    row: I64
-    table: pa.Table
+    source: Source  # the file
+    row: I64  # int64 their numbers from 1, without header, comments and blank lines
+    table: pa.Table  # the columns read
 
     def has(self, name: str) -> bool:
         """Whether the file has an optional column."""

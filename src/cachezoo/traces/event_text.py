@@ -18,19 +18,12 @@ LOST = re.compile(r"LOST ([0-9]{1,18}) EVENTS|\[([0-9]{1,18}) EVENTS DROPPED\]")
 
 @dataclass(frozen=True)
 class Line:
-    """A line that is no event.
+    """A line that is no event."""
 
-    Attributes:
-        row: its number; blank lines and comments have none.
-        text: without blanks around it.
-        damaged: it begins as an event.
-        following: the text after it, `FOLLOWING` bytes at the most.
-    """
-
-    row: int
-    text: str
-    damaged: bool
-    following: bytes
+    row: int  # its number; blank lines and comments have none
+    text: str  # without blanks around it
+    damaged: bool  # it begins as an event
+    following: bytes  # the text after it, `FOLLOWING` bytes at the most
 
     @property
     def lost_events(self) -> int | None:

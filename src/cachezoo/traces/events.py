@@ -43,27 +43,16 @@ LETTERS = {"R": OP_READ, "W": OP_WRITE, "D": DISCARD, "F": FLUSH}
 
 @dataclass(frozen=True)
 class Events:
-    """Block events, one entry each.
+    """Block events, one entry each."""
 
-    Attributes:
-        time_ns: int64, of any origin.
-        kind: uint8, `ISSUE`, `COMPLETE`, `REQUEUE` or `QUEUE`.
-        device: int32 major << 20 | minor.
-        sector: int64, units of 512 bytes.
-        sectors: int32; 0 a flush, -1 a command that is no data request.
-        error: int32, 0 but for a failed completion.
-        rwbs: the kernel's letters of operation and flags.
-        comm: the process; empty where the event names none.
-    """
-
-    time_ns: I64
-    kind: U8
-    device: I32
-    sector: I64
-    sectors: I32
-    error: I32
-    rwbs: Coded
-    comm: Coded
+    time_ns: I64  # int64, of any origin
+    kind: U8  # uint8, `ISSUE`, `COMPLETE`, `REQUEUE` or `QUEUE`
+    device: I32  # int32 major << 20 | minor
+    sector: I64  # int64, units of 512 bytes
+    sectors: I32  # int32; 0 a flush, -1 a command that is no data request
+    error: I32  # int32, 0 but for a failed completion
+    rwbs: Coded  # the kernel's letters of operation and flags
+    comm: Coded  # the process; empty where the event names none
 
     def __len__(self) -> int:
         return len(self.time_ns)

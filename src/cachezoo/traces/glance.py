@@ -26,17 +26,11 @@ WIDE_BYTES = SECTOR_BYTES * SECTOR_BYTES
 
 
 class Doubt(NamedTuple):
-    """Something implausible.
+    """Something implausible."""
 
-    Attributes:
-        weight: how implausible: 1 unusual, 2 seldom true, 6 never.
-        said: what, with the figure.
-        hint: what may be the cause: ``bytes``, ``time`` or ``address``.
-    """
-
-    weight: float
-    said: str
-    hint: str
+    weight: float  # how implausible: 1 unusual, 2 seldom true, 6 never
+    said: str  # what, with the figure
+    hint: str  # what may be the cause: ``bytes``, ``time`` or ``address``
 
 
 class Glance:

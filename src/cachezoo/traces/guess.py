@@ -36,16 +36,12 @@ FIRST_MOMENT = 5e8  # seconds since 1970, in 1985; times below count from the tr
 
 
 class Guess(NamedTuple):
-    """What the columns of a file may be.
+    """What the columns of a file may be."""
 
-    Attributes:
-        columns: what to give `--columns`; without an op where a column's values are not understood; empty where the
-            lines are no table with addresses.
-        op: what to say or know of the op; empty where a column spells it, or there is but one column.
-    """
-
+    # what to give `--columns`; without an op where a column's values are not understood; empty where the lines are no
+    # table with addresses
     columns: str
-    op: str = ""
+    op: str = ""  # what to say or know of the op; empty where a column spells it, or there is but one column
 
 
 NOTHING = Guess("")

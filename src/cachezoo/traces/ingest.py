@@ -8,16 +8,17 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo import paths
 from cachezoo.arrays import I64
 from cachezoo.coded import Coded
-from cachezoo.console import Advance
-from cachezoo.errors import TraceError
-from cachezoo.io import ROW_GROUP_ROWS, beside, held
+from cachezoo.console import Advance, progress
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.io import ROW_GROUP_ROWS, atomic_dir, beside, held
 from cachezoo.traces.memory import accesses_of, hold, pieces
 from cachezoo.traces.pages import MAX_ACCESSES, PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
@@ -26,6 +27,10 @@ from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.stats import Statistics
 from cachezoo.traces.store import TraceWriter, trace_writer
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace, TraceMeta
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
 
 WHOLE = (0.0, 1.0)
 
@@ -254,3 +259,24 @@ def _sorted(given: OpenTrace, sink: _Sink, part: tuple[float, float], spill: _Sp
     for piece in spill.pieces(order, piece_of):
         sink.add(piece)
     return sink.close(meta)
+
+
+def ingest_corpus(params: "Params", category: str) -> None:
+    """Write the canonical requests of a category's corpus, a file each, in the order of the keys.
+
+    Args:
+        params: params.yaml.
+        category: of workload.
+
+    Raises:
+        ConfigError: the corpus has no such category.
+        TraceError: a trace cannot be read.
+    """
+    rows = params.data.corpus.get(category)
+    if not rows:
+        raise ConfigError(f"params.yaml: holds no data.corpus.{category}; run `dvc repro compose`")
+    with progress(f"corpus of {category}", len(rows)) as advance, atomic_dir(paths.corpus(category)) as folder:
+        for done, (key, row) in enumerate(sorted(rows.items())):
+            advance(done, key)
+            ingest(TraceFiles([Path(row.path)], row.format, category, key), folder / f"{key}.parquet")
+        advance(len(rows))

@@ -24,17 +24,11 @@ UNSTATED = {"latency_us": UNKNOWN_LATENCY, "count": 1}
 
 @dataclass(frozen=True)
 class Turn:
-    """A stretch of a mixture in which one trace alone issues requests; with neither number, all that it has left.
+    """A stretch of a mixture in which one trace alone issues requests; with neither number, all that it has left."""
 
-    Attributes:
-        trace_id: the trace whose turn it is.
-        requests: how many of its next requests.
-        seconds: or how long, on its own clock.
-    """
-
-    trace_id: str
-    requests: int | None = None
-    seconds: float | None = None
+    trace_id: str  # the trace whose turn it is
+    requests: int | None = None  # how many of its next requests
+    seconds: float | None = None  # or how long, on its own clock
 
     def __post_init__(self) -> None:
         if self.requests is not None and self.seconds is not None:

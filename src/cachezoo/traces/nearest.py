@@ -37,15 +37,10 @@ TAR = slice(257, 262)
 
 
 class Near(NamedTuple):
-    """How near a file is to a format.
+    """How near a file is to a format."""
 
-    Attributes:
-        score: from 0 to about 1.
-        why: what is missing.
-    """
-
-    score: float
-    why: str
+    score: float  # from 0 to about 1
+    why: str  # what is missing
 
 
 def looks_like(head: Head) -> str:

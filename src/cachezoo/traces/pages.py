@@ -15,18 +15,12 @@ PAGES = Geometry(block_bytes=PAGE_BYTES, segment_bytes=PAGE_BYTES)
 
 @dataclass(frozen=True)
 class PageAccesses:
-    """The page accesses of a trace, in request order and by rising address within a request.
+    """The page accesses of a trace, in request order and by rising address within a request."""
 
-    Attributes:
-        request_start: int64[n + 1]; request i touches page_ids[request_start[i]:request_start[i + 1]].
-        page_ids: int32[m] dense ids in [0, n_pages), numbered by first appearance, so that an id never depends
-            on a later row.
-        n_pages: distinct pages (the working set).
-    """
-
-    request_start: I64
+    request_start: I64  # int64[n + 1]; request i touches page_ids[request_start[i]:request_start[i + 1]]
+    # int32[m] dense ids in [0, n_pages), numbered by first appearance, so that an id never depends on a later row
     page_ids: I32
-    n_pages: int
+    n_pages: int  # distinct pages (the working set)
 
     @property
     def n_requests(self) -> int:

@@ -35,23 +35,14 @@ def silent(done: float, note: str = "") -> None:
 
 @dataclass(frozen=True)
 class TraceFiles:
-    """What to read, and how.
+    """What to read, and how."""
 
-    Attributes:
-        paths: the trace's files, in their order; all of one format.
-        fmt: ``auto`` or a format's id.
-        category: workload category to record; ``unknown`` leaves a canonical file's own.
-        trace_id: name to record; None takes the file's.
-        options: the format's options, as text.
-        skip_bad_rows: how many rows may be skipped instead of refused.
-    """
-
-    paths: Sequence[Path]
-    fmt: str = "auto"
-    category: str = "unknown"
-    trace_id: str | None = None
-    options: dict[str, str] = field(default_factory=dict)
-    skip_bad_rows: int = 0
+    paths: Sequence[Path]  # the trace's files, in their order; all of one format
+    fmt: str = "auto"  # ``auto`` or a format's id
+    category: str = "unknown"  # workload category to record; ``unknown`` leaves a canonical file's own
+    trace_id: str | None = None  # name to record; None takes the file's
+    options: dict[str, str] = field(default_factory=dict)  # the format's options, as text
+    skip_bad_rows: int = 0  # how many rows may be skipped instead of refused
 
 
 class OpenTrace:

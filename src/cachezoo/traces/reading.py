@@ -116,17 +116,11 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Jump:
-    """A step of more than a year from the row before.
+    """A step of more than a year from the row before."""
 
-    Attributes:
-        source: the file.
-        row: the row's number.
-        step_us: microseconds, below 0 backwards.
-    """
-
-    source: Source
-    row: int
-    step_us: float
+    source: Source  # the file
+    row: int  # the row's number
+    step_us: float  # microseconds, below 0 backwards
 
     @property
     def years(self) -> float:

@@ -49,21 +49,13 @@ class Beginning(Source):
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to read a file.
+    """One way to read a file."""
 
-    Attributes:
-        format: the format.
-        options: of the format, as text: those given, and those that the way sets.
-        way: the way.
-        named: whether the file's name is one of the format's.
-        beginning: the file's beginning, in whole rows; None where it cannot be read apart from the file.
-    """
-
-    format: Format
-    options: Mapping[str, str]
-    way: Way
-    named: bool
-    beginning: Beginning | None
+    format: Format  # the format
+    options: Mapping[str, str]  # of the format, as text: those given, and those that the way sets
+    way: Way  # the way
+    named: bool  # whether the file's name is one of the format's
+    beginning: Beginning | None  # the file's beginning, in whole rows; None where it cannot be read apart from the file
 
     @cached_property
     def _read(self) -> tuple[Chunk, Glance, int, Mapping[str, str]] | TraceError | None:
@@ -210,16 +202,11 @@ class UnknownTrace(TraceError):
 
 @dataclass(frozen=True)
 class Choice:
-    """How a file is read.
+    """How a file is read."""
 
-    Attributes:
-        format: the format.
-        options: its options, as text.
-        inferred: what was chosen although neither file nor user say it, with the other readings; empty if nothing.
-    """
-
-    format: Format
-    options: dict[str, str] = field(default_factory=dict)
+    format: Format  # the format
+    options: dict[str, str] = field(default_factory=dict)  # its options, as text
+    # what was chosen although neither file nor user say it, with the other readings; empty if nothing
     inferred: str = ""
 
 

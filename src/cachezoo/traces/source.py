@@ -90,14 +90,10 @@ class DamagedTrace(TraceError):
 
 @dataclass
 class Source:
-    """One file of a trace, or a pipe, which is copied to a temporary file when it is first looked at.
+    """One file of a trace, or a pipe, which is copied to a temporary file when it is first looked at."""
 
-    Attributes:
-        path: the file; errors name it so.
-        consumed: bytes of the file, as stored, that the present or last `blocks` has read: what progress counts.
-    """
-
-    path: Path
+    path: Path  # the file; errors name it so
+    # bytes of the file, as stored, that the present or last `blocks` has read: what progress counts
     consumed: int = field(default=0, init=False)
 
     @cached_property

@@ -17,19 +17,12 @@ FITS = ("taken", "possible", "unlikely")
 
 @dataclass(frozen=True)
 class Standing:
-    """A reading among the others of a file.
+    """A reading among the others of a file."""
 
-    Attributes:
-        candidate: the reading.
-        fit: ``taken``, ``possible``, or ``unlikely``.
-        why: what speaks against it, or what has to be said; empty if nothing.
-        columns: the `--columns` that it is read by; empty of a format with columns of its own.
-    """
-
-    candidate: Candidate
-    fit: str
-    why: str
-    columns: str = ""
+    candidate: Candidate  # the reading
+    fit: str  # ``taken``, ``possible``, or ``unlikely``
+    why: str  # what speaks against it, or what has to be said; empty if nothing
+    columns: str = ""  # the `--columns` that it is read by; empty of a format with columns of its own
 
     @property
     def asks(self) -> str:

@@ -53,7 +53,7 @@ def read_view(path: Path) -> View | None:
     if not path.exists():
         return None
     if not path.is_file():
-        raise CachezooError(f"{path}: is no file; move it away and run `cachezoo track sync`, which makes the database")
+        raise CachezooError(f"{path}: is no file; move it away and run `cachezoo models track sync`, which makes it")
     with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path, WAIT_S)) as file:
         try:
             if file.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):

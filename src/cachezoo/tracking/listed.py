@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cachezoo import paths
-from cachezoo.bundles.figures import headline, unseen_traces
 from cachezoo.bundles.integrity import read_checked
-from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.measured import headline, promotion, seat_of, unseen_traces
 from cachezoo.bundles.protocol import MANIFEST
-from cachezoo.bundles.seats import seat_of
 from cachezoo.tracking.seats import read_zoo
 
 

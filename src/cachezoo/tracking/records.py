@@ -8,11 +8,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from cachezoo import paths
-from cachezoo.bundles.figures import PER_TRACE, figures, unseen_traces
 from cachezoo.bundles.integrity import read_checked
-from cachezoo.bundles.measured import measured, read_metrics
+from cachezoo.bundles.measured import PAGE, PER_TRACE, ROLES, figures, measured, read_metrics, seat_of, unseen_traces
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
-from cachezoo.bundles.seats import PAGE, ROLES, seat_of
 from cachezoo.io import dump_json, read_refusal, sha256_file
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.files import read_category

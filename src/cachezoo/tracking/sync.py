@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -16,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo import paths
-from cachezoo.bundles import protocol
 from cachezoo.errors import CachezooError
 from cachezoo.io import dump_json, held, names_full_disk, write_json
-from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, MODEL, PLOTS, prune, seal
+from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, PLOTS, prune, seal
 from cachezoo.tracking.database import (
     DATABASE,
     DIGEST,
@@ -54,7 +52,7 @@ PAGES = {
     ),
     NOTE: ABOUT,
 }
-REBUILD = "; run `cachezoo track sync`, which builds it anew"
+REBUILD = "; run `cachezoo models track sync`, which builds it anew"
 BATCH = 1000
 NOTE_CHARS = 4500  # MLflow keeps about 5,000 characters of a note
 QUIET = {
@@ -134,7 +132,7 @@ def ui_address(root: Path, port: int = 5000) -> str:
     from mlflow.tracking import MlflowClient
 
     if not (root / DATABASE).exists():
-        raise CachezooError(f"{root / DATABASE}: is not there; run `cachezoo track sync` first")
+        raise CachezooError(f"{root / DATABASE}: is not there; run `cachezoo models track sync` first")
     with refusals(root / DATABASE, REBUILD):
         found = MlflowClient(tracking_uri=tracking_uri(root)).get_experiment_by_name(EXPERIMENT)
     page = f"/experiments/{found.experiment_id}/runs" if found else "/experiments"
@@ -254,8 +252,6 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
         client.log_artifact(run_id, str(plot), PLOTS)
     if record.bundle is not None:
         client.log_artifacts(run_id, str(record.bundle), BUNDLE)
-        if (record.bundle / protocol.MODEL).exists():  # a table has none
-            _log_model(client, run_id, record.bundle / protocol.MODEL)
     client.set_terminated(run_id)
     return run_id
 
@@ -265,23 +261,12 @@ def _note(card: str) -> str:
     return card if len(card) <= NOTE_CHARS else f"{card[:NOTE_CHARS]} ... (the rest is in {CARD})"
 
 
-def _log_model(client: Any, run_id: str, path: Path) -> None:  # noqa: ANN401 - MlflowClient
-    """Log the ONNX file as an MLflow model; with its requirements given, MLflow need not guess them."""
-    import mlflow.onnx
-    import onnx
-
-    pins = [f"{name}=={metadata.version(name).split('+')[0]}" for name in ("numpy", "onnxruntime")]
-    with tempfile.TemporaryDirectory(prefix="cachezoo-") as folder:
-        mlflow.onnx.save_model(onnx.load(path), f"{folder}/model", pip_requirements=pins)
-        client.log_artifacts(run_id, f"{folder}/model", MODEL)
-
-
 def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401 - MlflowClient
     """Register the bundle as the version of its model."""
     kept = {name: record.tags[name] for name in ("kind", "category", "seat")}
     client.create_registered_model(record.model_id, tags=kept, description=bundling_of(record.tags["kind"]).card.what)
     tags = {DIGEST: record.digest, MODEL_DIGEST: record.model_digest, "bundle": record.tags["bundle"]}
-    source, verdict = f"runs:/{run_id}/model", record.tags["why"]
+    source, verdict = f"runs:/{run_id}/{BUNDLE}", record.tags["why"]
     client.create_model_version(record.model_id, source, run_id, tags=tags, description=verdict)
 
 

@@ -1,4 +1,4 @@
-"""zoo.json: which bundles run, and which ran before; `cachezoo promote` and `cachezoo rollback` write it.
+"""zoo.json: which bundles run, and which ran before; `cachezoo models promote` and `cachezoo models rollback` write it.
 
 A *seat* is what one bundle is run as: the page cache of a category or of all, the flash cache of a category. It has a
 champion, perhaps a challenger, and the champions before. Their archives lie in models/zoo, named by model digest, so
@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
-from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.measured import ALL, FLASH, PAGE, promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.released import DOCUMENT, SIGNATURE, verify
 from cachezoo.bundles.released import load as load_released
-from cachezoo.bundles.seats import ALL, FLASH, PAGE
 from cachezoo.bundles.signature import key_of
-from cachezoo.bundles.verification import verify_loaded
 from cachezoo.bundles.writer import write_archive
 from cachezoo.console import err
 from cachezoo.errors import BundleError, CachezooError, ConfigError
@@ -97,7 +95,7 @@ def promote(
         CachezooError: it is damaged, decides nothing in a cache, or the champion's archive is gone.
     """
     bundle = load_released(path)
-    verify_loaded(bundle)
+    bundle.verify()
     role = role_of(bundle)
     (root / STORE).mkdir(parents=True, exist_ok=True)
     with held(root / STORE):
@@ -121,7 +119,7 @@ def _followed(root: Path) -> None:
     try:
         follow(root)
     except CachezooError as error:
-        text = f"note: MLflow's aliases did not follow ({error}); cachezoo track sync sets them"
+        text = f"note: MLflow's aliases did not follow ({error}); cachezoo models track sync sets them"
         err().print(text, soft_wrap=True, markup=False)
 
 

@@ -1,5 +1,9 @@
 """The names of placements, in every table and file."""
 
+from typing import Literal
+
+Kind = Literal["legacy", "baseline", "fios", "ours", "forest", "online", "hindsight", "bound"]
+
 LEGACY = "legacy"
 """One stream for all."""
 EQUAL = "equal"

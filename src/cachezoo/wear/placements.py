@@ -4,17 +4,22 @@ Each takes the writes of all cycles and how many streams there are, and gives ui
 that knows the future is one of them, to measure the others by.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 
 from cachezoo.arrays import U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.autostream import sfr
+from cachezoo.wear.names import LEGACY, ORACLE, SEPBIT, Kind
 from cachezoo.wear.writes import NEVER, DriveWrites
 
 MIB = 1 << 20
+Parameters = Mapping[str, Any]
+Grids = Mapping[str, Mapping[str, Sequence[Any]]]
 
 
 def legacy(writes: DriveWrites, streams: int = 1) -> U8:
@@ -98,3 +103,49 @@ def oracle(
 PLACEMENTS: Mapping[str, Callable[..., U8]] = {
     "legacy": legacy, "equal": equal, "autostream": autostream, "oracle": oracle,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A placement with its arguments."""
+
+    policy: str
+    kind: Kind
+    place: Callable[[DriveWrites], U8] | None  # uint8[n] streams of the writes; None where the drive chooses (SepBIT)
+    parameters: Parameters = field(default_factory=dict)
+    streams: int = 0  # that there are for it; 0: as many as the drive has
+    note: str = ""  # on how it was chosen, in words that hold for fewer streams too
+
+
+def rule(policy: str, parameters: Parameters, streams: int) -> Placement:
+    """A placement that learns nothing, with arguments.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    kind: Kind = "legacy" if policy == LEGACY else "bound" if policy == ORACLE else "baseline"
+    if policy == SEPBIT:
+        return Placement(policy, kind, None, parameters)
+    if policy not in PLACEMENTS:
+        message = f"judge.streams.baselines.{policy}: no such placement; use {', '.join([*PLACEMENTS, SEPBIT])}"
+        raise ConfigError(message)
+    own = {"streams": streams, **parameters} if policy != LEGACY else dict(parameters)
+    return Placement(policy, kind, lambda writes: PLACEMENTS[policy](writes, **own), parameters)
+
+
+def combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Every combination of arguments' values."""
+    return (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+
+
+def grid(baselines: Grids, streams: int) -> list[Placement]:
+    """Every baseline with every combination of its arguments' values, the drive without streams first.
+
+    Those of more streams than the drive has are left out.
+
+    Raises:
+        ConfigError: a name that no placement has.
+    """
+    tried = ((policy, own) for policy, values in baselines.items() for own in combinations(values))
+    some = [rule(policy, own, streams) for policy, own in tried if own.get("streams", streams) <= streams]
+    return [rule(LEGACY, {}, streams), *some]

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64
+from cachezoo.arrays import I32, I64, Bool
 from cachezoo.errors import TraceError
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_WRITE, Trace
@@ -18,25 +17,17 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class DriveWrites:
-    """Page writes of c cycles, in the order in which the drive gets them; each array but two has an entry a page write.
+    """The n page writes of c cycles, in the order in which the drive gets them.
 
     Addresses count over all volumes, which lie one after another.
-
-    Attributes:
-        pages: int32[n] dense flash page ids in [0, footprint), by rising address.
-        address: int64[footprint] first byte of each id.
-        time_us: int64[n] µs since the start of the page write's cycle.
-        request: int64[n] row of its request in its cycle's trace.
-        starts: int64[c + 1]; cycle i wrote the entries [starts[i], starts[i + 1]).
-        page_bytes: size of a flash page.
     """
 
-    pages: I32
-    address: I64
-    time_us: I64
-    request: I64
-    starts: I64
-    page_bytes: int
+    pages: I32  # [n] dense flash page ids in [0, footprint), by rising address
+    address: I64  # [footprint] first byte of each id
+    time_us: I64  # [n] µs since the start of the page write's cycle
+    request: I64  # [n] row of its request in its cycle's trace
+    starts: I64  # [c + 1]; cycle i wrote the entries [starts[i], starts[i + 1])
+    page_bytes: int  # of a flash page
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -62,13 +53,19 @@ class DriveWrites:
         return self.page_chunks[self.pages]
 
     @cached_property
-    def begins(self) -> npt.NDArray[np.bool_]:
+    def begins(self) -> Bool:
         """bool[n]: whether a page write is the first one of its request."""
         new = np.ones(len(self), np.bool_)
         new[1:] = np.diff(self.request) != 0
         first = self.starts[:-1]
         new[first[first < len(new)]] = True
         return new
+
+    @property
+    def first_chunks(self) -> I64:
+        """int64[n]: the chunk that the request of each page write begins in."""
+        first: I64 = self.chunks[np.flatnonzero(self.begins)[np.cumsum(self.begins) - 1]]
+        return first
 
     def cycle(self, number: int) -> slice:
         """The entries of a cycle; -1 is the last."""

@@ -86,7 +86,7 @@ class ReportSection:
 
 @dataclass(frozen=True)
 class Results:
-    """What `cachezoo results` shows of a system besides what all share.
+    """What `cachezoo models results` shows of a system besides what all share.
 
     Attributes:
         tables: (metrics/<system>.json as its reader gives it; where a model is of a category, those of the categories
@@ -153,11 +153,11 @@ class Bundling:
 
     Attributes:
         card: words of the bundle's card.
-        weights: files of weights that a bundle holds, beside the ONNX file if it has one.
+        weights: files of weights that a bundle holds.
         libraries: distributions that decide a bundle's bytes.
         kind: `cachezoo.serving.kind.Kind`, how a bundle serves and replays.
-        onnx: (folder of the trained model) to the ONNX file's bytes; None where a model is no network or forest, so
-            that its bundles hold no ONNX file.
+        onnx: (manifest, the weights' files by name) to the bytes of an ONNX file; None where a model is no network or
+            forest.
         reference: (folder, model, features) to the outputs of the training library, to compare the exported model
             with; None where what was trained is the file that the bundle holds.
         calibrated: a bundle needs a threshold that was calibrated to a write budget.

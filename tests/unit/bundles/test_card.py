@@ -107,7 +107,7 @@ def enter_clone(bundle_dir: Path, folder: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_flash_model_s_card_says_what_it_is_for_and_shows_no_page_cache(bundle_dir: Path) -> None:
     text = (bundle_dir / "card.md").read_text()
     flash = bundle_dir.name.split(".")[0] in ("admission", "prefetch")
-    assert (f"cachezoo bundle drift models/bundles/{bundle_dir.name} TRACE" in text) == flash
+    assert (f"cachezoo models bundle drift models/bundles/{bundle_dir.name} TRACE" in text) == flash
     assert ("Calibrated for a flash cache of " in text) == flash
     assert not flash or ("Evaluated on test:" not in text and "All policies on the test trace" not in text)
 

@@ -16,7 +16,7 @@ from cachezoo.errors import BundleError
 from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
 
-STORED = Path(__file__).parents[2] / "golden/protocol1/admission.database.lgbm"
+STORED = Path(__file__).parents[2] / "golden/protocol2/admission.database.lgbm"
 
 
 def deciles(column):
@@ -58,10 +58,10 @@ def test_a_trace_is_like_itself_and_unlike_one_of_other_names():
     batch = batch_of(trace)
     stating(bundle, bundle.serving().features(batch), batch.op == 0)
     same = drift(bundle, batch)
-    assert max(one.distance for one in same.inputs) <= 1e-12 and {one.said for one in same.inputs} == {"same"}
+    assert max(one.distance for one in same.inputs) <= 1e-12 and {one.verdict for one in same.inputs} == {"same"}
     assert same.reads == int((batch.op == 0).sum()) and 0 <= same.admitted <= 1
     larger = drift(bundle, replace(batch, size=batch.size * 64))
-    assert larger.inputs[0].said == "drifted" and larger.inputs[0].distance >= larger.inputs[-1].distance
+    assert larger.inputs[0].verdict == "drifted" and larger.inputs[0].distance >= larger.inputs[-1].distance
     assert table_of(larger, "t").row_count == len(bundle.manifest["features"])
 
 
@@ -73,7 +73,7 @@ def test_the_command_line_says_the_whole_command_that_trains_it_again(tmp_path, 
     monkeypatch.setattr("cachezoo.bundles.released.load", lambda _: bundle)
     monkeypatch.setattr("cachezoo.traces.read.read_any", lambda *_, **__: None)
     monkeypatch.setattr("cachezoo.serving.requests.batch_of", lambda _: replace(batch, size=batch.size * moved))
-    shown = CliRunner().invoke(app, ["bundle", "drift", str(STORED), str(log)]).stdout
+    shown = CliRunner().invoke(app, ["models", "bundle", "drift", str(STORED), str(log)]).stdout
     command = f'make retrain TRACES="{log}" CATEGORY=database'
     assert shown.splitlines()[-1].endswith(f"is farthest: {advice.format(command)}")
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cachezoo.bundles import load, verify
-from cachezoo.bundles.protocol import GOLDEN_DECISIONS, GOLDEN_OUTPUTS, MANIFEST, MODEL, SEAL
+from cachezoo.bundles.protocol import GOLDEN_DECISIONS, GOLDEN_OUTPUTS, MANIFEST, SEAL
 from cachezoo.bundles.writer import write_archive
 from cachezoo.errors import BundleError
 from cachezoo.zoo.registry import SYSTEMS, bundling_of
-from tests.bundle_data import reseal
+from tests.bundle_data import refused, reseal
 
 WEIGHT_FILES = {name for system in SYSTEMS for name in bundling_of(system).weights}
 
@@ -23,20 +22,6 @@ WEIGHT_FILES = {name for system in SYSTEMS for name in bundling_of(system).weigh
 @pytest.fixture
 def copy(bundle_dir: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(bundle_dir, tmp_path / "bundle"))
-
-
-@pytest.fixture
-def onnx_copy(copy: Path) -> Path:
-    if not (copy / MODEL).exists():
-        pytest.skip(f"{copy}: bundles of its kind hold no ONNX file")
-    return copy
-
-
-def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> None:
-    with pytest.raises(BundleError, match=match) as caught:
-        check(path)
-    text = str(caught.value)
-    assert "\n" not in text and len(text) < 500 and str(path) in text
 
 
 def test_missing_and_extra_files(copy: Path) -> None:
@@ -92,52 +77,6 @@ def test_manifest_sealed(copy: Path) -> None:
     text = (copy / MANIFEST).read_text()
     (copy / MANIFEST).write_text(text.replace("0.1.0", "0.1.1", 1))
     refused(copy, "manifest.json does not have the sha256 that manifest.sha256 states")
-
-
-def _poison_onnx(path: Path, value: float) -> None:
-    import onnx
-    from onnx import numpy_helper
-
-    model = onnx.load(path)
-    for tensor in model.graph.initializer:
-        array = numpy_helper.to_array(tensor).copy()
-        if array.dtype == np.float32:
-            array.flat[0] = value
-            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
-            break
-    else:
-        weights = next(a for n in model.graph.node for a in n.attribute if a.name == "target_weights")
-        weights.floats[0] = value
-    path.write_bytes(model.SerializeToString())
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_weights_not_finite(onnx_copy: Path, value: float) -> None:
-    _poison_onnx(onnx_copy / MODEL, value)
-    reseal(onnx_copy)
-    refused(onnx_copy, "model.onnx holds weights that are not finite")
-
-
-def test_model_points_to_another_file(onnx_copy: Path) -> None:
-    import onnx
-    from onnx import TensorProto
-
-    model = onnx.load(onnx_copy / MODEL)
-    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
-    tensor.external_data.add(key="location", value="../../etc/passwd")
-    model.graph.initializer.append(tensor)
-    (onnx_copy / MODEL).write_bytes(model.SerializeToString())
-    reseal(onnx_copy)
-    refused(onnx_copy, "a tensor lies in another file")
-
-
-def test_model_that_is_none(onnx_copy: Path) -> None:
-    (onnx_copy / MODEL).write_bytes(b"\xff" * 40)
-    reseal(onnx_copy)
-    refused(onnx_copy, "model.onnx is not readable")
-    (onnx_copy / MODEL).write_bytes(b"")
-    reseal(onnx_copy)
-    refused(onnx_copy, r"model.onnx is not readable \(it holds no graph\)")
 
 
 def test_golden_rows_that_do_not_come_out(copy: Path) -> None:

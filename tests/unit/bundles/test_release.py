@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 @pytest.fixture
 def folders(tmp_path):
     for name in ("admission.database.lgbm", "workload.lstm8"):
-        shutil.copytree(GOLDEN / "protocol1" / name, tmp_path / "bundles" / name)
+        shutil.copytree(GOLDEN / "protocol2" / name, tmp_path / "bundles" / name)
     (tmp_path / "bundles/prefetch.web.lgbm").mkdir()
     (tmp_path / "bundles/prefetch.web.lgbm/REFUSED.json").write_text("{}")
     return bundles_below(tmp_path / "bundles")
@@ -149,24 +149,24 @@ def test_releases_from_the_command_line(folders, keys, tmp_path, monkeypatch):
     for folder in ("conf", "models"):
         Path(folder).mkdir()
     Path("bundles").rename("models/bundles")
-    rows = json.loads(run("bundle", "release", "out", "--json").stdout)
+    rows = json.loads(run("models", "bundle", "release", "out", "--json").stdout)
     assert [Path(row["archive"]).name for row in rows] == sorted(path.name for path in Path("out").glob("*.zip"))
     for row in rows:
         data = Path(row["archive"]).read_bytes()
         assert (row["bytes"], row["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
-    assert "give --key" in run("bundle", "release", "out", "--number", "3", ok=False).stderr
+    assert "give --key" in run("models", "bundle", "release", "out", "--number", "3", ok=False).stderr
     assert "release 3, floor 2, signed by" in run(
         *("bundle", "release", "out", "--key", str(secret), "--number", "3", "--floor", "2")
     ).stdout  # fmt: skip
-    told = json.loads(run("bundle", "receive", "out", "--key", str(public), "--json").stdout)
+    told = json.loads(run("models", "bundle", "receive", "out", "--key", str(public), "--json").stdout)
     assert told == {"release": 3, "floor": 2, "bundles": 2}
     path = rows[0]["archive"]
-    assert json.loads(run("bundle", "verify", path, "--key", str(public), "--json").stdout)["release"] == 3
-    assert "release" not in json.loads(run("bundle", "verify", path, "--json").stdout)
+    assert json.loads(run("models", "bundle", "verify", path, "--key", str(public), "--json").stdout)["release"] == 3
+    assert "release" not in json.loads(run("models", "bundle", "verify", path, "--json").stdout)
     monkeypatch.setenv("CACHEZOO_KEY", str(public))
     for words in (("verify", "models/bundles/workload.lstm8"), ("inspect", "models/bundles/workload.lstm8")):
-        assert "asks for a signed release" in run("bundle", *words, ok=False).stderr
-    run("bundle", "inspect", path)
+        assert "asks for a signed release" in run("models", "bundle", *words, ok=False).stderr
+    run("models", "bundle", "inspect", path)
 
 
 def test_a_project_without_bundles_is_told(tmp_path):

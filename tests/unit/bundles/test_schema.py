@@ -7,15 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, READABLE
+from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, PROTOCOL
 from cachezoo.bundles.released import SCHEMA
-from cachezoo.bundles.schema import LIMITS, MANIFESTS, MODEL_SCHEMA, check_document, compiled, first_problem, schema
+from cachezoo.bundles.schema import (
+    LIMITS,
+    MANIFEST_SCHEMA,
+    MODEL_SCHEMA,
+    check_document,
+    compiled,
+    first_problem,
+    schema,
+)
 from cachezoo.errors import BundleError
 from cachezoo.zoo.registry import SYSTEMS
 from tests.signed import World
 
-OLD = sorted(Path(__file__).parents[2].glob(f"golden/protocol1/*/{MANIFEST}"))
-NAMES = (*MANIFESTS.values(), MODEL_SCHEMA, SCHEMA)
+NAMES = (MANIFEST_SCHEMA, MODEL_SCHEMA, SCHEMA)
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(name)) for name in NAMES}
 JUNK: list[Any] = [
     *(None, True, False, 0, 1, -1, 1.5, 10**30, "", "x", "1.2.3", "admission", "exact"),
@@ -46,10 +53,8 @@ def test_schemas_are_sound(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
-def test_there_is_a_manifest_s_schema_for_each_protocol_that_is_read() -> None:
-    assert tuple(MANIFESTS) == READABLE
-    for number, name in MANIFESTS.items():
-        assert schema(name)["properties"]["PROTOCOL"]["const"] == number
+def test_the_manifest_s_schema_is_of_the_protocol_that_is_read() -> None:
+    assert schema(MANIFEST_SCHEMA)["properties"]["PROTOCOL"]["const"] == PROTOCOL
 
 
 def test_the_model_s_schema_knows_every_system_that_is_bundled() -> None:
@@ -59,7 +64,7 @@ def test_the_model_s_schema_knows_every_system_that_is_bundled() -> None:
 
 
 def test_schemas_state_exactly_what_writers_produce(bundle_dir: Path) -> None:
-    for name in (MANIFESTS[2], MODEL_SCHEMA):
+    for name in (MANIFEST_SCHEMA, MODEL_SCHEMA):
         value, rules = parsed(bundle_dir, name), schema(name)
         VALIDATORS[name].validate(value)
         check_document(value, name, "m")
@@ -71,31 +76,13 @@ def test_schemas_state_exactly_what_writers_produce(bundle_dir: Path) -> None:
     assert set(parsed(bundle_dir, MODEL_SCHEMA)) == set(ACTING)
 
 
-@pytest.mark.parametrize("path", OLD, ids=lambda path: path.parent.name)
-def test_manifests_of_protocol_1_keep_their_schema(path: Path) -> None:
-    manifest, name = json.loads(path.read_text()), MANIFESTS[1]
-    VALIDATORS[name].validate(manifest)
-    for word in ("number", "ordinal", "categorical"):
-        check_document(put(manifest, ("features", 0, "encoding"), word), name, "m")
-        with pytest.raises(BundleError, match="encoding"):
-            check_document(put(manifest, ("features", 0, "encoding"), word + "s"), name, "m")
-
-
 @given(data=st.data())
 def test_own_checker_agrees_with_jsonschema(bundle_dir: Path, data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from([MANIFESTS[2], MODEL_SCHEMA]))
+    name = data.draw(st.sampled_from([MANIFEST_SCHEMA, MODEL_SCHEMA]))
     value = parsed(bundle_dir, name)
     places = [place for place in leaves(value) if "curve" not in place]
     damaged = put(value, data.draw(st.sampled_from(places)), data.draw(st.sampled_from(JUNK)))
     assert (first_problem(damaged, name) is None) == VALIDATORS[name].is_valid(damaged)
-
-
-@given(data=st.data())
-def test_own_checker_agrees_with_jsonschema_on_protocol_1(data: st.DataObject) -> None:
-    value = json.loads(data.draw(st.sampled_from(OLD)).read_text())
-    places = [place for place in leaves(value) if "curve" not in place]
-    damaged = put(value, data.draw(st.sampled_from(places)), data.draw(st.sampled_from(JUNK)))
-    assert (first_problem(damaged, MANIFESTS[1]) is None) == VALIDATORS[MANIFESTS[1]].is_valid(damaged)
 
 
 @given(data=st.data())
@@ -145,6 +132,6 @@ def test_words_that_the_checker_does_not_know_are_refused() -> None:
 
 
 def test_a_line_end_never_passes_a_pattern() -> None:
-    version = compiled(schema(MANIFESTS[2])["properties"]["version"])
+    version = compiled(schema(MANIFEST_SCHEMA)["properties"]["version"])
     assert version("1.2.3") is None
     assert version("1.2.3\n") is not None

@@ -31,39 +31,23 @@ def _made(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_sets_pass_every_branch_and_are_small(kind):
+def test_the_sets_pass_every_branch_are_small_and_the_same_every_time(kind):
     own, manifest, sets, made = _made(kind)
     passed = Counter()
-    for one in made:
-        assert all(type(count) is int and count >= 0 for count in one.branches.values())
-        passed.update(one.branches)
+    for one, found in zip(sets, made, strict=True):
+        assert all(type(count) is int and count >= 0 for count in found.branches.values())
+        passed.update(found.branches)
+        assert found.decisions.shape[1] == len(own.synthetic_decisions(one.context))
+        assert found.outputs.shape[1] == len(own.outputs(manifest))
+        assert found.features.shape[1] == len(manifest["features"])
+        assert (one.context.get("outputs") == GIVEN) == (one.given is not None)
+        assert one.given is None or np.array_equal(found.outputs, one.given)
     assert [name for name in own.synthetic_wanted(manifest) if not passed[name]] == []
     assert sum(len(one.requests) for one in sets) <= MOST_ROWS
     files = [golden_files(one.requests, found, one.name) for one, found in zip(sets, made, strict=True)]
     assert sum(len(data) for each in files for data in each.values()) <= MOST_BYTES
     assert len({one.name for one in sets}) == len(sets)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_those_that_the_kind_names(kind):
-    own, manifest, sets, made = _made(kind)
-    for one, found in zip(sets, made, strict=True):
-        assert found.decisions.shape[1] == len(own.synthetic_decisions(one.context))
-        assert found.outputs.shape[1] == len(own.outputs(manifest))
-        assert found.features.shape[1] == len(manifest["features"])
-        assert (one.context.get("outputs") == GIVEN) == (one.given is not None)
-        if one.given is not None:
-            assert np.array_equal(found.outputs, one.given)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_sets_are_the_same_every_time(kind):
-    first, second = _made(kind), _made(kind)
-    for one, other in zip(first[2], second[2], strict=True):
-        assert (one.name, dict(one.changes), dict(one.context)) == (
-            other.name,
-            dict(other.changes),
-            dict(other.context),
-        )
-    for one, other, a, b in zip(first[2], second[2], first[3], second[3], strict=True):
-        assert golden_files(one.requests, a) == golden_files(other.requests, b)
+    _, _, again, made_again = _made(kind)
+    rules = [[(one.name, dict(one.changes), dict(one.context)) for one in each] for each in (sets, again)]
+    assert rules[0] == rules[1]
+    assert files == [golden_files(one.requests, found, one.name) for one, found in zip(again, made_again, strict=True)]

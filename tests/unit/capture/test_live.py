@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from cachezoo.capture import live
-from cachezoo.capture.clock import Clock
-from cachezoo.capture.live import _events, record_device, watched
+from cachezoo.capture.live import Clock, _events, record_device, watched
 from cachezoo.capture.tracefs import MOUNT_POINT, PREFIX, lost_events, tracefs_sources
 from cachezoo.cli import main
 from cachezoo.errors import CaptureError, ConfigError

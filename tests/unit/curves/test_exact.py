@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.contest.counting import Count, first_access
-from cachezoo.curves.curve import capacities_of
-from cachezoo.curves.exact import lru_curve, simulated_curve
+from cachezoo.curves.curve import capacities_of, lru_curve, simulated_curve
 from cachezoo.curves.measure import curves
 from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import OPTIMUM, POLICIES, policy

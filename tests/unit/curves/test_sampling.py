@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.contest.counting import Count, first_accesses
-from cachezoo.curves.exact import lru_curve, simulated_curve
+from cachezoo.curves.curve import lru_curve, simulated_curve
 from cachezoo.curves.measure import curves
 from cachezoo.curves.sampling import GROUPS, draw, sampled_curve, sampled_pages
 from cachezoo.errors import ConfigError
@@ -109,7 +109,7 @@ def test_error_bars_cover_the_exact_curve_about_as_often_as_they_say(source, bes
     for seed in range(SEEDS):
         sample = draw(pages, 0.2, seed)
         for entry in entries:
-            found = sampled_curve(sample, entry, pages, sizes, beside=exact if beside else None)
+            found = sampled_curve(sample, entry, pages, sizes, exact_lru=exact if beside else None)
             away = np.abs(found.hit_ratio - truth[entry.id])
             within.append([away <= found.error, away <= 2 * found.error])
             assert away.mean() < 0.02
@@ -123,7 +123,7 @@ def test_beside_lru_the_order_of_policies_holds_and_lru_itself_is_exact():
     exact, optimum = curves(pages, ["lru", OPTIMUM], sizes, most_accesses=len(pages.page_ids) // 10)
     assert exact.error is None and exact.hit_ratio.tolist() == lru_curve(pages, sizes).hit_ratio.tolist()
     assert (optimum.hit_ratio >= exact.hit_ratio).all() and 0.05 < optimum.rate < 0.2
-    again = sampled_curve(draw(pages, 0.1), policy("lru"), pages, sizes, beside=exact)
+    again = sampled_curve(draw(pages, 0.1), policy("lru"), pages, sizes, exact_lru=exact)
     assert again.hit_ratio.tolist() == exact.hit_ratio.tolist() and not again.error.any()
 
 

@@ -9,12 +9,20 @@ import pytest
 import yaml
 
 from cachezoo.coded import Coded
-from cachezoo.devices.calibration import calibrate, fit_baseline, of_trace, residuals, times_of, tune_baseline
-from cachezoo.devices.calibration_plot import draw
-from cachezoo.devices.calibration_profile import sidecar, write_calibration
+from cachezoo.devices.calibration import (
+    calibrate,
+    fit_baseline,
+    of_trace,
+    residuals,
+    sidecar,
+    times_of,
+    tune_baseline,
+    write_calibration,
+)
 from cachezoo.devices.fit_hdd import demerit
 from cachezoo.devices.microbench import design
 from cachezoo.devices.profile import read_device
+from cachezoo.devices.profile_plot import draw
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.settings.device import AnalyticDevice, Hdd, ReadBuffer, Ssd

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.devices import emulated
+from cachezoo.devices import replaying
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
-from cachezoo.devices.emulated import MOST_BYTES, MOST_REQUESTS, emulate
 from cachezoo.devices.fio.replay import Settings, replay
 from cachezoo.devices.nbd.server import SlowRange, serving
+from cachezoo.devices.replaying import MOST_BYTES, MOST_REQUESTS, emulate
 from cachezoo.errors import DeviceError
 from cachezoo.settings.device import EmulatedDevice, Hdd, Ssd
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
@@ -98,7 +98,7 @@ def test_waiting_for_the_sector_makes_up_for_the_way(tmp_path, monkeypatch):
     """Each request begins where the platter stands at the end of the one before, however long it takes to come."""
     model = DISK.model_copy(update={"rotation": "position", "rotation_us": 8000.0})
     trace, log = random_trace(120), tmp_path / "log"
-    monkeypatch.setattr(emulated, "serving", lambda *given: serving(*given, log=log if given[0] == model else None))
+    monkeypatch.setattr(replaying, "serving", lambda *given: serving(*given, log=log if given[0] == model else None))
     hdd, _ = emulate(trace, device(hdd=model))
     begun, intended = lines_of(log, trace)
     assert (hdd.times_us > intended).all()
@@ -169,7 +169,7 @@ def test_large_request_is_refused_with_its_row():
 
 
 def test_time_too_short_is_refused_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(emulated, "serving", None)
+    monkeypatch.setattr(replaying, "serving", None)
     with pytest.raises(
         DeviceError, match=r"^device\.timeout_s: 1: one replay of t takes up to (\d+) s; set it to \1 or"
     ):
@@ -184,6 +184,6 @@ def test_time_too_short_is_refused_before_anything_runs(monkeypatch):
     ],
 )
 def test_models_that_cannot_be_emulated_are_refused_before_anything_runs(changes, key, monkeypatch):
-    monkeypatch.setattr(emulated, "serving", None)
+    monkeypatch.setattr(replaying, "serving", None)
     with pytest.raises(DeviceError, match=f"^device.{key}: 1: "):
         emulate(random_trace(3), device(**changes))

@@ -93,7 +93,7 @@ def test_times_of_several_traces_come_from_one_device(tmp_path):
 
 @pytest.mark.needs("fio")
 def test_a_trace_that_does_not_fit_the_ssd_is_refused_before_the_disk_is_replayed_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("cachezoo.devices.real.replay", lambda *_: pytest.fail("replayed"))
+    monkeypatch.setattr("cachezoo.devices.replaying.replay", lambda *_: pytest.fail("replayed"))
     for name, size in (("hdd", 8 << 20), ("ssd", 2 << 20)):
         (tmp_path / name).write_bytes(np.random.default_rng(0).bytes(size))
     targets = {name: {"path": str(tmp_path / name), "name": name} for name in ("hdd", "ssd")}
@@ -117,7 +117,7 @@ def test_the_ssd_is_kept_from_others_while_the_disk_is_replayed_on(tmp_path, mon
             locked.append(name)
         return replay(trace, target, settings)
 
-    monkeypatch.setattr("cachezoo.devices.real.replay", replayed)
+    monkeypatch.setattr("cachezoo.devices.replaying.replay", replayed)
     hdd, ssd, record = respond(make([0], [4096], [0]), device)
     assert locked == ["hdd", "ssd"] * 2
     assert hdd[0] > 0 and ssd[0] > 0

@@ -1,10 +1,13 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from cachezoo.contest.lead import mean_of
 from cachezoo.errors import TraceError
-from cachezoo.flash.load import load_curve, load_windows, time_scale
+from cachezoo.flash.load import load_curve, load_windows, measure, time_scale
 from cachezoo.flash.problem import flash_problem
+from cachezoo.kernels.flash import Prefetch
 from tests.baleen_data import FLASH, LABEL, make_trace
 
 TEST = make_trace(15_000, 3, "test")
@@ -28,3 +31,32 @@ def test_windows() -> None:
     assert (time_scale(TEST), time_scale(replace(TEST, meta=meta))) == (1.0, 144.0)
     with pytest.raises(TraceError, match="time_scale"):
         time_scale(replace(TEST, meta=replace(TEST.meta, extra={"time_scale": "a day"})))
+
+
+def test_measured_by_hand() -> None:
+    problem = flash_problem(TEST, LABEL, FLASH)
+    windows = load_windows(TEST.time_us, problem, FLASH, scale=1e5)
+    n = len(TEST)
+    run = problem.run(np.ones(n, bool), Prefetch(np.zeros(n, np.int32), np.full(n, 64, np.int32)))
+    row = measure(problem, run, windows, disks=2)
+    after = slice(windows.first, None)
+    seconds = [0.0, 0.0]
+    for op, ios, size in zip(TEST.op[after], run.io_segments[after], problem.accesses.sizes[after], strict=True):
+        moved = size if op else ios
+        seconds[op] += 0.0115 * (moved > 0) + moved * 4096 / (143 * 2**20)
+    assert (row.read_dt_s, row.write_dt_s) == (pytest.approx(seconds[0]), pytest.approx(seconds[1]))
+    assert row.total_dt_s == pytest.approx(sum(seconds))
+    span = windows.count * windows.seconds
+    for name, total in (("read_dt", seconds[0]), ("write_dt", seconds[1]), ("total_dt", sum(seconds))):
+        load = getattr(row, name)
+        assert load.mean == pytest.approx(total / span)
+        assert load.median <= load.p95 <= load.peak
+    assert row.read_dt_mean_interval == mean_of(load_curve(problem.dt_seconds(run), windows)).ends
+    assert row.utilisation.mean == pytest.approx(sum(seconds) / span / 2)
+    assert row.prefetched_segments == run.prefetched.sum() > 0
+    assert row.prefetch_accuracy == run.prefetched_used / run.prefetched.sum()
+    days = (TEST.time_us[-1] - TEST.time_us[0]) / 1e6 * 1e5 / 86400
+    assert row.dwpd == pytest.approx(run.written.sum() / problem.capacity / days)
+    short = load_windows(TEST.time_us, problem, FLASH)
+    plain = measure(problem, problem.accept_all, short)
+    assert plain.dwpd is plain.utilisation is plain.prefetch_accuracy is None

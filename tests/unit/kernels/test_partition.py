@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.kernels.partition import add_misses, partitioned
-from cachezoo.kernels.residency import residents
-from cachezoo.kernels.split import lookahead, optimum
+from cachezoo.kernels.accounting import residents
+from cachezoo.kernels.partition import add_misses, lookahead, optimum, partitioned
 from cachezoo.kernels.stack_distance import stack_distances
 from tests.oracles import sharing as oracle
 

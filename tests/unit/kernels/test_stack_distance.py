@@ -8,7 +8,7 @@ from cachezoo.kernels.stack_distance import lru_hits, stack_distances
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from tests.oracles import bounds as naive
 
 CAPACITIES = [1, 2, 3, 5, 8, 64, 130, 200, 10**7]

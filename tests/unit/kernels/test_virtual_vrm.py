@@ -10,7 +10,7 @@ from cachezoo.kernels.virtual.vrm import Settings, simulate
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.seeds import derive_seed
 from tests.oracles import virtual as naive
 

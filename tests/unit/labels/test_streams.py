@@ -5,18 +5,15 @@ import pytest
 
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.features.chunks import chunk_features
-from cachezoo.features.fios import chosen, theta_of
 from cachezoo.io import write_table
-from cachezoo.labels.streams import COLUMNS, label_streams, read_stream_labels, write_stream_labels
-from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
+from cachezoo.labels.streams import COLUMNS, labels_of, read_stream_labels, write_stream_labels
+from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS
 from cachezoo.traces.pages import expand_pages
 from tests.characteristics_data import made, zipf_trace
 
 
 def labelled(trace):
-    writes, theta = chunk_writes(trace), theta_of(trace, expand_pages(trace))
-    return label_streams(writes, chunk_features(writes), theta, chosen(theta))
+    return labels_of(trace, expand_pages(trace))
 
 
 def test_a_table_there_and_back(tmp_path):

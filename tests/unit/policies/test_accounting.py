@@ -13,7 +13,7 @@ from cachezoo.policies.accounting import account
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Run, simulate
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta

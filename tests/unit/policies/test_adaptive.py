@@ -13,8 +13,7 @@ from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only, simulate
-from cachezoo.policies.evictions.adaptive import ARC, LARC, LIRS, MARC
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import ARC, LARC, LIRS, LRU, MARC
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
 from tests.oracles import engine as naive

@@ -14,7 +14,7 @@ from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, PREFETCH, REQUEST,
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS, BLOOM, COIN_FLIP, REJECT_X, by_decision
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import simulate
-from cachezoo.policies.evictions.recency import FIFO, LRU
+from cachezoo.policies.evictions.classics import FIFO, LRU
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
 from tests.oracles.admit.coinflip import mixed

@@ -15,7 +15,7 @@ from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.policies.admissions import by_decision
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Run, simulate
-from cachezoo.policies.evictions.recency import FIFO, LRU
+from cachezoo.policies.evictions.classics import FIFO, LRU
 from cachezoo.policies.prefetches import NONE, by_ranges, prefetched_stream
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages

@@ -11,8 +11,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCHED, REQUEST
 from cachezoo.policies import following
 from cachezoo.policies.engine import simulate
-from cachezoo.policies.following import DEFAULT_EXPERTS, follow_runs
-from cachezoo.policies.leading import built, first_of, holding
+from cachezoo.policies.following import DEFAULT_EXPERTS, built, first_of, follow_runs, holding
 from cachezoo.policies.registry import policy
 from cachezoo.policies.sampling import drawn
 from cachezoo.policies.simulate import Simulator

@@ -14,9 +14,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only, simulate
-from cachezoo.policies.evictions.by_rank import eviction_by_rank
-from cachezoo.policies.evictions.frequency import INLFU, LFU, LRFU
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import INLFU, LFU, LRFU, LRU, eviction_by_rank
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
 from tests.oracles import engine as naive
@@ -158,7 +156,7 @@ import numpy as np
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.engine import hits_only
-from cachezoo.policies.evictions.by_rank import eviction_by_rank
+from cachezoo.policies.evictions.classics import eviction_by_rank
 from cachezoo.policies.components import Composition
 import numba
 

@@ -13,7 +13,7 @@ from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUES
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.policies.components import Composition, settle
 from cachezoo.policies.engine import pauses, simulate
-from cachezoo.policies.evictions import recency
+from cachezoo.policies.evictions import classics
 from cachezoo.policies.evictions.learned import LRB, THREELCACHE, fit, plant
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
@@ -157,7 +157,7 @@ def test_knows_nothing_of_the_future(eviction, values, cache, cut, seed):
 @BOTH
 def test_is_lru_until_it_is_trained(eviction, values, cache):
     stream = mixed(10)
-    lru = run(recency.LRU, stream, 20, {})
+    lru = run(classics.LRU, stream, 20, {})
     untrained = run(often(eviction, 10**6), stream, 20, values)
     trained = run(often(eviction), stream, 20, values)
     assert (untrained.victim == lru.victim).all()
@@ -197,7 +197,7 @@ def test_learns_a_loop_that_lru_never_hits(eviction, values, cache):
     ids = np.where(rng.random(12_000) < 0.5, rng.integers(0, 30, 12_000), np.arange(12_000) % 200 + 30)
     stream = Stream.of_pages(ids.astype(np.int32), 230)
     learns = run(often(eviction, 500), stream, 60, {**values, "rows": 1024, "window": 8} if eviction is LRB else values)
-    lru = run(recency.LRU, stream, 60, {})
+    lru = run(classics.LRU, stream, 60, {})
     assert (learns.outcome == HIT).mean() > (lru.outcome == HIT).mean() + 0.03
 
 

@@ -13,7 +13,7 @@ from cachezoo.kernels.segments import Geometry
 from cachezoo.policies.admissions import ACCEPT_ALL, by_decision
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import simulate
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.prefetches import NEXT, NONE, PREFETCHES, Plan, by_ranges, prefetched_stream, with_prefetch
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.traces.pages import PageAccesses, PageNumbers, expand_pages

@@ -10,8 +10,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only, simulate
-from cachezoo.policies.evictions.queues import CLOCK, EVICTIONS, S3FIFO, SIEVE, TWOQ
-from cachezoo.policies.evictions.recency import FIFO, LRU
+from cachezoo.policies.evictions.classics import CLOCK, FIFO, LRU, S3FIFO, SIEVE, TWOQ
 from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
@@ -110,7 +109,7 @@ def test_twoq_takes_hits_in_a1in_for_one():
 
 
 def test_capacity_beyond_the_pages_takes_no_memory_of_its_own():
-    for eviction in EVICTIONS:
+    for eviction in (CLOCK, SIEVE, S3FIFO, TWOQ):
         result = run(eviction, [0, 1, 2, 1, 0], 10**12)
         assert (result.outcome == HIT).tolist() == [False, False, False, True, True]
 
@@ -127,7 +126,7 @@ MISSES = {
 @pytest.mark.needs("public_traces")
 def test_misses_of_libcachesim():
     pages = expand_pages(read(sample("lbn/OLTP.lis.zst")))
-    for eviction in EVICTIONS:
+    for eviction in (CLOCK, SIEVE, S3FIFO, TWOQ):
         for percent, misses in zip((1, 5, 10, 20), MISSES[eviction.id], strict=True):
             capacity = pages.n_pages * percent // 100
             outcome = hits_only(Composition(eviction, ACCEPT_ALL), pages.page_ids, pages.n_pages, capacity)

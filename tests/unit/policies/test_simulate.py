@@ -9,8 +9,6 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, POLICIES, build, classics, policy
 from cachezoo.policies.simulate import (
     Simulator,
-    capacity_of,
-    parse_capacity,
     simulate,
     simulate_admission,
 )
@@ -51,12 +49,6 @@ def test_warmup_is_replayed_and_not_counted():
     trace = _trace([1, 2, 1, 2], pages_each=1)
     result = simulate(trace, expand_pages(trace), "lru", 2, 2)
     assert (result.requests, result.page_accesses, result.hits, result.hit_ratio) == (2, 2, 2, 1.0)
-
-
-@pytest.mark.parametrize(("text", "pages"), [("10%", 20), ("0.1%", 1), ("77p", 77), ("12.5%", 25), ("1MiB", 256)])
-def test_capacity(text, pages):
-    assert parse_capacity(text, 200) == pages
-    assert capacity_of(text, expand_pages(_trace(range(200)))) == pages
 
 
 def test_unknown_policy_and_zero_capacity_are_refused():

@@ -11,8 +11,7 @@ from cachezoo.kernels.sketch import halve, note, noted, see, seen
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only, simulate
-from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.evictions.sketch import CACHEUS, WTINYLFU
+from cachezoo.policies.evictions.classics import CACHEUS, LRU, WTINYLFU
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
 from tests.oracles.admit.acceptall import Gate

@@ -10,7 +10,7 @@ from cachezoo.policies.admissions import ADMISSIONS, COIN_FLIP
 from cachezoo.policies.components import Whole
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions import EVICTIONS
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import DEFAULT_EXPERTS, FOLLOW
 from cachezoo.policies.prefetches import PREFETCHES, prefetched_stream
 from cachezoo.policies.spec import BOUNDS, Component, Spec, parse

@@ -13,9 +13,7 @@ from cachezoo.kernels.requests import by_size, request_pages
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import simulate
-from cachezoo.policies.evictions.frequency import LFU
-from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.evictions.storage import AZOR, HYSTOR, RECA
+from cachezoo.policies.evictions.classics import AZOR, HYSTOR, LFU, LRU, RECA
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
 from tests.oracles.admit.acceptall import Gate

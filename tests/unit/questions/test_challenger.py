@@ -17,7 +17,7 @@ from cachezoo.traces.pages import capacity_pages, expand_pages
 from tests.baleen_data import make_trace
 
 ROOT = Path(__file__).parents[3]
-GOLDEN = Path(__file__).parents[2] / "golden/protocol1"
+GOLDEN = Path(__file__).parents[2] / "golden/protocol2"
 FOUND = Contest("page", "hits per page access", ("web_validation",), 0.02, (0.01, 0.03), 5.0)
 
 

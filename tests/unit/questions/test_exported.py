@@ -40,28 +40,28 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_category_alone_is_shown_without_what_is_of_all() -> None:
-    shown = run("results", "--category", "mail").stdout
+    shown = run("models", "results", "--category", "mail").stdout
     assert "mail_test" in shown and "web_test" not in shown
-    assert "web_test" in run("results", "--category", "mail", "--category", "web").stdout
-    told = json.loads(run("results", "--category", "web", "--json").stdout)
+    assert "web_test" in run("models", "results", "--category", "mail", "--category", "web").stdout
+    told = json.loads(run("models", "results", "--category", "web", "--json").stdout)
     assert {one["trace"] for one in (*told["rows"], *told["flash"])} == {"web_test"} and told["systems"] == {}
     assert {one["model"] for one in told["bundles"]} == {MODEL, "admission.web.lgbm", "prefetch.web.lgbm"}
 
 
 def test_a_category_of_streams_alone_is_shown_by_its_own_table(project: Path) -> None:
     write(project / "metrics/streams/ledger.json", placement_data.metrics("streams.ledger.fios"))
-    shown = run("results", "--category", "ledger").stdout
+    shown = run("models", "results", "--category", "ledger").stdout
     assert "Write amplification" in shown and "gap" not in shown
-    assert "Write amplification" not in run("results", "--category", "mail").stdout
+    assert "Write amplification" not in run("models", "results", "--category", "mail").stdout
 
 
 def test_a_category_without_results_is_refused_and_those_with_are_named() -> None:
-    done = run("results", "--category", "web", "--category", "blob", ok=False)
+    done = run("models", "results", "--category", "web", "--category", "blob", ok=False)
     assert done.stderr == "cachezoo: --category blob: has no results; these have: mail, web\n"
 
 
 def test_the_csv_file_has_what_json_has_one_figure_a_column(project: Path) -> None:
-    told = json.loads(run("results", "--json", "--csv", "all.csv").stdout)
+    told = json.loads(run("models", "results", "--json", "-o", "all.csv").stdout)
     rows = read(project / "all.csv")
     pages = [one for one in rows if one["cache"] == "page"]
     flashes = [one for one in rows if one["cache"] == "flash"]
@@ -80,16 +80,16 @@ def test_the_csv_file_has_what_json_has_one_figure_a_column(project: Path) -> No
 
 
 def test_the_csv_file_is_of_the_category_alone(project: Path) -> None:
-    run("results", "--category", "mail", "--csv", "mail.csv")
+    run("models", "results", "--category", "mail", "-o", "mail.csv")
     assert {own["category"] for own in read(project / "mail.csv")} == {"mail"}
 
 
 def test_a_csv_file_that_cannot_be_written_or_would_be_empty_is_refused(project: Path) -> None:
-    assert "no such folder" in run("results", "--csv", "none/all.csv", ok=False).stderr
+    assert "no such folder" in run("models", "results", "-o", "none/all.csv", ok=False).stderr
     for file in project.glob("metrics/**/*.json"):
         file.unlink()
     (project / "conf").mkdir()
-    done = run("results", "--csv", "all.csv", ok=False)
+    done = run("models", "results", "-o", "all.csv", ok=False)
     assert done.stderr == (
         "cachezoo: all.csv: not written, as there are no results of test traces yet; run `make repro`\n"
     )

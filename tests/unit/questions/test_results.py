@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 from cachezoo.cli import app
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.questions.results import BundleResult, next_steps
+from cachezoo.questions.result_tables import next_steps
+from cachezoo.questions.results import BundleResult
 from tests.metrics_data import (
     beside_model,
     flash_metrics,
@@ -51,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_one_table_then_the_bundles_then_what_to_do(project: Path) -> None:
-    shown = CliRunner().invoke(app, ["results", "-v"]).stdout
+    shown = CliRunner().invoke(app, ["models", "results", "-v"]).stdout
     lines = shown.splitlines()
     assert "web_test" in shown and "web_validation" not in shown
     names = ("belady_bypass", "caching lstm8", "lru")
@@ -64,7 +65,7 @@ def test_one_table_then_the_bundles_then_what_to_do(project: Path) -> None:
 
 
 def test_the_classifier_s_mixtures_stand_beside_its_accuracy(project: Path) -> None:
-    shown = " ".join(CliRunner().invoke(app, ["results", "-v"]).stdout.split())
+    shown = " ".join(CliRunner().invoke(app, ["models", "results", "-v"]).stdout.split())
     assert f"{CLASSIFIER} names 85.0 % of the windows of single programs right" in shown
     assert "(tree4, the best of its baselines on validation, 55.0 %)." in shown
     assert "it names the larger one in 90.0 %, on the mean of 1 mixtures" in shown
@@ -80,7 +81,7 @@ def test_a_tuned_classic_keeps_the_points_of_its_values() -> None:
 
 def test_only_a_caching_model_is_starred(project: Path) -> None:
     write(project / "metrics/page/web.json", web(admission=True))
-    shown = CliRunner().invoke(app, ["results", "-v"]).stdout
+    shown = CliRunner().invoke(app, ["models", "results", "-v"]).stdout
     rows = [line for line in shown.split("Next:")[0].splitlines() if "0." in line and "(model)" in line]
     assert [" *" in line for line in sorted(rows)] == [False, True]
     assert "* promoted: better than the best classic on validation" in " ".join(shown.split())
@@ -89,14 +90,14 @@ def test_only_a_caching_model_is_starred(project: Path) -> None:
 def test_flash_caches_have_a_table_and_their_models_a_verdict(project: Path) -> None:
     flash = flash_metrics("admission.blob.lgbm", prefetch="prefetch.blob.lgbm", traces={"blob_test": flash_trace()})
     write(project / "metrics/flash/blob.json", flash)
-    shown = " ".join(CliRunner().invoke(app, ["results", "-v"]).stdout.split())
+    shown = " ".join(CliRunner().invoke(app, ["models", "results", "-v"]).stdout.split())
     assert "blob_test" in shown and "3.21 (1.23)" in shown and "belady_bypass" in shown
     assert "accept_all" in shown and "4.50 (1.50) all_on_miss" in shown
     assert "saves nothing" in shown and "none of prefetch.blob.lgbm" in shown
     assert re.search(r"saved against the best without a model │ 5 % \[4, 6\] rejectx", shown)
     assert re.search(r"saved against rejectx_no_prefetch │ 14 % \[13, 15\]", shown)
     (project / "metrics/page/web.json").unlink()
-    assert "3.21 (1.23)" in CliRunner().invoke(app, ["results", "-v"]).stdout
+    assert "3.21 (1.23)" in CliRunner().invoke(app, ["models", "results", "-v"]).stdout
 
 
 def test_the_next_step_is_the_report_s_choice_and_a_command_that_takes_it() -> None:
@@ -111,7 +112,7 @@ def test_the_next_step_is_the_report_s_choice_and_a_command_that_takes_it() -> N
 
 
 def test_json(project: Path) -> None:
-    told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(app, ["models", "results", "--json"]).stdout)
     assert [row["policy"] for row in told["rows"]] == [row.policy for row in TEST.rows]
     assert {row["trace"] for row in told["rows"]} == {"web_test"}
     assert told["flash"] == told["flash_saved"] == []
@@ -129,7 +130,7 @@ def test_json(project: Path) -> None:
 def test_json_of_what_is_saved_in_flash_caches(project: Path) -> None:
     flash = flash_metrics("admission.blob.lgbm", prefetch="prefetch.blob.lgbm", traces={"blob_test": flash_trace()})
     write(project / "metrics/flash/blob.json", flash)
-    told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)["flash_saved"]
+    told = json.loads(CliRunner().invoke(app, ["models", "results", "--json"]).stdout)["flash_saved"]
     assert [(one["trace"], one["rival"], one["policy"]) for one in told] == [
         ("blob_test", "best", "rejectx"),
         ("blob_test", "plain", "rejectx_no_prefetch"),
@@ -140,14 +141,14 @@ def test_json_of_what_is_saved_in_flash_caches(project: Path) -> None:
 
 def test_models_beside_the_full_one_have_a_table_and_a_verdict(project: Path) -> None:
     flash, names = flash_metrics(ADMISSION), [f"{ADMISSION}_block", f"{ADMISSION}_small"]
-    assert "admission models at the write budget" not in CliRunner().invoke(app, ["results", "-v"]).stdout
+    assert "admission models at the write budget" not in CliRunner().invoke(app, ["models", "results", "-v"]).stdout
     beside = {name: beside_model(name, mean, won=mean > 2) for name, mean in zip(names, (1.5, 2.5), strict=True)}
     write(project / "metrics/flash/web.json", flash.model_copy(update={"beside": beside}))
-    shown = " ".join(CliRunner().invoke(app, ["results", "-v"]).stdout.split())
+    shown = " ".join(CliRunner().invoke(app, ["models", "results", "-v"]).stdout.split())
     table = shown[shown.index("admission models at the write budget") :]
     ours = "3.15 (1.17) ml_range"
     assert f"web_test │ {ours} │ 3.10 (1.50) next(8) │ 3.10 (2.50) next(8)" in table
-    told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(app, ["models", "results", "--json"]).stdout)
     rows = {row["model"]: row["read_dt"]["mean"] for row in told["flash_beside"]}
     assert rows == {ADMISSION: pytest.approx(1.23 * 0.95), names[0]: 1.5, names[1]: 2.5}
     verdicts = {row["model"]: row["promoted"] for row in told["bundles"]}
@@ -156,7 +157,7 @@ def test_models_beside_the_full_one_have_a_table_and_a_verdict(project: Path) ->
 
 def test_one_cache_for_every_workload_at_home_and_away(project: Path) -> None:
     write(project / "metrics/reuse.json", reuse_metrics("reuse.follow"))
-    shown = CliRunner().invoke(app, ["results", "-v"]).stdout
+    shown = CliRunner().invoke(app, ["models", "results", "-v"]).stdout
     lines = [[cell.strip() for cell in line.replace(SPACE, " ").split("│")] for line in shown.splitlines()]
     rows = [line for line in lines if len(line) > 3 and line[2].startswith("10 % (216")]
     home, program = (next(line[3:] for line in rows if line[1] == where) for where in GROUPS)
@@ -172,7 +173,7 @@ def test_one_cache_for_every_workload_at_home_and_away(project: Path) -> None:
 
 def test_json_of_a_system_of_all_categories(project: Path) -> None:
     write(project / "metrics/reuse.json", reuse_metrics("reuse.follow"))
-    told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(app, ["models", "results", "--json"]).stdout)
     groups, traces = (told["systems"]["reuse"][name] for name in ("groups", "traces"))
     assert [group["use"] for group in groups if group["capacity_fraction"] == 0.1] == ["yes", "yes", "don't"]
     assert len(groups) == 9 and len(traces) == 8 and traces[0]["trace"] == "web_test"
@@ -184,11 +185,11 @@ def test_json_of_a_system_of_all_categories(project: Path) -> None:
 
 def test_a_model_of_all_categories_is_enough(project: Path) -> None:
     (project / "metrics/page/web.json").unlink()
-    shown = CliRunner().invoke(app, ["results", "-v"]).stdout
+    shown = CliRunner().invoke(app, ["models", "results", "-v"]).stdout
     assert "models/bundles/workload.lstm8" in shown and "No results yet" not in shown
 
 
 def test_nothing_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dvc.yaml").touch()
-    assert "No results yet" in CliRunner().invoke(app, ["results", "-v"]).stdout
+    assert "No results yet" in CliRunner().invoke(app, ["models", "results", "-v"]).stdout

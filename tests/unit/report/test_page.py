@@ -217,14 +217,14 @@ def test_the_command_names_the_page_and_its_age(copy: Path, monkeypatch: pytest.
     monkeypatch.chdir(copy)
     (copy / "dvc.yaml").touch()
     uri = (copy / "report/index.html").as_uri()
-    assert CliRunner().invoke(app, ["report"]).stdout.split() == [uri]
+    assert CliRunner().invoke(app, ["models", "report"]).stdout.split() == [uri]
     flash = copy / paths.flash_metrics("web")
     write_json(flash, {**read_json(flash), "reason": "judged anew"})
-    told = " ".join(CliRunner().invoke(app, ["report"]).stdout.split())
+    told = " ".join(CliRunner().invoke(app, ["models", "report"]).stdout.split())
     assert uri in told and "out of date" in told and "dvc repro report" in told
-    assert '"current": false' in CliRunner().invoke(app, ["report", "--json"]).stdout
+    assert '"current": false' in CliRunner().invoke(app, ["models", "report", "--json"]).stdout
     shutil.rmtree(copy / "report")
-    done = CliRunner().invoke(app, ["report"])
+    done = CliRunner().invoke(app, ["models", "report"])
     assert isinstance(done.exception, CachezooError) and "dvc repro report" in str(done.exception)
 
 
@@ -236,7 +236,7 @@ def test_a_copy_is_one_file_that_says_where_it_was_made(copy: Path, monkeypatch:
     monkeypatch.chdir(copy)
     (copy / "dvc.yaml").touch()
     before = (copy / "report/index.html").read_bytes()
-    done = CliRunner().invoke(app, ["report", "--copy", "sent.html"])
+    done = CliRunner().invoke(app, ["models", "report", "-o", "sent.html"])
     assert done.exit_code == 0 and "Copied into sent.html" in done.stdout
     text = (copy / "sent.html").read_text()
     page = HtmlPage(text)
@@ -248,9 +248,9 @@ def test_a_copy_is_one_file_that_says_where_it_was_made(copy: Path, monkeypatch:
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", *who, "commit", "-qm", "x"], check=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    told = CliRunner().invoke(app, ["report", "--copy", "sent.html", "--json"]).stdout
+    told = CliRunner().invoke(app, ["models", "report", "-o", "sent.html", "--json"]).stdout
     assert '"copy": "sent.html"' in told and f"commit {commit.stdout.strip()}" in (copy / "sent.html").read_text()
-    assert CliRunner().invoke(app, ["report", "--copy", "sent.html"]).exit_code == 0
+    assert CliRunner().invoke(app, ["models", "report", "-o", "sent.html"]).exit_code == 0
     assert f"commit {commit.stdout.strip()}, with changes; copied on" in (copy / "sent.html").read_text()
     assert (copy / "report/index.html").read_bytes() == before
 
@@ -260,11 +260,11 @@ def test_a_copy_that_cannot_be_made_leaves_none(copy: Path, monkeypatch: pytest.
     (copy / "dvc.yaml").touch()
 
     def refused(to: str) -> str:
-        done = CliRunner().invoke(app, ["report", "--copy", to])
+        done = CliRunner().invoke(app, ["models", "report", "-o", to])
         assert isinstance(done.exception, CachezooError) and not Path(to).exists()
         return str(done.exception)
 
-    assert "its folder does not exist" in refused("nowhere/sent.html")
+    assert "no such folder" in refused("nowhere/sent.html")
     (copy / "report/confusion.png").unlink(missing_ok=True)
     next((copy / "report").glob("trace.*.png")).unlink()
     assert "the report's plot is missing; run `.venv/bin/dvc repro report`" in refused("sent.html")

@@ -2,7 +2,35 @@
 
 import pytest
 
+from cachezoo.runtime import abi
 from tests.c_library import CHECKED, make
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The build folder of the library and of cz."""
+    return make(tmp_path_factory, "all")
+
+
+@pytest.fixture
+def library(built, monkeypatch):
+    """The library, where cachezoo.runtime finds it."""
+    monkeypatch.setenv(abi.VARIABLE, str(built / "libcachezoo.so.1"))
+    return built / "libcachezoo.so.1"
+
+
+@pytest.fixture
+def no_library(monkeypatch):
+    """No library that cachezoo.runtime finds."""
+    monkeypatch.delenv(abi.VARIABLE, raising=False)
+    monkeypatch.setattr(abi, "NAME", "libcachezoo-that-is-nowhere.so")
+
+
+@pytest.fixture(scope="module")
+def program(request, tmp_path_factory):
+    """The program of runtimes/c/tests that the module names, with the sanitizers on."""
+    name = f"tests/{request.module.PROGRAM}"
+    return make(tmp_path_factory, name, **CHECKED) / name
 
 
 @pytest.fixture(scope="session")

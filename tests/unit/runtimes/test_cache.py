@@ -13,17 +13,12 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.store import read_trace
-from tests.c_library import CHECKED, make
 
+PROGRAM = "cache_run"
 ROOT = Path(__file__).parents[3]
 STORED = ROOT / "tests/golden/protocol2"
 COLUMNS = ("hits", "misses", "written", "prefetched", "io_units", "evicted")
 REPLAYED = 4000
-
-
-@pytest.fixture(scope="session")
-def cache_run(tmp_path_factory):
-    return make(tmp_path_factory, "tests/cache_run", **CHECKED) / "tests/cache_run"
 
 
 def run(program, rows, *words):
@@ -55,14 +50,14 @@ def requests(name):
 @pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize("name", ["random", "database_test"])
 @pytest.mark.parametrize("capacity", [24, 300])
-def test_the_cache_of_a_reuse_model_is_that_of_python(cache_run, name, capacity):
+def test_the_cache_of_a_reuse_model_is_that_of_python(program, name, capacity):
     rows, batch = requests(name)
     bundle = load(STORED / "reuse.follow")
     pages = batch.pages()
     followed = bundle.serving().run(RequestBatch(*rows.T[:1], batch.op, *rows.T[2:4], batch.volume), pages, capacity)
     outcome, victim = followed.followed.run.outcome, followed.followed.run.victim
     begin = pages.request_start[:-1]
-    made = run(cache_run, rows, STORED / "reuse.follow", capacity)
+    made = run(program, rows, STORED / "reuse.follow", capacity)
     assert made[:, 0].tolist() == np.add.reduceat((outcome == HIT).astype(int), begin).tolist()
     assert made[:, 2].tolist() == np.add.reduceat((outcome == 1).astype(int), begin).tolist()
     assert made[:, 5].tolist() == np.add.reduceat((victim >= 0).astype(int), begin).tolist()
@@ -71,13 +66,13 @@ def test_the_cache_of_a_reuse_model_is_that_of_python(cache_run, name, capacity)
 
 
 @pytest.mark.parametrize("capacity", [24, 300])
-def test_the_slots_of_a_caching_model_hold_what_they_are_said_to(cache_run, capacity):
-    made = run(cache_run, requests("random")[0], STORED / "caching.database.lstm1x8", capacity)
+def test_the_slots_of_a_caching_model_hold_what_they_are_said_to(program, capacity):
+    made = run(program, requests("random")[0], STORED / "caching.database.lstm1x8", capacity)
     assert (made.sum(axis=0)[[0, 1, 2, 5]] > 0).all()
 
 
 @pytest.mark.parametrize("mode", ["none", "next(4)", "all_on_miss", "all_on_partial"])
-def test_the_cache_of_an_admission_model_is_the_simulators(cache_run, mode):
+def test_the_cache_of_an_admission_model_is_the_simulators(program, mode):
     rows, batch = requests("random")
     path = STORED / "admission.database.lgbm"
     bundle = load(path)
@@ -89,7 +84,7 @@ def test_the_cache_of_an_admission_model_is_the_simulators(cache_run, mode):
     assert 0 < admit.sum() < len(admit)
     prefetch = plain_prefetch(mode, accesses.first + accesses.sizes - 1, accesses.per_block)
     expected = simulate_flash(accesses, batch.op == 0, admit, 100, prefetch=prefetch)
-    made = run(cache_run, rows, path, 100, mode)
+    made = run(program, rows, path, 100, mode)
     assert made[:, 0].tolist() == expected.hits.tolist()
     assert made[:, 2].tolist() == expected.written.tolist()
     assert made[:, 3].tolist() == expected.prefetched.tolist()

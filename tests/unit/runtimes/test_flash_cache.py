@@ -11,8 +11,8 @@ from cachezoo.kernels.flash import FlashRun, Prefetch, simulate_flash, simulate_
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.store import read_trace
-from tests.c_library import CHECKED, make
 
+PROGRAM = "flash_run"
 CAPTURED = Path(__file__).parents[3] / "data/raw/captured"
 BY_VERDICT = -1
 MISSES = 1 << 20
@@ -38,11 +38,6 @@ class Requests:
     def last(self):
         """Each request's last segment, counted from its block's start."""
         return self.accesses.first + self.accesses.sizes - 1
-
-
-@pytest.fixture(scope="session")
-def program(tmp_path_factory):
-    return make(tmp_path_factory, "tests/flash_run", **CHECKED) / "tests/flash_run"
 
 
 def run(program, requests, capacity, *, window=BY_VERDICT, admit=None, prefetch=None, misses=MISSES):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.bundles.protocol import ACTS, MANIFEST, PROTOCOL
+from cachezoo.bundles.protocol import ACTS, MANIFEST
 from cachezoo.bundles.writer import write_archive
 from tests.c_library import make
 from tests.unit.bundles import test_refusals
@@ -26,9 +26,8 @@ from tests.unit.bundles.test_refusals import (
 )
 
 ROOT = Path(__file__).parents[3]
-STORED = sorted(path.parent for path in (ROOT / "tests/golden").glob("protocol*/*/manifest.json"))
-NEWEST = [path for path in STORED if path.parent.name == f"protocol{PROTOCOL}"]
-BUNDLES = pytest.mark.parametrize("stored", STORED, ids=lambda path: f"{path.parent.name}-{path.name}")
+STORED = sorted(path.parent for path in (ROOT / "tests/golden").glob("protocol2/*/manifest.json"))
+BUNDLES = pytest.mark.parametrize("stored", STORED, ids=lambda path: path.name)
 # What C says in other words than Python.
 OTHER_WORDS = {
     "the runtime gives": "the runtime gives|does not have the bytes",
@@ -47,9 +46,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory, "all", "cachezoo.pc")
 
 
-@pytest.fixture(scope="session", params=NEWEST, ids=lambda path: path.name)
+@pytest.fixture(scope="session", params=STORED, ids=lambda path: path.name)
 def bundle_dir(request: pytest.FixtureRequest) -> Path:
-    """A stored bundle of the newest PROTOCOL and of each kind."""
+    """A stored bundle of each kind."""
     stored: Path = request.param
     return stored
 
@@ -91,16 +90,14 @@ def test_stored_bundles_are_verified(library: Path, stored: Path, tmp_path: Path
 
 @BUNDLES
 def test_inspect_says_what_the_bundle_says(library: Path, stored: Path) -> None:
-    manifest = json.loads((stored / MANIFEST).read_text())
-    if manifest["PROTOCOL"] > 1:
-        manifest |= json.loads((stored / ACTS).read_text())
+    manifest = json.loads((stored / MANIFEST).read_text()) | json.loads((stored / ACTS).read_text())
     done = run(library / "cz", "inspect", stored)
     assert done.returncode == 0, done.stderr
     said = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
     digest = (stored / "manifest.sha256").read_text().split()[0]
     assert said["id"] == manifest["id"] and said["kind"] == manifest["kind"] and said["digest"] == digest
-    assert said["model_digest"] == manifest.get("model_digest", digest)
-    assert said["profile"] == manifest.get("profile", "full")
+    assert said["model_digest"] == manifest["model_digest"]
+    assert said["profile"] == manifest["profile"]
     assert int(said["features"]) == len(manifest["features"])
     for name in ("page_bytes", "segment_bytes", "block_bytes"):
         assert int(said.get(name, 0)) == manifest["geometry"].get(name, 0)
@@ -156,7 +153,7 @@ def test_help_and_version(library: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["lru", "rejectx", "model"])
 def test_run_serves_a_trace(library: Path, mode: str) -> None:
-    stored = next(path for path in NEWEST if path.name.startswith("admission"))
+    stored = next(path for path in STORED if path.name.startswith("admission"))
     done = run(library / "cz", "run", stored, stored / "golden/requests.csv", "--capacity", 64, "--mode", mode)
     assert done.returncode == 0, done.stderr
     said = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
@@ -167,7 +164,7 @@ def test_run_serves_a_trace(library: Path, mode: str) -> None:
 
 
 def test_run_takes_every_word_of_the_canonical_csv(library: Path, tmp_path: Path) -> None:
-    stored = next(path for path in NEWEST if path.name.startswith("admission"))
+    stored = next(path for path in STORED if path.name.startswith("admission"))
     text = (stored / "golden/requests.csv").read_text()
     said = set()
     for read, write in (("read", "write"), ("R", "W"), ("r", "w"), ("READ", "Write")):
@@ -191,7 +188,7 @@ def test_run_takes_every_word_of_the_canonical_csv(library: Path, tmp_path: Path
     ],
 )
 def test_run_refuses_a_bad_trace(library: Path, tmp_path: Path, text: str, problem: str) -> None:
-    stored = next(path for path in NEWEST if path.name.startswith("admission"))
+    stored = next(path for path in STORED if path.name.startswith("admission"))
     trace = tmp_path / "trace.csv"
     trace.write_text(text)
     done = run(library / "cz", "run", stored, trace, "--capacity", 64)
@@ -241,6 +238,6 @@ def test_installed_library_links_and_goes_away(library: Path, tmp_path: Path) ->
         where = (f"-I{stage}/usr/include", f"-L{stage}/usr/lib", f"-Wl,-rpath,{stage}/usr/lib")
         built = run(compiler, "-Wall", "-Werror", *where, tmp_path / name, "-lcachezoo", "-o", tmp_path / "program")
         assert built.returncode == 0, built.stderr
-        assert run(tmp_path / "program", NEWEST[0]).returncode == 0
+        assert run(tmp_path / "program", STORED[0]).returncode == 0
     assert run("make", "-C", ROOT / "runtimes/c", *settings, "uninstall").returncode == 0
     assert not [path for path in stage.rglob("*") if not path.is_dir()]

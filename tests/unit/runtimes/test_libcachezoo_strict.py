@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.bundles import test_protocol2
-from tests.unit.bundles.test_protocol2 import (
+from tests.unit.bundles import test_strict
+from tests.unit.bundles.test_strict import (
     copy_of,  # noqa: F401 - a fixture of the tests below
     test_a_forest_that_lost_its_trees_is_named,  # noqa: F401 - tests that run here with cz in place of Python's reader
     test_a_model_digest_that_is_not_the_files_is_refused,  # noqa: F401
@@ -24,8 +24,8 @@ def _by_cz(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F81
     def verify(path: Path) -> dict[str, bool]:
         return {"ok": run(library / "cz", "verify", path).returncode == 0}
 
-    def refused(path: Path, match: str, check: Callable[[Path], object] = test_protocol2.load) -> None:
+    def refused(path: Path, match: str, check: Callable[[Path], object] = test_strict.load) -> None:
         refused_by(library / "cz", "verify" if check is verify else "inspect", path, "")
 
-    monkeypatch.setattr(test_protocol2, "verify", verify)
-    monkeypatch.setattr(test_protocol2, "refused", refused)
+    monkeypatch.setattr(test_strict, "verify", verify)
+    monkeypatch.setattr(test_strict, "refused", refused)

@@ -16,11 +16,11 @@ from cachezoo.traces.store import read_trace
 from cachezoo.zoo.caching.infer import torch_infer
 from cachezoo.zoo.caching.serve import OUTPUTS, CachingServing
 from tests.bundle_data import documents, reseal
-from tests.c_library import CHECKED, make
 from tests.unit.runtimes.test_pages import random_batch, rows_of
 
+PROGRAM = "serve_run"
 ROOT = Path(__file__).parents[3]
-STORED = ROOT / "tests/golden/protocol1"
+STORED = ROOT / "tests/golden/protocol2"
 CAPTURED = ROOT / "data/raw/captured"
 POLICIES = [
     {"state": state, "on_hit": on_hit, "queues": queues, "fill_free": fill}
@@ -30,12 +30,6 @@ POLICIES = [
 ]
 FP32, BF16, INT8 = range(3)
 TOLERANCE = 1e-5
-
-
-@pytest.fixture(scope="session")
-def serve_run(tmp_path_factory):
-    """The program `serve_run`, the library and it with sanitizers."""
-    return make(tmp_path_factory, "tests/serve_run", **CHECKED) / "tests/serve_run"
 
 
 def run(program, bundle, batch, *more, precision=FP32, capacity=0, cache=False):
@@ -58,7 +52,6 @@ def feed_back(manifest, weights):
     for output in OUTPUTS:
         manifest["features"].append({"name": f"previous_{output}", "formula": f"feedback.{output}", "unit": "0 or 1",
                                      "encoding": "number", "mean": 0.0, "scale": 1.0})  # fmt: skip
-    manifest["inputs"][0]["shape"] = ["L", len(manifest["features"])]
 
 
 def caching_bundle(folder, policy, fed_back=False):
@@ -98,12 +91,12 @@ def steady(outputs, threshold):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: "-".join(str(value) for value in policy.values()))
-def test_a_stream_and_its_cache_decide_as_python_does(serve_run, tmp_path, policy):
+def test_a_stream_and_its_cache_decide_as_python_does(program, tmp_path, policy):
     folder, weights = caching_bundle(tmp_path / "bundle", policy)
     batch = random_batch(1500, "caching", pages=300)
     features, outputs, rows, threshold = served_by_python(folder, weights, batch, 60)
-    stream = run(serve_run, folder, batch, capacity=60)
-    cache = run(serve_run, folder, batch, capacity=60, cache=True)
+    stream = run(program, folder, batch, capacity=60)
+    cache = run(program, folder, batch, capacity=60, cache=True)
     end = steady(outputs, threshold)
     assert end > 500
     assert np.array_equal(stream["features"], features)
@@ -115,47 +108,47 @@ def test_a_stream_and_its_cache_decide_as_python_does(serve_run, tmp_path, polic
 
 
 @pytest.mark.parametrize("policy", POLICIES[::3], ids=lambda policy: "-".join(str(value) for value in policy.values()))
-def test_a_model_that_is_fed_its_tags_gets_them_from_its_cache(serve_run, tmp_path, policy):
+def test_a_model_that_is_fed_its_tags_gets_them_from_its_cache(program, tmp_path, policy):
     folder, weights = caching_bundle(tmp_path / "bundle", policy, fed_back=True)
     batch = random_batch(1500, "fed back", pages=300)
     _, outputs, rows, threshold = served_by_python(folder, weights, batch, 60)
     end = steady(outputs, threshold)
     assert end > 300
-    assert np.array_equal(run(serve_run, folder, batch, capacity=60, cache=True)["decisions"][:end], rows[:end])
+    assert np.array_equal(run(program, folder, batch, capacity=60, cache=True)["decisions"][:end], rows[:end])
 
 
-def test_a_restored_stream_is_told_its_tags_again(serve_run, tmp_path):
+def test_a_restored_stream_is_told_its_tags_again(program, tmp_path):
     folder, _ = caching_bundle(tmp_path / "bundle", POLICIES[0], fed_back=True)
     batch = random_batch(500, "restored", pages=300)
-    whole = run(serve_run, folder, batch, capacity=60, cache=True)
-    again = run(serve_run, folder, batch, tmp_path / "state", 23, capacity=60, cache=True)
+    whole = run(program, folder, batch, capacity=60, cache=True)
+    again = run(program, folder, batch, tmp_path / "state", 23, capacity=60, cache=True)
     assert whole.tobytes() == again.tobytes()
 
 
-def test_without_its_cache_a_model_that_is_fed_its_tags_refuses_requests(serve_run, tmp_path):
+def test_without_its_cache_a_model_that_is_fed_its_tags_refuses_requests(program, tmp_path):
     folder, _ = caching_bundle(tmp_path / "bundle", POLICIES[0], fed_back=True)
     with pytest.raises(AssertionError, match="refused"):
-        run(serve_run, folder, random_batch(1, "one"), capacity=60)
+        run(program, folder, random_batch(1, "one"), capacity=60)
 
 
 @pytest.mark.parametrize("precision", [FP32, BF16, INT8])
 @pytest.mark.parametrize(("name", "capacity"), [("caching.database.lstm1x8", 60), ("workload.lstm8", 0)])
-def test_a_restored_stream_goes_on_as_if_nothing_had_happened(serve_run, tmp_path, name, capacity, precision):
+def test_a_restored_stream_goes_on_as_if_nothing_had_happened(program, tmp_path, name, capacity, precision):
     batch = random_batch(700, "restored", pages=300)
-    whole = run(serve_run, STORED / name, batch, precision=precision, capacity=capacity)
+    whole = run(program, STORED / name, batch, precision=precision, capacity=capacity)
     state = tmp_path / "state"
-    again = run(serve_run, STORED / name, batch, state, 23, precision=precision, capacity=capacity)
+    again = run(program, STORED / name, batch, state, 23, precision=precision, capacity=capacity)
     assert whole.tobytes() == again.tobytes()
 
 
 @pytest.mark.parametrize("trace", ["mail_test", "web_lighttpd"])
-def test_a_workload_stream_serves_each_request_under_what_earlier_windows_say(serve_run, trace):
+def test_a_workload_stream_serves_each_request_under_what_earlier_windows_say(program, trace):
     folder = STORED / "workload.lstm8"
     batch = batch_of(read_trace(CAPTURED / f"{trace}.parquet")).part(0, 3000)
     seen = load(folder).serving().run(batch)
     ranked = np.sort(seen.probabilities, axis=1)
     assert (ranked[:, -1] - ranked[:, -2]).min() > 2 * TOLERANCE
-    found = run(serve_run, folder, batch)
+    found = run(program, folder, batch)
     assert np.array_equal(found["decisions"][:, 0], seen.of_requests(len(batch)))
     window = seen.window
     given = found["outputs"][window::window]
@@ -163,10 +156,10 @@ def test_a_workload_stream_serves_each_request_under_what_earlier_windows_say(se
 
 
 @pytest.mark.parametrize("precision", [BF16, INT8])
-def test_lower_precision_turns_few_decisions(serve_run, precision):
+def test_lower_precision_turns_few_decisions(program, precision):
     batch = batch_of(read_trace(CAPTURED / "database_test.parquet")).part(0, 5000)
     folder = STORED / "caching.database.lstm1x8"
-    exact = run(serve_run, folder, batch, capacity=400)["decisions"][:, 0]
-    rough = run(serve_run, folder, batch, capacity=400, precision=precision)["decisions"][:, 0]
+    exact = run(program, folder, batch, capacity=400)["decisions"][:, 0]
+    rough = run(program, folder, batch, capacity=400, precision=precision)["decisions"][:, 0]
     assert len(np.unique(exact)) > 1
     assert (exact == rough).mean() > 0.98

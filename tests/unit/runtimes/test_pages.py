@@ -13,18 +13,13 @@ from cachezoo.features.window import window_columns
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
-from tests.c_library import CHECKED, make
 from tests.oracles.manager import NaiveManager
 
+PROGRAM = "pages_run"
 CAPTURED = Path(__file__).parents[3] / "data/raw/captured"
 RULES = list(product((0, 1), repeat=3))  # fill, requeue, single
 RAW = 16
 MORE = 1 << 30  # pages: none is forgotten early
-
-
-@pytest.fixture(scope="session")
-def program(tmp_path_factory):
-    return make(tmp_path_factory, "tests/pages_run", **CHECKED) / "tests/pages_run"
 
 
 def run(program, what, header, rows):

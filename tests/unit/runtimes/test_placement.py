@@ -6,38 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.systems.streams.test_bundle import DAMAGES, reseal
 
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
-from cachezoo.runtime import RuntimeFault, abi, bundle_cli, table
+from cachezoo.runtime import RuntimeFault, __main__
 from cachezoo.runtime import open as open_model
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from tests import placement_data
 from tests.bundle_data import EXPORT
-from tests.c_library import make
 from tests.unit.runtimes.test_libcachezoo import run
+from tests.unit.zoo.streams.test_bundle import DAMAGES, reseal
 
 STORED = Path(__file__).parents[2] / "golden/protocol2/streams.ledger.fios"
 ADMISSION = STORED.parent / "admission.database.lgbm"
 pytestmark = pytest.mark.needs("gcc")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "all")
-
-
-@pytest.fixture
-def library(built, monkeypatch):
-    monkeypatch.setenv(abi.VARIABLE, str(built / "libcachezoo.so.1"))
-
-
-@pytest.fixture
-def no_library(monkeypatch):
-    monkeypatch.delenv(abi.VARIABLE, raising=False)
-    monkeypatch.setattr(abi, "NAME", "libcachezoo-that-is-nowhere.so")
 
 
 def offsets_of(own):
@@ -66,24 +49,18 @@ def test_without_the_library_numpy_answers(no_library):
     offsets = offsets_of(load(STORED).serving().dictionary)
     assert [model.placement(int(offset)) for offset in offsets] == load(STORED).serving().placements(offsets).tolist()
     assert model.observe(0, "write", int(offsets[3]), 4096, "sda").outputs == (float(model.placement(int(offsets[3]))),)
-    assert bundle_cli.main(["verify", str(STORED)]) == 0
+    assert __main__.main(["verify", str(STORED)]) == 0
 
 
-def bad_calls():
+@pytest.mark.parametrize("present", ["library", "no_library"])
+def test_bad_calls_are_one_line(request, present):
+    request.getfixturevalue(present)
     with open_model(STORED) as model:
         for offset in (-1, 1 << 63):
             with pytest.raises(RuntimeFault, match="a write begins at byte 0"):
                 model.placement(offset)
     with open_model(ADMISSION) as model, pytest.raises(RuntimeFault, match="kind admission places no writes"):
         model.placement(0)
-
-
-def test_bad_calls_are_one_line(library):
-    bad_calls()
-
-
-def test_bad_calls_are_one_line_without_the_library(no_library):
-    bad_calls()
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -117,7 +94,7 @@ def test_both_commands_count_the_writes_of_each_stream(library, built, capsys):
     done = run(built / "cz", "run", STORED, trace)
     assert done.returncode == 0, done.stderr
     assert [line.split() for line in done.stdout.splitlines()] == counted(trace)
-    assert bundle_cli.main(["run", str(STORED), str(trace)]) == 0
+    assert __main__.main(["run", str(STORED), str(trace)]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == counted(trace)
 
 
@@ -126,7 +103,7 @@ def test_a_capacity_belongs_to_caches(library, built, capsys, bundle, words):
     trace = str(STORED / "golden/requests.csv")
     done = run(built / "cz", "run", bundle, trace, *words)
     assert done.returncode == 1 and "--capacity" in done.stderr and done.stderr.count("\n") == 1
-    assert bundle_cli.main(["run", str(bundle), trace, *words]) == 2
+    assert __main__.main(["run", str(bundle), trace, *words]) == 2
     said = capsys.readouterr().err
     assert "--capacity" in said and said.count("\n") == 1
 
@@ -137,15 +114,15 @@ def test_a_diff_says_how_much_of_the_volume_moved(library, tmp_path, capsys):
     old, new = (Dictionary.of(chunks, chunks // cut % 4, own.count) for cut in (10, 20))
     wanted = int((old.look_up(chunks) != new.look_up(chunks)).sum())
     ends = max(int(one.starts[-1]) for one in (old, new))
-    assert table.moved(old.to_bytes(), new.to_bytes()) == (ends, wanted)
+    assert __main__.chunks_moved(old.to_bytes(), new.to_bytes()) == (ends, wanted)
     with pytest.raises(RuntimeFault, match="its size is not that of its ranges"):
-        table.moved(old.to_bytes(), b"x")
+        __main__.chunks_moved(old.to_bytes(), b"x")
     paths = []
     for name, one in (("a", old), ("b", new)):
         paths.append(tmp_path / name / STORED.name)
         model = placement_data.write_model(tmp_path / name / "model", one)
         write_bundle(model, placement_data.requests(300, 4, 100), Metrics(), EXPORT, paths[-1])
-    assert bundle_cli.main(["diff", str(paths[0]), str(paths[1])]) == 1
+    assert __main__.main(["diff", str(paths[0]), str(paths[1])]) == 1
     share = 100 * wanted / ends
     assert f"sid.bin: {share:.1f} % of the {ends} chunks up to the last one learned" in capsys.readouterr().out
     assert json.loads((paths[0] / "manifest.json").read_text())["cost"]["state_bytes"] == 0

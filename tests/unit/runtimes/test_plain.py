@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from cachezoo.bundles.archive import archive_bytes
-from tests.c_library import make
+from cachezoo.bundles.integrity import archive_bytes
 from tests.refused import stored
 from tests.sealed import files_of
 
@@ -32,23 +31,16 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory):
-    """What starts each program; both with the library."""
-    folder = make(tmp_path_factory, "all")
-    return {"cz": [folder / "cz"], "cachezoo-bundle": [sys.executable, "-m", "cachezoo.runtime"]}, folder
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("program", ["cz", "cachezoo-bundle"])
-def test_a_file_of_any_name_is_printed_plain(programs, tmp_path, program, command):
+def test_a_file_of_any_name_is_printed_plain(built, tmp_path, program, command):
     for name, content in CONTENTS.items():
         (tmp_path / f"{name}{EVIL}").write_bytes(content)
-    found, folder = programs
+    start = {"cz": [built / "cz"], "cachezoo-bundle": [sys.executable, "-m", "cachezoo.runtime"]}[program]
     names = {name: f"{name}{EVIL}" for name in (*CONTENTS, "missing")}
     words = [names.get(word, word.replace("EVIL", EVIL)) for word in command.split()]
-    environment = {**os.environ, "CACHEZOO_LIBRARY": str(folder / "libcachezoo.so.1")}
-    done = subprocess.run([*found[program], *words], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    environment = {**os.environ, "CACHEZOO_LIBRARY": str(built / "libcachezoo.so.1")}
+    done = subprocess.run([*start, *words], cwd=tmp_path, env=environment, capture_output=True, check=False)
     said = (done.stdout + done.stderr).decode("utf-8", "surrogateescape")
     assert said and done.returncode in (0, 1, 2)
     assert not OBEYED.search(said), said

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles import load
-from cachezoo.runtime import RuntimeFault, abi, bundle_cli
+from cachezoo.runtime import RuntimeFault, __main__, abi
 from cachezoo.runtime import open as open_model
 from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
 from tests.bundle_data import reseal
-from tests.c_library import make
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden/protocol2"
@@ -30,23 +29,6 @@ STRUCTURES = {
     "cz_counters": abi.Counters,
 }  # fmt: skip
 pytestmark = pytest.mark.needs("gcc")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "lib") / "libcachezoo.so.1"
-
-
-@pytest.fixture
-def library(built, monkeypatch):
-    monkeypatch.setenv(abi.VARIABLE, str(built))
-    return built
-
-
-@pytest.fixture
-def no_library(monkeypatch):
-    monkeypatch.delenv(abi.VARIABLE, raising=False)
-    monkeypatch.setattr(abi, "NAME", "libcachezoo-that-is-nowhere.so")
 
 
 def texts(coded, n):
@@ -198,23 +180,23 @@ def test_without_the_library_a_page_cache_is_refused_in_one_line(no_library):
 
 
 def test_the_command_verifies_inspects_compares_and_runs(library, tmp_path, capsys):
-    assert bundle_cli.main(["verify", str(ADMISSION)]) == 0
+    assert __main__.main(["verify", str(ADMISSION)]) == 0
     assert f"{ADMISSION}: verified" in capsys.readouterr().out
-    assert bundle_cli.main(["inspect", "--json", str(ADMISSION)]) == 0
+    assert __main__.main(["inspect", "--json", str(ADMISSION)]) == 0
     assert json.loads(capsys.readouterr().out)["policy"] == load(ADMISSION).manifest["policy"]
-    assert bundle_cli.main(["inspect", str(ADMISSION)]) == 0
+    assert __main__.main(["inspect", str(ADMISSION)]) == 0
     assert "calibration.threshold" in capsys.readouterr().out
-    assert bundle_cli.main(["diff", str(ADMISSION), str(ADMISSION)]) == 0
+    assert __main__.main(["diff", str(ADMISSION), str(ADMISSION)]) == 0
     assert capsys.readouterr().out == "equal\n"
     other = Path(shutil.copytree(ADMISSION, tmp_path / "other"))
     reseal(other, lambda manifest: manifest["calibration"].update(threshold=0.5))
-    assert bundle_cli.main(["diff", str(ADMISSION), str(other)]) == 1
+    assert __main__.main(["diff", str(ADMISSION), str(other)]) == 1
     assert "calibration.threshold: " in capsys.readouterr().out
     trace = tmp_path / "t.csv"
     for words in (("read", "write"), ("R", "W")):
         text = (ADMISSION / "golden/requests.csv").read_text()
         trace.write_text(text.replace(",read,", f",{words[0]},").replace(",write,", f",{words[1]},"))
-        assert bundle_cli.main(["run", str(ADMISSION), str(trace), "--capacity", "64"]) == 0
+        assert __main__.main(["run", str(ADMISSION), str(trace), "--capacity", "64"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[: len(printed) // 2] == printed[len(printed) // 2 :]
     said = dict(line.rsplit(None, 1) for line in printed)
@@ -231,7 +213,7 @@ def test_the_command_refuses_in_one_line(library, tmp_path, capsys):
         ["verify", str(damaged)], ["inspect", str(tmp_path)], ["run", str(ADMISSION), "/nowhere", "--capacity", "4"],
         *(["run", str(ADMISSION), str(tmp_path / f"{name}.csv"), "--capacity", "4"] for name in "t0123"),
     ):  # fmt: skip
-        assert bundle_cli.main(words) == 2
+        assert __main__.main(words) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 

@@ -17,18 +17,13 @@ from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_trace
 from scripts.reuse_runtime import COMPARED, drive, serving_of, unequal
 from tests.bundle_data import EXPORT
-from tests.c_library import CHECKED, make
 from tests.reuse_data import FIT, MODEL, part, write_model
 
+PROGRAM = "drive_reuse"
 ROOT = Path(__file__).parents[3]
 CAPTURED = ROOT / "data/raw/captured"
 NONE = dict.fromkeys(COMPARED, 0)
 SMALL = replace(FIT, model=MODEL.model_copy(update={"experts": ["wtinylfu", "azor", "s3fifo", "lirs"]}))
-
-
-@pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory, "tests/drive_reuse", **CHECKED) / "tests/drive_reuse"
 
 
 @pytest.fixture(scope="session")

@@ -19,14 +19,9 @@ from cachezoo.policies.stream import Stream
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES
-from tests.c_library import CHECKED, make
 
+PROGRAM = "drive_reuse_parts"
 CLASSICS = ("azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu")
-
-
-@pytest.fixture(scope="session")
-def program(tmp_path_factory):
-    return make(tmp_path_factory, "tests/drive_reuse_parts", **CHECKED) / "tests/drive_reuse_parts"
 
 
 def run(program: Path, asked: bytes, *values: object) -> bytes:

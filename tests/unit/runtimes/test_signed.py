@@ -8,20 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.runtime import RuntimeFault, abi, bundle_cli
+from cachezoo.runtime import RuntimeFault, __main__
 from cachezoo.runtime import open as open_model
-from tests.c_library import make
 from tests.capabilities import LIBSODIUM
 from tests.signed import ARCHIVE, World
 
 ROOT = Path(__file__).parents[3]
 ASKS = "asks for a signed release"
 pytestmark = pytest.mark.needs("gcc", "libsodium")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "all")
 
 
 @pytest.fixture
@@ -58,27 +52,24 @@ def test_cz_takes_a_released_bundle_and_refuses_another(built, signed, unsigned,
     assert run(built / "cz", "verify", path, "--key").returncode == 2
 
 
-def test_the_python_runtime_takes_a_released_bundle_and_refuses_another(built, signed, unsigned, monkeypatch, capsys):
+def test_the_python_runtime_takes_a_released_bundle_and_refuses_another(library, signed, unsigned, capsys):
     path, key = signed
-    monkeypatch.setenv(abi.VARIABLE, str(built / "libcachezoo.so.1"))
     with open_model(path, key=key) as model:
         assert model.info["release"] == 7
     with open_model(path) as model:
         assert model.info["release"] == 0
     with pytest.raises(RuntimeFault, match=ASKS):
         open_model(unsigned, key=key)
-    assert bundle_cli.main(["verify", str(path), "--key", str(key)]) == 0
+    assert __main__.main(["verify", str(path), "--key", str(key)]) == 0
     assert "release            7, signed" in capsys.readouterr().out
     for command in ("verify", "inspect", "run", "diff"):
         more = {"run": ["trace.csv"], "diff": [str(path)]}.get(command, [])
-        assert bundle_cli.main([command, str(unsigned), *more, "--key", str(key)]) == 2
+        assert __main__.main([command, str(unsigned), *more, "--key", str(key)]) == 2
         assert ASKS in capsys.readouterr().err
 
 
-def test_without_the_library_numpy_holds_a_bundle_to_the_key_too(signed, unsigned, monkeypatch):
+def test_without_the_library_numpy_holds_a_bundle_to_the_key_too(no_library, signed, unsigned):
     path, key = signed
-    monkeypatch.delenv(abi.VARIABLE, raising=False)
-    monkeypatch.setattr(abi, "NAME", "libcachezoo-that-is-nowhere.so")
     open_model(path, key=key).close()
     with pytest.raises(RuntimeFault, match=ASKS):
         open_model(unsigned, key=key)

@@ -13,27 +13,15 @@ from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual import gvpa, vrm
 from cachezoo.kernels.virtual.queues import QUEUES, Moves, moves
-from cachezoo.questions.share.partition import parse
-from cachezoo.questions.share.virtual import PARAMETERS
+from cachezoo.questions.share.partitioners import GVPA, parse
 from cachezoo.runtime import RuntimeFault, Settings, Share, Virtual, abi
 from cachezoo.runtime import open as open_model
 from tests import virtual_data
 from tests.bundle_data import EXPORT
-from tests.c_library import make
 from tests.golden import make_share
 from tests.unit.runtimes.test_libcachezoo import run
 
-pytestmark = pytest.mark.needs("gcc")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "all")
-
-
-@pytest.fixture(autouse=True)
-def library(built, monkeypatch):
-    monkeypatch.setenv(abi.VARIABLE, str(built / "libcachezoo.so.1"))
+pytestmark = [pytest.mark.needs("gcc"), pytest.mark.usefixtures("library")]
 
 
 @pytest.fixture(scope="session")
@@ -152,7 +140,7 @@ def share_with(name, value):
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_limits_are_those_of_gvpa(name):
-    limits = next(one for one in PARAMETERS if one.name == name)
+    limits = next(one for one in GVPA.parameters if one.name == name)
     for value in (limits.low, limits.high):
         share_with(name, value).close()
         parse(f"gvpa({name}={value})")
@@ -378,7 +366,7 @@ DAMAGES = {
 def test_a_damaged_profile_is_refused_in_one_line(bundle, tmp_path, name):
     from shutil import copytree
 
-    from tests.unit.systems.streams.test_bundle import reseal
+    from tests.unit.zoo.streams.test_bundle import reseal
 
     folder = Path(copytree(bundle, tmp_path / bundle.name))
     (folder / "profile.bin").write_bytes(DAMAGES[name]((folder / "profile.bin").read_bytes()))

@@ -10,7 +10,7 @@ from cachezoo.serving.forest import ForestSession, read_forest
 from tests.oracles.forest import naive_forest
 
 ROOT = Path(__file__).parents[3]
-STORED = sorted(ROOT.glob("tests/golden/protocol*/*/*.lgb.txt"))
+STORED = sorted(ROOT.glob("tests/golden/protocol2/*/*.lgb.txt"))
 MODELS = [*STORED, *sorted(ROOT.glob("models/bundles/*/*.lgb.txt"))]
 ADMISSION = next(path for path in STORED if "admission" in str(path))
 TINY = 1e-30  # LightGBM takes inputs of less than 1e-35 for 0

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import ConfigError
-from cachezoo.serving.script import READ, WRITE, Script, draws_of, widest_gap
-from cachezoo.serving.synthetic import changed
+from cachezoo.serving.synthetic import READ, WRITE, Script, changed, draws_of, widest_gap
 
 
 def test_values_are_changed_in_a_copy():

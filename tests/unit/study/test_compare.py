@@ -87,7 +87,7 @@ def test_differences_without_an_interval_are_not_counted_as_such_that_may_leave_
             r"b\.json: is a study of reuse, and a\.json of caching; compare two of one system",
         ),
         (made_study(categories={"mail": []}), r"b\.json: is of mail, and a\.json of web; compare two with a category"),
-        ({"system": "caching"}, r"b\.json: seed: Field required; write it anew with `cachezoo study --out`"),
+        ({"system": "caching"}, r"b\.json: seed: Field required; write it anew with `cachezoo models study -o`"),
         (made_study([row({}, [0.1, 0.2], trained=[0])]), r"b\.json: categories\.web\.0: .* another number of figures"),
     ],
 )
@@ -98,15 +98,15 @@ def test_what_cannot_be_compared_is_named(second: dict[str, Any], said: str) -> 
 
 def test_the_command_prints_a_table_or_json_writes_both_and_draws(folder: Path) -> None:
     paths = files(made_study(), made_search())
-    shown = run("study", "compare", *paths).stdout
+    shown = run("models", "study", "compare", *paths).stdout
     assert "not paired" in shown and "only A has it" in shown and "libraries: the same" in shown
-    found = json.loads(run("study", "compare", *paths, "--json", "--out", "c.json", "--plot", "c.png").stdout)
+    found = json.loads(run("models", "study", "compare", *paths, "--json", "-o", "c.json", "-o", "c.png").stdout)
     assert found == json.loads((folder / "c.json").read_text()) == compare(*paths)
     drawn = (folder / "c.png").read_bytes()
-    run("study", "compare", *paths, "--plot", "c.png")
+    run("models", "study", "compare", *paths, "-o", "c.png")
     assert drawn.startswith(b"\x89PNG") and (folder / "c.png").read_bytes() == drawn
 
 
 def test_an_option_before_compare_is_refused() -> None:
-    done = run("study", "--seeds", "3", "compare", *files(made_study(), made_study()), ok=False)
+    done = run("models", "study", "--seeds", "3", "compare", *files(made_study(), made_study()), ok=False)
     assert done.stderr == "cachezoo: study compare: takes its options after its name\n"

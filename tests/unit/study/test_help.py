@@ -1,4 +1,4 @@
-"""The examples of `cachezoo study --help` can be typed as they stand."""
+"""The examples of `cachezoo models study --help` can be typed as they stand."""
 
 import shlex
 from pathlib import Path
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def examples() -> list[list[str]]:
-    text = run("study", "--help").stdout.replace("\\\n", " ")
+    text = run("models", "study", "--help").stdout.replace("\\\n", " ")
     lines = [line.strip() for line in text.split("Examples:")[1].splitlines()]
     return [shlex.split(line) for line in lines if line.startswith("cachezoo ")]
 
@@ -48,11 +48,11 @@ def test_the_examples_are_understood_and_ask_for_what_there_is(tmp_path: Path, m
 def test_every_system_that_can_be_studied_is_named() -> None:
     able = [name for name, system in registry.SYSTEMS.items() if system.study is not None]
     assert list(SYSTEMS) == able
-    shown = " ".join(run("study", "--help").stdout.split())
+    shown = " ".join(run("models", "study", "--help").stdout.split())
     assert f"One of {', '.join(able)}." in shown
 
 
 @pytest.mark.parametrize("option", ["--trials", "--trial-seeds"])
 def test_an_option_of_a_search_without_one_is_refused(option: str) -> None:
-    done = run("study", "--category", "web", option, "3", ok=False)
+    done = run("models", "study", "--category", "web", option, "3", ok=False)
     assert done.stderr == f"cachezoo: {option}: is of a search; add --optimize\n"

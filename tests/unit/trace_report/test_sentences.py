@@ -187,5 +187,5 @@ def test_a_rule_that_chooses_no_stream_does_not_say_that_streams_do_not_pay(foun
     assert found.fios_table_2 is not None
     none = replace(found, fios_table_2=replace(found.fios_table_2, features=""))
     text = say(sentences.papers_sentence, none)
-    assert "chooses none of its features" in text and "`cachezoo wear` tells whether streams pay" in text
+    assert "chooses none of its features" in text and "--only wear` tells whether streams pay" in text
     assert "will do" not in text

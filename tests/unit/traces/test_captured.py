@@ -10,14 +10,14 @@ import pytest
 from cachezoo.arrays import I64
 from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
-from cachezoo.flash.load import load_windows, time_scale
-from cachezoo.flash.measure import measure
+from cachezoo.flash.load import load_windows, measure, time_scale
 from cachezoo.flash.policies import rejectx
 from cachezoo.flash.problem import flash_problem
 from cachezoo.labels.episode_file import footprint
 from cachezoo.labels.episodes import label_problem
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Simulator, parse_capacity
+from cachezoo.policies.simulate import Simulator
+from cachezoo.sizes import pages_of
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace
@@ -125,7 +125,7 @@ def test_a_category_has_three_of_one_program_and_scales_of_their_own(category: s
 def test_there_is_something_to_gain(paged: Trace) -> None:
     pages = expand_pages(paged)
     assert 70_000 <= pages.n_pages <= 270_000
-    capacity = parse_capacity("10%", pages.n_pages)
+    capacity = pages_of(10, pages.n_pages)
     simulator, warmup = Simulator(paged, pages), first_access(pages)
     best = max(simulator.run(name, capacity, warmup).hit_ratio for name in classics())
     assert simulator.run(OPTIMUM, capacity, warmup).hit_ratio - best >= 0.06

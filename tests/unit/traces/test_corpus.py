@@ -14,9 +14,10 @@ from cachezoo.config.schema import Params
 from cachezoo.contest.counting import first_access
 from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import OPTIMUM
-from cachezoo.policies.simulate import Simulator, parse_capacity
+from cachezoo.policies.simulate import Simulator
 from cachezoo.settings.data import CorpusEntry, Data
-from cachezoo.traces.corpus import ingest_corpus
+from cachezoo.sizes import pages_of
+from cachezoo.traces.ingest import ingest_corpus
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
@@ -86,7 +87,7 @@ def test_there_is_something_to_learn(name: str, trace: Trace) -> None:
     pages = expand_pages(trace)
     assert 15_000 <= len(trace) <= 100_000
     assert pages.n_pages >= 20_000 and 2 * pages.n_pages <= len(pages.page_ids) <= 470_000
-    capacity = parse_capacity("10%", pages.n_pages)
+    capacity = pages_of(10, pages.n_pages)
     simulator, warmup = Simulator(trace, pages), first_access(pages)
     lru = simulator.run("lru", capacity, warmup).hit_ratio
     optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from cachezoo import paths
-from cachezoo.bundles.figures import figures, unseen_traces
-from cachezoo.bundles.measured import measured, read_metrics
+from cachezoo.bundles.measured import figures, measured, read_metrics, unseen_traces
 from cachezoo.errors import CachezooError
 from cachezoo.metrics.files import read_flash
 from cachezoo.show.plots import CARRIED, CONFUSION

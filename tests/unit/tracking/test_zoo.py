@@ -21,7 +21,7 @@ from tests.command_line import run
 from tests.signed import public_pem, signing
 
 ROOT = Path(__file__).resolve().parents[3]
-STORED = Path(__file__).parents[2] / "golden/protocol1/reuse.follow"
+STORED = Path(__file__).parents[2] / "golden/protocol2/reuse.follow"
 SEAT = "page/all"
 PARAMS = SimpleNamespace(data=SimpleNamespace(page_categories=["mail", "web"]))
 
@@ -146,16 +146,16 @@ def test_a_damaged_zoo_is_refused(tmp_path):
 def test_the_command_lists_seats_and_every_bundle(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("conf").mkdir()
-    assert "make repro exports them" in " ".join(run("zoo").stdout.split())
+    assert "make repro exports them" in " ".join(run("models", "zoo").stdout.split())
     shutil.copytree(STORED.with_name("workload.lstm8"), "models/bundles/workload.lstm8")
     promote(Path(), PARAMS, judged(Path("models/bundles/reuse.follow"), True))
-    found = json.loads(run("zoo", "--json").stdout)
+    found = json.loads(run("models", "zoo", "--json").stdout)
     assert found["seats"][SEAT]["champion"]["model_digest"] == found["bundles"][0]["model_digest"]
     assert [(one["id"], one["seat"], one["standing"], one["promoted"]) for one in found["bundles"]] == [
         ("reuse.follow", SEAT, "champion", True),
         ("workload.lstm8", None, None, True),
     ]
-    shown = run("zoo").stdout
+    shown = run("models", "zoo").stdout
     assert all(name in shown for name in ("page/all", "workload.lstm8", "promoted", "headline"))
 
 

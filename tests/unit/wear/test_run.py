@@ -4,8 +4,7 @@ import pytest
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.kernels.ftl import FlashDrive, SepBit, run_ftl
 from cachezoo.settings.wear import Drive
-from cachezoo.wear.drive import drive_for
-from cachezoo.wear.run import wear
+from cachezoo.wear.run import drive_for, wear
 from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
 from tests.trace_data import read, sample
 

@@ -18,18 +18,13 @@ SUBMISSION_LOG = f"{LOG}_slat.log"
 
 @dataclass(frozen=True)
 class Way:
-    """How requests are issued.
+    """How requests are issued."""
 
-    Attributes:
-        mode: `service`: each when the one before is done; `closed`: `depth` at a time, as fast as they complete;
-            `response`: at the trace's own times, at most `depth` at a time.
-        depth: queue depth, 1 for `service`.
-        chunked: fio reads the iolog bit by bit instead of at once.
-    """
-
+    # `service`: each when the one before is done; `closed`: `depth` at a time, as fast as they complete; `response`: at
+    # the trace's own times, at most `depth` at a time
     mode: Mode = "service"
-    depth: int = 1
-    chunked: bool = False
+    depth: int = 1  # queue depth, 1 for `service`
+    chunked: bool = False  # fio reads the iolog bit by bit instead of at once
 
     @property
     def joined(self) -> bool:

@@ -28,21 +28,13 @@ GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True)
 class Cleaning:
-    """How many rows of a trace were changed before its replay.
+    """How many rows of a trace were changed before its replay."""
 
-    Attributes:
-        requests: rows of the trace.
-        zero_length: not replayed.
-        rounded: offset or length extended to the logical block.
-        folded: address moved into the target.
-        writes_as_reads: writes replayed as reads.
-    """
-
-    requests: int
-    zero_length: int
-    rounded: int
-    folded: int
-    writes_as_reads: int
+    requests: int  # rows of the trace
+    zero_length: int  # not replayed
+    rounded: int  # offset or length extended to the logical block
+    folded: int  # address moved into the target
+    writes_as_reads: int  # writes replayed as reads
 
     def counts(self) -> dict[str, int]:
         """Name to count."""
@@ -51,21 +43,13 @@ class Cleaning:
 
 @dataclass(frozen=True)
 class ReplayRows:
-    """Requests that fio can replay; arrays have one entry a request.
+    """Requests that fio can replay; arrays have one entry a request."""
 
-    Attributes:
-        time_us: int64, issue times.
-        op: uint8, `OP_READ` or `OP_WRITE`.
-        offset: int64, bytes from the target's start.
-        size: int64, bytes.
-        row: int64, which row of the trace it is; -1 for a request of the replay's own.
-    """
-
-    time_us: I64
-    op: U8
-    offset: I64
-    size: I64
-    row: I64
+    time_us: I64  # int64, issue times
+    op: U8  # uint8, `OP_READ` or `OP_WRITE`
+    offset: I64  # int64, bytes from the target's start
+    size: I64  # int64, bytes
+    row: I64  # int64, which row of the trace it is; -1 for a request of the replay's own
 
     def __len__(self) -> int:
         return len(self.op)
@@ -84,23 +68,14 @@ class ReplayRows:
 
 @dataclass(frozen=True)
 class Rules:
-    """What cleaning goes by.
+    """What cleaning goes by."""
 
-    Attributes:
-        block_bytes: offsets and lengths are multiples of it.
-        data_offset: added to every address.
-        data_bytes: addresses, before `data_offset` is added, lie below it.
-        fold: let addresses past it wrap around instead of refusing the trace.
-        writes: what becomes of writes.
-        label: the target's name in errors.
-    """
-
-    block_bytes: int
-    data_offset: int
-    data_bytes: int
-    fold: bool
-    writes: Writes
-    label: str
+    block_bytes: int  # offsets and lengths are multiples of it
+    data_offset: int  # added to every address
+    data_bytes: int  # addresses, before `data_offset` is added, lie below it
+    fold: bool  # let addresses past it wrap around instead of refusing the trace
+    writes: Writes  # what becomes of writes
+    label: str  # the target's name in errors
 
     @property
     def capacity(self) -> int:

@@ -16,15 +16,10 @@ LINE = re.compile(rb'cachezoo scratch target 2\n\{"data_bytes": ([0-9]{1,18}), "
 
 @dataclass(frozen=True)
 class Marker:
-    """What the marks say.
+    """What the marks say."""
 
-    Attributes:
-        data_bytes: how much data lies between them.
-        key: of this one preparation.
-    """
-
-    data_bytes: int
-    key: str
+    data_bytes: int  # how much data lies between them
+    key: str  # of this one preparation
 
     def header(self) -> bytes:
         """The MiB before the data, and behind them."""

@@ -22,15 +22,10 @@ TIMEOUT = "device.timeout_s"
 
 @dataclass(frozen=True)
 class Program:
-    """A fio that can be run.
+    """A fio that can be run."""
 
-    Attributes:
-        path: the file.
-        version: major and minor.
-    """
-
-    path: str
-    version: tuple[int, int]
+    path: str  # the file
+    version: tuple[int, int]  # major and minor
 
     @property
     def text(self) -> str:

@@ -34,31 +34,18 @@ FALL = 0.1
 
 @dataclass(frozen=True)
 class Settings:
-    """How to replay; `conf/device` says the same of the first six.
+    """How to replay; `conf/device` says the same of the first six."""
 
-    Attributes:
-        logical_block_bytes: offsets and sizes are rounded to it.
-        writes: `refuse`, `as_reads` or `replay`.
-        fold: let addresses past the end wrap around.
-        repetitions: whose medians are taken.
-        chunk_requests: fio reads the iolog of a longer trace in chunks of its own; 0: at once.
-        timeout_s: of one replay.
-        mode: `service`, `closed` or `response`, see `command.Way`.
-        depth: queue depth.
-        lead_in: reads before the trace that take the cost of a start.
-        timeout_word: what, for an error, sets `timeout_s`.
-    """
-
-    logical_block_bytes: int = 512
-    writes: Writes = "refuse"
-    fold: bool = False
-    repetitions: int = 3
-    chunk_requests: int = 0
-    timeout_s: float = 3600.0
-    mode: Mode = "service"
-    depth: int = 1
-    lead_in: int = LEAD_IN
-    timeout_word: str = TIMEOUT
+    logical_block_bytes: int = 512  # offsets and sizes are rounded to it
+    writes: Writes = "refuse"  # `refuse`, `as_reads` or `replay`
+    fold: bool = False  # let addresses past the end wrap around
+    repetitions: int = 3  # whose medians are taken
+    chunk_requests: int = 0  # fio reads the iolog of a longer trace in chunks of its own; 0: at once
+    timeout_s: float = 3600.0  # of one replay
+    mode: Mode = "service"  # `service`, `closed` or `response`, see `command.Way`
+    depth: int = 1  # queue depth
+    lead_in: int = LEAD_IN  # reads before the trace that take the cost of a start
+    timeout_word: str = TIMEOUT  # what, for an error, sets `timeout_s`
 
     @classmethod
     def of(cls, device: RealDevice, mode: Mode = "service", depth: int = 1) -> "Settings":
@@ -77,22 +64,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a replay measured.
+    """What a replay measured."""
 
-    Attributes:
-        times_us: float64[n], above 0, in the order of the trace: each request's median over the repetitions. A request
-            without a length is not replayed and has the least time of all.
-        spread: the median over the requests of (longest - shortest) / median of a request's times.
-        means_us: mean time of each repetition.
-        cleaning: how many rows were changed.
-        provenance: where, when and how it was measured.
-    """
-
+    # float64[n], above 0, in the order of the trace: each request's median over the repetitions. A request without a
+    # length is not replayed and has the least time of all
     times_us: F64
-    spread: float
-    means_us: tuple[float, ...]
-    cleaning: Cleaning
-    provenance: dict[str, str]
+    spread: float  # the median over the requests of (longest - shortest) / median of a request's times
+    means_us: tuple[float, ...]  # mean time of each repetition
+    cleaning: Cleaning  # how many rows were changed
+    provenance: dict[str, str]  # where, when and how it was measured
 
 
 def replay(trace: Trace, target: ReplayTarget, settings: Settings) -> Measured:

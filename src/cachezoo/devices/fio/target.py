@@ -38,25 +38,18 @@ PREPARE = "make a scratch target with cachezoo device prepare"
 
 @dataclass(frozen=True)
 class PathTarget:
-    """A device or file that passed `open_target`; attributes as `contract.ReplayTarget`'s.
-
-    Attributes:
-        seen: what the path led to.
-        marker: that it was prepared with; only then it is written.
-        force: it is read though it is in use.
-        handle: has it open while it is held.
-    """
+    """A device or file that passed `open_target`; attributes as `contract.ReplayTarget`'s."""
 
     path: str
     name: str
     engine: str
     data_offset: int
     data_bytes: int
-    seen: Identity
-    marker: Marker | None = None
-    force: bool = False
+    seen: Identity  # what the path led to
+    marker: Marker | None = None  # that it was prepared with; only then it is written
+    force: bool = False  # it is read though it is in use
     facts: dict[str, str] = field(default_factory=dict)
-    handle: int | None = None
+    handle: int | None = None  # has it open while it is held
 
     @property
     def label(self) -> str:
@@ -105,25 +98,15 @@ class PathTarget:
 
 @dataclass(frozen=True)
 class Use:
-    """What a target is wanted for.
+    """What a target is wanted for."""
 
-    Attributes:
-        engine: fio's I/O engine.
-        block_bytes: what offsets and sizes are rounded to.
-        writes: whether the replay writes.
-        force: use it though it is in use, not empty, or on the root filesystem's disk.
-        force_word: how an error says to force it.
-        writes_word: what, for an error, asks for writes.
-        reads_word: how an error says to ask for none.
-    """
-
-    engine: str = "psync"
-    block_bytes: int = 512
-    writes: bool = False
-    force: bool = False
-    force_word: str = "set device.force"
-    writes_word: str = "device.writes is replay"
-    reads_word: str = "set device.writes to as_reads"
+    engine: str = "psync"  # fio's I/O engine
+    block_bytes: int = 512  # what offsets and sizes are rounded to
+    writes: bool = False  # whether the replay writes
+    force: bool = False  # use it though it is in use, not empty, or on the root filesystem's disk
+    force_word: str = "set device.force"  # how an error says to force it
+    writes_word: str = "device.writes is replay"  # what, for an error, asks for writes
+    reads_word: str = "set device.writes to as_reads"  # how an error says to ask for none
 
 
 def open_target(path: str, name: str, use: Use) -> PathTarget:

@@ -87,31 +87,21 @@ class Settings(NamedTuple):
 
 
 class State(NamedTuple):
-    """Residents in an LRU list and in an array to draw from, what was evicted, what is new, what is predicted.
+    """Residents in an LRU list and in an array to draw from, what was evicted, what is new, what is predicted."""
 
-    Attributes:
-        learner: see `cachezoo.kernels.learning`; a page's `NUMBER` is its entry in `fresh` while resident, in `gone`
-            while not. Its numbers are as there, and as above; it predicts 2.5 batches at most.
-        board: float64[residents at most, 3], for each slot its page, when it is expected next (-1 unknown), and which
-            way it was drawn.
-        gone: int32, ring of evicted pages; an entry counts until its page enters again.
-        fresh: int32, ring of pages that entered; an entry counts until its page leaves.
-        heap: float64[entries, 2], time and page, the farthest on top; an entry counts while the board says the same.
-        drawn: int32, work space: the pages of a batch.
-        length: accesses of the stream.
-        capacity: pages.
-        settings: the parameters.
-    """
-
+    # see `cachezoo.kernels.learning`; a page's `NUMBER` is its entry in `fresh` while resident, in `gone` while not.
+    # Its numbers are as there, and as above; it predicts 2.5 batches at most
     learner: Learner
+    # float64[residents at most, 3], for each slot its page, when it is expected next (-1 unknown), and which way it was
+    # drawn
     board: F64
-    gone: I32
-    fresh: I32
-    heap: F64
-    drawn: I32
-    length: int
-    capacity: int
-    settings: Settings
+    gone: I32  # int32, ring of evicted pages; an entry counts until its page enters again
+    fresh: I32  # int32, ring of pages that entered; an entry counts until its page leaves
+    heap: F64  # float64[entries, 2], time and page, the farthest on top; an entry counts while the board says the same
+    drawn: I32  # int32, work space: the pages of a batch
+    length: int  # accesses of the stream
+    capacity: int  # pages
+    settings: Settings  # the parameters
 
 
 def make(length: int, n_pages: int, capacity: int, settings: Settings) -> State:

@@ -22,21 +22,13 @@ ABSENT = -1
 
 
 class State(NamedTuple):
-    """Who is resident.
+    """Who is resident."""
 
-    Attributes:
-        hazards: what pages are worth.
-        slot: int32[n_pages], a page's place among the residents, `ABSENT` of others.
-        residents: int32[C].
-        numbers: int64[3]: residents, draws so far, seed.
-        candidates: drawn for each eviction.
-    """
-
-    hazards: Hazards
-    slot: I32
-    residents: I32
-    numbers: I64
-    candidates: int
+    hazards: Hazards  # what pages are worth
+    slot: I32  # int32[n_pages], a page's place among the residents, `ABSENT` of others
+    residents: I32  # int32[C]
+    numbers: I64  # int64[3]: residents, draws so far, seed
+    candidates: int  # drawn for each eviction
 
 
 def make(hazards: Hazards, capacity: int, candidates: int, seed: int) -> State:

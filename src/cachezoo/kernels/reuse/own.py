@@ -34,19 +34,12 @@ DOUBT = 0.1  # capacities
 
 
 class Trees(NamedTuple):
-    """A forest. A row goes high where its input is above a node's cut; node n leads low to 2n + 1 and high to 2n + 2.
+    """A forest. A row goes high where its input is above a node's cut; node n leads to 2n + 1 (low), 2n + 2 (high)."""
 
-    Attributes:
-        inputs: int64[trees, INNER], columns.
-        cuts: float32[trees, INNER]; infinite where a node is not split.
-        leaves: float64[trees, LEAVES].
-        base: float64[1], what is predicted without any tree.
-    """
-
-    inputs: I64
-    cuts: F32
-    leaves: F64
-    base: F64
+    inputs: I64  # int64[trees, INNER], columns
+    cuts: F32  # float32[trees, INNER]; infinite where a node is not split
+    leaves: F64  # float64[trees, LEAVES]
+    base: F64  # float64[1], what is predicted without any tree
 
 
 class Sums(NamedTuple):

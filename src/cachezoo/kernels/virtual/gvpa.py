@@ -19,20 +19,14 @@ NEVER = -np.inf
 
 
 class Shared(NamedTuple):
-    """What applications found in the cache, of M references of A applications.
+    """What applications found in the cache, of M references of A applications."""
 
-    Attributes:
-        hit: bool[M].
-        moved: int32[M], pages read beside misses at each reference: fragmentation, and what a quantum's end maps anew
-            at the quantum's last.
-        splits: int32[M // quantum + 1, A] fragments of each application, from each quantum's begin on.
-        allocation: int64[M // quantum + 1, A], of `moved` what each application mapped anew when the quantum began.
-    """
-
-    hit: Bool
+    hit: Bool  # bool[M]
+    # int32[M], pages read beside misses at each reference: fragmentation, and what a quantum's end maps anew at the
+    # quantum's last
     moved: I32
-    splits: I32
-    allocation: I64
+    splits: I32  # int32[M // quantum + 1, A] fragments of each application, from each quantum's begin on
+    allocation: I64  # int64[M // quantum + 1, A], of `moved` what each application mapped anew when the quantum began
 
 
 class State(NamedTuple):

@@ -25,17 +25,11 @@ ABSENT = -1
 
 
 class Moves(NamedTuple):
-    """What each reference does to the queue.
+    """What each reference does to the queue."""
 
-    Attributes:
-        position: int32[m], where the page was, `ABSENT` if it was not in the queue.
-        vacated: int32[m], the position that became free; the end of a queue that is not full.
-        filled: int32[m], at most `vacated`, where the page is now.
-    """
-
-    position: I32
-    vacated: I32
-    filled: I32
+    position: I32  # int32[m], where the page was, `ABSENT` if it was not in the queue
+    vacated: I32  # int32[m], the position that became free; the end of a queue that is not full
+    filled: I32  # int32[m], at most `vacated`, where the page is now
 
 
 def _empty(references: int) -> Moves:

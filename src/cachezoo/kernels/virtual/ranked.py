@@ -25,27 +25,16 @@ USED, LENGTH = 0, 1
 
 
 class Ranked(NamedTuple):
-    """The list.
+    """The list."""
 
-    Attributes:
-        pages: int32[blocks * SIZE], those of block b from b * SIZE on.
-        size: int32[blocks] pages of each block.
-        block_of: int32[n_pages], each page's block, `NOWHERE` of one that is not in the list.
-        order: int32[blocks], the blocks in use, in order.
-        place: int32[blocks], where each is in `order`.
-        sums: int32[blocks + 1], Fenwick tree of sizes over `order`, from index 1 on.
-        counts: int64[2], blocks in use and pages in the list.
-        spare: int32[longest], for packing.
-    """
-
-    pages: I32
-    size: I32
-    block_of: I32
-    order: I32
-    place: I32
-    sums: I32
-    counts: I64
-    spare: I32
+    pages: I32  # int32[blocks * SIZE], those of block b from b * SIZE on
+    size: I32  # int32[blocks] pages of each block
+    block_of: I32  # int32[n_pages], each page's block, `NOWHERE` of one that is not in the list
+    order: I32  # int32[blocks], the blocks in use, in order
+    place: I32  # int32[blocks], where each is in `order`
+    sums: I32  # int32[blocks + 1], Fenwick tree of sizes over `order`, from index 1 on
+    counts: I64  # int64[2], blocks in use and pages in the list
+    spare: I32  # int32[longest], for packing
 
 
 @njit

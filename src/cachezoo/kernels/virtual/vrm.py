@@ -25,65 +25,39 @@ LONGEST_MEMORY = 100.0  # quanta that a value remembers at most, where a learned
 
 
 class Settings(NamedTuple):
-    """How a queue's positions are mapped.
+    """How a queue's positions are mapped."""
 
-    Attributes:
-        fragment: positions that are mapped together.
-        f: runs at most, up to `MOST_RUNS`.
-        alpha: what a value is multiplied by at the end of each quantum.
-        q: references of a quantum.
-        cost: hits that a page costs which enters a run away from the head; 0 as in the paper.
-    """
-
-    fragment: int = FRAGMENT
-    f: int = 2
-    alpha: float = 0.95
-    q: int = 2000
-    cost: float = 0.0
+    fragment: int = FRAGMENT  # positions that are mapped together
+    f: int = 2  # runs at most, up to `MOST_RUNS`
+    alpha: float = 0.95  # what a value is multiplied by at the end of each quantum
+    q: int = 2000  # references of a quantum
+    cost: float = 0.0  # hits that a page costs which enters a run away from the head; 0 as in the paper
 
 
 class Served(NamedTuple):
-    """What a cache did.
+    """What a cache did."""
 
-    Attributes:
-        hit: bool[m].
-        moved: int32[m], pages read besides the missed one; those that a new mapping finds stand at the quantum's last
-            reference.
-        allocation: pages read because the mapping changed.
-        fragmentation: pages read because a move brought them into a run.
-        mappings: int32[m // q + 1, MOST_RUNS, 2], the positions [low, high) of each run during each quantum, the first
-            before any reference and the last after the last whole quantum; -1 where there is no run.
-        kept: bool[m], the page is in the cache after its move; of a miss, whether it entered.
-    """
-
-    hit: Bool
+    hit: Bool  # bool[m]
+    # int32[m], pages read besides the missed one; those that a new mapping finds stand at the quantum's last reference
     moved: I32
-    allocation: int
-    fragmentation: int
+    allocation: int  # pages read because the mapping changed
+    fragmentation: int  # pages read because a move brought them into a run
+    # int32[m // q + 1, MOST_RUNS, 2], the positions [low, high) of each run during each quantum, the first before any
+    # reference and the last after the last whole quantum; -1 where there is no run
     mappings: I32
-    kept: Bool
+    kept: Bool  # bool[m], the page is in the cache after its move; of a miss, whether it entered
 
 
 class State(NamedTuple):
-    """One queue's cache.
+    """One queue's cache."""
 
-    Attributes:
-        value: float64[fragments].
-        crossings: float64[fragments], pages that crossed each fragment's beginning, up to the last quantum.
-        change: int64[fragments + 1], this quantum's crossings of a fragment, less those of the one before.
-        runs: int64[MOST_RUNS, 2] positions [low, high) in the cache.
-        before: int64[MOST_RUNS, 2], the last mapping's.
-        numbers: int64[2]: runs, pages in the queue.
-        work: for `allocate`.
-    """
-
-    value: F64
-    crossings: F64
-    change: I64
-    runs: I64
-    before: I64
-    numbers: I64
-    work: Work
+    value: F64  # float64[fragments]
+    crossings: F64  # float64[fragments], pages that crossed each fragment's beginning, up to the last quantum
+    change: I64  # int64[fragments + 1], this quantum's crossings of a fragment, less those of the one before
+    runs: I64  # int64[MOST_RUNS, 2] positions [low, high) in the cache
+    before: I64  # int64[MOST_RUNS, 2], the last mapping's
+    numbers: I64  # int64[2]: runs, pages in the queue
+    work: Work  # for `allocate`
 
 
 RUNS, LENGTH = 0, 1

@@ -1,8 +1,5 @@
-"""The evictions that a composition can take, a module for each family."""
+"""The evictions that a composition can take."""
 
-from cachezoo.policies.evictions import adaptive, frequency, learned, queues, recency, sketch, storage
+from cachezoo.policies.evictions import classics, learned
 
-EVICTIONS = (
-    *recency.EVICTIONS, *adaptive.EVICTIONS, *queues.EVICTIONS, *frequency.EVICTIONS, *storage.EVICTIONS,
-    *sketch.EVICTIONS, *learned.EVICTIONS,
-)  # fmt: skip
+EVICTIONS = (*classics.EVICTIONS, *learned.EVICTIONS)

@@ -154,4 +154,4 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
 def _drifted(bundle: Bundle, batch: RequestBatch) -> tuple[str, ...] | None:
     if not bundle.manifest["measured"].get("inputs"):
         return None
-    return tuple(one.name for one in drift(bundle, batch).inputs if one.said == "drifted")
+    return tuple(one.name for one in drift(bundle, batch).inputs if one.verdict == "drifted")

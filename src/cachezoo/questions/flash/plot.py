@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import ACCEPT_ALL
 from cachezoo.io import atomic_file
-from cachezoo.questions.flash.asked import OPT
-from cachezoo.questions.flash.table import MODEL, ORACLE, FlashRow, FlashTable
+from cachezoo.metrics.flash import RateRow
+from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE
+from cachezoo.questions.flash.table import FlashTable
 from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
 from cachezoo.sizes import human
 
@@ -20,18 +21,18 @@ BUSY = "disks kept busy by reads (disk-head seconds a second)"
 COST = "disk-head ms a read"
 
 
-def name_of(row: FlashRow) -> str:
+def name_of(row: RateRow) -> str:
     """A row's policy with its mode; a bundle's own threshold is `as shipped`."""
     mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
     return f"{row.policy}{mode}" + (", as shipped" if row.kind == MODEL and row.asked is None else "")
 
 
-def _busy(row: FlashRow) -> float:
+def _busy(row: RateRow) -> float:
     """What is drawn: disks kept busy, or where no clock says how long the trace took, milliseconds a read."""
     return row.disk_ms_per_read if row.disks_busy is None else row.disks_busy
 
 
-def _title(rows: Sequence[FlashRow]) -> str:
+def _title(rows: Sequence[RateRow]) -> str:
     return COST if rows[0].disks_busy is None else BUSY
 
 
@@ -94,15 +95,15 @@ def _curves(axes: "Axes", table: FlashTable) -> None:
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
-def _line(modes: Sequence[str], row: FlashRow) -> Any:  # noqa: ANN401 - a style of matplotlib
+def _line(modes: Sequence[str], row: RateRow) -> Any:  # noqa: ANN401 - a style of matplotlib
     return LINES[modes.index(row.prefetch) % len(LINES)] if row.prefetch in modes else "-"
 
 
-def _written(row: FlashRow, known: bool) -> float:
+def _written(row: RateRow, known: bool) -> float:
     return row.written_bytes_s / 1e6 if known and row.written_bytes_s is not None else row.written_share
 
 
-def _bars(axes: "Axes", rows: Sequence[FlashRow]) -> None:
+def _bars(axes: "Axes", rows: Sequence[RateRow]) -> None:
     """Means as bars with their 90 % intervals, peaks as ticks."""
     names = [name_of(row) for row in rows]
     colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]

@@ -22,18 +22,22 @@ Source: Baleen post, "Evaluation"; the best policy without a model, and the shar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cachezoo import paths
-from cachezoo.flash.geometry import label_of
+from cachezoo.arrays import F64
+from cachezoo.contest.lead import ratio_of, saving
+from cachezoo.flash.load import STATISTICS
 from cachezoo.flash.modes import NONE, is_plain
 from cachezoo.flash.policies import (
+    ACCEPT_ALL,
     BASELINES,
     BUDGETED,
     REJECTX,
     ModeChoice,
+    Tuned,
     baseline,
     beside,
     best_of,
@@ -41,16 +45,19 @@ from cachezoo.flash.policies import (
     learned,
     modes_of,
 )
-from cachezoo.flash.problem import FlashProblem, flash_problem
-from cachezoo.kernels.flash import Prefetch
+from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
+from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episode_file import describe
-from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
+from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, EpisodeLabels, OptMode, choose_episodes, label_problem
 from cachezoo.metrics.flash import (
     BesideModel,
     BesideTrace,
+    Comparison,
     FlashMetrics,
+    FlashRow,
     FlashTrace,
     FlashVerdict,
+    Gap,
     ModeFigures,
     ModelModes,
     PolicyModes,
@@ -59,7 +66,7 @@ from cachezoo.metrics.flash import (
 )
 from cachezoo.models.trained import TrainedModel
 from cachezoo.params import traces_of
-from cachezoo.questions.flash.bench import MODEL, Baselines, Bench, Decisions
+from cachezoo.questions.flash.bench import OPT, Bench, Candidate
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
@@ -71,6 +78,7 @@ from cachezoo.zoo.prefetch.model import load_prefetch
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
+MODEL, ALONE = "baleen", "_no_prefetch"
 FEW_TRANSFERS = 0.1
 
 
@@ -86,6 +94,148 @@ class Settings:
     def of(cls, params: "Params", category: str) -> "Settings":
         """Pick a category's from params.yaml."""
         return cls(label_of(params.label.episodes, category), params.policy.flash, params.seed)
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What the models decide on a trace of n requests."""
+
+    scores: F64  # float64[n] the admission's
+    threshold: float  # of the admission as shipped with the prefetch
+    alone: float  # as shipped by itself, without prefetch
+    mode: str  # of prefetch, that validation chose for it
+    prefetch: Prefetch | None  # what that mode fetches
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """What validation chose for the policies without a model."""
+
+    modes: Mapping[str, str]  # of prefetch, of each of `BASELINES`
+    best: str  # of `BUDGETED`, each in its mode
+    best_alone: str  # of them without prefetch
+
+
+class Comparisons(Bench):
+    """A test trace: the models and their rivals at one write budget, and what the models save."""
+
+    def __init__(
+        self, trace: Trace, problem: FlashProblem, opt: Mapping[OptMode, EpisodeLabels], ours: Decisions,
+        chosen: Baselines, flash: FlashPolicy, seed: int,
+    ) -> None:  # fmt: skip
+        """Set up.
+
+        Args:
+            trace: the requests.
+            problem: their cache and budget.
+            opt: OPT's labels in each mode.
+            ours: the models' decisions.
+            chosen: what validation chose for the baselines.
+            flash: `policy.flash`.
+            seed: the project's.
+        """
+        super().__init__(trace, problem, flash, seed)
+        self._opt, self._ours, self._chosen = opt, ours, chosen
+
+    def opt(self, modes: tuple[OptMode, ...] = OPT_MODES) -> Candidate:
+        """OPT, its episodes those of the labels."""
+        return self.oracle(modes, lambda own, mode: choose_episodes(own, self._opt[mode].episodes, mode), "best")
+
+    def unbudgeted(self) -> dict[str, FlashRow]:
+        """AcceptAll in its mode, and without prefetch: plain LRU (or FIFO)."""
+        pairs = ((ACCEPT_ALL, self._chosen.modes[ACCEPT_ALL]), (ACCEPT_ALL + ALONE, NONE))
+        runs = {name: self.plain(ACCEPT_ALL, mode).run(self.problem) for name, mode in pairs}
+        return {name: self.row(tuned, mode, False) for name, (mode, tuned) in runs.items()}
+
+    def shipped(self) -> Tuned:
+        """The models as shipped."""
+        ours = self._ours
+        return Tuned(self.problem.run(ours.scores >= ours.threshold, ours.prefetch), ours.threshold, True)
+
+    def compare(self, budget: float, ours: Tuned | None) -> Comparison:
+        """Every policy with its prefetch and without at one write budget.
+
+        Args:
+            budget: segment writes.
+            ours: the model's run; None has its threshold calibrated to the budget as well.
+        """
+        problem = replace(self.problem, budget=budget)
+        if ours is None:
+            ours = learned(problem, self._ours.scores, self._ours.prefetch)
+        with_mode = self._rivals(problem, {name: self._chosen.modes[name] for name in BUDGETED}, OPT_MODES)
+        with_mode[MODEL] = (self._ours.mode, ours)
+        without = self._rivals(problem, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
+        without[MODEL] = (NONE, learned(problem, self._ours.scores))
+        named = with_mode | {name + ALONE: own for name, own in without.items()}
+        return self._comparison(budget, named, self._ours.prefetch, self._chosen.best, REJECTX + ALONE)
+
+    def compare_shipped(self) -> Comparison:
+        """The models as shipped, and the others at their writes."""
+        ours = self.shipped()
+        return self.compare(float(max(1, ours.run.segment_writes)), ours)
+
+    def compare_alone(self) -> Comparison:
+        """The admission as shipped by itself, and the others at its writes, all without prefetch."""
+        ours = Tuned(self.problem.run(self._ours.scores >= self._ours.alone), self._ours.alone, True)
+        budget = float(max(1, ours.run.segment_writes))
+        rivals = self._rivals(replace(self.problem, budget=budget), dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
+        return self._comparison(budget, rivals | {MODEL: (NONE, ours)}, None, self._chosen.best_alone, REJECTX)
+
+    def _rivals(
+        self, problem: FlashProblem, modes: Mapping[str, str], opt_modes: tuple[OptMode, ...]
+    ) -> dict[str, tuple[str, Tuned]]:
+        candidates = [*(self.plain(name, mode) for name, mode in modes.items()), self.opt(opt_modes)]
+        return {one.policy: one.run(problem) for one in candidates}
+
+    def _comparison(
+        self, budget: float, named: Mapping[str, tuple[str, Tuned]], prefetch: Prefetch | None, best: str, plain: str
+    ) -> Comparison:
+        ours, ideal = named[MODEL][1].run, named[OPT][1].run
+        against = {name: self.gap(ours, named[name][1].run, ideal, prefetch) for name in sorted({best, REJECTX, plain})}
+        return Comparison(
+            budget_writes=budget,
+            rows={name: self.row(tuned, mode) for name, (mode, tuned) in named.items()},
+            best_policy=best,
+            best=against[best],
+            gap=against[REJECTX],
+            plain=against[plain],
+        )
+
+    def gap(self, ours: FlashRun, theirs: FlashRun, ideal: FlashRun, prefetch: Prefetch | None) -> Gap:
+        """What ours saves against a rival, and of the gap to OPT; the mean's figures with 90 % intervals.
+
+        Shares of the gap are null where there is hardly one, or where the model writes more than the rival can; a model
+        that writes more only by what both miss their budget by is raised in threshold, `gap_segment_writes` being what
+        it then writes.
+        """
+        no_more = ours.segment_writes <= theirs.segment_writes * (1 + 2 * self.problem.tolerance)
+        if no_more and ours.segment_writes > theirs.segment_writes:
+            strict = replace(self.problem, budget=float(theirs.segment_writes), tolerance=0.0)
+            ours = learned(strict, self._ours.scores, prefetch).run
+        curves = [self.curve(run) for run in (ours, theirs, ideal)]
+
+        def shares(name: Literal["peak", "mean"]) -> tuple[float | None, float, float]:
+            """Of the gap that is closed, and of the rival's load that is saved, by the model and by OPT."""
+            model, rival, least = (float(STATISTICS[name](curve)) for curve in curves)
+            wide = no_more and rival > 0 and rival - least >= self.flash.min_gap * rival
+            saved, opt_saved = (((rival - own) / rival if rival > 0 else 0.0) for own in (model, least))
+            return (rival - model) / (rival - least) if wide else None, saved, opt_saved
+
+        (peak_closed, peak_saved, peak_opt), (closed, saved, opt_saved) = shares("peak"), shares("mean")
+        room = curves[1] - curves[2]
+        known = closed is not None and saving(curves[2], curves[1]).ends[0] > 0
+        return Gap(
+            no_more_writes=no_more,
+            gap_segment_writes=ours.segment_writes,
+            peak_gap_closed=peak_closed,
+            peak_dt_saved=peak_saved,
+            peak_opt_dt_saved=peak_opt,
+            mean_gap_closed=closed,
+            mean_gap_closed_interval=ratio_of(curves[1] - curves[0], room).ends if known else None,
+            mean_dt_saved=saved,
+            mean_opt_dt_saved=opt_saved,
+            mean_dt_saved_interval=saving(curves[0], curves[1]).ends,
+        )
 
 
 class Models:
@@ -160,10 +310,10 @@ def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Set
     Raises:
         TraceError: the trace has no reads.
     """
-    label, flash = settings.label, settings.flash
-    problem = flash_problem(trace, label, flash)
-    opt = {mode: label_problem(problem, label, mode) for mode in OPT_MODES}
-    bench = Bench(trace, problem, opt, models.decide(trace, problem), chosen, flash, settings.seed)
+    flash = settings.flash
+    problem = flash_problem(trace, settings.label, flash)
+    opt = {mode: label_problem(problem, settings.label, mode) for mode in OPT_MODES}
+    bench = Comparisons(trace, problem, opt, models.decide(trace, problem), chosen, flash, settings.seed)
     at_budget = bench.compare(problem.budget, None)
     reference = at_budget.rows[REJECTX]
     short = not reference.reached and reference.segment_writes > 0
@@ -185,12 +335,12 @@ def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Set
     )
 
 
-def evaluate_beside(folder: Path, tests: Mapping[str, Trace], chosen: Baselines, settings: Settings) -> BesideModel:
-    """An admission model beside the full one on the test traces, in the plain mode that goes with it.
+def evaluate_further(folder: Path, tests: Mapping[str, Trace], chosen: Baselines, settings: Settings) -> BesideModel:
+    """A further admission model of the category on the test traces, in the plain mode that goes with it.
 
     Args:
         folder: `models/trained/admission/admission.<category>.<arch>`.
-        tests: test traces by key.
+        tests: by key.
         chosen: what validation chose for the baselines.
         settings: parameters.
 
@@ -205,7 +355,7 @@ def evaluate_beside(folder: Path, tests: Mapping[str, Trace], chosen: Baselines,
         scores, fetched = serving.scores(serve_trace(serving, trace)), beside(problem, mode)
         ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched)
         opt = {name: label_problem(problem, settings.label, name) for name in OPT_MODES}
-        bench = Bench(trace, problem, opt, ours, chosen, flash, settings.seed)
+        bench = Comparisons(trace, problem, opt, ours, chosen, flash, settings.seed)
         traces[key] = BesideTrace(
             deployed=bench.compare_shipped(), at_budget=bench.row(learned(problem, scores, fetched), mode)
         )
@@ -252,7 +402,7 @@ def evaluate_models(
         best_without_prefetch=chosen.best_alone,
         modes_chosen_on=sorted(validation),
         traces=traces,
-        beside={path.name: evaluate_beside(path, tests, chosen, settings) for path in others},
+        beside={path.name: evaluate_further(path, tests, chosen, settings) for path in others},
     )
 
 

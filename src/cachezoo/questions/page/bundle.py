@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
 from cachezoo.errors import BundleError
 from cachezoo.policies.accounting import Simulation
+from cachezoo.questions.page.bench import Bench, Run
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.registry import SYSTEMS
@@ -13,11 +15,11 @@ FLASH = ("admission", "prefetch")
 """Kinds that decide for a flash cache before disks: what they save is disk time at a write rate, not page hits."""
 
 
-def simulate_bundle(path: Path, trace: Trace, pages: PageAccesses, capacity: int, warmup: int) -> Simulation:
+def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, capacity: int, warmup: int) -> Simulation:
     """Verify a bundle's files, let it decide on every request, and count hits as for a policy.
 
     Args:
-        path: a bundle's folder or .zip.
+        given: a bundle, its folder or .zip.
         trace: requests.
         pages: their page accesses.
         capacity: pages.
@@ -26,14 +28,20 @@ def simulate_bundle(path: Path, trace: Trace, pages: PageAccesses, capacity: int
     Raises:
         BundleError: damaged, or of a kind that decides nothing in a page cache.
     """
-    bundle = load(path)
+    bundle = load(given) if isinstance(given, Path) else given
     if bundle.kind in FLASH:
-        what = f"{path}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
-        raise BundleError(f"{what}; run cachezoo flash TRACE --bundle {path}")
+        what = f"{given}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
+        raise BundleError(f"{what}; run cachezoo recommend --only flash TRACE --bundle {given}")
     part = SYSTEMS[bundle.kind].page_bundle
     if part is None:
         able = [name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH]
-        message = f"{path}: a {bundle.kind} bundle does not decide on misses; give an {' or '.join(able)} bundle"
+        message = f"{given}: a {bundle.kind} bundle does not decide on misses; give an {' or '.join(able)} bundle"
         raise BundleError(message)
     found: Simulation = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)
     return found
+
+
+def run_bundle(bench: Bench, given: Bundle | Path, capacity: int, decision_us: float = 0.0) -> Run:
+    """`simulate_bundle` with the figures of a policy's run."""
+    found = simulate_bundle(given, bench.trace, bench.pages, capacity, bench.first(capacity))
+    return bench.counted_run(found, "model", decision_us)

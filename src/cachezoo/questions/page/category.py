@@ -4,23 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.arrays import F64
 from cachezoo.console import progress
-from cachezoo.contest.blocks import block_means
-from cachezoo.contest.counting import first_access
+from cachezoo.contest.choice import Goal, choose
 from cachezoo.contest.gap import gap
-from cachezoo.contest.lead import mean_of, ratio_of
+from cachezoo.contest.lead import ratio_of
 from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.outcome import HIT
 from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow, RowKind
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import entry_of, traces_of
-from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import OPTIMUM, classics, policy
-from cachezoo.policies.simulate import Simulator, parse_capacity
+from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
+from cachezoo.questions.page.bench import Bench, Run
+from cachezoo.sizes import pages_of
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.zoo.page_case import PageCase
 from cachezoo.zoo.registry import SYSTEMS
@@ -31,66 +29,25 @@ if TYPE_CHECKING:
 FLOOR = 0.01
 
 
-class _Bench:
-    """One trace with its responses, at the capacity and warm-up index that all policies share."""
-
-    def __init__(self, params: "Params", category: str, key: str) -> None:
-        self.settings = params.evaluate
-        trace, pages = read_trace(paths.requests(category, key)), read_pages(paths.requests(category, key))
-        self.times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
-        fraction = self.settings.capacity_fraction
-        capacity = parse_capacity(f"{100 * fraction}%", pages.n_pages)
-        warmup = first_access(pages)
-        self.case = PageCase(category, key, trace, pages, fraction, capacity, warmup, params.label.benefit)
-        self.simulator = Simulator(trace, pages)
-
-    def by_id(self, policy_id: str) -> Simulation:
-        """A registered policy, or a composition."""
-        return self.simulator.run(policy_id, self.case.capacity, self.case.warmup)
-
-    def tuned(self, texts: Sequence[str]) -> dict[str, int]:
-        """Page hits of classics with values of their own."""
-        with progress(f"tuned classics on {self.case.key}", len(texts)) as advance:
-            found = {}
-            for done, text in enumerate(texts):
-                advance(done)
-                found[text] = self.by_id(text).hits
-        return found
-
-    def model(self, model: TrainedModel) -> tuple[Simulation, dict[str, float | None]]:
-        """A model in the page cache, and what its system says of it besides."""
-        part = SYSTEMS[model.kind].page_cache
-        if part is None:
-            raise ConfigError(f"{model.model_id}: a {model.kind} model decides nothing in a page cache")
-        found: tuple[Simulation, dict[str, float | None]] = part.load()(model, self.case)
-        return found
-
-    def blocks(self, result: Simulation) -> F64:
-        """float64[B]: hit ratio in each block of time that counts."""
-        return block_means(result.outcome[self.case.warmup :] == HIT)
-
-
-def _row(
-    bench: _Bench, result: Simulation, kind: RowKind, best: Simulation, optimum: Simulation, decision_us: float = 0.0
-) -> PolicyRow:
-    closed, points = gap(result.hit_ratio, best.hit_ratio, optimum.hit_ratio)
-    mine, theirs, most = bench.blocks(result), bench.blocks(best), bench.blocks(optimum)
+def _row(run: Run, kind: RowKind, best: Run, optimum: Run, decision_us: float = 0.0) -> PolicyRow:
+    closed, points = gap(run.hit_ratio, best.hit_ratio, optimum.hit_ratio)
+    ahead = None if closed is None else ratio_of(run.blocks - best.blocks, optimum.blocks - best.blocks, closed)
     return PolicyRow(
-        policy=result.policy,
+        policy=run.policy,
         kind=kind,
-        hits=result.hits,
-        hit_ratio=result.hit_ratio,
-        hit_ratio_interval=mean_of(mine, result.hit_ratio).ends,
-        request_hit_ratio=result.request_hit_ratio,
-        byte_hit_ratio=result.byte_hit_ratio,
-        ssd_writes=result.ssd_writes,
-        ssd_writes_per_100_io=100 * result.ssd_writes / max(result.requests, 1),
-        mean_response_us=result.mean_response_us(bench.times, decision_us),
-        mean_response_waiting_us=result.mean_response_waiting_us(bench.times, decision_us),
-        dirty_evictions=result.dirty_evictions,
+        hits=run.hits,
+        hit_ratio=run.hit_ratio,
+        hit_ratio_interval=run.estimate.ends,
+        request_hit_ratio=run.request_hit_ratio,
+        byte_hit_ratio=run.byte_hit_ratio,
+        ssd_writes=run.ssd_writes,
+        ssd_writes_per_100_io=100 * run.ssd_writes / max(run.requests, 1),
+        mean_response_us=run.response_us,
+        mean_response_waiting_us=run.mean_response_waiting_us,
+        dirty_evictions=run.dirty_evictions,
         decision_us=decision_us,
         gap_closed=closed,
-        gap_closed_interval=None if closed is None else ratio_of(mine - theirs, most - theirs, closed).ends,
+        gap_closed_interval=None if ahead is None else ahead.ends,
         gap_points=points,
     )
 
@@ -101,41 +58,51 @@ def evaluate_trace(
     """Every classic, policy of params.yaml and model on one trace, best hit ratio first.
 
     Args:
-        params: the whole of params.yaml.
+        params: all of params.yaml.
         category: the trace's.
         key: the trace.
-        models: trained admission and caching models to run beside the policies.
+        models: trained admission and caching models to run in the same cache.
         tuned: classics with values of their own to run as well; of these only the best and the choice get a row.
         choice: the classic that validation chose, on a test trace.
     """
-    bench = _Bench(params, category, key)
-    ran = {name: bench.by_id(name) for name in classics()}
-    own = bench.tuned(tuned)
-    contenders = {**{name: result.hits for name, result in ran.items()}, **own}
-    best_id = min(contenders, key=lambda name: (-contenders[name], name))
+    trace, pages = read_trace(paths.requests(category, key)), read_pages(paths.requests(category, key))
+    times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
+    bench, fraction = Bench(Simulator(trace, pages), times), params.evaluate.capacity_fraction
+    capacity = pages_of(100 * fraction, pages.n_pages)
+    case = PageCase(category, key, trace, pages, fraction, capacity, bench.first(), params.label.benefit)
+    ran = {name: bench.run(name, capacity) for name in classics()}
+    own = dict[str, int]()
+    with progress(f"tuned classics on {key}", len(tuned)) as advance:
+        for done, text in enumerate(tuned):
+            advance(done)
+            own[text] = bench.run(text, capacity).hits
+    hits = {**{name: run.hits for name, run in ran.items()}, **own}
+    best_id = min(hits, key=lambda name: (-hits[name], name))
     for name in (*params.evaluate.policies, OPTIMUM, best_id, choice):
         if name is not None and name not in ran:
-            ran[name] = bench.by_id(name)
-    best = ran[best_id]
+            ran[name] = bench.run(name, capacity)
+    best, optimum = ran[best_id], ran[OPTIMUM]
     rows, tags = [], {}
-    for policy_id, result in ran.items():
-        kind: RowKind = "classic" if policy_id in own else policy(policy_id).kind
-        rows.append(_row(bench, result, kind, best, ran[OPTIMUM]))
+    for policy_id, run in ran.items():
+        rows.append(_row(run, "classic" if policy_id in own else policy(policy_id).kind, best, optimum))
     for model in models:
-        result, figures = bench.model(model)
+        part = SYSTEMS[model.kind].page_cache
+        if part is None:
+            raise ConfigError(f"{model.model_id}: a {model.kind} model decides nothing in a page cache")
+        found, figures = part.load()(model, case)
         if figures:
             tags[model.model_id] = figures
         decision_us = params.evaluate.decision_cost_us[model.kind]
-        rows.append(_row(bench, result, "model", best, ran[OPTIMUM], decision_us))
+        rows.append(_row(bench.counted_run(found, "model", decision_us), "model", best, optimum, decision_us))
     return PageTrace(
         role=entry_of(params, key).role,
-        requests=len(bench.case.trace),
-        page_accesses=len(bench.case.pages.page_ids),
-        distinct_pages=bench.case.pages.n_pages,
-        capacity=bench.case.capacity,
-        warmup=bench.case.warmup,
+        requests=len(trace),
+        page_accesses=len(pages.page_ids),
+        distinct_pages=pages.n_pages,
+        capacity=capacity,
+        warmup=case.warmup,
         best_classic=best.policy,
-        tuned={name: hits / best.page_accesses for name, hits in own.items()},
+        tuned={name: count / best.page_accesses for name, count in own.items()},
         optimum=OPTIMUM,
         tags=tags,
         rows=sorted(rows, key=lambda row: (-row.hits, row.policy)),
@@ -162,13 +129,14 @@ def _row_of(trace: PageTrace, model_id: str, choice: str | None) -> ModelRow:
 
 def _validation_choice(traces: Mapping[str, PageTrace]) -> str | None:
     """The classic, tuned or not, with the best mean hit ratio on validation: what one would have deployed."""
-    totals: dict[str, float] = {}
+    ratios = dict[str, list[float | None]]()
     for trace in traces.values():
         if trace.role == "validation":
             found = {row.policy: row.hit_ratio for row in trace.rows if row.kind == "classic"} | trace.tuned
             for name, hit_ratio in found.items():
-                totals[name] = totals.get(name, 0.0) + hit_ratio
-    return max(sorted(totals), key=lambda policy_id: totals[policy_id]) if totals else None
+                ratios.setdefault(name, []).append(hit_ratio)
+    choice = choose({name: ratios[name] for name in sorted(ratios)}, Goal.GAIN)
+    return None if choice is None else choice.chosen
 
 
 def page_cache_models(params: "Params", category: str) -> list[str]:

@@ -1,132 +1,53 @@
-"""Policies by capacities by traces, in processes: the same rows in the same order however many there are."""
+"""Policies by capacities by traces, in processes, side by side, and what the best cache could reach."""
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import Future, as_completed
-from dataclasses import dataclass
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cachezoo.console import Advance
-from cachezoo.contest.counting import SECOND_HALF, Count, first_access
-from cachezoo.devices.service import ServiceTimes
+from cachezoo.contest.gap import gap
 from cachezoo.jobs import processes
-from cachezoo.policies.accounting import Simulation
-from cachezoo.policies.registry import policy
-from cachezoo.policies.simulate import Simulator, capacity_of
+from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
+from cachezoo.policies.registry import OPTIMUM, classics, policy
+from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
+from cachezoo.questions.page.bench import Bench, Options, Row
 from cachezoo.settings.device import AnalyticDevice
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How every policy of a sweep is run.
-
-    Attributes:
-        count: from where on a trace counts.
-        writes: what a write does, see `cachezoo.policies.stream.Stream`.
-        unit: what one admission decision covers.
-        device: whose response times to report; None reports none.
-        decision_us: time of one decision, charged to every request.
-        reading: how raw traces are read: ``auto`` or a format's id, and its options.
-        quiet: whether what is doubtful of the traces has been said.
-    """
-
-    count: Count = SECOND_HALF
-    writes: Writes = "back"
-    unit: Unit = "page"
-    device: AnalyticDevice | None = None
-    decision_us: float = 0.0
-    reading: tuple[str, tuple[tuple[str, str], ...]] = ("auto", ())
-    quiet: bool = False
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A trace ready to be simulated, with its response times where a device is given."""
-
-    simulator: Simulator
-    times: ServiceTimes | None
-
-    @classmethod
-    def of(cls, simulator: Simulator, device: AnalyticDevice | None) -> "Bench":
-        """The bench of a simulator."""
-        if device is None:
-            return cls(simulator, None)
-        from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
-
-        trace = simulator.trace
-        return cls(simulator, ServiceTimes.of(trace, t_hdd_us(trace, device.hdd), t_ssd_us(trace, device.ssd)))
-
-    def row(self, kind: str, found: Simulation, decision_us: float) -> Row:
-        """A simulation as JSON values."""
-        response = waiting = None
-        if self.times is not None and found.requests:  # none begins after a warm-up that ends within the last one
-            response = found.mean_response_us(self.times, decision_us)
-            waiting = found.mean_response_waiting_us(self.times, decision_us)
-        return {
-            "policy": found.policy,
-            "kind": kind,
-            "capacity": found.capacity,
-            "warmup": found.warmup,
-            "requests": found.requests,
-            "page_accesses": found.page_accesses,
-            "hits": found.hits,
-            "hit_ratio": found.hit_ratio,
-            "transfers": found.transfers,
-            "request_hit_ratio": found.request_hit_ratio,
-            "byte_hit_ratio": found.byte_hit_ratio,
-            "ssd_writes": found.ssd_writes,
-            "replacements": found.replacements,
-            "dirty_evictions": found.dirty_evictions,
-            "disk_writes": found.disk_writes,
-            "prefetched": found.prefetched,
-            "prefetch_hits": found.prefetch_hits,
-            "moved": found.moved,
-            "mean_response_us": response,
-            "mean_response_waiting_us": waiting,
-            "requests_per_s": len(self.simulator.trace) / max(found.kernel_s, 1e-9),
-        }
-
+from cachezoo.sizes import Size
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.read import read_any
 
 Key = tuple[Path, Writes, Unit, str, str, tuple[tuple[str, str], ...]]
 # The bench that this process used last: one trace at a time is in memory.
 _held: dict[Key, Bench] = {}
 
 
-def _bench(key: Key, quiet: bool) -> Bench:
+def run_row(bench: Bench, policy_id: str, capacity: Size, decision_us: float = 0.0) -> Row:
+    """One policy at one size."""
+    return bench.run(policy_id, bench.size(capacity), decision_us).values()
+
+
+def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool) -> list[Row]:
+    device = options.device.model_dump_json() if options.device else ""
+    key = (path, options.writes, options.unit, device, *options.reading)
     if key not in _held:
-        from cachezoo.traces.pages import expand_pages
-        from cachezoo.traces.read import read_any
-
-        path, writes, unit, device, fmt, options = key
         _held.clear()
-        trace = read_any(path, fmt, options=dict(options), quiet=quiet)
-        _held[key] = Bench.of(Simulator(trace, expand_pages(trace), writes, unit),
-                              AnalyticDevice.model_validate_json(device) if device else None)  # fmt: skip
-    return _held[key]
-
-
-def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
-    """One policy at one capacity (pages or N%)."""
-    pages = bench.simulator.pages
-    size = capacity_of(capacity, pages)
-    entry = policy(policy_id)
-    first = first_access(pages, asked.count, size, bench.simulator.trace.time_us)
-    found = bench.simulator.run(entry, size, first)
-    return bench.row(entry.kind, found, asked.decision_us)
-
-
-def _job(path: Path, policy_id: str, capacities: Sequence[str], asked: Asked, quiet: bool) -> list[Row]:
-    device = asked.device.model_dump_json() if asked.device else ""
-    bench = _bench((path, asked.writes, asked.unit, device, *asked.reading), quiet)
-    return [{"trace": path.name, **run_row(bench, policy_id, capacity, asked)} for capacity in capacities]
+        fmt, own = options.reading
+        trace = read_any(path, fmt, options=dict(own), quiet=quiet)
+        models = AnalyticDevice.model_validate_json(device) if device else None
+        simulator = Simulator(trace, expand_pages(trace), options.writes, options.unit)
+        _held[key] = Bench.of(simulator, models)
+    bench = Bench(_held[key].simulator, _held[key].times, options.count)
+    return [{"trace": path.name, **run_row(bench, policy_id, size, options.decision_us)} for size in capacities]
 
 
 def sweep(
-    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[str], asked: Asked,
+    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[Size], options: Options,
     workers: int | None = None, advance: Advance | None = None,
 ) -> list[Row]:  # fmt: skip
     """Run every policy at every capacity on every trace.
@@ -134,37 +55,104 @@ def sweep(
     Args:
         traces: canonical or raw files; each worker holds one in memory at a time.
         policies: ids or compositions.
-        capacities: pages, or N% of each trace's distinct pages.
-        asked: how.
+        capacities: of the cache; shares are of each trace's distinct pages.
+        options: how.
         workers: processes; None takes one for each processor. No figure depends on it but `requests_per_s`.
-        advance: told (policies done, the last one's name).
+        advance: progress, in policies.
 
     Returns:
-        A row for each run, by trace, policy and capacity in the order given: the keys of `Bench.row`, and `trace`.
+        A row for each run, by trace, policy and capacity in the order given: the figures of `Run`, and `trace`.
 
     Raises:
         CachezooError: what a run raises; the other runs are ended, as they are by an interrupt.
     """
     for policy_id in policies:
         policy(policy_id)
-    # What is doubtful of a trace is said by the first process that reads it alone.
-    jobs = [(path, own, asked.quiet or k > 0) for path in traces for k, own in enumerate(policies)]
+    # What is doubtful of a trace is printed by the first process that reads it alone.
+    jobs = [(path, own, options.quiet or k > 0) for path in traces for k, own in enumerate(policies)]
     count = min(workers or os.cpu_count() or 1, len(jobs))
     if count <= 1:
         rows = []
         for done, (path, policy_id, quiet) in enumerate(jobs):
-            rows += _job(path, policy_id, capacities, asked, quiet)
+            rows += _job(path, policy_id, capacities, options, quiet)
             if advance is not None:
                 advance(done + 1, policy_id)
         return rows
     with processes(count) as pool:
-        futures = {pool.submit(_job, path, own, capacities, asked, quiet): own for path, own, quiet in jobs}
-        _wait(futures, advance)
+        futures = {pool.submit(_job, path, own, capacities, options, quiet): own for path, own, quiet in jobs}
+        for done, future in enumerate(as_completed(futures)):
+            future.result()
+            if advance is not None:
+                advance(done + 1, futures[future])
     return [row for future in futures for row in future.result()]
 
 
-def _wait(futures: dict[Future[list[Row]], str], advance: Advance | None) -> None:
-    for done, future in enumerate(as_completed(futures)):
-        future.result()
-        if advance is not None:
-            advance(done + 1, futures[future])
+def contenders(policy_ids: Sequence[str], every: bool) -> list[str]:
+    """What runs to compare these: they and the optimum; with `every`, all registered classics too."""
+    return [*dict.fromkeys([*policy_ids, *(classics() if every else []), OPTIMUM])]
+
+
+def compare(rows: Sequence[Row]) -> dict[str, Any]:
+    """Rows of one trace at one capacity, with their gaps to the best classic among them.
+
+    Args:
+        rows: of the `contenders`, and of models (kind ``model``); keys `policy`, `kind`, `capacity`, `warmup`, `hits`,
+            `hit_ratio` are read.
+
+    Returns:
+        JSON values: `capacity`, `warmup`, `best_classic` (None where no classic is among the rows), `optimum`, `rows`
+        (best hit ratio first) with `gap_closed` and `gap_points`, None without a classic.
+    """
+    kept = [dict(row) for row in sorted(rows, key=lambda row: (-row["hits"], row["policy"]))]
+    best = next((row for row in kept if row["kind"] == "classic"), None)
+    optimum = next(row for row in kept if row["policy"] == OPTIMUM)
+    for row in kept:
+        gaps = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
+        row["gap_closed"], row["gap_points"] = gaps
+    return {
+        "capacity": optimum["capacity"],
+        "warmup": optimum["warmup"],
+        "best_classic": best["policy"] if best else None,
+        "optimum": OPTIMUM,
+        "rows": kept,
+    }
+
+
+def bounds_row(bench: Bench, capacity: Size) -> Row:
+    """What the best cache could reach at one capacity: by pages, by bytes, and by the disk time that hits save.
+
+    Args:
+        bench: the trace, with its response times where a device is given.
+        capacity: of the cache.
+
+    Returns:
+        JSON values: `capacity`, `warmup`; `optimum` and `static_hindsight`, page hit ratios; `byte_hit_ratio_lower` and
+        `byte_hit_ratio_upper`, between which the best cache's lies; `time_saved_lower` and `time_saved_upper`, the same
+        of the time that hits save, as a share of what an SSD for everything would. There each page hit saves its part
+        of its request's time, so the upper one also bounds a cache whose requests are fast only if all their pages are
+        resident; None without a device. A lower one is what a run attains: the better of the greedy one of
+        `cachezoo.kernels.bounds.pfoo` and the optimum of page hits. Sources: `cachezoo.policies.bounds`.
+
+    Raises:
+        ConfigError: a capacity or warm-up that cannot be.
+    """
+    size = bench.size(capacity)
+    first = bench.first(size)
+    stream = bench.simulator.stream(policy(OPTIMUM))
+    counted = np.arange(len(stream)) >= first
+    row: Row = {"capacity": size, "warmup": first}
+    hits = BELADY_BYPASS.simulate(stream, size).outcome == HIT
+    row["optimum"] = float(hits[first:].mean())
+    row["static_hindsight"] = float((STATIC_HINDSIGHT.simulate(stream, size).outcome[first:] == HIT).mean())
+    worths = {"byte_hit_ratio": stream.page_bytes.astype(np.float64)}
+    if bench.times is not None:
+        counts = np.diff(bench.pages.request_start)
+        worths["time_saved"] = np.repeat(np.maximum(bench.times.hdd_us - bench.times.ssd_us, 0) / counts, counts)
+    for name in ("byte_hit_ratio", "time_saved"):
+        row |= {f"{name}_lower": None, f"{name}_upper": None}
+    for name, worth in worths.items():
+        found, total = weighted_bounds(stream, worth * counted, size), max(float(worth[first:].sum()), 1e-9)
+        attained = float(worth[hits & counted].sum())
+        lower = max(found.lower, min(attained, found.upper))  # rounding may put the attained one above the upper one
+        row |= {f"{name}_lower": lower / total, f"{name}_upper": found.upper / total}
+    return row

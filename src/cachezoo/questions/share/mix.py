@@ -1,22 +1,26 @@
-"""Applications that share one cache, and the order in which they ask it.
+"""Applications that share one cache, and the order in which their references follow each other.
 
 A reference is one access to a page of 4 KiB. Reads and writes alike are references, as in the paper (Sec. 4.2): a write
 too brings its page into the cache. Pages of different applications are different pages, even at one address.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from json import loads
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64
+from cachezoo.arrays import I32, I64, Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.questions.share.clocks import Clocked, apart_in_time, check_overlap, paces
+from cachezoo.flash.load import time_scale
+from cachezoo.kernels.partition import add_misses
+from cachezoo.kernels.stack_distance import stack_distances
+from cachezoo.kernels.virtual.queues import Moves, moves
 from cachezoo.traces.clock import are_numbered, has_clock
 from cachezoo.traces.mixing import sources
 from cachezoo.traces.pages import MAX_ACCESSES, expand_pages
@@ -24,10 +28,14 @@ from cachezoo.traces.provenance import SOURCES
 from cachezoo.traces.table import Trace
 
 Order = Literal["lockstep", "clock"]
-Asked = Literal["auto", "lockstep", "clock"]
+OrderOption = Literal["auto", "lockstep", "clock"]
 Apart = Literal["source", "volume"]
 APART: tuple[Apart, ...] = get_args(Apart)
+Kept = TypeVar("Kept")
 LEAST, MOST = 2, 1024
+MOST_KEPT = 4  # queues of a mix, 12 bytes a reference each
+MOST_RATIO = 10  # of the longest trace's time to the shortest's: above it one runs nearly always without the other
+LADDER = (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 @dataclass(frozen=True)
@@ -39,21 +47,40 @@ class Application:
         page_ids: int32[m] its references, in [0, n_pages).
         n_pages: its distinct pages.
         trace: its requests; None where the references are all that is known.
+        reused: it is in several mixes, so what depends on it alone is computed once and kept.
     """
 
     name: str
     page_ids: I32
     n_pages: int
     trace: Trace | None = None
+    reused: bool = False
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         """References."""
         return len(self.page_ids)
 
+    def distance(self) -> I32:
+        """int32[m]: its other pages since the page's last reference; -1 at its first."""
+        return self._once("distance", lambda: stack_distances(self.page_ids, self.n_pages))
+
+    def moves(self, queue: str, n: int) -> Moves:
+        """What a queue of n pages does at each of its references."""
+        return self._once((queue, n), lambda: moves(queue, self.page_ids, self.n_pages, n))
+
+    def _once(self, key: Any, make: Callable[[], Kept]) -> Kept:  # noqa: ANN401 - a hashable
+        if not self.reused:
+            return make()
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: Kept = self._kept[key]
+        return found
+
 
 @dataclass(frozen=True)
 class Mix:
-    """Applications, and the one order of their M references.
+    """Applications, and the one order of their M references; what no cache changes is computed once.
 
     Attributes:
         applications: A of them.
@@ -66,6 +93,7 @@ class Mix:
     app: I32
     order: Order
     remarks: tuple[str, ...] = ()
+    _moves: OrderedDict[tuple[str, int], Moves] = field(default_factory=OrderedDict, repr=False, compare=False)
 
     def __len__(self) -> int:
         """References of all."""
@@ -116,6 +144,28 @@ class Mix:
             new[places[np.unique(own.page_ids, return_index=True)[1]]] = 1
         return np.cumsum(new)
 
+    @cached_property
+    def distance(self) -> I32:
+        """int32[M]: pages of the same application since the page's last reference; -1 at its first."""
+        return self.spread([one.distance() for one in self.applications])
+
+    def moves(self, queue: str, n: int) -> Moves:
+        """What every application's queue of n pages does at each of all references; the last few are kept."""
+        key = queue, n
+        if key not in self._moves:
+            own = [one.moves(queue, n) for one in self.applications]
+            self._moves[key] = Moves(*(self.spread([part[k] for part in own]) for k in range(3)))
+            if len(self._moves) > MOST_KEPT:
+                self._moves.popitem(last=False)
+        self._moves.move_to_end(key)
+        return self._moves[key]
+
+    def misses(self, counted: Bool, pages: int, fragment: int) -> I64:
+        """int64[A, k + 1]: misses of references that count (bool[M]), of an LRU partition of 0 to k whole fragments."""
+        found = np.zeros((self.count, pages // fragment + 1), np.int64)
+        add_misses(self.app, self.distance, counted, 0, len(self), fragment, found)
+        return found
+
 
 def lockstep(lengths: Sequence[int]) -> I32:
     """int32[M]: one reference of each in turn; one that has ended is over.
@@ -158,19 +208,51 @@ def check_names(names: Sequence[str]) -> None:
             raise ConfigError(message)
 
 
-def mix_pages(applications: Sequence[Application]) -> Mix:
-    """Applications in lockstep, from their references alone.
+def mix_pages(
+    applications: Sequence[Application], times: Sequence[I64 | None] = (), remarks: Sequence[str] = ()
+) -> Mix:
+    """Applications by their times where each has them, else in lockstep.
+
+    Args:
+        applications: in the order that breaks ties.
+        times: int64[m] of each one's references, µs; None of one without a clock.
+        remarks: of the mix.
 
     Raises:
         ConfigError: as `check_names`, or too many references.
         TraceError: one has no reference.
     """
-    _check(applications)
-    return Mix(tuple(applications), lockstep([len(one) for one in applications]), "lockstep")
+    check_names([one.name for one in applications])
+    for one in applications:
+        if not len(one):
+            message = f"{one.name}: it has no reference; leave it out, or give a trace with at least one request"
+            raise TraceError(message)
+    total = sum(len(one) for one in applications)
+    if total > MAX_ACCESSES:
+        message = f"{total} references of all applications, at most {MAX_ACCESSES} can be run; cut or sample the traces"
+        raise ConfigError(message)
+    known = [own for own in times if own is not None]
+    if len(known) == len(applications):
+        return Mix(tuple(applications), by_clock(known), "clock", tuple(remarks))
+    return Mix(tuple(applications), lockstep([len(one) for one in applications]), "lockstep", tuple(remarks))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A trace, or an application's requests in it: it has a clock though a few requests may all be at one time."""
+
+    name: str
+    trace: Trace
+    ticks: bool
+
+    @property
+    def seconds(self) -> float:
+        """From time 0, at which all begin, to its last request."""
+        return float(self.trace.time_us[-1]) / 1e6 if len(self.trace) else 0.0
 
 
 def mix_traces(
-    traces: Sequence[Trace], order: Asked = "auto", apart: Apart | None = None, names: Sequence[str] = ()
+    traces: Sequence[Trace], order: OrderOption = "auto", apart: Apart | None = None, names: Sequence[str] = ()
 ) -> Mix:
     """Applications from traces.
 
@@ -190,27 +272,28 @@ def mix_traces(
     if len(own) != len(parts):
         raise ConfigError(f"{len(own)} names for {len(parts)} applications; give one each")
     check_names(own)
-    clocked = [Clocked(name, part.trace, part.ticks) for name, part in zip(own, parts, strict=True)]
-    if apart is not None or len(traces) == 1:  # parts of a trace have its clock, and may well be of a moment only
-        whole = [Clocked(trace.meta.trace_id, trace, _ticks(trace)) for trace in traces]
-    else:
-        whole = clocked
-    order, remarks = _ordered(order, clocked, whole)
-    applications, times = list[Application](), list[I64]()
-    for name, part in zip(own, parts, strict=True):
+    parts = [_Part(name, part.trace, part.ticks) for name, part in zip(own, parts, strict=True)]
+    # Parts of a trace have its clock, and may well be of a moment only.
+    clocks = [_undivided(trace) for trace in traces] if apart is not None or len(traces) == 1 else parts
+    order, remarks = _ordered(order, parts, clocks)
+    applications, times = list[Application](), list[I64 | None]()
+    for part in parts:
         pages = expand_pages(part.trace)
-        applications.append(Application(name, pages.page_ids, pages.n_pages, part.trace))
-        times.append(np.repeat(part.trace.time_us, np.diff(pages.request_start)))
-    _check(applications)
-    app = by_clock(times) if order == "clock" else lockstep([len(one) for one in applications])
-    return Mix(tuple(applications), app, order, tuple(remarks))
+        applications.append(Application(part.name, pages.page_ids, pages.n_pages, part.trace))
+        times.append(reference_times(part.trace, pages.request_start) if order == "clock" else None)
+    return mix_pages(applications, times, remarks)
 
 
-def _ordered(asked: Asked, parts: Sequence[Clocked], traces: Sequence[Clocked]) -> tuple[Order, list[str]]:
+def reference_times(trace: Trace, request_start: npt.NDArray[Any]) -> I64:
+    """int64[m]: the time of each reference, that of its request."""
+    return np.repeat(trace.time_us, np.diff(request_start))
+
+
+def _ordered(order: OrderOption, parts: Sequence[_Part], traces: Sequence[_Part]) -> tuple[Order, list[str]]:
     """The order of applications, and what to know of it.
 
     Args:
-        asked: order.
+        order: as required.
         parts: the applications.
         traces: that they come from.
 
@@ -218,47 +301,57 @@ def _ordered(asked: Asked, parts: Sequence[Clocked], traces: Sequence[Clocked]) 
         ConfigError: as `mix_traces`.
     """
     without = [one.name for one in parts if not one.ticks]
-    if asked == "clock" and without:
+    if order == "lockstep":
+        return "lockstep", []
+    if order == "clock" and without:
         message = (
             f"{without[0]}: its trace has no clock, so that its references cannot be ordered among others by time; "
             "use lockstep"
         )
         raise ConfigError(message)
-    if asked == "auto" and without:
+    if without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
         return "lockstep", [f"{without[0]}{more} no clock: references come in lockstep, one of each in turn"]
-    if asked == "lockstep":
-        return "lockstep", []
-    if asked == "auto":
-        check_overlap(traces)
-    return "clock", [said for said in (apart_in_time(traces), paces(traces)) if said]
+    apart = _apart_in_time(traces)
+    if order == "auto" and apart:
+        raise ConfigError(f"{apart}; use --order lockstep, or --order clock if that is meant")
+    return "clock", [line for line in (apart, _paces(traces)) if line]
 
 
-def _check(applications: Sequence[Application]) -> None:
-    check_names([one.name for one in applications])
-    for one in applications:
-        if not len(one):
-            message = f"{one.name}: it has no reference; leave it out, or give a trace with at least one request"
-            raise TraceError(message)
-    total = sum(len(one) for one in applications)
-    if total > MAX_ACCESSES:
-        message = f"{total} references of all applications, at most {MAX_ACCESSES} can be run; cut or sample the traces"
-        raise ConfigError(message)
+def lasting(seconds: float) -> str:
+    """A length of time for people, in the largest unit that it has at least two of: `7 days`, `49 h`, `8.2 min`."""
+    unit, size = next(((unit, size) for unit, size in LADDER if seconds >= 2 * size), LADDER[-1])
+    return f"{seconds / size:.3g} {unit}"
 
 
-@dataclass(frozen=True)
-class _Part:
-    """An application's requests, and whether they have a clock: a few of a trace's may all be at one time."""
+def _apart_in_time(traces: Sequence[_Part]) -> str:
+    """What is wrong with an order by clocks where one trace lasts much longer than another; empty where none does."""
+    longest, shortest = max(traces, key=lambda one: one.seconds), min(traces, key=lambda one: one.seconds)
+    if longest.seconds <= MOST_RATIO * shortest.seconds:
+        return ""
+    return (
+        f"{longest.name} lasts {lasting(longest.seconds)}, {shortest.name} {lasting(shortest.seconds)}: by the clock, "
+        "from 0 on, they hardly ever run at the same time"
+    )
 
-    name: str
-    trace: Trace
-    ticks: bool
+
+def _paces(traces: Sequence[_Part]) -> str:
+    """What to know where a second of one trace is another time of its day than a second of another; or empty."""
+    scales = {one.name: time_scale(one.trace) for one in traces}
+    slow, fast = min(scales, key=lambda name: scales[name]), max(scales, key=lambda name: scales[name])
+    if scales[slow] == scales[fast]:
+        return ""
+    return (
+        f"a second of {slow} stands for {scales[slow]:g} s of its day, one of {fast} for {scales[fast]:g} s: by the "
+        "clock their days pass at different paces"
+    )
 
 
-def _ticks(trace: Trace) -> bool:
-    """Has the trace a clock, and, if it is a mixture, all its sources too?"""
+def _undivided(trace: Trace) -> _Part:
+    """A trace; a mixture has a clock where all its sources have one too."""
     inner = loads(trace.meta.extra.get(SOURCES, "[]"))
-    return has_clock(trace) and not any(are_numbered(entry.get("extra", {})) for entry in inner)
+    ticks = has_clock(trace) and not any(are_numbered(entry.get("extra", {})) for entry in inner)
+    return _Part(trace.meta.trace_id, trace, ticks)
 
 
 def _parts(traces: Sequence[Trace], apart: Apart | None) -> list[_Part]:
@@ -272,14 +365,14 @@ def _parts(traces: Sequence[Trace], apart: Apart | None) -> list[_Part]:
             )
             raise ConfigError(f"{traces[0].meta.trace_id}: one trace, which is no mixture of several; {way}")
     if apart is None:
-        return [_Part(trace.meta.trace_id, trace, _ticks(trace)) for trace in traces]
+        return [_undivided(trace) for trace in traces]
     found = list[_Part]()
     for trace in traces:
         own = _apart(trace, sources(trace) if apart == "source" else trace.volume, apart)
-        prefix, ticks = f"{trace.meta.trace_id}/" if len(traces) > 1 else "", _ticks(trace)
+        prefix, ticks = f"{trace.meta.trace_id}/" if len(traces) > 1 else "", _undivided(trace).ticks
         for name, part in own:
-            tells = apart == "source" and part.time_us.min() < part.time_us.max()  # a source had times of its own
-            found.append(_Part(f"{prefix}{name}", part, ticks and (has_clock(part) or not tells)))
+            timed = apart == "source" and part.time_us.min() < part.time_us.max()  # a source had times of its own
+            found.append(_Part(f"{prefix}{name}", part, ticks and (has_clock(part) or not timed)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A contest of partitioners as a picture: who has how much of the cache over time, and what is read from the disk."""
+"""A comparison of partitioners as a picture: who has how much of the cache over time, and what the disk reads."""
 
 from pathlib import Path
 from textwrap import fill
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cachezoo.io import atomic_file
-from cachezoo.questions.share.contest import Contest
-from cachezoo.questions.share.judged import Judged
-from cachezoo.questions.share.uneven import uneven
+from cachezoo.questions.share.answer import uneven
+from cachezoo.questions.share.case import Comparison, Score
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 from cachezoo.sizes import PAGE_BYTES
 
@@ -30,8 +29,8 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def draw_contest(found: Contest, title: str, path: Path) -> None:
-    """Write a PNG, or an SVG by the name; its bytes depend on the contest alone.
+def draw(found: Comparison, title: str, path: Path) -> None:
+    """Write a PNG, or an SVG by the name; its bytes depend on the comparison alone.
 
     Args:
         found: the partitioners.
@@ -46,7 +45,7 @@ def draw_contest(found: Contest, title: str, path: Path) -> None:
     columns = min(COLUMNS, len(found.rows))
     lines = -(-len(found.rows) // columns)
     heights = [PANEL * lines + 0.7, BAR * len(found.rows) + 1.2]
-    unit = 1e6 if len(found.mix) >= 1e6 else 1e3
+    unit = 1e6 if found.case.total >= 1e6 else 1e3
     with settings(), atomic_file(path) as temporary:
         canvas = Figure(figsize=(WIDTH, sum(heights) + EDGES), layout="constrained")
         both: Any = canvas.subfigures(2, 1, height_ratios=heights)
@@ -64,7 +63,7 @@ def draw_contest(found: Contest, title: str, path: Path) -> None:
                 axes.set_ylabel("MiB of the cache")
         _transfers(beneath.subplots(), found.rows)
         _legend(above, found)
-        notes = [fill(line, LONGEST_NOTE) for line in uneven(found.mix, found.counting)]
+        notes = [fill(line, LONGEST_NOTE) for line in uneven(found.case)]
         canvas.suptitle("\n".join([title, *notes]), x=0.01, ha="left", fontsize=10)
         write(canvas, temporary, path)
 
@@ -81,22 +80,22 @@ def _colours(count: int) -> list[str]:
     return [paler(COLOURS[k % len(COLOURS)], k // len(COLOURS)) for k in range(count)]
 
 
-def _split(axes: "Axes", found: Contest, row: Judged, unit: float) -> None:
+def _split(axes: "Axes", found: Comparison, row: Score, unit: float) -> None:
     """Pages of each application over time, as stacked areas; each look shows the split that held then."""
-    if row.shared.tells:
-        looks = np.linspace(0, len(found.mix) - 1, POINTS)
+    if row.shared.known:
+        looks = np.linspace(0, found.case.total - 1, POINTS)
         held = row.shared.splits[np.searchsorted(row.shared.begins, looks, side="right") - 1]
-        axes.stackplot(looks / unit, held.T / MIB, colors=_colours(found.mix.count), linewidth=0, rasterized=True)
+        axes.stackplot(looks / unit, held.T / MIB, colors=_colours(found.case.mix.count), linewidth=0, rasterized=True)
     else:
         axes.text(0.5, 0.5, "not told", transform=axes.transAxes, ha="center", va="center", color=GREY)
-    axes.axvline(int(found.counting.start.min()) / unit, color=BLACK, linewidth=1, linestyle=":")
-    axes.set_title(_short(str(row.asked), LONGEST_PARTITIONER), fontsize=9)
-    axes.set_xlim(0, len(found.mix) / unit)
-    axes.set_ylim(0, found.pages / MIB)
+    axes.axvline(found.case.first / unit, color=BLACK, linewidth=1, linestyle=":")
+    axes.set_title(_short(str(row.candidate), LONGEST_PARTITIONER), fontsize=9)
+    axes.set_xlim(0, found.case.total / unit)
+    axes.set_ylim(0, found.case.pages / MIB)
 
 
-def _transfers(axes: "Axes", rows: tuple[Judged, ...]) -> None:
-    names = [_short(str(row.asked), LONGEST_LABEL) for row in rows]
+def _transfers(axes: "Axes", rows: tuple[Score, ...]) -> None:
+    names = [_short(str(row.candidate), LONGEST_LABEL) for row in rows]
     parts = [
         ("misses", GREY, [row.misses for row in rows]),
         ("new splits and mappings", LIGHT, [row.allocation or 0.0 for row in rows]),
@@ -106,16 +105,16 @@ def _transfers(axes: "Axes", rows: tuple[Judged, ...]) -> None:
     for name, colour, lengths in parts:
         axes.barh(range(len(rows)), lengths, left=begin, color=colour, label=name, height=0.68)
         begin = [start + length for start, length in zip(begin, lengths, strict=True)]
-    if untold := [place for place, row in enumerate(rows) if not row.shared.tells]:
-        both = [rows[place].moved for place in untold]
-        axes.barh(untold, both, left=[begin[place] for place in untold], color=LIGHT, edgecolor=BLACK, hatch="////",
+    if unknown := [place for place, row in enumerate(rows) if not row.shared.known]:
+        both = [rows[place].moved for place in unknown]
+        axes.barh(unknown, both, left=[begin[place] for place in unknown], color=LIGHT, edgecolor=BLACK, hatch="////",
                   label="the two, not told apart", height=0.68)  # fmt: skip
-        for place, length in zip(untold, both, strict=True):
+        for place, length in zip(unknown, both, strict=True):
             begin[place] += length
     low, wide = _scale(axes, [row.transfers for row in rows])
     for place, row in enumerate(rows):
-        said = f" {row.transfers:.4f}" if wide else f" {row.transfers:.3f}"
-        axes.text(max(begin[place], low), place, said, va="center", fontsize=8)
+        label = f" {row.transfers:.4f}" if wide else f" {row.transfers:.3f}"
+        axes.text(max(begin[place], low), place, label, va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), names)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
@@ -136,16 +135,16 @@ def _scale(axes: "Axes", values: list[float]) -> tuple[float, bool]:
     return low, True
 
 
-def _legend(canvas: "SubFigure", found: Contest) -> None:
+def _legend(canvas: "SubFigure", found: Comparison) -> None:
     """The applications by colour, of many the first ones and how many more there are; and the line of the warm-up."""
     from matplotlib.artist import Artist
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    colours = _colours(found.mix.count)
-    shown = list(zip(found.mix.names, colours, strict=True))[:MOST_LISTED]
+    colours = _colours(found.case.mix.count)
+    shown = list(zip(found.case.mix.names, colours, strict=True))[:MOST_LISTED]
     handles: list[Artist] = [Patch(color=colour, label=_short(name, LONGEST_NAME)) for name, colour in shown]
-    if found.mix.count > MOST_LISTED:
-        handles.append(Patch(color="none", label=f"and {found.mix.count - MOST_LISTED} more"))
+    if found.case.mix.count > MOST_LISTED:
+        handles.append(Patch(color="none", label=f"and {found.case.mix.count - MOST_LISTED} more"))
     handles.append(Line2D([], [], color=BLACK, linewidth=1, linestyle=":", label=COUNTING))
     canvas.legend(handles=handles, loc="outside lower center", ncols=min(5, len(handles)), fontsize=8)

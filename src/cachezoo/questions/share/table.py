@@ -1,11 +1,12 @@
-"""Share or split, as tables and sentences: for `cachezoo results` and for the report's page."""
+"""Share or split, as verdicts, sentences and tables: for `cachezoo models results` and for the report's page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
-from cachezoo.questions.share.columns import EQUAL, HINDSIGHT, STATIC, Saved, ShareMetrics, ShareMix, ShareRow
-from cachezoo.questions.share.verdict import Case, Verdict, cases, verdict_of
+from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.questions.share.columns import EQUAL, HINDSIGHT, STATIC, Kind, Saved, ShareMetrics, ShareMix, ShareRow
 from cachezoo.show.formats import NONE, number, percent, points, span, words
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.sizes import human
@@ -17,17 +18,82 @@ NAMES = {
     SHARED: "one cache, newer policies", "ucp": "UCP", GVPA: "G-VPA as published", COSTED: "G-VPA with costs",
     STATIC: "the best fixed split", HINDSIGHT: "the best split of each window",
 }  # fmt: skip
-HIT = "90 % interval"
+Verdict = Literal["split", "share", "no matter", "cannot be told"]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The advised family on a test mix at a size.
+
+    Attributes:
+        name, mix: the test mix.
+        row: what the family does there.
+        rival: what the best family does there that does the other thing, share or split; None without one.
+    """
+
+    name: str
+    mix: ShareMix
+    row: ShareRow
+    rival: ShareRow | None
+
+    @property
+    def saved(self) -> Saved | None:
+        """Against the rival."""
+        return self.row.saved.get(self.rival.family) if self.rival is not None else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What this case says."""
+        saved = self.saved
+        if saved is None:
+            return "cannot be told"
+        low, high = saved.interval
+        own, other = _both(self.row.splits)
+        if saved.transfers >= LEAST_SAVING and low > 0:
+            return own
+        if saved.transfers <= -LEAST_SAVING and high < 0:
+            return other
+        return "no matter" if -LEAST_SAVING < low and high < LEAST_SAVING else "cannot be told"
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the test mix says the other thing than validation."""
+        return self.verdict == _both(self.row.splits)[1]
+
+    @property
+    def tone(self) -> str:
+        """Of the verdict, as `cachezoo.show.table.Cell` has it."""
+        if self.refuted:
+            return "bad"
+        return {"cannot be told": "unsure", "no matter": ""}.get(self.verdict, "good")
+
+
+def _both(splits: bool) -> tuple[Verdict, Verdict]:
+    """What a family does, and the other thing."""
+    return ("split", "share") if splits else ("share", "split")
+
+
+def cases(metrics: ShareMetrics, kinds: Sequence[Kind] = ("all", "unseen", "pair")) -> list[Tested]:
+    """The advised family on the test mixes of some kinds, at each size."""
+    found = []
+    for name, mix in metrics.mixes.items():
+        for size in metrics.sizes if mix.kind in kinds else []:
+            row = mix.row(size.share, metrics.advised or "")
+            if row is not None:
+                found.append(Tested(name, mix, row, mix.row(size.share, metrics.rival or "")))
+    return found
+
+
+def verdict_of(found: Sequence[Tested]) -> Verdict:
+    """What most of some cases show; without such a majority it cannot be told."""
+    each = [case.verdict for case in found]
+    verdicts: tuple[Verdict, ...] = ("split", "share", "no matter")
+    return next((one for one in verdicts if 2 * each.count(one) > len(each)), "cannot be told")
 
 
 def name_of(family: str) -> str:
     """A family as people call it."""
     return NAMES.get(family, family)
-
-
-def per_access(value: float) -> str:
-    """Pages read for each page access, with three digits."""
-    return number(value, 3)
 
 
 def fewer(saved: Saved) -> str:
@@ -38,19 +104,16 @@ def fewer(saved: Saved) -> str:
     return f"{percent(-saved.transfers)} more {span((-high, -low), 1)} than"
 
 
-def _change(share: float) -> str:
-    return f"{percent(abs(share))} {'fewer pages' if share >= 0 else 'more pages'}"
-
-
 def against(found: Sequence[ShareRow], rival: str) -> str:
     """What rows read less than a rival at the same size, in the median; empty without such a rival."""
     saved = [row.saved[rival] for row in found if rival in row.saved]
     if not saved:
         return ""
-    middle, said = median(one.transfers for one in saved), name_of(rival)
+    middle = median(one.transfers for one in saved)
     sure = sum((one.interval[0] > 0) if middle >= 0 else (one.interval[1] < 0) for one in saved)
     hits = points(100 * median(one.hits for one in saved))
-    return f"{_change(middle)} than {said} (surely in {sure} of {len(saved)}; {hits} of hit ratio)"
+    change = f"{percent(abs(middle))} {'fewer pages' if middle >= 0 else 'more pages'}"
+    return f"{change} than {name_of(rival)} (surely in {sure} of {len(saved)}; {hits} of hit ratio)"
 
 
 def goal(metrics: ShareMetrics) -> str:
@@ -58,19 +121,19 @@ def goal(metrics: ShareMetrics) -> str:
     if metrics.advised is None:
         return ""
     found = cases(metrics, ("all",)) or cases(metrics)
-    beside = [text for rival in rivals(metrics) if (text := against([case.row for case in found], rival))]
+    compared = [text for rival in rivals(metrics) if (text := against([case.row for case in found], rival))]
     begin = f"{_begin(found, metrics)}: validation chose {name_of(metrics.advised)}."
-    if not beside:
+    if not compared:
         return begin
-    return f"{begin} In the median of {len(found)} sizes it reads from the disk {words(beside)}."
+    return f"{begin} In the median of {len(found)} sizes it reads from the disk {words(compared)}."
 
 
 def rivals(metrics: ShareMetrics) -> list[str]:
-    """Who the advised family stands beside: the best that does the other thing, equal parts, the best fixed split."""
+    """What the advised family is compared with: the best that does the other thing, equal parts, best fixed split."""
     return [name for name in dict.fromkeys((metrics.rival, EQUAL, STATIC)) if name and name != metrics.advised]
 
 
-def _begin(found: Sequence[Case], metrics: ShareMetrics) -> str:
+def _begin(found: Sequence[Tested], metrics: ShareMetrics) -> str:
     verdict = verdict_of(found)
     own: Verdict = "split" if metrics.splits else "share"
     if verdict in ("split", "share"):
@@ -83,8 +146,8 @@ def _begin(found: Sequence[Case], metrics: ShareMetrics) -> str:
         by.setdefault(case.verdict, []).append(percent(case.row.size, 0))
     if len(by) == 1:
         return "Whether to share the cache or to split it cannot be told"
-    said = words([f"{one} at {words(sizes)}" for one, sizes in by.items()])
-    return f"It depends on the size of the cache ({said} of the data)"
+    sizes = words([f"{one} at {words(own)}" for one, own in by.items()])
+    return f"It depends on the size of the cache ({sizes} of the data)"
 
 
 def counted(metrics: ShareMetrics) -> str:
@@ -102,8 +165,8 @@ def counted(metrics: ShareMetrics) -> str:
 def as_published(metrics: ShareMetrics) -> str:
     """What the published partitioner's hits cost; empty where it did not run."""
     rows = [row for mix in metrics.mixes.values() for row in mix.rows if row.family == GVPA]
-    said = against(rows, EQUAL)
-    return f"{name_of(GVPA)} reads, in the median of all mixes and sizes, {said}." if said else ""
+    compared = against(rows, EQUAL)
+    return f"{name_of(GVPA)} reads, in the median of all mixes and sizes, {compared}." if compared else ""
 
 
 def sentences(metrics: ShareMetrics | None) -> list[str]:
@@ -123,58 +186,68 @@ def tables(metrics: ShareMetrics | None) -> list[Table]:
     return [table for table in found if table.rows]
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A column of figures of a family's rows: what it is, and the cell of a row."""
+
+    column: Column
+    cell: Callable[[ShareRow], Cell]
+
+
+def _slowest(row: ShareRow) -> Cell:
+    slow = max(row.apps, key=lambda key: (row.apps[key].slowdown, key))
+    return Cell(number(row.slowest, 2), row.slowest, slow)
+
+
+READ = Figure(
+    Column("read", "pages for each page access, 90 % interval"),
+    lambda row: number_cell(row.transfers, 3, row.transfers_interval),
+)
+MOVED = Figure(
+    Column("besides misses", "pages taken in by a mapping, for each page access"), lambda row: number_cell(row.moved, 3)
+)
+HITS = Figure(Column("hit ratio", "90 % interval"), lambda row: share_cell(row.hit_ratio, row.hit_interval))
+FAIRNESS = Figure(
+    Column("fairness", "mean speed, each application against the whole cache to itself under LRU"),
+    lambda row: number_cell(row.fairness, 3),
+)
+SLOWEST = Figure(Column("slowest", "slowdown of the application that suffers most"), _slowest)
+
+
+def fewer_than(rival: str) -> Figure:
+    """The pages that a row reads less than a rival's."""
+
+    def cell(row: ShareRow) -> Cell:
+        saved = row.saved.get(rival)
+        return Cell(NONE) if saved is None else Cell(percent(saved.transfers), saved.transfers, span(saved.interval, 1))
+
+    return Figure(Column(f"than {name_of(rival)}", "fewer pages read"), cell)
+
+
 def summary_table(metrics: ShareMetrics) -> Table:
     """Share or split at each size, on the mixes of more than two."""
+    figures = [READ, HITS, *map(fewer_than, rivals(metrics)), FAIRNESS, SLOWEST]
     columns = [
         Column("mix", "test traces that run at the same time", numeric=False),
         Column("cache", "of the data"),
         Column("answer", "by pages read from the disk", numeric=False),
         Column("by", "what validation chose", numeric=False),
-        Column("read", "pages for each page access, 90 % interval"),
-        Column("hit ratio", HIT),
-        *(Column(f"than {name_of(rival)}", "fewer pages read") for rival in rivals(metrics)),
-        Column("fairness", "mean speed, each application against the whole cache to itself under LRU"),
-        Column("slowest", "slowdown of the application that suffers most"),
+        *(figure.column for figure in figures),
     ]
-    found = [case for case in cases(metrics, ("all", "unseen")) or cases(metrics)]
-    rows = [_summary_cells(metrics, case) for case in found]
+    rows = [
+        [
+            name_cell(case.name, note=f"{len(case.mix.apps)} applications"),
+            Cell(percent(case.row.size, 0), case.row.size, human(case.row.pages * PAGE_BYTES)),
+            Cell(case.verdict, note="against validation" if case.refuted else "", tone=case.tone),
+            Cell(name_of(case.row.family), note=case.row.partitioner),
+            *(figure.cell(case.row) for figure in figures),
+        ]
+        for case in cases(metrics, ("all", "unseen")) or cases(metrics)
+    ]
     if metrics.reason:
         rows.append([Cell(NONE), Cell(NONE), Cell("cannot be told", note=metrics.reason, tone="unsure"),
                      *[Cell(NONE)] * (len(columns) - 3)])  # fmt: skip
     return Table("Share or split: the choice of validation on test mixes", columns, rows)
-
-
-def _summary_cells(metrics: ShareMetrics, case: Case) -> list[Cell]:
-    row = case.row
-    return [
-        name_cell(case.name, note=f"{len(case.mix.apps)} applications"),
-        _size_cell(row),
-        Cell(case.verdict, note="against validation" if case.refuted else "", tone=case.tone),
-        Cell(name_of(row.family), note=row.partitioner),
-        _read_cell(row),
-        share_cell(row.hit_ratio, row.hit_interval),
-        *(saved_cell(row, rival) for rival in rivals(metrics)),
-        *_fair_cells(row),
-    ]
-
-
-def _size_cell(row: ShareRow) -> Cell:
-    return Cell(percent(row.size, 0), row.size, human(row.pages * PAGE_BYTES))
-
-
-def _read_cell(row: ShareRow) -> Cell:
-    return number_cell(row.transfers, 3, row.transfers_interval)
-
-
-def saved_cell(row: ShareRow, rival: str) -> Cell:
-    """What a row reads less than a rival's."""
-    found = row.saved.get(rival)
-    return Cell(NONE) if found is None else Cell(percent(found.transfers), found.transfers, span(found.interval, 1))
-
-
-def _fair_cells(row: ShareRow) -> list[Cell]:
-    slow = max(row.apps, key=lambda key: (row.apps[key].slowdown, key))
-    return [number_cell(row.fairness, 3), Cell(number(row.slowest, 2), row.slowest, slow)]
 
 
 def count_table(metrics: ShareMetrics) -> Table:
@@ -208,33 +281,26 @@ def count_table(metrics: ShareMetrics) -> Table:
 
 def mix_table(metrics: ShareMetrics, name: str, mix: ShareMix) -> Table:
     """Every family and bound on a test mix at every size, those that read least first."""
+    figures = [READ, MOVED, HITS, fewer_than(EQUAL), FAIRNESS, SLOWEST]
     columns = [
         Column("cache", "of the data", numeric=False),
         Column("family", numeric=False),
         Column("run as", "the value that validation chose", numeric=False),
-        Column("read", "pages for each page access, 90 % interval"),
-        Column("besides misses", "pages taken in by a mapping, for each page access"),
-        Column("hit ratio", HIT),
-        Column("than equal parts", "fewer pages read"),
-        Column("fairness", "mean speed, each application against the whole cache to itself under LRU"),
-        Column("slowest", "slowdown of the application that suffers most"),
+        *(figure.column for figure in figures),
     ]
-    rows = sorted(mix.rows, key=lambda row: (row.size, row.transfers, row.family))
-    return Table(f"{name}: every way to share", columns, [_mix_cells(metrics, row) for row in rows])
-
-
-def _mix_cells(metrics: ShareMetrics, row: ShareRow) -> list[Cell]:
-    note = "knows the future" if row.bound else "advised" if row.family == metrics.advised else ""
-    return [
-        name_cell(percent(row.size, 0), note=human(row.pages * PAGE_BYTES)),
-        Cell(name_of(row.family), note=note),
-        Cell(row.partitioner),
-        _read_cell(row),
-        number_cell(row.moved, 3),
-        share_cell(row.hit_ratio, row.hit_interval),
-        saved_cell(row, EQUAL),
-        *_fair_cells(row),
+    rows = [
+        [
+            name_cell(percent(row.size, 0), note=human(row.pages * PAGE_BYTES)),
+            Cell(
+                name_of(row.family),
+                note="knows the future" if row.bound else "advised" if row.family == metrics.advised else "",
+            ),
+            Cell(row.partitioner),
+            *(figure.cell(row) for figure in figures),
+        ]
+        for row in sorted(mix.rows, key=lambda row: (row.size, row.transfers, row.family))
     ]
+    return Table(f"{name}: every way to share", columns, rows)
 
 
 def app_table(metrics: ShareMetrics, name: str, mix: ShareMix) -> Table:
@@ -258,7 +324,7 @@ def _app_cell(row: ShareRow, key: str) -> Cell:
     if own is None:
         return Cell(NONE, note="ended before counting began")
     part = "not told how much" if own.share is None else percent(own.share, 0)
-    note = f"{part} of it; {percent(own.hit_ratio)}, {per_access(own.transfers)}"
+    note = f"{part} of it; {percent(own.hit_ratio)}, {number(own.transfers, 3)}"
     return Cell(number(own.slowdown, 2), own.slowdown, note)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cachezoo.arrays import F64
-from cachezoo.questions.page.recommend.ladder import knee
+from cachezoo.questions.page.sizes import knee
 from cachezoo.questions.tiers.bench import Bench, Scored
 from cachezoo.questions.tiers.budget import ROUNDING, Point, rungs
 from cachezoo.questions.tiers.options import HCA, L2ARC, SizeOptions

@@ -1,11 +1,9 @@
 """What a sum buys: sizes of RAM and SSD that together cost no more."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cachezoo.errors import ConfigError
 from cachezoo.questions.tiers.hierarchy import Hierarchy
 from cachezoo.settings.prices import Prices
 from cachezoo.sizes import PAGE_BYTES
@@ -17,8 +15,6 @@ SMALLEST_SHARE = 1 / 4096
 """Of the trace's pages, the least RAM that is tried."""
 ROUNDING = 1e-9
 """Part of a sum by which rounding may exceed it."""
-MONEY = re.compile(r"\s*\$?\s*([0-9]{1,12}(?:\.[0-9]*)?|\.[0-9]+)\s*(%?)\s*")
-HOW = "write dollars, such as 500 or $0.02, or a part of what RAM for all pages costs, such as 5%"
 
 
 @dataclass(frozen=True)
@@ -146,36 +142,6 @@ class Money:
     amount: float  # dollars, or hundredths of what RAM for all pages of the trace costs
     share: bool  # whether it is the latter
 
-    @classmethod
-    def parse(cls, text: str) -> "Money":
-        """A sum from `500`, `$0.02` or `5%`.
-
-        Raises:
-            ConfigError: no sum, one that is not above 0, or more than 100 %.
-        """
-        match = MONEY.fullmatch(text)
-        if match is None:
-            raise ConfigError(f"--budget {text[:24]!r}: {HOW}")
-        amount, share = float(match[1]), bool(match[2])
-        if not amount > 0:
-            raise ConfigError(f"--budget {text.strip()[:24]}: it must be above 0; {HOW}")
-        if share and amount > 100:
-            raise ConfigError(f"--budget {text.strip()[:24]}: RAM for all pages is 100%; more buys nothing")
-        return cls(amount, share)
-
     def dollars(self, everything: float) -> float:
         """The sum; `everything` is what RAM for all pages costs."""
         return self.amount / 100 * everything if self.share else self.amount
-
-
-def price_of(text: str, option: str) -> float:
-    """Dollars a GB, of `--ram-price` and `--ssd-price`.
-
-    Raises:
-        ConfigError: no number above 0 and at most a million.
-    """
-    match = MONEY.fullmatch(text)
-    value = float(match[1]) if match and not match[2] else 0.0
-    if not 0 < value <= 1e6:
-        raise ConfigError(f"{option} {text[:24]!r}: give dollars a GB above 0 and at most 1,000,000, such as 3 or 0.15")
-    return value

@@ -18,7 +18,7 @@ from cachezoo.numerals import number
 from cachezoo.policies.admissions import ACCEPT_ALL, by_decision
 from cachezoo.policies.components import Composition, Eviction, Parameter, settle
 from cachezoo.policies.engine import hits_only, simulate
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import FOLLOW
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy

@@ -1,7 +1,6 @@
-"""What `cachezoo tiers` and `cachezoo size` are given, and the hierarchies that a search tries where none is named."""
+"""What a comparison and a search are given, and the hierarchies that a search tries where none is named."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 
 from cachezoo.contest.counting import SECOND_HALF, Count
@@ -12,7 +11,7 @@ from cachezoo.questions.tiers.response import Loop
 from cachezoo.questions.tiers.search import By
 from cachezoo.settings.prices import Prices
 from cachezoo.show.formats import money
-from cachezoo.sizes import BYTES, LONGEST, NUMBER, PAGE_BYTES, UNITS, Size, human
+from cachezoo.sizes import PAGE_BYTES, Size, human
 
 HCA = parse_hierarchy("hca")
 L2ARC = parse_hierarchy("l2arc")
@@ -103,15 +102,12 @@ class SizeOptions(Options):
         """
         decided = next((own for own in self.hierarchies if own.is_decided), None)
         if decided is not None:
-            message = f"--by {decided}: size runs no bundle; leave it out, or give sizes to cachezoo tiers --bundle"
+            message = f"--by {decided}: no bundle runs here; leave it out, or give sizes to --only tiers --bundle"
             raise ConfigError(message)
-        given = {"--budget": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
+        given = {"--spend": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
         named = [name for name, value in given.items() if value is not None]
         if len(named) > 1:
             raise ConfigError(f"{' and '.join(named)}: give one aim; the table shows what each sum brings of all")
-        if self.hit is not None and not 0 < self.hit <= 1:
-            message = f"--target-hit {self.hit:g}: give a part of the reads above 0 and at most 1, such as 0.8 or 80%"
-            raise ConfigError(message)
         if self.ms is not None and not 0 < self.ms < float("inf"):
             raise ConfigError(f"--target-ms {self.ms:g}: give milliseconds above 0, such as 2")
 
@@ -155,19 +151,6 @@ class SizeOptions(Options):
             return None
         found, least = self.budget.dollars(market.everything), market.least_cost(self.hierarchies)
         if found < least:
-            message = f"--budget {money(found)}: the smallest hierarchy costs {money(least)}; give at least that"
+            message = f"--spend {money(found)}: the smallest hierarchy costs {money(least)}; give at least that"
             raise ConfigError(message)
         return found
-
-
-def bytes_of(text: str) -> int:
-    """Bytes of `--working-set`, from `2TiB` or `1.5TB`; more than any cache can have may be given.
-
-    Raises:
-        ConfigError: no number with a unit of bytes.
-    """
-    match = NUMBER.fullmatch(text.strip()) if len(text) <= LONGEST else None
-    unit = UNITS.get(match[2].lower(), "") if match else ""
-    if match is None or unit not in BYTES:
-        raise ConfigError(f"--working-set {text[:LONGEST]!r}: give bytes, such as 2TiB; units are {', '.join(BYTES)}")
-    return int(Decimal(match[1]) * BYTES[unit])

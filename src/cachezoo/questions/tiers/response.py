@@ -34,7 +34,7 @@ from cachezoo.devices.queueing import (
     ssd_load,
     ssd_times,
 )
-from cachezoo.devices.real import recorded
+from cachezoo.devices.replaying import recorded
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.kernels.tier_loop import Ios, closed_loop
 from cachezoo.kernels.tier_reduce import wait_for_ios

@@ -186,7 +186,7 @@ class Ledger(dict[Point, Tiered]):
             written = dict(head[HEAD])
             own = {Point(parse_hierarchy(text), int(ram), int(ssd)): Tiered(**row) for text, ram, ssd, row in rows}
         except (CachezooError, ValueError, KeyError, IndexError, TypeError) as error:
-            raise ConfigError(f"{path}: no file of `cachezoo size --resume`; name another, or a new one") from error
+            raise ConfigError(f"{path}: no file of --resume; name another, or a new one") from error
         differ = sorted(key for key in {*written, *what} if written.get(key) != what.get(key))
         if differ:
             raise ConfigError(f"{path}: its points are of another {differ[0]}; name another file, or a new one")

@@ -6,8 +6,8 @@ from typing import Any
 
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
-from cachezoo.questions.page.recommend.ladder import typed
-from cachezoo.questions.page.recommend.words import SAVED
+from cachezoo.questions.page.sentences import SAVED
+from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.advice import Advice, Offer
 from cachezoo.questions.tiers.bench import Comparison, Scored
 from cachezoo.questions.tiers.options import name_of
@@ -20,9 +20,9 @@ COLUMNS = [
     "hierarchy", "AMAT", "than RAM alone", "no waiting", "P99", "IOPS", "RAM", "SSD", "disk", "cost", "a month",
     "SSD written", "WAF", "SSD lasts", "buffer", "$ per I/O",
 ]  # fmt: skip
-"""Of `cachezoo tiers`."""
+"""Of a comparison."""
 OFFERS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by SSD", "by disk", "SSD lasts", "a month"]
-"""Of `cachezoo size`."""
+"""Of what to buy."""
 TITLES = {"AMAT": "amat_us", "no waiting": "alone_us", "P99": "p99_us", "IOPS": "iops"}
 SERVED = ("RAM", "rhr"), ("SSD", "shr"), ("disk", "dhr")
 SHORT_LIFE_YEARS = 3.0
@@ -376,7 +376,8 @@ def command(found: Advice) -> str:
     point, options = found.answer.point, found.options
     name = SAVED if options.piped else shlex.quote(found.name)
     words = [
-        f"cachezoo tiers {name} --by {shlex.quote(str(point.hierarchy))} --ram {typed(point.ram_pages)}",
+        f"cachezoo recommend --only tiers {name} --by {shlex.quote(str(point.hierarchy))}",
+        f"--ram {typed(point.ram_pages)}",
         f"--ssd {typed(point.ssd_pages)}" if point.ssd_pages else "",
         f"--device {shlex.quote(options.device)}" if options.device else "",
         f"--prices {shlex.quote(options.prices)}" if options.prices else "",

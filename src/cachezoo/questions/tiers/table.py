@@ -1,4 +1,4 @@
-"""What to buy, as tables and sentences: for `cachezoo results` and for the report's page."""
+"""What to buy, as tables and sentences: for `cachezoo models results` and for the report's page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

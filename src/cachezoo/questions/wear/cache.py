@@ -16,14 +16,12 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.kernels.outcome import HIT, PREFETCH
-from cachezoo.kernels.slots_written import slots_written
+from cachezoo.kernels.slots import slots_written
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.questions.wear.asked import LEARNED, WearAsked
+from cachezoo.questions.wear.options import LEARNED, WearOptions
 from cachezoo.questions.wear.table import WearTable, check_room, count_rows, wear_table
-from cachezoo.show.formats import percent, share
 from cachezoo.sizes import PAGE_BYTES, human_pages
-from cachezoo.wear.names import LEGACY
 from cachezoo.wear.writes import DriveWrites
 
 
@@ -52,7 +50,7 @@ def page_cache_writes(simulator: Simulator, name: str, capacity: int, cycles: in
         cycles: that the trace is cut into; the last will be counted.
 
     Raises:
-        ConfigError: an unknown policy, or one that moves pages without saying which.
+        ConfigError: an unknown policy, or one that does not say which pages it moves.
         TraceError: the cache writes too little in the last cycle.
     """
     entry = policy(name)
@@ -89,8 +87,8 @@ def flash_cache_writes(problem: FlashProblem, name: str, run: FlashRun, time_us:
     slots = (run.slots.astype(np.int64)[:, None] * per_slot + np.arange(per_slot)).ravel()
     request = np.repeat(np.repeat(np.arange(n, dtype=np.int64), run.written), per_slot)
     last = np.arange(n) >= n * (cycles - 1) // cycles
-    asked = int(problem.accesses.sizes[last & problem.read].sum())
-    hits = float(run.hits[last].sum()) / max(asked, 1)
+    reads = int(problem.accesses.sizes[last & problem.read].sum())
+    hits = float(run.hits[last].sum()) / max(reads, 1)
     return CacheWrites(name, _writes(name, slots, request, time_us, n, cycles), hits)
 
 
@@ -114,13 +112,13 @@ def _writes(name: str, slots: I32 | I64, request: I64, time_us: I64, requests: i
     )
 
 
-def check_cache(asked: WearAsked) -> None:
+def check_cache(options: WearOptions) -> None:
     """Refuse placements that learn from the chunks of a volume: a cache writes to slots.
 
     Raises:
         ConfigError: FIOS, or the forest of lifetimes.
     """
-    learned = next((name for name in asked.by if name.partition(":")[0] in LEARNED), None)
+    learned = next((name for name in options.by if name.partition(":")[0] in LEARNED), None)
     if learned:
         message = (
             f"--by {learned}: it learns from chunks of the trace's volume, and a cache writes to slots of its SSD; "
@@ -129,23 +127,23 @@ def check_cache(asked: WearAsked) -> None:
         raise ConfigError(message)
 
 
-def cache_tables(caches: list[CacheWrites], capacity: int, asked: WearAsked, advance: Advance) -> list[WearTable]:
+def cache_tables(caches: list[CacheWrites], capacity: int, options: WearOptions, advance: Advance) -> list[WearTable]:
     """What each cache's writes do to an SSD of its capacity.
 
     Args:
         caches: what they write.
         capacity: of each, pages.
-        asked: placements and drives; pages and capacity are the cache's.
+        options: placements and drives; pages and capacity are the cache's.
         advance: progress, in rows.
 
     Raises:
         DeviceError: the SSD is too small for its streams.
     """
-    drive = asked.drive.model_copy(update={"page_bytes": PAGE_BYTES, "capacity_bytes": capacity * PAGE_BYTES})
-    own, rows = replace(asked, drive=drive), count_rows(asked)
+    drive = options.drive.model_copy(update={"page_bytes": PAGE_BYTES, "capacity_bytes": capacity * PAGE_BYTES})
+    own, rows = replace(options, drive=drive), count_rows(options)
     for cache in caches:
         name = f"{cache.policy} with a cache of {human_pages(capacity)}"
-        check_room(cache.writes, own, name, larger=", or a larger --capacity")
+        check_room(cache.writes, own, name, larger=", or a larger --size")
     found = []
     for number, cache in enumerate(caches):
 
@@ -154,20 +152,3 @@ def cache_tables(caches: list[CacheWrites], capacity: int, asked: WearAsked, adv
 
         found.append(wear_table(cache.writes, [], own, on))
     return found
-
-
-def cache_answer(caches: list[CacheWrites], tables: list[WearTable]) -> str:
-    """Which admission erases least, in a sentence; on the drive without streams."""
-    main = tables[0].main
-    own = [
-        next(row for row in table.rows if row.placement == LEGACY and row.over_provisioning == main) for table in tables
-    ]
-    first, least = 0, min(range(len(own)), key=lambda k: own[k].erases)
-    said = f"At {percent(main, 0)} over-provisioning {caches[0].policy} erases {own[0].erases:,} blocks"
-    said += f" for {tables[0].host_pages:,} pages that it writes (WAF {own[0].waf:.2f})"
-    if least != first and own[first].erases:
-        fewer = 1 - own[least].erases / own[first].erases
-        said += f"; {caches[least].policy} erases {share(fewer)} fewer, {own[least].erases:,} for "
-        said += f"{tables[least].host_pages:,} pages (WAF {own[least].waf:.2f}), at a hit ratio of "
-        said += f"{percent(caches[least].hit_ratio)} against {percent(caches[first].hit_ratio)}"
-    return said + "."

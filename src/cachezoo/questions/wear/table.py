@@ -1,127 +1,233 @@
-"""Write amplification of placements on a drive that lives through a trace's cycles, and what that says."""
+"""Write amplification of placements on a drive that replays a trace's cycles: rows, and their plot.
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+Placements that learn do so on the cycle before, others are tuned there.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cachezoo.arrays import U8
 from cachezoo.console import Advance
 from cachezoo.contest.blocks import BLOCKS
+from cachezoo.contest.lead import Interval
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import DeviceError, TraceError
-from cachezoo.questions.wear.asked import WearAsked
-from cachezoo.questions.wear.placing import Placed, Placing, counts_of
+from cachezoo.io import atomic_file
+from cachezoo.kernels.ftl import SEPBIT_STREAMS
+from cachezoo.labels.streams import StreamLabels, labels_of
+from cachezoo.questions.wear.options import WearOptions
+from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive
-from cachezoo.show.formats import number, ordinary, percent, span
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
 from cachezoo.sizes import human
+from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.wear.drive import drive_for
-from cachezoo.wear.names import LEGACY, ORACLE, SEPBIT
-from cachezoo.wear.run import Wear
-from cachezoo.wear.writes import DriveWrites, drive_writes
-from cachezoo.zoo.streams.compare import lead, waf
+from cachezoo.wear.names import AUTOSTREAM, BUNDLE, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT, Kind
+from cachezoo.wear.placements import Grids, Parameters, Placement, combinations, rule
+from cachezoo.wear.run import Wear, drive_for
+from cachezoo.wear.writes import DriveWrites, drive_writes, volume_starts
+from cachezoo.zoo.streams.bench import Bench, classes_and_parts
+from cachezoo.zoo.streams.cluster import bits_of, cluster_bits, dictionary_of
+from cachezoo.zoo.streams.deaths import Lifetimes, fit_lifetimes
 from cachezoo.zoo.streams.dictionary import Dictionary
+from cachezoo.zoo.streams.settings import Classes, Lifetime
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEAST_CYCLES = 2  # one to learn on, one to count
-SHORT = 0.5  # a cycle that writes less than this of the trace's distinct pages is little to judge by
-ROOMY = 0.9  # a trace that writes less of a drive than this leaves it room that no over-provisioning counts
-LEAST_WAF = 1.05  # of a drive without streams; below it there is nothing to gain
-MAIN_SHARE = 0.11  # the over-provisioning that parameters are chosen at, and that is spoken of: the nearest to it
-
-
-PAYS = {
-    Verdict.BETTER: "Yes",
-    Verdict.TRIFLE: "Hardly",
-    Verdict.EVEN: "Not clearly",
-    Verdict.SHORT: "Not clearly",
-    Verdict.WORSE: "No",
+MAIN_SHARE = 0.11  # parameters are chosen at the over-provisioning that is nearest to this, and the answer is of it
+WINDOW = "100th"
+# What is tried of each placement that has parameters.
+GRIDS: Grids = {
+    AUTOSTREAM: {"decay": (0.5, 2.0, 8.0, 32.0), "chunk_bytes": (1 << 15, 1 << 17, 1 << 20)},
+    SEPBIT: {"collected": (4, 16, 64)},
+    ORACLE: {"rule": ("both",), "share": (0.0625, 0.125, 0.25, 0.5, 1.0)},
 }
+BAR = 0.72
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+ROOM = 1.3  # of the longest bar, so that its value stands inside the panel
+COLUMNS = ("WAF, with 90 % interval", "erases of blocks in the cycle", "drive writes until worn out")
+
+
+@dataclass
+class Placing:
+    """Placements on one drive's writes."""
+
+    bench: Bench  # the drive that placements are tuned on
+    cycles: Sequence[Trace]  # what the writes are of; empty for those of a cache, so that nothing is learned
+    seed: int  # of K-means
+    bundle: Dictionary | None = None
+    labels: dict[int, StreamLabels] = field(default_factory=dict)  # of the cycles that were learned from
+    forest: Lifetimes | None = None  # learned on the first cycles, once it is needed
+
+    def of(self, name: str, streams: int) -> Placement:
+        """A placement for so many streams, with the parameters that suit the cycle before the last.
+
+        Where that cycle writes too little to tune on, the first of its parameters are taken, and the note says so.
+
+        Raises:
+            DeviceError: the drive has no room for the streams.
+        """
+        kind, _, letters = name.partition(":")
+        if kind == FIOS:
+            return self._fios(name, streams, letters)
+        if name == LIFETIME:
+            return self._lifetime(streams)
+        writes = self.bench.writes
+        if name == BUNDLE:
+            assert self.bundle is not None, "placed by one alone"
+            found = np.zeros(len(writes), np.uint8)
+            since = int(writes.starts[1])
+            found[since:] = self.bundle.look_up(writes.first_chunks[since:])
+            return _fixed(name, "ours", found, {}, self.bundle.count)
+        tried = (rule(name, own, streams) for own in combinations(GRIDS.get(name, {})))
+        count = 1 if name == LEGACY else SEPBIT_STREAMS if name == SEPBIT else streams
+        return self._tuned(
+            replace(one, streams=count)
+            if one.place is None
+            else _fixed(name, one.kind, one.place(writes), one.parameters, count)
+            for one in tried
+        )
+
+    def _tuned(self, tried: Iterable[Placement]) -> Placement:
+        """The best on the cycle before the last; a single one is not run."""
+        first, *others = tried
+        if not others:
+            return first
+        writes = self.bench.writes
+        number = writes.cycles - 2
+        part = writes.cycle(number)
+        if part.stop - part.start < BLOCKS:
+            note = (
+                f"{first.policy}: cycle {number + 1} of {writes.cycles} writes {part.stop - part.start} pages, too "
+                f"few to tune on: it takes {_words(first.parameters)}"
+            )
+            return replace(first, note=note)
+        return min([first, *others], key=lambda placement: self.bench.run(placement, number).waf)
+
+    def _lifetime(self, streams: int) -> Placement:
+        """The forest of lifetimes, learned on all cycles but the last two; of two cycles on the first."""
+        train, writes = self.cycles[:-2] or self.cycles[:-1], self.bench.writes
+        since = int(writes.starts[len(train)])
+        if self.forest is None and since > 0:  # of cycles that only read there is nothing to learn
+            self.forest = fit_lifetimes(
+                train, Lifetime(seeds=1), self.seed, "wear", writes.page_bytes, volume_starts(self.cycles)
+            )
+        if self.forest is None:
+            note = "lifetime: the cycles that it learns on write too little, so that all goes to stream 0"
+            return _fixed(LIFETIME, "forest", np.zeros(len(writes), np.uint8), {}, streams, note)
+        forest = self.forest
+        # Of two cycles the first one teaches, and all there goes to stream 0 whatever is tried: the first is taken.
+        alone = "lifetime: two cycles leave none to choose its classes and parts on: it takes "
+        return self._tuned(
+            _fixed(
+                LIFETIME, "forest", forest.streams_of(0, writes, since, **own), own, streams,
+                alone + _words(own) if len(self.cycles) == len(train) + 1 else "",
+            )
+            for own in classes_and_parts(Classes(), streams)
+        )  # fmt: skip
+
+    def _fios(self, name: str, streams: int, letters: str) -> Placement:
+        """FIOS by some features, or by those that it chooses: a cycle teaches the next."""
+        writes = self.bench.writes
+        found, features, note = np.zeros(len(writes), np.uint8), letters, ""
+        starts, first = volume_starts(self.cycles), writes.first_chunks
+        seed = derive_seed(self.seed, "wear", FIOS)
+        for number in range(len(self.cycles) - 1):
+            labels = self._labels(number)
+            features = letters or labels.figures.features
+            if not len(labels):
+                note = f"cycle {number + 1} writes nothing to learn from, so that all of cycle {number + 2}"
+                note += " goes to stream 0"
+            elif not features:
+                note = f"FIOS's rule chooses no feature by cycle {number + 1}, so that all goes to stream 0; "
+                note += "--by fios:FASC names some"
+            else:
+                clusters = cluster_bits(bits_of(labels, features, WINDOW), labels, streams, seed)
+                part = writes.cycle(number + 1)
+                found[part] = dictionary_of(clusters, labels, starts).look_up(first[part])
+                note = "; ".join(filter(None, ("" if letters else f"FIOS's rule chooses {features}", clusters.note)))
+        return _fixed(name, "fios", found, {"features": features}, streams, f"{name}: {note}" if note else "")
+
+    def _labels(self, number: int) -> StreamLabels:
+        """Of the chunks of a cycle, made once."""
+        if number not in self.labels:
+            trace = self.cycles[number]
+            self.labels[number] = labels_of(trace, expand_pages(trace))
+        return self.labels[number]
+
+
+def _fixed(name: str, kind: Kind, placed: U8, parameters: Parameters, streams: int, note: str = "") -> Placement:
+    """A placement that was computed for the drive's writes."""
+    return Placement(name, kind, lambda _: placed, parameters, streams, note)
+
+
+def _words(parameters: Parameters) -> str:
+    """Parameters in a line."""
+    return ", ".join(f"{name} {value}" for name, value in parameters.items())
+
+
+def counts_of(name: str, streams: Sequence[int]) -> list[int]:
+    """The numbers of streams that a placement is tried with: legacy with 1, SepBIT with its own."""
+    if name == LEGACY:
+        return [1]
+    return [SEPBIT_STREAMS] if name == SEPBIT else [0] if name == BUNDLE else [count for count in streams if count > 1]
 
 
 @dataclass(frozen=True)
 class WearRow:
-    """A placement on a drive, counted over the last cycle.
-
-    Attributes:
-        placement: its name.
-        streams: that it is told there are.
-        streams_used: that the host wrote to.
-        over_provisioning: share of the flash without an address.
-        waf: flash pages written over those that the host wrote, with its 90 % interval by blocks of time.
-        fewer: share of the flash writes without streams that is saved, with its 90 % interval.
-        verdict: on that saving.
-        erases: of blocks in the cycle.
-        erases_least, erases_mean, erases_most: of a block, since the drive was new.
-        drive_writes: times that the host can write all addresses until the blocks have had the erases that they endure,
-            if they wear evenly.
-        parameters: chosen on the cycle before.
-        waf_before: the WAF on the cycle before, which the answer chooses by; None where there is none to choose on, as
-            what learns has served no cycle before the last, or where that cycle writes too little.
-    """
+    """A placement on a drive, counted over the last cycle."""
 
     placement: str
-    streams: int
-    streams_used: int
-    over_provisioning: float
-    waf: float
-    waf_interval: tuple[float, float]
-    fewer: float
-    fewer_interval: tuple[float, float]
-    verdict: Verdict
-    erases: int
-    erases_least: int
+    streams: int  # that there are for it
+    streams_used: int  # that the host wrote to
+    over_provisioning: float  # share of the flash without an address
+    waf: float  # flash pages written over those that the host wrote
+    waf_interval: Interval
+    fewer: float  # share of the flash writes without streams that is saved
+    fewer_interval: Interval
+    verdict: Verdict  # on that saving
+    erases: int  # of blocks in the cycle
+    erases_least: int  # of a block, since the drive was new
     erases_mean: float
     erases_most: int
+    # Times that the host can write all addresses until the blocks have had the erases that they endure, if they wear
+    # evenly.
     drive_writes: float
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # chosen on the cycle before
+    # The WAF on the cycle before, which the verdict chooses by; None where there is none to choose on, as what learns
+    # has served no cycle before the last, or where that cycle writes too little.
     waf_before: float | None
 
     @property
     def shown(self) -> str:
         """Placement and streams in a word or two."""
-        told = self.placement not in (LEGACY, SEPBIT)
-        return f"{self.placement}, {self.streams} streams" if told else self.placement
+        alone = self.placement in (LEGACY, SEPBIT)
+        return self.placement if alone else f"{self.placement}, {self.streams} streams"
 
 
 @dataclass(frozen=True)
 class WearTable:
-    """All rows.
+    """All rows."""
 
-    Attributes:
-        rows: by over-provisioning, then by placement and streams.
-        page_bytes: of a flash page.
-        footprint: distinct flash pages that are written.
-        host_pages: page writes of the last cycle.
-        cycles: that there are.
-        endured: erases of a block.
-        capacity_bytes: of the drive; None where it is as large as what is written.
-        notes: what placements say of themselves, one each at most.
-    """
-
-    rows: tuple[WearRow, ...]
-    page_bytes: int
-    footprint: int
-    host_pages: int
+    rows: tuple[WearRow, ...]  # by over-provisioning, then by placement and streams
+    page_bytes: int  # of a flash page
+    footprint: int  # distinct flash pages that are written
+    host_pages: int  # page writes of the last cycle
     cycles: int
-    endured: int
-    capacity_bytes: int | None
-    notes: tuple[str, ...]
+    endured: int  # erases of a block
+    capacity_bytes: int | None  # of the drive; None where it is as large as what is written
+    notes: tuple[str, ...]  # on how placements were chosen, one each at most
 
     @property
     def main(self) -> float:
-        """The over-provisioning that is spoken of."""
+        """The over-provisioning that the verdict is on."""
         return nearest(sorted({row.over_provisioning for row in self.rows}))
-
-    def values(self) -> dict[str, Any]:
-        """For `--json`."""
-        said = {name: getattr(self, name) for name in ("page_bytes", "footprint", "host_pages", "cycles", "endured")}
-        return {
-            **said,
-            "answer": ordinary(answer(self)),
-            "notes": list(self.notes),
-            "rows": [asdict(row) for row in self.rows],
-        }
 
 
 def nearest(shares: Sequence[float]) -> float:
@@ -129,9 +235,9 @@ def nearest(shares: Sequence[float]) -> float:
     return min(shares, key=lambda share: abs(share - MAIN_SHARE))
 
 
-def count_rows(asked: WearAsked) -> int:
+def count_rows(options: WearOptions) -> int:
     """Rows that a table will have."""
-    return len(asked.over_provisioning) * sum(len(counts_of(name, asked.streams)) for name in asked.by)
+    return len(options.over_provisioning) * sum(len(counts_of(name, options.streams)) for name in options.by)
 
 
 def writes_of(cycles: Sequence[Trace], drive: Drive) -> DriveWrites:
@@ -159,27 +265,27 @@ def writes_of(cycles: Sequence[Trace], drive: Drive) -> DriveWrites:
 
 
 def check_room(
-    writes: DriveWrites, asked: WearAsked, name: str, bundle: Dictionary | None = None, larger: str = ""
+    writes: DriveWrites, options: WearOptions, name: str, bundle: Dictionary | None = None, larger: str = ""
 ) -> None:
     """Refuse drives that are too small before anything runs on them.
 
     Args:
         writes: of a drive.
-        asked: placements and drives.
+        options: placements and drives.
         name: of what writes, for the message.
         bundle: the dictionary of one.
         larger: what else makes room for streams, for the message.
 
     Raises:
-        DeviceError: a drive that is too small; it says which of the shares and numbers of streams asked for fit.
+        DeviceError: a drive that is too small; it says which of the shares and numbers of streams fit.
     """
-    shares, streams = asked.over_provisioning, asked.streams
+    shares, streams = options.over_provisioning, options.streams
 
     def refused(share: float, numbers: Sequence[int]) -> DeviceError | None:
-        counts = [count for by in asked.by for count in counts_of(by, numbers)]
+        counts = [count for by in options.by for count in counts_of(by, numbers)]
         most = max([*counts, bundle.count if bundle else 1])
         try:
-            drive_for(writes, asked.drive.model_copy(update={"over_provisioning": share}), most)
+            drive_for(writes, options.drive.model_copy(update={"over_provisioning": share}), most)
         except DeviceError as error:
             return error
         return None
@@ -198,40 +304,44 @@ def check_room(
         own, numbers = max(fitting, key=lambda pair: len(pair[0]) * len(pair[1]))
         fits = "; these fit: --op " + ",".join(f"{100 * part:g}%" for part in own)
         fits += " --streams " + ",".join(map(str, numbers))
-    holds = asked.drive.capacity_bytes is None or writes.footprint * writes.page_bytes <= asked.drive.capacity_bytes
+    holds = options.drive.capacity_bytes is None or writes.footprint * writes.page_bytes <= options.drive.capacity_bytes
     raise DeviceError(f"{name}: {error}{larger if holds else ''}{fits}") from error
 
 
 def wear_table(
-    writes: DriveWrites, cycles: Sequence[Trace], asked: WearAsked, advance: Advance, bundle: Dictionary | None = None
+    writes: DriveWrites,
+    cycles: Sequence[Trace],
+    options: WearOptions,
+    advance: Advance,
+    bundle: Dictionary | None = None,
 ) -> WearTable:
     """Run every placement on every drive.
 
     Args:
         writes: of a drive, of at least two cycles; the last is counted.
         cycles: the traces that the writes are of; none for the writes of a cache.
-        asked: placements and drives.
+        options: placements and drives.
         advance: progress, in rows.
         bundle: the dictionary of one.
 
     Raises:
-        DeviceError: a drive that is too small, see `cachezoo.wear.drive.drive_for`.
+        DeviceError: a drive that is too small, see `cachezoo.wear.run.drive_for`.
         TraceError: the cycle that is counted writes too little.
     """
-    shares = asked.over_provisioning
-    drives = {share: asked.drive.model_copy(update={"over_provisioning": share}) for share in shares}
-    placing = Placing(writes, cycles, drives[nearest(shares)], asked.seed, bundle)
+    shares = options.over_provisioning
+    benches = {share: Bench(writes, options.drive.model_copy(update={"over_provisioning": share})) for share in shares}
+    placing = Placing(benches[nearest(shares)], cycles, options.seed, bundle)
     before = writes.cycle(writes.cycles - 2)
-    judged = writes.cycles > LEAST_CYCLES and before.stop - before.start >= BLOCKS
-    found: dict[float, list[tuple[Placed, Wear, float | None]]] = {share: [] for share in shares}
+    chooses = writes.cycles > LEAST_CYCLES and before.stop - before.start >= BLOCKS
+    found: dict[float, list[tuple[Placement, Wear, float | None]]] = {share: [] for share in shares}
     notes, done = dict[str, str](), 0
-    for name in asked.by:
-        for count in counts_of(name, asked.streams):
-            placed = placing.of(name, count)
-            notes[name] = placed.note  # numbers of streams rise, and what is said of the most holds for fewer
-            for share, drive in drives.items():
-                earlier = placed.run(writes, drive, writes.cycles - 2).waf if judged else None
-                found[share].append((placed, placed.run(writes, drive), earlier))
+    for name in options.by:
+        for count in counts_of(name, options.streams):
+            placement = placing.of(name, count)
+            notes[name] = placement.note  # numbers of streams rise, and the note for the most holds for fewer
+            for share, bench in benches.items():
+                earlier = bench.run(placement, writes.cycles - 2).waf if chooses else None
+                found[share].append((placement, bench.run(placement), earlier))
                 advance(done := done + 1, name)
     part = writes.cycle(-1)
     return WearTable(
@@ -240,21 +350,21 @@ def wear_table(
         footprint=writes.footprint,
         host_pages=part.stop - part.start,
         cycles=writes.cycles,
-        endured=asked.drive.cycles,
-        capacity_bytes=asked.drive.capacity_bytes,
+        endured=options.drive.cycles,
+        capacity_bytes=options.drive.capacity_bytes,
         notes=tuple(note for note in notes.values() if note),
     )
 
 
-def _row(placed: Placed, run: Wear, before: float | None, legacy: Wear, share: float) -> WearRow:
-    fewer = lead(run, legacy)
+def _row(placement: Placement, run: Wear, before: float | None, legacy: Wear, share: float) -> WearRow:
+    fewer = run.saved(legacy)
     return WearRow(
-        placement=placed.name,
-        streams=placed.streams,
+        placement=placement.policy,
+        streams=placement.streams,
         streams_used=run.streams_used,
         over_provisioning=share,
         waf=run.waf,
-        waf_interval=waf(run).ends,
+        waf_interval=run.waf_mean.ends,
         fewer=fewer.value,
         fewer_interval=fewer.ends,
         verdict=verdict(fewer, LEAST_SAVING),
@@ -263,59 +373,75 @@ def _row(placed: Placed, run: Wear, before: float | None, legacy: Wear, share: f
         erases_mean=float(run.erases.mean()),
         erases_most=int(run.erases.max()),
         drive_writes=run.drive_writes,
-        parameters=dict(placed.parameters),
+        parameters=dict(placement.parameters),
         waf_before=before,
     )
 
 
-def answer(table: WearTable) -> str:
-    """Whether it pays to use streams, in a sentence or two."""
-    own = [row for row in table.rows if row.over_provisioning == table.main]
-    legacy = own[0]
-    said = (
-        f"at {percent(table.main, 0)} over-provisioning the drive without streams writes {number(legacy.waf, 2)} flash "
-        "pages for each page of the host"
-    )
-    times = f"times that it can be written in full, at {table.endured:,} erases a block"
-    lasts = f"{number(legacy.drive_writes)} drive writes ({times})"
-    if legacy.waf < LEAST_WAF:
-        return f"No, there is nothing to gain: {said}, and lasts {lasts}. {_wrote(table)}"
-    usable = [row for row in own if row.placement not in (LEGACY, SEPBIT, ORACLE)]
-    least = {row.placement: row for row in sorted(own, key=lambda row: -row.waf)}
-    if not usable:
-        found = f"No placement was asked for that a host can use: {said}, and lasts {lasts}. {_wrote(table)}"
-        best = legacy
-    else:
-        best, how = _choice(usable)
-        pays = PAYS[best.verdict] if best.fewer > 0 else PAYS[Verdict.WORSE]
-        found = f"{pays}: {said}, and with {best.shown}{how} {best.waf:.2f}: {percent(best.fewer)} fewer flash writes "
-        found += f"(90 % interval {span(best.fewer_interval, 1)}). "
-        found += f"It lasts {number(best.drive_writes)} in place of {lasts}."
-        found += f" {_wrote(table)}" if table.host_pages < SHORT * table.footprint else ""
-    if SEPBIT in least and least[SEPBIT].waf < best.waf:
-        found += f" A drive that places by itself (sepbit) has {least[SEPBIT].waf:.2f}."
-    if ORACLE in least:
-        found += f" Known lifetimes would allow {least[ORACLE].waf:.2f}."
-    return found
+def draw_wear(table: WearTable, title: str, path: Path) -> None:
+    """Write a PNG or SVG; its bytes depend on the rows alone.
+
+    Args:
+        table: the rows.
+        title: of the trace.
+        path: where to.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.ticker import EngFormatter
+
+    shares = list(dict.fromkeys(row.over_provisioning for row in table.rows))
+    height = 1.0 + len(shares) * 0.7 + 0.21 * len(table.rows)
+    with settings(), atomic_file(path) as temporary:
+        canvas, grid = panels(len(shares), len(COLUMNS), height)
+        for line, share in zip(grid, shares, strict=True):
+            rows = [row for row in table.rows if row.over_provisioning == share]
+            _bars(line[0], rows, [row.waf for row in rows], "{:.2f}", [row.waf_interval for row in rows])
+            _bars(line[1], rows, [row.erases for row in rows], "{:,.0f}")
+            _bars(line[2], rows, [row.drive_writes for row in rows], "{:,.0f}")
+            for axes in line[1:]:
+                axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 400M in place of a power of ten in the corner
+            line[0].axvline(1, color=GREY, linewidth=0.8)  # no drive can write less
+            line[0].set_title(f"{share:.0%} over-provisioning", loc="left")
+            line[0].set_yticks(range(len(rows)), [row.shown for row in rows])
+        for axes, label in zip(grid[-1], COLUMNS, strict=True):
+            axes.set_xlabel(label)
+        canvas.suptitle(f"{title}: what placements wear out (dashed: without streams)", x=0.01, ha="left")
+        write(canvas, temporary, path)
 
 
-def _choice(usable: Sequence[WearRow]) -> tuple[WearRow, str]:
-    """The placement to speak of, and how it was chosen: where it can be, by the cycle before the quoted one."""
-    if len(usable) == 1:
-        return usable[0], ""
-    if any(row.waf_before is None for row in usable):
-        return min(usable, key=lambda row: (row.waf, row.streams)), ", the best in hindsight,"
-    return min(usable, key=lambda row: (row.waf_before, row.streams)), ", the best on the cycle before,"
+def _bars(
+    axes: "Axes",
+    rows: Sequence[WearRow],
+    values: Sequence[float],
+    form: str,
+    intervals: Sequence[tuple[float, float]] = (),
+) -> None:
+    """A bar a row, legacy on top; placements that know the future in grey.
 
-
-def _wrote(table: WearTable) -> str:
-    """How much the answer stands on."""
-    written = table.footprint * table.page_bytes
-    said = (
-        f"The last cycle writes {human(table.host_pages * table.page_bytes)}, {table.host_pages / table.footprint:.1f} "
-    )
-    said += f"times the trace's distinct pages ({human(written)})"
-    said += "; a longer trace may say otherwise." if table.host_pages < SHORT * table.footprint else "."
-    if table.capacity_bytes is not None and written < ROOMY * table.capacity_bytes:
-        said += f" They are {percent(written / table.capacity_bytes, 0)} of the drive, and the rest is room to spare."
-    return said
+    Args:
+        axes: where to.
+        rows: of one over-provisioning.
+        values: of each.
+        form: of a value, as text.
+        intervals: of each; may be none.
+    """
+    places = list(range(len(rows)))
+    colours = {LEGACY: BLACK, ORACLE: GREY}
+    axes.barh(places, values, BAR, color=[colours.get(row.placement, BLUE) for row in rows])
+    axes.axvline(values[0], color=BLACK, linewidth=0.8, linestyle="--")
+    ends = [max(value, high) for value, (_, high) in zip(values, intervals or [(0.0, 0.0)] * len(rows), strict=True)]
+    if intervals:
+        spread = [
+            [max(0.0, value - low) for value, (low, _) in zip(values, intervals, strict=True)],
+            [end - value for value, end in zip(values, ends, strict=True)],
+        ]
+        axes.errorbar(values, places, xerr=spread, fmt="none", ecolor=AMBER, elinewidth=1.5)
+    for place, (value, end) in enumerate(zip(values, ends, strict=True)):
+        axes.text(end, place, f" {form.format(value)}", va="center", fontsize=8, bbox=BEHIND)
+    axes.set_xlim(0, ROOM * max([*ends, 1]))
+    axes.locator_params(axis="x", nbins=4)  # numbers of many digits stand apart
+    axes.set_yticks(places, [""] * len(rows))
+    axes.grid(False, axis="y")
+    axes.set_ylim(len(rows) - 0.4, -0.6)

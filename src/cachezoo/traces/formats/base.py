@@ -35,17 +35,11 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a trace's file, decompressed, without a byte-order mark.
+    """The beginning of a trace's file, decompressed, without a byte-order mark."""
 
-    Attributes:
-        data: its first bytes.
-        whole: whether that is all of it.
-        size: bytes of the whole file where it is stored uncompressed, else None.
-    """
-
-    data: bytes
-    whole: bool
-    size: int | None
+    data: bytes  # its first bytes
+    whole: bool  # whether that is all of it
+    size: int | None  # bytes of the whole file where it is stored uncompressed, else None
 
     @cached_property
     def plain(self) -> bytes:
@@ -73,17 +67,12 @@ class Head:
 
 
 class Way(NamedTuple):
-    """A way to read files of a format.
+    """A way to read files of a format."""
 
-    Attributes:
-        options: what it sets that the file and the user leave open.
-        doubt: how unusual it is, before the requests are looked at: 0 as the format is meant, 1 a tenth as usual …
-        said: what it was inferred from; empty where it is the format's own default.
-    """
-
-    options: Mapping[str, str]
+    options: Mapping[str, str]  # what it sets that the file and the user leave open
+    # how unusual it is, before the requests are looked at: 0 as the format is meant, 1 a tenth as usual …
     doubt: float = 0.0
-    said: str = ""
+    said: str = ""  # what it was inferred from; empty where it is the format's own default
 
 
 BYTES_DOUBT = 1.5  # of a file that counts bytes where its format counts sectors
@@ -105,47 +94,31 @@ def unit_ways(head: Head, given: Mapping[str, str]) -> list[Way]:
 
 @dataclass(frozen=True)
 class Format:
-    """A registered format.
+    """A registered format."""
 
-    Attributes:
-        id: its name on the command line and in `source_format`.
-        title: what people call it, with its units.
-        recognise: how well a head fits.
-        read: requests of the files of a `Reading`, in the files' order, bad rows already out; takes the format's
-            options.
-        options: schema of those options.
-        layout: the columns, of delimited text that has always the same.
-        binary: whether its files are no text.
-        needs: what a file of the format has, to say why another is none.
-        name: a pattern of such files' usual names, in lower case and without suffixes of compression.
-        ways: how a file may be meant, as it leaves open, by its beginning and the options given.
-        sectors: which of ``offset`` and ``size`` are in sectors unless an option says otherwise.
-        clock: whether it has times.
-        large: whether requests of MiB, and addresses beyond a disk, are usual.
-        keeps: columns it has besides time, op, offset, size and volume.
-        has_clock: False where times are as stored since the trace's start, and are not counted anew from the first.
-        write: writes a trace in this format to a path, if the format can be written, whole or not at all; takes the
-            options of `write_options`, and returns what the format could not say: how many requests lost what.
-        write_options: schema of those.
-    """
-
-    id: str
-    title: str
-    recognise: Callable[[Head], Fit]
+    id: str  # its name on the command line and in `source_format`
+    title: str  # what people call it, with its units
+    recognise: Callable[[Head], Fit]  # how well a head fits
+    # requests of the files of a `Reading`, in the files' order, bad rows already out; takes the format's options
     read: Callable[[Reading, Any], Iterator[Chunk]]
-    options: type[Options] = Options
-    layout: Layout | None = None
-    binary: bool = False
-    needs: str = ""
-    name: str = ""
+    options: type[Options] = Options  # schema of those options
+    layout: Layout | None = None  # the columns, of delimited text that has always the same
+    binary: bool = False  # whether its files are no text
+    needs: str = ""  # what a file of the format has, to say why another is none
+    name: str = ""  # a pattern of such files' usual names, in lower case and without suffixes of compression
+    # how a file may be meant, as it leaves open, by its beginning and the options given
     ways: Callable[[Head, Mapping[str, str]], list[Way]] = one_way
+    # which of ``offset`` and ``size`` are in sectors unless an option says otherwise
     sectors: frozenset[str] = field(default=frozenset())
-    clock: bool = True
-    large: bool = False
-    keeps: tuple[str, ...] = ()
+    clock: bool = True  # whether it has times
+    large: bool = False  # whether requests of MiB, and addresses beyond a disk, are usual
+    keeps: tuple[str, ...] = ()  # columns it has besides time, op, offset, size and volume
+    # False where times are as stored since the trace's start, and are not counted anew from the first
     has_clock: bool = True
+    # writes a trace in this format to a path, if the format can be written, whole or not at all; takes the options of
+    # `write_options`, and returns what the format could not say: how many requests lost what
     write: Callable[[Trace, Path, Any], dict[str, int]] | None = None
-    write_options: type[Options] = Options
+    write_options: type[Options] = Options  # schema of those
 
     def in_sectors(self, options: Mapping[str, str]) -> frozenset[str]:
         """Which of ``offset`` and ``size`` some options leave in sectors of 512 bytes."""

@@ -114,19 +114,12 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Table:
-    """The beginning of a delimited file.
+    """The beginning of a delimited file."""
 
-    Attributes:
-        delimiter: one character.
-        header: names of its columns; empty where it has none.
-        headed: whether the first line that is no comment is the header.
-        rows: the fields of the first rows.
-    """
-
-    delimiter: str
-    header: list[str]
-    headed: bool
-    rows: list[list[str]]
+    delimiter: str  # one character
+    header: list[str]  # names of its columns; empty where it has none
+    headed: bool  # whether the first line that is no comment is the header
+    rows: list[list[str]]  # the fields of the first rows
 
     @property
     def width(self) -> int:
@@ -158,17 +151,11 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """Where one role's values come from.
+    """Where one role's values come from."""
 
-    Attributes:
-        place: index of its column; None for a constant.
-        unit: what follows the colon.
-        constant: the constant.
-    """
-
-    place: int | None
-    unit: str = ""
-    constant: str = ""
+    place: int | None  # index of its column; None for a constant
+    unit: str = ""  # what follows the colon
+    constant: str = ""  # the constant
 
 
 def _part(source: Source, role: str, said: str, table: Table) -> Part:

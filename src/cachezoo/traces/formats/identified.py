@@ -13,16 +13,12 @@ from cachezoo.traces.table import MAX_END_BYTES, PAGE_BYTES
 
 
 class IdOptions(Options):
-    """How ids become addresses.
+    """How ids become addresses."""
 
-    Attributes:
-        ids: ``address``: an id counts units from the volume's start; ``object``: each distinct id becomes a 4 KiB page
-            of its own, numbered by first appearance, whatever the object's size.
-        unit_bytes: bytes to a unit of an address.
-    """
-
+    # ``address``: an id counts units from the volume's start; ``object``: each distinct id becomes a 4 KiB page of its
+    # own, numbered by first appearance, whatever the object's size
     ids: Literal["address", "object"] = "address"
-    unit_bytes: int = Field(default=512, ge=1, le=2**30)
+    unit_bytes: int = Field(default=512, ge=1, le=2**30)  # bytes to a unit of an address
 
 
 class Addresses:

@@ -76,13 +76,10 @@ def _overflow(addresses: Addresses, ids: npt.NDArray[Any], index: int) -> str:
 
 
 class WriteOptions(Options):
-    """What a record stands for.
+    """What a record stands for."""
 
-    Attributes:
-        unit: ``page``: an access of a 4 KiB page, whose id is (volume << 50) + page; ``request``: a request, whose id
-            is (volume << 53) + sector of its offset. Volumes have the numbers of the trace's table.
-    """
-
+    # ``page``: an access of a 4 KiB page, whose id is (volume << 50) + page; ``request``: a request, whose id is
+    # (volume << 53) + sector of its offset. Volumes have the numbers of the trace's table
     unit: Literal["page", "request"] = "page"
 
 

@@ -56,16 +56,11 @@ KINDS = {
 
 
 class TectonicOptions(Options):
-    """How rows are laid out.
+    """How rows are laid out."""
 
-    Attributes:
-        layout: ``1``, ``2`` or ``3``; ``auto`` takes the header's names, or the number of fields where only one layout
-            has it.
-        block_bytes: a block's size; offsets count inside it.
-    """
-
+    # ``1``, ``2`` or ``3``; ``auto`` takes the header's names, or the number of fields where only one layout has it
     layout: Literal["auto", "1", "2", "3"] = "auto"
-    block_bytes: int = Field(default=8 << 20, ge=1, le=2**40)
+    block_bytes: int = Field(default=8 << 20, ge=1, le=2**40)  # a block's size; offsets count inside it
 
 
 def _named(line: str) -> tuple[str, ...] | None:

@@ -17,11 +17,10 @@ from cachezoo.arrays import I64, U8
 from cachezoo.errors import TraceError
 from cachezoo.traces.binary import records, whole_number
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats import scsi
 from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_int, most_fit, unit_ways
 from cachezoo.traces.reading import BAD_OP, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import UNKNOWN_LATENCY
+from cachezoo.traces.table import OP_READ, OP_WRITE, UNKNOWN_LATENCY
 
 LAYOUTS: dict[int, np.dtype[Any]] = {
     2: np.dtype(
@@ -52,13 +51,13 @@ def recognise(head: Head) -> Fit:
 
 def _left_out(reading: Reading, commands: npt.NDArray[Any]) -> None:
     for command, count in zip(*np.unique(commands, return_counts=True), strict=True):
-        reading.left_out[scsi.name_of(int(command))] += int(count)
+        reading.left_out[name_of(int(command))] += int(count)
 
 
 def _requests(reading: Reading, source: Source, version: int, row: I64, part: npt.NDArray[Any]) -> Chunk:
     """Reads and writes of some records."""
     wrong = (part["ver"] >> 8 != version) | (part["cmd"] > 255)
-    op: U8 = scsi.OPS[part["cmd"] & 255]
+    op: U8 = OPS[part["cmd"] & 255]
     other = (op == BAD_OP) & ~wrong
     if other.any():
         _left_out(reading, part["cmd"][other])
@@ -140,7 +139,7 @@ def read_csv(reading: Reading, options: VscsiCsvOptions) -> Iterator[Chunk]:
     for rows in delimited(reading, CSV_LAYOUT):
         text = rows.coded("op")
         commands = np.array([_command(name) for name in text.names], np.int64)[text.codes]
-        op: U8 = np.where(commands < 0, BAD_OP, scsi.OPS[commands & 255]).astype(np.uint8)
+        op: U8 = np.where(commands < 0, BAD_OP, OPS[commands & 255]).astype(np.uint8)
         chunk = Chunk(
             row=rows.row,
             time_us=microseconds(rows.ints("time"), options.time_unit),
@@ -179,3 +178,56 @@ CSV = Format(
     ways=unit_ways,
     sectors=OFFSET,
 )
+
+
+READS = (0x08, 0x28, 0xA8, 0x88)
+WRITES = (0x0A, 0x2A, 0xAA, 0x8A, 0x2E, 0xAE, 0x8E)
+# The length of a write same or a compare and write is that of a pattern or of two buffers, not of the range.
+OTHERS = {
+    0x00: "test unit ready",
+    0x03: "request sense",
+    0x12: "inquiry",
+    0x15: "mode select",
+    0x16: "reserve",
+    0x17: "release",
+    0x1A: "mode sense",
+    0x1B: "start stop unit",
+    0x25: "read capacity",
+    0x2B: "seek",
+    0x2F: "verify",
+    0x35: "synchronize cache",
+    0x41: "write same",
+    0x42: "unmap",
+    0x4D: "log sense",
+    0x55: "mode select",
+    0x5A: "mode sense",
+    0x5E: "persistent reserve in",
+    0x5F: "persistent reserve out",
+    0x7F: "variable-length command",
+    0x83: "extended copy",
+    0x84: "receive copy results",
+    0x89: "compare and write",
+    0x8F: "verify",
+    0x91: "synchronize cache",
+    0x93: "write same",
+    0x9E: "service action in",
+    0xA0: "report luns",
+    0xA3: "maintenance in",
+    0xA4: "maintenance out",
+    0xAF: "verify",
+}
+
+
+def _ops() -> U8:
+    table = np.full(256, BAD_OP, np.uint8)
+    table[list(READS)] = OP_READ
+    table[list(WRITES)] = OP_WRITE
+    return table
+
+
+OPS = _ops()
+
+
+def name_of(command: int) -> str:
+    """What a command that moves no data of a known range is called in counts."""
+    return OTHERS.get(command, f"command {command:02x}")

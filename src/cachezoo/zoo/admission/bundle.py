@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.serving import history
-from cachezoo.serving.graph import HISTORY_SIZES, forests
+from cachezoo.serving.forest import forests_cost
 from cachezoo.serving.kind import EXACT_FOREST, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.table import OP_READ
@@ -41,18 +41,13 @@ def _recompute(serving: AdmissionServing, batch: RequestBatch, context: Mapping[
 KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("admit",),
-    graph=lambda manifest: forests("score", 1, len(manifest["features"])),
-    sizes=HISTORY_SIZES,
-    units={
-        "features": "as each feature states",
-        "score": "log-odds that the episode is worth its flash writes",
-    },
+    sizes=history.SIZES,
     wanted=("admit", "bypass", "write"),
     serve=_serve,
     recompute=_recompute,
     contexts=lambda manifest, batch: [{}],
     open_weights=lambda manifest, files: history.open_forests(manifest, files, FILES),
-    weights_decide=True,
+    cost=lambda manifest, files: forests_cost([files[name] for name in FILES], len(manifest["features"])),
     check=history.check,
     profile=history.profile,
     conformance=EXACT_FOREST,

@@ -18,8 +18,6 @@ import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64
-from cachezoo.flash.budget import BudgetSetting
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.load import load_curve, load_windows, time_scale
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import (
@@ -33,7 +31,7 @@ from cachezoo.flash.policies import (
     threshold_curve,
     threshold_for_budget,
 )
-from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import label_problem
 from cachezoo.models.forest import Scorer, write_judged_forests

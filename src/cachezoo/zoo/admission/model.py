@@ -1,6 +1,8 @@
 """The admission forest: see `cachezoo.models.forest` for why its log-odds are equal everywhere."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,11 +46,11 @@ def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:
     return trained, serving(trained, scorer_of(folder, int(trained.arch["threads"])))
 
 
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model."""
+def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """The ONNX file of a bundle's weights."""
     from cachezoo.models.onnx_gbdt import export_forests
 
-    return export_forests(folder, (MODEL_FILE,), "score")
+    return export_forests(manifest, [files[MODEL_FILE]], "score")
 
 
 def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:

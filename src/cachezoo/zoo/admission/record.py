@@ -33,7 +33,7 @@ cz_decide(stream, &ticket, &decision);        /* on a miss of a read: decision.a
             safer="A classic policy",
         ),
         weights=("model.lgb.txt",),
-        libraries=("lightgbm", "numba", "numpy", "onnx", "onnxruntime"),
+        libraries=("lightgbm", "numba", "numpy"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
         onnx=Lazy(f"{HERE}.model:export_onnx"),
         reference=Lazy(f"{HERE}.model:reference"),

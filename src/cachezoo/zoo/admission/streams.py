@@ -9,7 +9,7 @@ from cachezoo.arrays import F32
 from cachezoo.features.history import user_key
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, segment_keys
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script, draws_of
+from cachezoo.serving.synthetic import READ, WRITE, Script, draws_of
 from cachezoo.zoo.admission.serve import HistoryServing
 
 BUCKET_REQUESTS = 3

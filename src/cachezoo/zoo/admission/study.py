@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.load import load_curve, load_windows, time_scale
 from cachezoo.flash.policies import beside
-from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.params import traces_of

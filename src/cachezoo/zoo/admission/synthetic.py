@@ -10,8 +10,7 @@ from cachezoo.flash.modes import ALL_ON_MISS, ALL_ON_PARTIAL, NONE
 from cachezoo.kernels.segments import Geometry
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import draws_of, widest_gap
-from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
+from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.table import OP_READ
 from cachezoo.zoo.admission.flash_sets import CACHE, COLUMNS, PREFETCHED, Where, behind, plain_ahead
 from cachezoo.zoo.admission.serve import AdmissionServing

@@ -6,17 +6,18 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import ConfigError
-from cachezoo.serving.graph import Graph, Node, Sides, layers_of, linear, linear_weights, lstm, lstm_weights
+from cachezoo.serving import lstm
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, Kind, Recomputed, Session, State
-from cachezoo.serving.lstm import Lstm, sigmoid, softmax
+from cachezoo.serving.lstm import Lstm, lstm_cost, sigmoid, softmax
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.caching import synthetic
-from cachezoo.zoo.caching.serve import OUTPUTS, CachingServing, onnx_infer
+from cachezoo.zoo.caching.serve import OUTPUTS, CachingServing, session_infer
 from cachezoo.zoo.caching.steady import steady_rows
 
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 QUEUES = ("bypass", "soon", "mean", "late")
 SIZES = {
+    **lstm.SIZES,
     "golden.context.capacity_pages": (1, 1 << 22),
     "policy.demote_capacities": (1, 1 << 20),
     "policy.protected_percent": (0, 100),
@@ -37,7 +38,7 @@ PAGE_BYTES = (4 * 8 + 2 * 8 + 8) + (7 * 4 + 8) + 8
 
 def _serve(manifest: Mapping[str, Any], session: Session) -> CachingServing:
     arch = manifest["arch"]
-    infer = onnx_infer(session.run, int(arch["layers"]), int(arch["units"]))
+    infer = session_infer(session.run, int(arch["layers"]), int(arch["units"]))
     return CachingServing(**{key: manifest[key] for key in KEYS}, infer=infer)
 
 
@@ -67,37 +68,8 @@ def _recompute(serving: CachingServing, batch: RequestBatch, context: Mapping[st
     return Recomputed(served.features[0], served.outputs[0], decisions, branches, steady)
 
 
-def _graph(manifest: Mapping[str, Any]) -> Graph:
-    """One step: the state of the layers apart, the layers one on the other, the state together, two heads."""
-    layers, units = layers_of(manifest)
-    before = {side: (side,) if layers == 1 else tuple(f"{side}{k}" for k in range(layers)) for side in ("h", "c")}
-    after = {side: tuple(f"{side}_after{k}" for k in range(layers)) for side in ("h", "c")}
-    rows = ("rows", *after["h"])
-    split = {"axis": 0, "num_outputs": layers}
-    nodes = (
-        Node("Unsqueeze", ("features", "first"), ("rows",)),
-        *(Node("Split", (side,), before[side], split) for side in before if layers > 1),
-        *(
-            lstm(k, units, rows[k], (before["h"][k], before["c"][k]), ("", after["h"][k], after["c"][k]))
-            for k in range(layers)
-        ),
-        *(Node("Concat", after[side], (f"{side}_out",), {"axis": 0}) for side in after),
-        Node("Squeeze", (rows[-1], "first"), ("hidden",)),
-        linear("cached", "hidden", "cached_logit"),
-        linear("duration", "hidden", "duration_logits"),
-        Node("Sigmoid", ("cached_logit",), ("cached",)),
-        Node("Softmax", ("duration_logits",), ("duration",), {"axis": 1}),
-    )
-    weights = lstm_weights(layers, len(manifest["features"]), units)
-    heads = linear_weights("cached", units, 1) | linear_weights("duration", units, len(OUTPUTS) - 1)
-    state = (layers, "L", units)
-    inputs: Sides = {"features": ("L", len(manifest["features"])), "h": state, "c": state}
-    outputs: Sides = {"cached": ("L", 1), "duration": ("L", len(OUTPUTS) - 1), "h_out": state, "c_out": state}
-    return Graph(nodes, weights | heads, {"first": 0}, inputs, outputs)
-
-
 class WeightsSession:
-    """The model's step on numpy, in the place of its ONNX session."""
+    """The model's step on numpy."""
 
     def __init__(self, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Read the weights; see `Lstm`."""
@@ -140,23 +112,14 @@ def _state(manifest: Mapping[str, Any]) -> State:
 
 KIND = Kind(
     outputs=lambda manifest: OUTPUTS,
-    graph=_graph,
     sizes=SIZES,
     decisions=("queue", "page_hits", "replaced_pages", "dirty_evicted_pages"),
-    units={
-        "features": "as each feature states, normalised",
-        "h": "hidden state before the step, zero at first",
-        "c": "cell state before the step, zero at first",
-        "cached": "probability that the pages are worth caching",
-        "duration": "probabilities of soon, mean, late",
-        "h_out": "hidden state after the step",
-        "c_out": "cell state after the step",
-    },
     wanted=("bypass", "admitted", "hit", "replaced"),
     serve=_serve,
     recompute=_recompute,
     contexts=_contexts,
     open_weights=WeightsSession,
+    cost=lambda manifest, files: lstm_cost(files[WEIGHTS]),
     check=_check,
     profile=lambda manifest: BLOCK,
     conformance=LSTM_PRECISIONS,

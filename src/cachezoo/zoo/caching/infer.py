@@ -1,13 +1,14 @@
 """The caching LSTM on torch: one step at a time, or a whole trace at once."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cachezoo.arrays import F32
 from cachezoo.models.trained import TrainedModel
-from cachezoo.models.weights import lstm_layers
+from cachezoo.models.weights import lstm_layers, read_weights
 from cachezoo.zoo.caching.serve import CachingServing, Infer, InferAll
 
 STEPS_AT_ONCE = 1000
@@ -122,3 +123,9 @@ def torch_serving(
         values["features"], policy, calibration, values["geometry"], torch_infer(weights, threads),
         infer_all=torch_infer_all(weights, threads, every),
     )  # fmt: skip
+
+
+def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
+    """The network over golden rows in one run, the state carried or reset as the policy says."""
+    every = int(trained.policy["sequence"]) if trained.policy["state"] == "reset100" else 0
+    return teacher_outputs(read_weights(folder), features[:, None], int(trained.arch["threads"]), every)[:, 0, 0]

@@ -4,29 +4,23 @@
 `duration` float32[L, 3] (soon, mean, late), probabilities, and the states after the step.
 """
 
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import F32
-from cachezoo.models.onnx_lstm import Graph, open_graph
-from cachezoo.models.trained import TrainedModel, read_trained
-from cachezoo.models.weights import read_weights
-from cachezoo.zoo.caching.infer import teacher_outputs
+from cachezoo.models.onnx_lstm import Graph
+from cachezoo.models.weights import WEIGHTS_FILE
+from cachezoo.serving.lstm import read_safetensors
 
 
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model.
-
-    Raises:
-        TrainingError: the folder holds no readable model.
-        BundleError: the weights are not those of the model that train.json describes.
-    """
-    model = read_trained(folder, "caching")
-    return _step(open_graph(folder, model, ("cached", "duration")), len(model.features))
+def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """The ONNX file of a bundle's weights."""
+    return one_step(Graph(read_safetensors(files[WEIGHTS_FILE])), len(manifest["features"]))
 
 
-def _step(graph: Graph, width: int) -> bytes:
+def one_step(graph: Graph, width: int) -> bytes:
+    """The step of a network on `width` inputs."""
     layers = range(len(graph.layers))
     axis = graph.constant("first", np.array([0], np.int64))
     graph.node("Unsqueeze", ["features", axis], ["rows"])
@@ -53,9 +47,3 @@ def _step(graph: Graph, width: int) -> bytes:
         {"features": ["L", width], "h": state, "c": state},
         {"cached": ["L", 1], "duration": ["L", 3], "h_out": state, "c_out": state},
     )
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """The network over golden rows in one run, the state carried or reset as the policy says."""
-    every = int(trained.policy["sequence"]) if trained.policy["state"] == "reset100" else 0
-    return teacher_outputs(read_weights(folder), features[:, None], int(trained.arch["threads"]), every)[:, 0, 0]

@@ -18,8 +18,8 @@ from cachezoo.features.sequence import FEEDBACK_WIDTH, Columns, Memory, check_fo
 from cachezoo.kernels import manager
 from cachezoo.kernels.manager_limits import Cache, manager_limits
 from cachezoo.kernels.outcome import HIT
+from cachezoo.serving.ranges import choice, flag
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import choice, flag
 from cachezoo.traces.pages import PageAccesses
 
 OUTPUTS = ("cached", "soon", "mean", "late")
@@ -300,8 +300,8 @@ class CachingServing:
         return lanes.served(NOTHING, NOTHING), outputs, whole
 
 
-def onnx_infer(run: Callable[[list[str], dict[str, Any]], list[Any]], layers: int, units: int) -> Infer:
-    """One step through an ONNX session's `run`, as `cachezoo.zoo.caching.onnx` names its tensors."""
+def session_infer(run: Callable[[list[str], dict[str, Any]], list[Any]], layers: int, units: int) -> Infer:
+    """One step through a session's `run`; the tensors have the names of `cachezoo.zoo.caching.onnx`."""
 
     def infer(rows: F32, state: Any) -> tuple[F32, Any]:  # noqa: ANN401 - the state is the session's own
         h, c = state or (np.zeros((layers, len(rows), units), np.float32),) * 2

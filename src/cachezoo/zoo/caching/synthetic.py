@@ -11,8 +11,7 @@ from cachezoo.kernels.manager_limits import Cache
 from cachezoo.kernels.sequence import region_slots
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script, draws_of, widest_gap
-from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
+from cachezoo.serving.synthetic import GIVEN, READ, WRITE, Script, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.caching.serve import CachingServing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cachezoo import paths
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.flash.geometry import label_of
+from cachezoo.flash.problem import label_of
 from cachezoo.io import dump_json, sha256_file
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.models.forest import Forest, write_forests

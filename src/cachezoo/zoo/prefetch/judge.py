@@ -18,12 +18,10 @@ import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64, Bool
-from cachezoo.flash.budget import BudgetSetting
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
 from cachezoo.flash.modes import ML_MODES, NONE, is_plain, plain_modes
 from cachezoo.flash.policies import WithoutModel, beside, best_without_model, threshold_curve, threshold_for_budget
-from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.models.forest import Scorer, write_judged_forests

@@ -1,7 +1,8 @@
 """The prefetch model: ML-Range's two forests and ML-When's; see `cachezoo.models.forest` for their exact sums."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,11 +58,11 @@ def load_prefetch(folder: Path) -> tuple[TrainedModel, PrefetchServing | None]:
     return trained, serving(trained, infer_of(folder, int(trained.arch["threads"])))
 
 
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model."""
+def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """The ONNX file of a bundle's weights."""
     from cachezoo.models.onnx_gbdt import export_forests
 
-    return export_forests(folder, MODEL_FILES, "reach")
+    return export_forests(manifest, [files[name] for name in MODEL_FILES], "reach")
 
 
 def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:

@@ -37,7 +37,7 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
             safer="Prefetching without a model",
         ),
         weights=("start.lgb.txt", "end.lgb.txt", "when.lgb.txt"),
-        libraries=("lightgbm", "numba", "numpy", "onnx", "onnxruntime"),
+        libraries=("lightgbm", "numba", "numpy"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
         onnx=Lazy(f"{HERE}.model:export_onnx"),
         reference=Lazy(f"{HERE}.model:reference"),

@@ -18,7 +18,7 @@ from cachezoo.features.history import AdmissionFeatures
 from cachezoo.flash.modes import ALL, is_mode, is_plain, plain_prefetch
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import Geometry
-from cachezoo.serving.stated import LARGEST, number
+from cachezoo.serving.ranges import LARGEST, number
 from cachezoo.zoo.admission.serve import HistoryServing
 
 Infer = Callable[[F32], npt.NDArray[Any]]

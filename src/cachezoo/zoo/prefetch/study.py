@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.errors import TrainingError
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.modes import ML_MODES, is_plain
 from cachezoo.flash.policies import beside
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash.problem import flash_problem, label_of
 from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.params import traces_of
 from cachezoo.traces.store import read_trace

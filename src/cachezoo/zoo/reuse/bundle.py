@@ -9,11 +9,11 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.kernels.reuse import hazards, own
 from cachezoo.kernels.reuse.past import CONTEXTS, SEEN_KINDS, WIDTH
-from cachezoo.serving.graph import forests
+from cachezoo.serving.forest import forests_cost
 from cachezoo.serving.history import open_forests
 from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session, State
+from cachezoo.serving.ranges import LARGEST, integer, number
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import LARGEST, number, whole
 from cachezoo.zoo.reuse import synthetic
 from cachezoo.zoo.reuse.plan import FOLLOWING
 from cachezoo.zoo.reuse.serve import ReuseServing
@@ -51,7 +51,7 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
         given = manifest["policy"][name]
         if not isinstance(given, list) or not least <= len(given) <= most:
             raise ConfigError(f"policy.{name} is no list of {least} to {most} names")
-    whole(manifest["geometry"]["page_bytes"], "geometry.page_bytes", 4096, 4096)
+    integer(manifest["geometry"]["page_bytes"], "geometry.page_bytes", 4096, 4096)
 
 
 def _serve(manifest: Mapping[str, Any], session: Session) -> ReuseServing:
@@ -95,12 +95,7 @@ def _state(manifest: Mapping[str, Any]) -> State:
 KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("outcome", "victim_page", "leader"),
-    graph=lambda manifest: forests("score", 1, len(manifest["features"])),
     sizes=SIZES,
-    units={
-        "features": "as each feature states",
-        "score": "log2 of the page accesses until the next use, over the capacity",
-    },
     wanted=("hit", "admitted", "bypass", "replaced", "forest_led", "corrected"),
     serve=_serve,
     recompute=_recompute,
@@ -111,7 +106,7 @@ KIND = Kind(
     recompute_synthetic=synthetic.recompute,
     reads_flags=True,
     open_weights=lambda manifest, files: open_forests(manifest, files, FILES),
-    weights_decide=True,
+    cost=lambda manifest, files: forests_cost([files[name] for name in FILES], len(manifest["features"])),
     profile=lambda manifest: FULL,
     conformance=EXACT_FOREST,
     state=_state,

@@ -1,6 +1,8 @@
 """The trained model: its forest as a cache runs it, and as ONNX."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from cachezoo.arrays import F32
 from cachezoo.models.forest import read_forest
@@ -32,11 +34,11 @@ def load_reuse(folder: Path) -> tuple[TrainedModel, ReuseServing]:
     return trained, serving(trained, read_forest(folder / MODEL_FILE, int(trained.arch["threads"])))
 
 
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model."""
+def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """The ONNX file of a bundle's weights."""
     from cachezoo.models.onnx_gbdt import export_forests
 
-    return export_forests(folder, (MODEL_FILE,), "score")
+    return export_forests(manifest, [files[MODEL_FILE]], "score")
 
 
 def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:

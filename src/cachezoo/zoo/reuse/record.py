@@ -40,7 +40,7 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
             safer="A classic policy",
         ),
         weights=("model.lgb.txt",),
-        libraries=("lightgbm", "numba", "numpy", "onnx", "onnxruntime"),
+        libraries=("lightgbm", "numba", "numpy"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
         onnx=Lazy(f"{HERE}.model:export_onnx"),
         reference=Lazy(f"{HERE}.model:reference"),

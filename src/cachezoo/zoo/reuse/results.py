@@ -1,4 +1,4 @@
-"""The cache at home and away, as tables: for `cachezoo results` and for the report's page."""
+"""The cache at home and away, as tables: for `cachezoo models results` and for the report's page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

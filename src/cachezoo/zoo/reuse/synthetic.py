@@ -15,8 +15,7 @@ from cachezoo.policies.registry import policy
 from cachezoo.policies.spec import parse
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script, draws_of, widest_gap
-from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
+from cachezoo.serving.synthetic import GIVEN, READ, WRITE, Script, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.reuse.cache import forest_cache
 from cachezoo.zoo.reuse.serve import ReuseServing, Served

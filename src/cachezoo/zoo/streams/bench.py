@@ -1,10 +1,11 @@
-"""One drive that lives through a category's cycles, its last one counted, under any placement."""
+"""One drive that replays a category's cycles, the last of which counts, under placements, learned ones among them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import product
-from typing import Any
+
+import numpy as np
 
 from cachezoo.arrays import U8
 from cachezoo.errors import ConfigError
@@ -12,59 +13,30 @@ from cachezoo.kernels.ftl import SepBit
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import LEGACY, ORACLE, SEPBIT
-from cachezoo.wear.placements import PLACEMENTS
+from cachezoo.wear.names import LIFETIME, ONLINE
+from cachezoo.wear.placements import Parameters, Placement
 from cachezoo.wear.run import Wear, wear
 from cachezoo.wear.writes import DriveWrites, drive_writes
-from cachezoo.zoo.streams.metrics import Kind, Tried
-from cachezoo.zoo.streams.variants import Variant
-
-Values = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A placement with its arguments.
-
-    Attributes:
-        policy: its name.
-        kind: what it is, see `Tried.kind`.
-        place: the writes to uint8[n] streams; None where the drive chooses them itself (SepBIT).
-        parameters: its arguments.
-    """
-
-    policy: str
-    kind: Kind
-    place: Callable[[DriveWrites], U8] | None
-    parameters: Values = field(default_factory=dict)
-
-    def tried(self, run: Wear) -> Tried:
-        """What is said of it on validation."""
-        parameters = dict(self.parameters)
-        return Tried(policy=self.policy, kind=self.kind, streams=run.streams_used, parameters=parameters, waf=run.waf)
+from cachezoo.zoo.streams.deaths import Lifetimes
+from cachezoo.zoo.streams.learn import Variant
+from cachezoo.zoo.streams.metrics import Tried
+from cachezoo.zoo.streams.settings import Classes
 
 
 @dataclass
 class Bench:
-    """A drive and its writes.
+    """A drive and its writes."""
 
-    Attributes:
-        writes: of all cycles, the last of which is counted.
-        drive: settings of the drive.
-        streams: K, that it has.
-        since: the first page write that anything learned is asked for.
-        runs: by what was placed where, so that placements that agree are run once.
-    """
-
-    writes: DriveWrites
+    writes: DriveWrites  # of all cycles
     drive: Drive
-    streams: int
-    since: int
-    runs: dict[str, Wear] = field(default_factory=dict)
+    streams: int = 1  # K, that it has, unless a placement has a number of its own
+    since: int = 0  # the first page write that anything learned serves
+    # By what is placed where, so that placements that agree run once.
+    runs: dict[tuple[str, int, int], Wear] = field(default_factory=dict)
 
     @classmethod
     def of(cls, train: Sequence[Trace], served: Sequence[Trace], drive: Drive, streams: int) -> "Bench":
-        """A drive that lives through the train cycles, and then through others, of which the last is counted.
+        """A drive that replays the train cycles, and then others, of which the last is counted.
 
         Raises:
             ConfigError: the drive's flash pages are not those that labels and forests were learned in.
@@ -79,58 +51,65 @@ class Bench:
         writes = drive_writes([*train, *served], drive.page_bytes)
         return cls(writes, drive, streams, int(writes.starts[len(train)]))
 
-    def run(self, candidate: Candidate) -> Wear:
-        """What a placement does to the drive.
+    def run(self, placement: Placement, counted: int = -1) -> Wear:
+        """What a placement does to the drive in a cycle; -1 is the last.
 
         Raises:
             DeviceError: the drive has no room for its streams.
             TraceError: the counted cycle writes too little.
         """
-        placed = None if candidate.place is None else candidate.place(self.writes)
-        said = repr(sorted(candidate.parameters.items())).encode() if placed is None else placed.tobytes()
-        key = sha256(said).hexdigest()
-        if key not in self.runs:
-            self.runs[key] = self._run(candidate, placed)
+        placed = None if placement.place is None else placement.place(self.writes)
+        what = repr(sorted(placement.parameters.items())).encode() if placed is None else placed.tobytes()
+        streams = placement.streams or self.streams
+        key = sha256(what).hexdigest(), streams, counted
+        if key not in self.runs and placed is None:
+            self.runs[key] = wear(self.writes, None, self.drive, counted, sepbit=SepBit(**placement.parameters))
+        elif key not in self.runs:
+            self.runs[key] = wear(self.writes, placed, self.drive, counted, n_streams=streams)
         return self.runs[key]
 
-    def _run(self, candidate: Candidate, placed: U8 | None) -> Wear:
-        if placed is None:
-            return wear(self.writes, None, self.drive, sepbit=SepBit(**candidate.parameters))
-        return wear(self.writes, placed, self.drive, n_streams=self.streams)
+    def tried(self, placement: Placement) -> Tried:
+        """A placement's figures on validation."""
+        run, parameters = self.run(placement), dict(placement.parameters)
+        return Tried(
+            policy=placement.policy, kind=placement.kind, streams=run.streams_used, parameters=parameters, waf=run.waf
+        )
 
-    def learned(self, variant: Variant) -> Candidate:
+    def learned(self, variant: Variant) -> Placement:
         """A variant as a placement on this drive."""
-        return Candidate(variant.name, variant.kind, lambda writes: variant.streams_of(writes, self.since))
+        return Placement(variant.name, variant.kind, lambda writes: variant.streams_of(writes, self.since))
+
+    def forests(self, lifetimes: Lifetimes, parameters: Parameters) -> list[Placement]:
+        """The placement by the forest of median WAF, the lower of two, then by each forest."""
+
+        def by(seed: int) -> Placement:
+            def place(writes: DriveWrites) -> U8:
+                return lifetimes.streams_of(seed, writes, self.since, **parameters)
+
+            return Placement(f"{LIFETIME}.{seed + 1}", "forest", place, parameters)
+
+        each = [by(seed) for seed in range(len(lifetimes.forests))]
+        middle = sorted(each, key=lambda one: self.run(one).waf)[(len(each) - 1) // 2]
+        return [Placement(LIFETIME, middle.kind, middle.place, middle.parameters), *each]
 
 
-def untaught(policy: str, parameters: Values, streams: int) -> Candidate:
-    """A placement that nobody taught, with arguments.
+def classes_and_parts(settings: Classes, streams: int) -> list[dict[str, int]]:
+    """The combinations of classes and parts of forests that need no more streams than there are."""
+    pairs = product(settings.classes, settings.parts)
+    return [{"classes": classes, "parts": parts} for classes, parts in pairs if classes - 1 + parts <= streams]
 
-    Raises:
-        ConfigError: there is none of that name.
+
+def online(learned: Sequence[tuple[int, Variant]]) -> Placement:
+    """A dictionary that is learned anew from each cycle just past.
+
+    Args:
+        learned: the first page write that each dictionary serves, rising, and the dictionary.
     """
-    kind: Kind = "legacy" if policy == LEGACY else "bound" if policy == ORACLE else "baseline"
-    if policy == SEPBIT:
-        return Candidate(policy, kind, None, parameters)
-    if policy not in PLACEMENTS:
-        message = f"judge.streams.baselines.{policy}: no such placement; use {', '.join([*PLACEMENTS, SEPBIT])}"
-        raise ConfigError(message)
-    own = {"streams": streams, **parameters} if policy != LEGACY else dict(parameters)
-    return Candidate(policy, kind, lambda writes: PLACEMENTS[policy](writes, **own), parameters)
 
+    def place(writes: DriveWrites) -> U8:
+        found = np.zeros(len(writes), np.uint8)
+        for since, variant in learned:
+            found[since:] = variant.streams_of(writes, since)[since:]
+        return found
 
-def grid(baselines: Mapping[str, Mapping[str, Sequence[Any]]], streams: int) -> list[Candidate]:
-    """Every baseline with every combination of its arguments' values, the drive without streams first.
-
-    Those of more streams than the drive has are left out.
-
-    Raises:
-        ConfigError: a name that no placement has.
-    """
-    found = [untaught(LEGACY, {}, streams)]
-    for policy, values in baselines.items():
-        for chosen in product(*values.values()):
-            own = dict(zip(values, chosen, strict=True))
-            if own.get("streams", streams) <= streams:
-                found.append(untaught(policy, own, streams))
-    return found
+    return Placement(ONLINE, "online", place, {})

@@ -1,6 +1,9 @@
-"""Kind `streams`: a table that says which stream of a multi-stream SSD a write belongs to."""
+"""Kind `streams`: a table that says which stream of a multi-stream SSD a write belongs to; its synthetic golden sets.
 
-from collections.abc import Mapping
+These write to every sort of edge that a dictionary has.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,26 +11,131 @@ import numpy as np
 from cachezoo.errors import ConfigError
 from cachezoo.serving.kind import BLOCK, EXACT_TABLE, Cost, Kind, Recomputed, State
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.zoo.streams import synthetic
-from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, FILE, MOST_STREAMS, Dictionary
-from cachezoo.zoo.streams.serve import NOT_PLACED, StreamsServing, TableSession
+from cachezoo.serving.synthetic import READ, WRITE, Script, SyntheticSet
+from cachezoo.traces.table import OP_WRITE
+from cachezoo.zoo.streams.dictionary import (
+    CHUNK_BYTES,
+    FILE,
+    MOST_CHUNKS,
+    MOST_STREAMS,
+    NOT_PLACED,
+    Dictionary,
+    StreamsServing,
+    TableSession,
+)
 
+Serve = Callable[[Mapping[str, Any]], StreamsServing]
 NUMBERS_OF_RANGE = 2  # where it begins, its stream
+SECTOR, PAGE = 512, 4096
+SHOWN = 16  # ranges at the beginning, as many at the end, and as many evenly between them
+WRAPPED = 8  # chunks of learned streams that are asked for again, 2**32 bytes, sectors and chunks later
+HIGHEST = (1 << 62) - SECTOR  # the last sector that a golden request may have
+BRANCHES = (
+    *("read", "learned", "stream_0", "offset_0", "first_of_range", "last_of_range", "below_range", "above_range"),
+    *("beyond_last_range", "highest_address", "several_chunks", "several_streams", "unaligned"),
+    *("past_2_gib", "past_4_gib", "beyond_128_tib"),
+)
 
 
-def _open(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> TableSession:
-    return TableSession(Dictionary.from_bytes(files[FILE]))
+def _places(count: int) -> list[int]:
+    """Ranges that are shown: all of a few; of many the first, the last, and some between them."""
+    between = np.linspace(0, count - 1, SHOWN).astype(int).tolist()
+    return sorted({*range(min(SHOWN, count)), *between, *range(max(0, count - SHOWN), count)})
+
+
+def _boundaries(own: Dictionary) -> RequestBatch:
+    """The first and the last byte of ranges, of the chunk below and of the chunk above each beginning."""
+    script = Script(("sda",))
+    for place in _places(len(own)):
+        start = int(own.starts[place]) * CHUNK_BYTES
+        for offset in (start - CHUNK_BYTES, start - 1, start, start + CHUNK_BYTES - 1, start + CHUNK_BYTES):
+            if offset >= 0:
+                script.add(WRITE, offset, SECTOR if offset % SECTOR == 0 else 1)
+    return script.batch()
+
+
+def _spans(own: Dictionary) -> RequestBatch:
+    """Writes and reads of several chunks, which begin on, before and within a range, aligned or not."""
+    script = Script(("sda", "sdb"))
+    for turn, place in enumerate(_places(len(own))):
+        start = int(own.starts[place]) * CHUNK_BYTES
+        offset = max(0, start - (0, PAGE, SECTOR, 1, CHUNK_BYTES + PAGE)[turn % 5])
+        script.add(WRITE, offset, (2 * CHUNK_BYTES, 3 * PAGE, 5 * CHUNK_BYTES + SECTOR)[turn % 3], turn % 2)
+        script.add(READ, offset, CHUNK_BYTES + PAGE, turn % 2)
+        script.add(WRITE, start + CHUNK_BYTES // 2, CHUNK_BYTES, turn % 2)
+    return script.batch()
+
+
+def _far(own: Dictionary) -> RequestBatch:
+    """Offset 0, the highest address, and offsets that come out small in a runtime whose numbers are too short."""
+    script = Script(("sda",))
+    top = (MOST_CHUNKS - 1) * CHUNK_BYTES
+    end = int(own.starts[-1]) * CHUNK_BYTES
+    plain = [0, end - 1, end, end + CHUNK_BYTES, end + (1 << 30), top, top + CHUNK_BYTES - SECTOR, top + CHUNK_BYTES]
+    powers = [(1 << bits) + away for bits in (31, 32, 40, 41, 46, 47, 48, 56, 61) for away in (-SECTOR, 0, CHUNK_BYTES)]
+    learned = own.starts[np.flatnonzero(own.streams)][:: max(1, np.count_nonzero(own.streams) // WRAPPED)][:WRAPPED]
+    shorts = [1 << 32, 1 << 41, MOST_CHUNKS * CHUNK_BYTES]  # of bytes, of sectors, of chunks
+    wrapped = [int(start) * CHUNK_BYTES + more for start in learned for more in shorts]
+    for offset in (*plain, *powers, *wrapped, HIGHEST):
+        if offset >= 0:
+            script.add(WRITE, offset, SECTOR)
+    return script.batch()
+
+
+def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
+    """The sets of a manifest's dictionary; see `Kind.synthetic`."""
+    own = serve(manifest).dictionary
+    made = {"boundaries": _boundaries, "spans": _spans, "far": _far}
+    return [SyntheticSet(name, make(own)) for name, make in made.items()]
+
+
+def branches(serving: StreamsServing, batch: RequestBatch) -> dict[str, int]:
+    """How often requests lie on each sort of edge."""
+    own, decided = serving.dictionary, serving.decide(batch)
+    first = batch.offset // CHUNK_BYTES
+    last = (batch.offset + batch.size - 1) // CHUNK_BYTES
+    write = batch.op == OP_WRITE
+    starts = own.starts.astype(np.int64)
+    inner = starts[1:]  # where one range ends and the next begins
+    found = {
+        "read": ~write,
+        "learned": decided > 0,
+        "stream_0": decided == 0,
+        "offset_0": batch.offset == 0,
+        "first_of_range": np.isin(first, inner),
+        "last_of_range": np.isin(first, inner - 1),
+        "below_range": np.isin(first, inner - 1) & (batch.offset % CHUNK_BYTES == CHUNK_BYTES - 1),
+        "above_range": np.isin(first, inner + 1),
+        "beyond_last_range": first > starts[-1],
+        "highest_address": batch.offset == HIGHEST,
+        "several_chunks": write & (last > first),
+        "several_streams": write & (own.look_up(last) != own.look_up(first)),
+        "unaligned": batch.offset % SECTOR != 0,
+        "past_2_gib": batch.offset >= 1 << 31,
+        "past_4_gib": batch.offset >= 1 << 32,
+        "beyond_128_tib": first >= MOST_CHUNKS,
+    }
+    return {name: int(np.count_nonzero(passed)) for name, passed in found.items()}
 
 
 def _serve(manifest: Mapping[str, Any], session: Any) -> StreamsServing:  # noqa: ANN401 - a TableSession
     return StreamsServing(arch=manifest["arch"], session=session)
 
 
+def _recomputed(serving: StreamsServing, batch: RequestBatch, passed: dict[str, int]) -> Recomputed:
+    streams = serving.placements(batch.offset).astype(np.float32)[:, None]
+    return Recomputed(serving.features(batch), streams, serving.decide(batch)[:, None], passed)
+
+
 def _recompute(serving: StreamsServing, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:
     decided = serving.decide(batch)
     passed = {"learned": decided > 0, "stream_0": decided == 0, "read": decided == NOT_PLACED}
-    counts = {name: int(np.count_nonzero(rows)) for name, rows in passed.items()}
-    return synthetic.recomputed(serving, batch, counts)
+    return _recomputed(serving, batch, {name: int(np.count_nonzero(rows)) for name, rows in passed.items()})
+
+
+def _recompute_synthetic(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> Recomputed:
+    serving = serve(manifest)
+    return _recomputed(serving, one.requests, branches(serving, one.requests))
 
 
 def _check(manifest: Mapping[str, Any]) -> None:
@@ -50,22 +158,19 @@ def _cost(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Cost:
 KIND = Kind(
     outputs=lambda manifest: ("stream",),
     decisions=("stream",),
-    graph=None,
     sizes={"arch.streams": (1, MOST_STREAMS), "geometry.chunk_bytes": (CHUNK_BYTES, CHUNK_BYTES)},
-    units={},
     wanted=("learned", "stream_0", "read"),
     serve=_serve,
     recompute=_recompute,
     contexts=lambda manifest, batch: [{}],
-    open_weights=_open,
-    weights_decide=True,
+    open_weights=lambda manifest, files: TableSession(Dictionary.from_bytes(files[FILE])),
     check=_check,
     profile=lambda manifest: BLOCK,
     conformance=EXACT_TABLE,
     state=lambda manifest: State(0, 0, "none"),
-    synthetic=synthetic.sets,
-    synthetic_wanted=synthetic.wanted,
-    synthetic_decisions=synthetic.decisions,
-    recompute_synthetic=synthetic.recompute,
+    synthetic=sets,
+    synthetic_wanted=lambda manifest: BRANCHES,
+    synthetic_decisions=lambda context: ("stream",),
+    recompute_synthetic=_recompute_synthetic,
     cost=_cost,
 )

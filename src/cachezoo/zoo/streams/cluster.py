@@ -35,26 +35,20 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class Clusters:
-    """The stream of each of m chunks.
+    """The stream of each of m chunks."""
 
-    Attributes:
-        streams: uint8[m].
-        count: K, the streams that there are.
-        effective: streams that some chunk has.
-        points: distinct rows of features that were clustered.
-    """
+    streams: U8  # [m]
+    count: int  # K, the streams that there are
+    effective: int  # streams that some chunk has
+    points: int  # distinct rows of features that were clustered
 
-    streams: U8
-    count: int
-    effective: int
-    points: int
-
-    def said(self) -> str:
-        """How many streams are used, in a line; why, where it is fewer than there are."""
+    @property
+    def note(self) -> str:
+        """Why fewer streams are used than there are; empty where all are. The words fit any number that is more."""
         if self.effective == self.count:
-            return f"{self.count} streams"
+            return ""
         points = "one distinct point" if self.points == 1 else f"{self.points} distinct points"
-        return f"{self.effective} of {self.count} streams are used: the chunks' features have {points}"
+        return f"the chunks' features have {points}, and no more streams are used"
 
 
 def bits_of(labels: StreamLabels, combination: str, window: str, pair: bool = False) -> Bool:

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,19 +57,12 @@ def _dense(numbers: I64) -> I32:
     return np.unique(numbers, return_inverse=True)[1].astype(np.int32)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """What a forest learns from.
+class Rows(NamedTuple):
+    """What a forest learns from."""
 
-    Attributes:
-        inputs: float32[r, inputs].
-        targets: float32[r] base-2 logarithm of the lifetime, or of the horizon if that is less.
-        horizon: page writes.
-    """
-
-    inputs: F32
-    targets: F32
-    horizon: int
+    inputs: F32  # [r, inputs]
+    targets: F32  # [r] base-2 logarithm of the lifetime, or of the horizon if that is less
+    horizon: int  # page writes
 
 
 def rows_of(writes: DriveWrites) -> Rows:
@@ -87,16 +80,11 @@ def rows_of(writes: DriveWrites) -> Rows:
 
 @dataclass(frozen=True)
 class Deaths:
-    """A forest and the range of what it predicts.
+    """A forest and the range of what it predicts."""
 
-    Attributes:
-        text: LightGBM's model text.
-        low, high: predictions on the train cycle at which the classes begin and end.
-    """
-
-    text: str
-    low: float
-    high: float
+    text: str  # LightGBM's model text
+    low: float  # prediction on the train cycle at which the classes begin
+    high: float  # and at which they end
 
     def predict(self, inputs: F32) -> F64:
         """float64[n] base-2 logarithm of the lifetime of each row of float32[n, inputs]."""
@@ -110,19 +98,12 @@ class Deaths:
 
 @dataclass
 class Lifetimes:
-    """Forests of one train cycle, which differ by their seeds.
+    """Forests of one train cycle, which differ by their seeds."""
 
-    Attributes:
-        forests: one at least.
-        addresses: int64[MOST_PARTS - 1] bytes that cut the pages which the train cycle wrote into equally many.
-        horizon: lifetimes of at least so many page writes are not told apart.
-        rows: page writes that there were to learn from.
-    """
-
-    forests: Sequence[Deaths]
-    addresses: I64
-    horizon: int
-    rows: int
+    forests: Sequence[Deaths]  # one at least
+    addresses: I64  # [MOST_PARTS - 1] bytes that cut the pages which the train cycle wrote into equally many
+    horizon: int  # lifetimes of at least so many page writes are not told apart
+    rows: int  # page writes that there were to learn from
     _predicted: dict[tuple[int, bytes], F64] = field(default_factory=dict, repr=False)
 
     def streams_of(self, seed: int, writes: DriveWrites, since: int, classes: int, parts: int) -> U8:
@@ -131,7 +112,7 @@ class Lifetimes:
         Args:
             seed: which of the forests.
             writes: of all cycles.
-            since: the first page write that it is asked for; those before go to stream 0.
+            since: the first page write that is served; those before go to stream 0.
             classes: of death.
             parts: by address, that the longest-lived class is cut into; a divisor of `MOST_PARTS`.
         """
@@ -146,11 +127,11 @@ class Lifetimes:
     def _predict(self, seed: int, writes: DriveWrites, since: int) -> F64:
         """Predictions from a page write on, made once for each drive's writes whatever the drive's size."""
         columns = (writes.pages, writes.address, writes.request, writes.time_us, np.array([since]))
-        said = sha256(b"".join(column.tobytes() for column in columns)).digest()
-        if (seed, said) not in self._predicted:
+        digest = sha256(b"".join(column.tobytes() for column in columns)).digest()
+        if (seed, digest) not in self._predicted:
             inputs = inputs_of(writes)[since:]
-            self._predicted |= {(k, said): one.predict(inputs) for k, one in enumerate(self.forests)}
-        return self._predicted[seed, said]
+            self._predicted |= {(k, digest): one.predict(inputs) for k, one in enumerate(self.forests)}
+        return self._predicted[seed, digest]
 
     def write(self, folder: Path) -> None:
         """Write the forests, and what belongs to them, into `folder`/lifetime."""

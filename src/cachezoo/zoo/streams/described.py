@@ -6,7 +6,7 @@ from cachezoo.zoo.streams.deaths import FOLDER, NUMBERS
 from cachezoo.zoo.streams.deaths import SUFFIX as TREES
 from cachezoo.zoo.streams.dictionary import FILE
 from cachezoo.zoo.streams.judge import JUDGED_FILE
-from cachezoo.zoo.streams.variants import SUFFIX, VARIANTS
+from cachezoo.zoo.streams.learn import SUFFIX, VARIANTS
 
 WAF = "flash pages written over pages that the host wrote"
 MAYBE = "number or null"

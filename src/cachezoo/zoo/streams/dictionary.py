@@ -2,20 +2,24 @@
 
 A range ends where the next begins, and the last has no end; chunks that were not learned lie in ranges of stream 0.
 FIOS's BD (Base Dictionary) keeps half a byte for each chunk of the volume instead.
+`StreamsServing` is the dictionary at work, on numpy alone.
 
 `sid.bin`, little-endian: 8 bytes `MAGIC`, u32 bytes of a chunk, u32 streams K, u64 ranges r, u32 starts[r], u8
 streams[r]; nothing behind that.
 """
 
 import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I64, U8, U32
-from cachezoo.errors import BundleError, TrainingError
+from cachezoo.arrays import F32, I32, I64, U8, U32
+from cachezoo.errors import BundleError, ConfigError, TrainingError
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.traces.table import OP_WRITE
 
 FILE = "sid.bin"
 MAGIC = b"CZSID1\0\0"
@@ -25,22 +29,17 @@ CHUNK_BYTES = 32768
 UNKNOWN_STREAM = 0
 MOST_STREAMS = 256
 MOST_CHUNKS = 1 << 32  # a start has 32 bits: 128 TiB
+NOT_PLACED = -1  # a read: the drive writes nothing
 AGAIN = "fit the model again, or copy the bundle again"
 
 
 @dataclass(frozen=True)
 class Dictionary:
-    """Ranges of chunks of one stream; range i is [starts[i], starts[i + 1]), the last has no end.
+    """Ranges of chunks of one stream; range i is [starts[i], starts[i + 1]), the last has no end."""
 
-    Attributes:
-        starts: uint32[r] chunk numbers (byte offset // `CHUNK_BYTES`), strictly ascending from 0.
-        streams: uint8[r] each range's stream.
-        count: K, how many streams there are; each of `streams` is below it.
-    """
-
-    starts: U32
-    streams: U8
-    count: int
+    starts: U32  # [r] chunk numbers (byte offset // `CHUNK_BYTES`), strictly ascending from 0
+    streams: U8  # [r] each range's stream
+    count: int  # K, how many streams there are; each of `streams` is below it
 
     @classmethod
     def of(cls, chunks: I64, streams: npt.NDArray[Any], count: int) -> "Dictionary":
@@ -77,9 +76,9 @@ class Dictionary:
 
     def look_up(self, chunks: I64) -> U8:
         """uint8[n] the stream of each of n chunk numbers (int64); 0 where the number is beyond 128 TiB or negative."""
-        asked = np.asarray(chunks, np.int64)
-        inside = (asked >= 0) & (asked < MOST_CHUNKS)
-        keys = np.where(inside, asked, 0).astype(np.uint32)
+        numbers = np.asarray(chunks, np.int64)
+        inside = (numbers >= 0) & (numbers < MOST_CHUNKS)
+        keys = np.where(inside, numbers, 0).astype(np.uint32)
         found = self.streams[np.searchsorted(self.starts, keys, side="right") - 1]
         result: U8 = np.where(inside, found, np.uint8(UNKNOWN_STREAM))
         return result
@@ -142,21 +141,79 @@ def base_bytes(chunks: int) -> int:
 def _check(chunks: I64, streams: I64, count: int) -> None:
     """Refuse what no dictionary can be made of; chunks ascend."""
     if not 1 <= count <= MOST_STREAMS:
-        said = f"{count} streams: give between 1 and {MOST_STREAMS}"
+        problem = f"{count} streams: give between 1 and {MOST_STREAMS}"
     elif len(chunks) != len(streams):
-        said = f"{len(chunks)} chunks and {len(streams)} streams: give each chunk one stream"
+        problem = f"{len(chunks)} chunks and {len(streams)} streams: give each chunk one stream"
     elif len(chunks) and (chunks[0] < 0 or chunks[-1] >= MOST_CHUNKS):
         bad = chunks[0] if chunks[0] < 0 else chunks[-1]
-        said = f"chunk {bad}: chunk numbers are at 0 or later and below 2**32 (128 TiB); split the volume"
+        problem = f"chunk {bad}: chunk numbers are at 0 or later and below 2**32 (128 TiB); split the volume"
     elif (chunks[1:] == chunks[:-1]).any():
-        said = f"chunk {chunks[np.argmax(chunks[1:] == chunks[:-1])]} stands there twice; give each chunk one stream"
+        problem = f"chunk {chunks[np.argmax(chunks[1:] == chunks[:-1])]} stands there twice; give each chunk one stream"
     elif len(streams) and not 0 <= streams.min() <= streams.max() < count:
         bad = streams.min() if streams.min() < 0 else streams.max()
-        said = f"stream {bad} of {count} streams: streams are numbered from 0"
+        problem = f"stream {bad} of {count} streams: streams are numbered from 0"
     else:
         return
-    raise TrainingError(f"dictionary of chunks: {said}")
+    raise TrainingError(f"dictionary of chunks: {problem}")
 
 
-def _damaged(where: str, said: str) -> BundleError:
-    return BundleError(f"{where}: {said}; {AGAIN}")
+def _damaged(where: str, problem: str) -> BundleError:
+    return BundleError(f"{where}: {problem}; {AGAIN}")
+
+
+class TableSession:
+    """`sid.bin` as an engine: `run(["stream"], {"chunk": int64[n]})` gives uint8[n]."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        """Open."""
+        self.dictionary = dictionary
+
+    def run(self, outputs: list[str] | None, inputs: dict[str, Any]) -> list[Any]:
+        """The one output there is, `stream`."""
+        return [self.dictionary.look_up(inputs["chunk"])]
+
+
+class StreamsServing:
+    """Says which stream a write belongs to. It keeps no state: calls may come in any order and from any thread."""
+
+    def __init__(self, *, arch: Mapping[str, Any], session: TableSession) -> None:
+        """Serve a bundle's dictionary, its sid.bin.
+
+        Raises:
+            ConfigError: sid.bin has another number of streams than `arch`.
+        """
+        self.dictionary, self.streams = session.dictionary, int(arch["streams"])
+        if self.dictionary.count != self.streams:
+            raise ConfigError(f"arch.streams is {self.streams}, sid.bin has {self.dictionary.count} streams")
+        # Beyond the last learned chunk lies a range of stream 0, unless the last chunk that can be learned was.
+        unlearned = self.dictionary.streams[-1] == UNKNOWN_STREAM
+        self.learned_end = int(self.dictionary.starts[-1]) if unlearned else MOST_CHUNKS
+        self._infer: Callable[[I64], U8] = lambda chunks: session.run(["stream"], {"chunk": chunks})[0]
+
+    def placement(self, offset: int) -> int:
+        """The stream, in [0, K), of a write at a byte offset of the volume; 0 where no range of another covers it.
+
+        A write that spans several chunks goes to the stream of its first byte's chunk.
+
+        Raises:
+            ConfigError: the offset is negative, or has more than 63 bits.
+        """
+        if not 0 <= offset < 1 << 63:
+            raise ConfigError(f"offset {offset}: a write begins at byte 0 to 2**63 - 1 of its volume")
+        return int(self.placements(np.array([offset], np.int64))[0])
+
+    def placements(self, offsets: I64) -> U8:
+        """The same of int64[n] offsets: uint8[n]. Offsets are not negative."""
+        return self._infer(self.chunks(offsets))
+
+    def chunks(self, offsets: I64) -> I64:
+        """int64[n] number of the chunk that each of int64[n] byte offsets lies in."""
+        return offsets // CHUNK_BYTES
+
+    def features(self, batch: RequestBatch) -> F32:
+        """float32[n, 1] each request's chunk, rounded to float32; the look-up itself takes whole numbers."""
+        return self.chunks(batch.offset).astype(np.float32)[:, None]
+
+    def decide(self, batch: RequestBatch) -> I32:
+        """int32[n] each request's stream; `NOT_PLACED` for reads."""
+        return np.where(batch.op == OP_WRITE, self.placements(batch.offset).astype(np.int32), NOT_PLACED)

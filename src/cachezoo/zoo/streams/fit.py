@@ -13,24 +13,25 @@ from cachezoo import paths
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_dir, sha256_file
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
-from cachezoo.models.trained import FittedModel, TraceUse
+from cachezoo.models.trained import Feature, FittedModel, TraceUse
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
-from cachezoo.traces.table import Trace
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.names import LEGACY
 from cachezoo.wear.writes import several_volumes
-from cachezoo.zoo.streams.cycles import read_cycle
 from cachezoo.zoo.streams.deaths import fit_lifetimes
-from cachezoo.zoo.streams.learn import all_names, learn, named
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES
+from cachezoo.zoo.streams.learn import Variant, all_names, learn, named, write_variants
 from cachezoo.zoo.streams.settings import Fit, Model
-from cachezoo.zoo.streams.stated import FEATURES, GEOMETRY
-from cachezoo.zoo.streams.variants import Known, write_variants
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 CONTEXT = "fit_streams"
+FEATURES = [Feature(name="chunk", formula="request.chunk", unit="chunks of 32 KiB from the volume's start")]
+GEOMETRY = {"chunk_bytes": CHUNK_BYTES}
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,16 @@ class Settings(Picked):
     fit: Annotated[Fit, At("fit.streams")]
     cycles: Annotated[Roles, At("data.cycles.{category}")]
     seed: Annotated[int, At("seed")]
+
+
+def read_cycle(files: Sequence[str]) -> dict[str, Trace]:
+    """The traces of one role that write anything, by key, in order.
+
+    Raises:
+        TraceError: a file is no readable trace.
+    """
+    found = {Path(file).stem: read_trace(Path(file)) for file in files}
+    return {key: trace for key, trace in found.items() if (trace.op == OP_WRITE).any()}
 
 
 def model_id(category: str, arch: str) -> str:
@@ -64,7 +75,7 @@ def automatic(model: FittedModel) -> str:
 
 def fit_prepared(
     category: str, traces: Mapping[str, Trace], labels: Sequence[StreamLabels], settings: Settings
-) -> tuple[FittedModel, list[Known]]:
+) -> tuple[FittedModel, list[Variant]]:
     """Learn all dictionaries.
 
     Args:
@@ -75,7 +86,7 @@ def fit_prepared(
     """
     seed = derive_seed(settings.seed, CONTEXT, category)
     reason = why_not(category, traces, labels)
-    found: list[Known] = []
+    found: list[Variant] = []
     learned: dict[str, Any] = {"window": settings.model.window}
     figures: dict[str, float | None] = {}
     if not reason:
@@ -112,8 +123,8 @@ def why_not(category: str, traces: Mapping[str, Trace], labels: Sequence[StreamL
     """Why nothing can be learned; empty where something can."""
     if not traces:
         return f"no train trace of {category} writes anything; one is added by cachezoo trace add"
-    if said := several_volumes(sorted({name for one in labels for name in one.volume.names}), "train"):
-        return said
+    if several := several_volumes(sorted({name for one in labels for name in one.volume.names}), "train"):
+        return several
     if len(labels[-1]) < 2:
         return "one chunk alone is written: there is nothing to tell apart"
     return ""
@@ -126,10 +137,10 @@ def read_labels(file: Path, trace: Trace) -> StreamLabels:
         TraceError: they are damaged, or of other requests.
     """
     labels = read_stream_labels(file)
-    said = labels.figures
-    if (said.requests, said.chunks) != (len(trace), len(labels)):
+    figures = labels.figures
+    if (figures.requests, figures.chunks) != (len(trace), len(labels)):
         message = (
-            f"{file}: {len(labels)} chunks of {said.chunks}, labelled of {said.requests} requests where "
+            f"{file}: {len(labels)} chunks of {figures.chunks}, labelled of {figures.requests} requests where "
             f"{trace.meta.trace_id} has {len(trace)}; run the stages ingest and label_streams again"
         )
         raise TraceError(message)

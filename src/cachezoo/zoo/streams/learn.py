@@ -9,16 +9,29 @@ FIOS's are combinations of the letters F, A, S and C, with the window of A and C
 * `parts`: as many parts of equally many written chunks as there are streams;
 * `+near`: chunks that the cycle did not write go with the nearest that it did, in place of stream 0.
 
-Each is made to fit into so many bytes (`cachezoo.zoo.streams.compact`).
+Each is made to fit into memory: the exact dictionary of a busy volume has a range for almost every chunk, and at 5
+bytes each that is more than FIOS's BD takes, half a byte a chunk. Ranges are joined where that misplaces the least,
+until they are few enough. Given up first are gaps: a chunk that the cycle did not write has no evidence, so that it can
+go with its neighbours. Then short ranges take the stream of what lies next to them. The cost is a sum over chunks that
+change their stream: pages written in the cycle x how far the two streams' mean log2 lifetimes are apart. The least cost
+for a number of ranges is found by a price for each range (Lagrange): at any price the cheapest streams follow by
+dynamic programming (`cachezoo.kernels.ranges`); the lowest price at which they fit is sought by bisection.
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from cachezoo.arrays import I64, U8
+from cachezoo.arrays import F64, I64, U8
+from cachezoo.errors import BundleError, TrainingError
+from cachezoo.features.fios import LETTERS
+from cachezoo.kernels.ranges import Line
 from cachezoo.labels.streams import StreamLabels
+from cachezoo.wear.writes import DriveWrites
 from cachezoo.zoo.streams.cluster import (
     COMBINATIONS,
     REAL_SETS,
@@ -29,14 +42,40 @@ from cachezoo.zoo.streams.cluster import (
     dictionary_of,
     reals_of,
 )
-from cachezoo.zoo.streams.compact import Evidence, compact, most_ranges
-from cachezoo.zoo.streams.dictionary import Dictionary
-from cachezoo.zoo.streams.variants import Known
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
 
+VARIANTS, SUFFIX = "variants", ".sid"
+LEAST_RANGES = 2  # one of what was learned, one behind it
+HALVINGS = 60
+UNUSED = 0.001  # share of the ranges that may be left over: a pass over a large volume takes long
 WINDOWED = frozenset("AC")
 COHERENT, PAIR = "C", "P"  # the letter of coherency, and that of coherency of pairs in the names of ours
 PARTS, HEAT, AT, NEAR = "parts", "heat", "at", "near"
 PLACED = (f"{PARTS}+{NEAR}", f"{HEAT}+{NEAR}", *(f"{HEAT}+{AT}{weight}+{NEAR}" for weight in (3, 10, 30)))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A dictionary with its name."""
+
+    name: str  # its features' letters and their window, as `FSC.100th`, or a name of ours
+    dictionary: Dictionary
+
+    @property
+    def kind(self) -> Literal["fios", "ours"]:
+        """FIOS's where its name is of the paper's four features alone."""
+        return "fios" if set(LETTERS).issuperset(self.name.partition(".")[0]) else "ours"
+
+    def streams_of(self, writes: DriveWrites, since: int) -> U8:
+        """The stream of each page write, uint8[n]: that of the chunk that its request begins in.
+
+        Args:
+            writes: of all cycles.
+            since: the first page write that is served; those before, of the cycle it learned on, go to stream 0.
+        """
+        found = np.zeros(len(writes), np.uint8)
+        found[since:] = self.dictionary.look_up(writes.first_chunks[since:])
+        return found
 
 
 def named(features: str, window: str) -> str:
@@ -54,7 +93,7 @@ def all_names(windows: Iterable[str], window: str) -> list[str]:
 
 def learn(
     labels: StreamLabels, names: Sequence[str], streams: int, window: str, seed: int, bytes_per_tb: float
-) -> list[Known]:
+) -> list[Variant]:
     """The dictionaries of a cycle.
 
     Args:
@@ -73,7 +112,7 @@ def learn(
         clusters = _clusters(labels, name, streams, window, seed)
         near = NEAR in name.split("+")
         sid = nearest(labels.chunk, clusters.streams, streams) if near else dictionary_of(clusters, labels, starts)
-        found.append(Known(name, compact(sid, evidence, most)))
+        found.append(Variant(name, compact(sid, evidence, most)))
     return found
 
 
@@ -105,3 +144,115 @@ def nearest(chunks: I64, streams: U8, count: int) -> Dictionary:
     starts = np.append(0, chunks[:-1] + (np.diff(chunks) + 1) // 2)
     new = np.append(True, streams[1:] != streams[:-1])
     return Dictionary(starts[new].astype(np.uint32), streams[new].astype(np.uint8), count)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a cycle says of the m chunks, one at least, that a dictionary was learned from."""
+
+    chunks: I64  # [m] distinct chunk numbers, rising
+    pages: I64  # [m] page writes of each
+    life: F64  # [m] mean log2 lifetime of these, in page writes
+
+
+def most_ranges(chunks: int, bytes_per_tb: float) -> int:
+    """Ranges that a volume of so many chunks may have.
+
+    Args:
+        chunks: from address 0 to its last learned one.
+        bytes_per_tb: that ranges may take for each TB (10**12 bytes) of these.
+    """
+    return max(LEAST_RANGES, math.floor(bytes_per_tb * chunks * CHUNK_BYTES / 1e12 / RANGE_BYTES))
+
+
+def compact(dictionary: Dictionary, evidence: Evidence, most: int) -> Dictionary:
+    """A dictionary of at most `most` ranges, least wrong on the chunks that were learned.
+
+    Behind the last learned chunk nothing changes, and nothing at all where the dictionary is small enough.
+
+    Args:
+        dictionary: learned from the evidence.
+        evidence: of the cycle.
+        most: `LEAST_RANGES` at least.
+    """
+    if len(dictionary) <= most:
+        return dictionary
+    starts, weight = _segments(dictionary, evidence)
+    streams = dictionary.look_up(starts)
+    used, own = np.unique(streams, return_inverse=True)
+    line = Line(own[:-1].astype(np.uint8), weight, _distances(dictionary, evidence)[np.ix_(used, used)], int(own[-1]))
+    found = np.append(used[line.labels(_price(line, most))], streams[-1])
+    new = np.append(True, found[1:] != found[:-1])
+    return Dictionary(starts[new].astype(np.uint32), found[new].astype(np.uint8), dictionary.count)
+
+
+def _segments(dictionary: Dictionary, evidence: Evidence) -> tuple[I64, F64]:
+    """Where the dictionary's ranges and stretches of learned chunks begin, and what all but the last weigh."""
+    known = evidence.chunks
+    new = np.append(True, np.diff(known) != 1)
+    behind = known[np.append(new[1:], True)] + 1
+    starts = np.unique(np.concatenate([[0], dictionary.starts.astype(np.int64), known[new], behind]))
+    starts = starts[: np.searchsorted(starts, known[-1] + 1) + 1]
+    place = np.searchsorted(starts, known, side="right") - 1
+    weight: F64 = np.bincount(place, evidence.pages, len(starts) - 1).astype(np.float64)
+    return starts, weight
+
+
+def _distances(dictionary: Dictionary, evidence: Evidence) -> F64:
+    """float64[K, K]: how far two streams' mean log2 lifetimes are apart; one without chunks lives longest."""
+    stream = dictionary.look_up(evidence.chunks)
+    pages = np.bincount(stream, evidence.pages, dictionary.count)
+    life = np.bincount(stream, evidence.pages * evidence.life, dictionary.count)
+    mean = life / np.maximum(pages, 1)
+    mean[pages == 0] = evidence.life.max()
+    return np.abs(mean[:, None] - mean[None, :])
+
+
+def _price(line: Line, most: int) -> float:
+    """About the lowest price of a range at which they are few enough."""
+    high = 1 + float(line.weight.sum() * line.distance.max())
+    low = high * 1e-15
+    if line.ranges(low) <= most:
+        return low
+    for _ in range(HALVINGS):
+        middle = math.sqrt(low * high)
+        if not low < middle < high:
+            break
+        ranges = line.ranges(middle)
+        if ranges > most:
+            low = middle
+            continue
+        high = middle
+        if most - ranges <= most * UNUSED:
+            break
+    return high
+
+
+def write_variants(variants: Sequence[Variant], folder: Path) -> None:
+    """Write each dictionary into `folder`/variants."""
+    (folder / VARIANTS).mkdir()
+    for variant in variants:
+        (folder / VARIANTS / f"{variant.name}{SUFFIX}").write_bytes(variant.dictionary.to_bytes())
+
+
+def read_dictionary(file: Path) -> Dictionary:
+    """A dictionary's file.
+
+    Raises:
+        TrainingError: it is missing, or holds none.
+    """
+    if not file.exists():
+        raise TrainingError(f"{file}: is missing; fit the model again")
+    try:
+        return Dictionary.from_bytes(file.read_bytes())
+    except BundleError as error:
+        raise TrainingError(f"{file}: {error}") from error
+
+
+def read_variants(folder: Path, names: Sequence[str]) -> list[Variant]:
+    """The dictionaries of a fitted model's folder, in the order of their names.
+
+    Raises:
+        TrainingError: a file is missing, or holds no dictionary.
+    """
+    return [Variant(name, read_dictionary(folder / VARIANTS / f"{name}{SUFFIX}")) for name in names]

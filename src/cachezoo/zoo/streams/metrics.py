@@ -1,16 +1,19 @@
 """metrics/streams/<category>.json: write amplification of a drive by placement, on the category's test cycle."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
+from cachezoo import paths
 from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
 from cachezoo.show.formats import percent
+from cachezoo.wear.names import Kind
 
-Kind = Literal["legacy", "baseline", "fios", "ours", "forest", "online", "hindsight", "bound"]
 WAF = "flash pages written over pages that the host wrote"
+LEARNED = "features that FIOS chooses by the train cycle's characteristics; empty for none"
+AUTOMATIC = "the placement of those features; legacy where there are none"
 VALUE = Annotated[int | float | str, Means("of an argument of the placement, chosen on validation")]
 
 
@@ -79,8 +82,8 @@ class StreamsModel(Judged):
     """A dictionary: its verdict, and what it is."""
 
     variant: Annotated[str, Means("placement that validation chose; empty where nothing was judged")]
-    learned: Annotated[str, Means("features that FIOS chooses by the train cycle's characteristics; empty for none")]
-    automatic: Annotated[str, Means("the placement of those features; legacy where there are none")]
+    learned: Annotated[str, Means(LEARNED)]
+    automatic: Annotated[str, Means(AUTOMATIC)]
     sid_bytes: Annotated[int, Means("of the dictionary", "bytes")]
 
 
@@ -114,6 +117,11 @@ class StreamsMetrics(Document):
                     f"{percent(row.of_legacy)} of the {legacy.waf:.3f} without streams."
                 )
         return ""
+
+
+def metrics_of(category: str) -> Path:
+    """Write amplification on a category's test cycle (stage evaluate_streams)."""
+    return paths.METRICS / "streams" / f"{category}.json"
 
 
 def read_metrics(path: Path) -> StreamsMetrics:

@@ -2,7 +2,7 @@
 
 from cachezoo.zoo.base import Bundling, Card, Lazy, System
 
-HERE = "cachezoo.zoo.streams"
+HERE, QUESTION = "cachezoo.zoo.streams", "cachezoo.questions.wear"
 STREAMS = System(
     id="streams",
     title="which stream of a multi-stream SSD a write belongs to, a dictionary of chunks clustered by their features",
@@ -31,9 +31,9 @@ if (id < 0) id = 0;                    /* not of this kind: 0 is also where the 
         libraries=("numpy", "scikit-learn"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
     ),
-    report=Lazy(f"{HERE}.report:PART"),
+    report=Lazy(f"{QUESTION}.report:PART"),
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
-    results=Lazy(f"{HERE}.results:PART"),
+    results=Lazy(f"{QUESTION}.report:RESULTS"),
     plots=("streams.png",),
     described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),

@@ -11,63 +11,43 @@ Streams = Annotated[int, Field(ge=2, le=256)]
 
 
 class Model(Strict):
-    """`model.streams`.
+    """`model.streams`."""
 
-    Attributes:
-        arch: last part of the model's id.
-        streams: K, that the drive has.
-        window: length of the windows that FIOS's own choice of features looks at.
-    """
-
-    arch: str = Field(pattern=r"^[a-z0-9_]+$")
-    streams: Streams
-    window: Window
+    arch: str = Field(pattern=r"^[a-z0-9_]+$")  # last part of the model's id
+    streams: Streams  # K, that the drive has
+    window: Window  # length of the windows that FIOS's own choice of features looks at
 
 
 class Lifetime(Strict):
-    """`fit.streams.lifetime`, of the forests that predict a page write's lifetime; the defaults are those of conf/.
+    """`fit.streams.lifetime`, of the forests that predict a page write's lifetime; the defaults are those of conf/."""
 
-    Attributes:
-        seeds: forests, each of another seed.
-        rows: page writes of the train cycles that a forest learns from, at most; drawn by its seed.
-        trees, leaves, min_rows_in_leaf, learning_rate: its shape.
-        input_fraction, row_fraction: drawn for each tree.
-    """
-
-    seeds: int = Field(default=5, ge=1, le=99)
+    seeds: int = Field(default=5, ge=1, le=99)  # forests, each of another seed
+    # Page writes of the train cycles that a forest learns from, at most; drawn by its seed.
     rows: int = Field(default=50_000, ge=100, le=10_000_000)
     trees: int = Field(default=40, ge=1, le=1000)
     leaves: int = Field(default=31, ge=2, le=1024)
     min_rows_in_leaf: int = Field(default=50, ge=1, le=1_000_000)
     learning_rate: Part = 0.15
-    input_fraction: Part = 0.7
+    input_fraction: Part = 0.7  # drawn for each tree
     row_fraction: Part = 0.7
 
 
 class Fit(Strict):
-    """`fit.streams`.
+    """`fit.streams`."""
 
-    Attributes:
-        windows: lengths of windows that every combination of features is fitted with; `model.streams.window` is one.
-        sid_bytes_per_tb: bytes that the ranges of a dictionary may take for each TB (10**12 bytes) of its volume; an
-            exact one takes at most 153 million.
-        lifetime: the forests.
-    """
-
+    # Of the windows that every combination of features is fitted with; `model.streams.window` is one.
     windows: list[Window] = Field(min_length=1)
+    # Bytes that a dictionary's ranges may take for each TB (10**12 bytes) of its volume; an exact one takes at most 153
+    # million.
     sid_bytes_per_tb: float = Field(gt=0, le=1e12)
     lifetime: Lifetime = Lifetime()
 
 
 class Classes(Strict):
-    """`judge.streams.lifetime`: what is tried of the forests on validation; the defaults are those of conf/.
+    """`judge.streams.lifetime`: what is tried of the forests on validation; the defaults are those of conf/."""
 
-    Attributes:
-        classes: of death that predictions are cut into.
-        parts: by address, that the longest-lived class is cut into.
-    """
-
-    classes: list[Streams] = Field(default=[2, 3, 4, 6], min_length=1)
+    classes: list[Streams] = Field(default=[2, 3, 4, 6], min_length=1)  # of death, that predictions are cut into
+    # By address, that the longest-lived class is cut into.
     parts: list[Literal[1, 2, 4, 8, 16]] = Field(default=[1, 4, 8], min_length=1)
 
 
@@ -107,18 +87,11 @@ class Baselines(Strict):
 
 
 class Judge(Strict):
-    """`judge.streams`.
-
-    Attributes:
-        baselines: what is tried of placements that nobody taught, on validation.
-        least_gain: share of the rival's flash writes that has to be saved.
-        least_waf: below so much of a drive without streams there is nothing to gain.
-        over_provisioning: further shares of flash without an address that the test is repeated with.
-        lifetime: of the forests.
-    """
+    """`judge.streams`."""
 
     baselines: Baselines
-    least_gain: Gain
-    least_waf: float = Field(ge=1, le=100)
+    least_gain: Gain  # share of the rival's flash writes that has to be saved
+    least_waf: float = Field(ge=1, le=100)  # of a drive without streams; below it there is nothing to gain
+    # Further shares of flash without an address that the test is repeated with.
     over_provisioning: list[Annotated[float, Field(gt=0, lt=1)]]
     lifetime: Classes = Classes()

@@ -1,4 +1,4 @@
-"""Virtual caches as tables, for `cachezoo results` and the report's page: transfers stand beside every hit ratio."""
+"""Virtual caches as tables, for `cachezoo models results` and the report: transfers are next to each hit ratio."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

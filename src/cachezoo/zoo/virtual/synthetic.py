@@ -16,8 +16,7 @@ from cachezoo.kernels.virtual.queues import Moves
 from cachezoo.kernels.virtual.vrm import memory
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script, draws_of
-from cachezoo.serving.synthetic import SyntheticSet, changed
+from cachezoo.serving.synthetic import READ, WRITE, Script, SyntheticSet, changed, draws_of
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.virtual.profile import fitted_to
 from cachezoo.zoo.virtual.serve import COLD, WARM, Ran, VirtualServing

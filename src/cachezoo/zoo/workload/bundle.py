@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import ConfigError
-from cachezoo.serving.graph import Graph, Node, Sides, layers_of, linear, linear_weights, lstm, lstm_weights
+from cachezoo.serving import lstm
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
-from cachezoo.serving.lstm import Lstm, softmax
+from cachezoo.serving.lstm import Lstm, lstm_cost, softmax
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.workload import synthetic
 from cachezoo.zoo.workload.known import of_votes
@@ -58,30 +58,8 @@ def _recompute(serving: WorkloadServing, batch: RequestBatch, context: Mapping[s
     return Recomputed(seen.features, seen.probabilities, decisions, counts, steady)
 
 
-def _graph(manifest: Mapping[str, Any]) -> Graph:
-    """A whole window: the layers one on the other, the last one's last state, and a head."""
-    layers, units = layers_of(manifest)
-    last = layers - 1
-    nodes = [Node("Transpose", ("features",), ("rows0",), {"perm": (1, 0, 2)})]
-    for k in range(last):
-        nodes.append(lstm(k, units, f"rows{k}", (), (f"hidden{k}",)))
-        nodes.append(Node("Squeeze", (f"hidden{k}", "direction"), (f"rows{k + 1}",)))
-    nodes += [
-        lstm(last, units, f"rows{last}", (), ("", "after")),
-        Node("Squeeze", ("after", "first"), ("hidden",)),
-        linear("category", "hidden", "logits"),
-        Node("Softmax", ("logits",), ("category",), {"axis": 1}),
-    ]
-    weights = lstm_weights(layers, len(manifest["features"]), units)
-    classes, width = len(manifest["policy"]["classes"]), len(manifest["features"])
-    head = linear_weights("category", units, classes)
-    axes = {"first": 0, **({"direction": 1} if last else {})}
-    inputs: Sides = {"features": ("B", manifest["policy"]["window"], width)}
-    return Graph(tuple(nodes), weights | head, axes, inputs, {"category": ("B", classes)})
-
-
 class WeightsSession:
-    """The model over whole windows on numpy, in the place of its ONNX session."""
+    """The model over whole windows on numpy."""
 
     def __init__(self, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Read the weights; see `Lstm`."""
@@ -114,18 +92,19 @@ def _state(manifest: Mapping[str, Any]) -> State:
 
 KIND = Kind(
     outputs=lambda manifest: tuple(manifest["policy"]["classes"]),
-    graph=_graph,
-    sizes={"policy.window": (1, 1 << 12), "policy.vote_windows": (1, 1 << 20), "policy.switch_votes": (1, 1 << 31)},
-    decisions=("class", "vote", "in_force"),
-    units={
-        "features": "as each feature states, normalised",
-        "category": "probabilities of policy.classes",
+    sizes={
+        **lstm.SIZES,
+        "policy.window": (1, 1 << 12),
+        "policy.vote_windows": (1, 1 << 20),
+        "policy.switch_votes": (1, 1 << 31),
     },
+    decisions=("class", "vote", "in_force"),
     wanted=("window", "vote", "switch"),
     serve=_serve,
     recompute=_recompute,
     contexts=lambda manifest, batch: [{}],
     open_weights=WeightsSession,
+    cost=lambda manifest, files: lstm_cost(files[WEIGHTS], steps=int(manifest["policy"]["window"])),
     check=_check,
     profile=lambda manifest: BLOCK,
     conformance=LSTM_PRECISIONS,

@@ -61,3 +61,8 @@ def load_workload(folder: Path) -> tuple[TrainedModel, WorkloadServing]:
     """
     model = read_trained(folder, "workload")
     return model, workload_serving(model, torch_windows(read_weights(folder), int(model.arch["threads"])))
+
+
+def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
+    """Probabilities of golden windows as torch computes them."""
+    return load_workload(folder)[1].probabilities(features)

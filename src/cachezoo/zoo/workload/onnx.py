@@ -1,27 +1,19 @@
 """The workload classifier as ONNX: windows `features` float32[B, T, F] give probabilities `category` float32[B, K]."""
 
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import F32
-from cachezoo.models.onnx_lstm import Graph, open_graph
-from cachezoo.models.trained import TrainedModel, read_trained
-from cachezoo.zoo.workload.infer import load_workload
+from cachezoo.models.onnx_lstm import Graph
+from cachezoo.models.weights import WEIGHTS_FILE
+from cachezoo.serving.lstm import read_safetensors
 
 
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model.
-
-    Raises:
-        TrainingError: the folder holds no readable model.
-        BundleError: the weights are not those of the model that train.json describes.
-    """
-    model = read_trained(folder, "workload")
-    return _windows(open_graph(folder, model, ("category",)), len(model.features), int(model.policy["window"]))
-
-
-def _windows(graph: Graph, width: int, window: int) -> bytes:
+def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """The ONNX file of a bundle's weights."""
+    graph = Graph(read_safetensors(files[WEIGHTS_FILE]))
+    width, window = len(manifest["features"]), int(manifest["policy"]["window"])
     last = len(graph.layers) - 1
     graph.node("Transpose", ["features"], ["rows0"], perm=[1, 0, 2])
     direction = graph.constant("direction", np.array([1], np.int64)) if last else ""
@@ -34,8 +26,3 @@ def _windows(graph: Graph, width: int, window: int) -> bytes:
     graph.node("Softmax", ["logits"], ["category"], axis=1)
     classes = len(graph.weights["category.bias"])
     return graph.model("workload", {"features": ["B", window, width]}, {"category": ["B", classes]})
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Probabilities of golden windows as torch computes them."""
-    return load_workload(folder)[1].probabilities(features)

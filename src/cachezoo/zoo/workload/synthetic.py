@@ -9,8 +9,7 @@ import numpy as np
 from cachezoo.arrays import F32, F64, I32
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script, draws_of
-from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
+from cachezoo.serving.synthetic import GIVEN, READ, WRITE, Script, SyntheticSet, changed, draws_of
 from cachezoo.zoo.workload.known import of_votes
 from cachezoo.zoo.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
 

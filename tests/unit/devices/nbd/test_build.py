@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.devices.nbd import build
+from cachezoo.devices.nbd import server
 from cachezoo.errors import DeviceError
 
 PACKAGES = "gcc, nbdkit and nbdkit-plugin-dev"
@@ -25,21 +25,21 @@ def program(folder, name, text):
 @pytest.mark.needs("gcc", "nbdkit")
 def test_source_has_no_warning(tmp_path):
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    command = ["gcc", *build.FLAGS, *strict, str(build.SOURCE), "-o", str(tmp_path / "disk.so"), *build.LIBRARIES]
+    command = ["gcc", *server.FLAGS, *strict, str(server.SOURCE), "-o", str(tmp_path / "disk.so"), *server.LIBRARIES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.needs("gcc", "nbdkit")
 def test_compiles_once_for_each_source(cache, tmp_path, monkeypatch):
-    first = build.plugin_file()
+    first = server.plugin_file()
     made = first.stat().st_mtime_ns
-    assert build.plugin_file() == first
+    assert server.plugin_file() == first
     assert first.stat().st_mtime_ns == made
     changed = tmp_path / "disk.c"
-    changed.write_text(build.SOURCE.read_text() + "/* changed */\n")
-    monkeypatch.setattr(build, "SOURCE", changed)
-    second = build.plugin_file()
+    changed.write_text(server.SOURCE.read_text() + "/* changed */\n")
+    monkeypatch.setattr(server, "SOURCE", changed)
+    second = server.plugin_file()
     assert second != first
     assert sorted((cache / "nbd").iterdir()) == sorted([first, second])
 
@@ -47,7 +47,7 @@ def test_compiles_once_for_each_source(cache, tmp_path, monkeypatch):
 def test_source_is_in_the_package():
     root = Path(__file__).parents[4]
     setup = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["cachezoo"]
-    assert any(build.SOURCE in (root / "src" / "cachezoo").glob(pattern) for pattern in setup)
+    assert any(server.SOURCE in (root / "src" / "cachezoo").glob(pattern) for pattern in setup)
 
 
 @pytest.mark.parametrize("present", [(), ("gcc",), ("nbdkit",)])
@@ -58,7 +58,7 @@ def test_missing_program_is_named_with_its_packages(present, cache, tmp_path, mo
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     missing = "nbdkit" if "gcc" in present else "gcc"
     with pytest.raises(DeviceError, match=f"^{missing} is missing; .*{PACKAGES}"):
-        build.plugin_file()
+        server.plugin_file()
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_the_compiler_says_is_told(said, message, cache, tmp_path, monkeypa
     program(tmp_path / "bin", "nbdkit", "echo 1")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     with pytest.raises(DeviceError, match=message):
-        build.plugin_file()
+        server.plugin_file()
     assert list((cache / "nbd").iterdir()) == []
 
 
@@ -81,6 +81,6 @@ def test_compiler_that_hangs_is_given_up(cache, tmp_path, monkeypatch):
     program(tmp_path / "bin", "gcc", "exec sleep 60")
     program(tmp_path / "bin", "nbdkit", "echo 1")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setattr(build, "COMPILE_S", 0.2)
+    monkeypatch.setattr(server, "COMPILE_S", 0.2)
     with pytest.raises(DeviceError, match="gcc did not end within"):
-        build.plugin_file()
+        server.plugin_file()

@@ -9,8 +9,7 @@ import pytest
 
 from cachezoo.coded import Coded
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
-from cachezoo.devices.nbd.build import plugin_file
-from cachezoo.devices.nbd.server import SlowRange, serving
+from cachezoo.devices.nbd.server import SlowRange, plugin_file, serving
 from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
 from tests.nbd_client import connected

@@ -125,6 +125,8 @@ def test_disk_that_is_not_ready_in_time_is_given_up(scratch, monkeypatch):
     script.parent.mkdir()
     script.write_text("#!/bin/sh\nexec sleep 600\n")
     script.chmod(0o755)
+    plugin = server.plugin_file()
+    monkeypatch.setattr(server, "plugin_file", lambda: plugin)
     monkeypatch.setattr(server, "need", lambda name: str(script))
     monkeypatch.setattr(server, "READY_S", 0.1)
     with pytest.raises(DeviceError, match="was not ready within"), serving(FLASH, SIZE):

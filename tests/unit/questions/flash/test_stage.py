@@ -11,8 +11,16 @@ from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import OPT_MODES, choose_episodes, label_problem
 from cachezoo.models.trained import TrainedModel
 from cachezoo.questions.flash import stage as flash
-from cachezoo.questions.flash.bench import Baselines, Bench, Decisions
-from cachezoo.questions.flash.stage import Models, Settings, choose_baseline_modes, chosen_baselines, evaluate_models
+from cachezoo.questions.flash.stage import (
+    Baselines,
+    Comparisons,
+    Decisions,
+    Models,
+    Settings,
+    choose_baseline_modes,
+    chosen_baselines,
+    evaluate_models,
+)
 from cachezoo.zoo.admission.model import load_admission
 from tests.baleen_data import FLASH, LABEL, fit_and_judge, labelled_parts, lone_segments, make_trace, partial_scans
 
@@ -125,10 +133,10 @@ def test_a_learned_mode_asks_the_model(folder: Path, monkeypatch: pytest.MonkeyP
     assert set(decisions.prefetch.low) == {3} and set(decisions.prefetch.high) == {9}
 
 
-def bench_of(trace, decisions: Decisions, chosen: Baselines = CHOSEN) -> Bench:
+def bench_of(trace, decisions: Decisions, chosen: Baselines = CHOSEN) -> Comparisons:
     problem = flash_problem(trace, LABEL, FLASH)
     opt = {mode: label_problem(problem, LABEL, mode) for mode in OPT_MODES}
-    return Bench(trace, problem, opt, decisions, chosen, FLASH, 7)
+    return Comparisons(trace, problem, opt, decisions, chosen, FLASH, 7)
 
 
 def oracle_decisions(trace, mode: str) -> tuple[FlashProblem, Decisions]:
@@ -150,7 +158,7 @@ def test_rivals_are_the_best_without_a_model_rejectx_and_plain_rejectx() -> None
     assert (rows["coin_flip"].prefetch, rows["rejectx"].prefetch) == ("next(4)", "next(2)")
     assert found.best_policy == "coin_flip"
     for gap, rival in ((found.best, "coin_flip"), (found.gap, "rejectx"), (found.plain, "rejectx_no_prefetch")):
-        ours, theirs = bench.curve(bench_run(bench, gap.gap_segment_writes)), rows[rival].read_dt
+        ours, theirs = bench.curve(bench_run(bench, own.scores, gap.gap_segment_writes)), rows[rival].read_dt
         assert gap.gap_segment_writes <= rows[rival].segment_writes
         assert gap.mean_dt_saved == pytest.approx((theirs.mean - ours.mean()) / theirs.mean)
         assert gap.peak_dt_saved == pytest.approx((theirs.peak - ours.max()) / theirs.peak)
@@ -161,9 +169,9 @@ def test_rivals_are_the_best_without_a_model_rejectx_and_plain_rejectx() -> None
     assert {row.prefetch for row in alone.rows.values()} == {"none"}
 
 
-def bench_run(bench: Bench, writes: int) -> FlashRun:
+def bench_run(bench: Comparisons, scores: np.ndarray, writes: int) -> FlashRun:
     """The model's run that writes so much, by trying every threshold."""
-    scores, problem = bench.scores, bench.problem
+    problem = bench.problem
     for threshold in np.unique(scores[problem.read])[::-1]:
         run = problem.run(scores >= threshold)
         if run.segment_writes == writes:
@@ -230,8 +238,8 @@ def test_opt_takes_the_mode_that_is_best_on_the_trace() -> None:
     for trace, ranged in ((partial_scans(6000, 5), True), (lone_segments(6000, 5), False)):
         problem, own = oracle_decisions(trace, "none")
         bench = bench_of(trace, own)
-        mode, best = bench.opt(problem)
-        loads = [bench.curve(bench.opt(problem, (mode,))[1].run).mean() for mode in OPT_MODES]
+        mode, best = bench.opt().run(problem)
+        loads = [bench.curve(bench.opt((mode,)).run(problem)[1].run).mean() for mode in OPT_MODES]
         assert bench.curve(best.run).mean() == min(loads)
         assert mode == "none" or ranged
         if ranged:

@@ -1,29 +1,30 @@
-"""`cachezoo flash`'s rows, against the rooms that they come from."""
+"""`cachezoo recommend --only flash`'s rows, against the rooms that they come from."""
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
-from cachezoo.flash.policies import baseline, beside
+from cachezoo.flash.policies import Tuned, baseline, beside
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
-from cachezoo.questions.flash.asked import (
+from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
+from cachezoo.questions.flash.options import (
     BLOCKS,
     DISK,
     OBJECTS,
     POLICIES,
     TOLERANCE,
-    FlashAsked,
+    FlashOptions,
     flash_problem_of,
     geometry_by_reads,
 )
-from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
-from cachezoo.questions.flash.rate import parse_rates
-from cachezoo.questions.flash.table import OPT_SEARCH, count_cases, flash_table
+from cachezoo.questions.flash.table import OPT_SEARCH, Limits, Within, cases_of, flash_table
 from cachezoo.serving.requests import batch_of
 from cachezoo.sizes import Size
 from cachezoo.traces.read import read_any
@@ -35,9 +36,9 @@ STORED = ROOT / "tests/golden/protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
 
 
-def asked(**changed):
-    given = {"capacity": Size.parse("10%"), "rates": parse_rates("25%"), "policies": POLICIES, **changed}
-    return FlashAsked(**given)
+def options(**changed):
+    given = {"capacity": Size.parse("10%"), "rates": write_rates("25%"), "policies": POLICIES, **changed}
+    return FlashOptions(**given)
 
 
 def table(trace, what, bundles=(), geometry=BLOCKS):
@@ -47,7 +48,7 @@ def table(trace, what, bundles=(), geometry=BLOCKS):
     found = flash_table(
         trace, flash_problem_of(trace, geometry, what), models, what, 3, lambda done, note="": ran.append(done)
     )
-    assert ran == list(range(count_cases(what, models))) and len(found.rows) == len(ran)
+    assert ran == list(range(len(cases_of(what, models)))) and len(found.rows) == len(ran)
     return found
 
 
@@ -62,7 +63,7 @@ def test_the_settings_are_those_of_the_project():
 def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
     trace = make_trace(4000, 5)
     problem = flash_problem(trace, LABEL, FLASH)
-    found = table(trace, asked(prefetch=["none", "next(8)"], capacity=Size.parse(f"{problem.capacity}p")))
+    found = table(trace, options(prefetch=["none", "next(8)"], capacity=Size.parse(f"{problem.capacity}p")))
     assert found.capacity == problem.capacity and found.windows.first == problem.first
     for row in found.rows:
         if row.policy == "opt":
@@ -86,7 +87,7 @@ def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
 
 def test_policies_without_a_model_come_first_then_bundles_then_the_oracle():
     trace = make_trace(3000, 5)
-    found = table(trace, asked(rates=parse_rates("10%,30%")), [PREFETCH, ADMISSION])
+    found = table(trace, options(rates=write_rates("10%,30%")), [PREFETCH, ADMISSION])
     kinds = [row.kind for row in found.rows]
     assert kinds == sorted(kinds, key=["without model", "model", "oracle"].index)
     assert {row.prefetch for row in found.rows if row.kind == "without model"} == {"none", "next(16)"}
@@ -105,7 +106,7 @@ def test_a_bundle_as_shipped_runs_at_its_own_thresholds():
     trace = make_trace(3000, 5)
     problem = flash_problem(trace, LABEL, FLASH)
     found = table(
-        trace, asked(policies=["rejectx"], capacity=Size.parse(f"{problem.capacity}p")), [ADMISSION, PREFETCH]
+        trace, options(policies=["rejectx"], capacity=Size.parse(f"{problem.capacity}p")), [ADMISSION, PREFETCH]
     )
     (own,) = open_bundles([ADMISSION, PREFETCH])
     serving, fetching = own.admission.serving(), own.prefetch.serving()
@@ -121,20 +122,20 @@ def test_a_bundle_as_shipped_runs_at_its_own_thresholds():
 
 def test_what_a_bundle_saves_is_of_the_best_policy_without_a_model():
     trace = make_trace(4000, 5)
-    found = table(trace, asked(), [ADMISSION])
+    found = table(trace, options(), [ADMISSION])
     (lead,) = found.leads
     rated = [row for row in found.rows if row.asked]
     rival = min((row for row in rated if row.kind == "without model"), key=lambda row: row.disks_busy)
     ours = min((row for row in rated if row.kind == "model"), key=lambda row: row.disks_busy)
-    assert (lead.rival.policy, lead.saving.model.policy) == (rival.policy, ours.policy)
-    assert lead.saving.share == pytest.approx(1 - ours.disks_busy / rival.disks_busy)
-    assert lead.saving.interval[0] <= lead.saving.share <= lead.saving.interval[1]
+    assert (lead.rival.policy, lead.model.policy) == (rival.policy, ours.policy)
+    assert lead.saved.value == pytest.approx(1 - ours.disks_busy / rival.disks_busy)
+    assert lead.saved.ends[0] <= lead.saved.value <= lead.saved.ends[1]
 
 
 def test_rates_follow_the_clock_and_days_what_it_stands_for():
     trace = make_trace(3000, 5)
     trace = replace(trace, time_us=trace.time_us * 1000)
-    found = table(trace, asked(rates=parse_rates("2kB/s"), policies=["coin_flip"]))
+    found = table(trace, options(rates=write_rates("2kB/s"), policies=["coin_flip"]))
     (row,) = found.rows
     assert row.reached and row.written_bytes_s == pytest.approx(2000, rel=TOLERANCE)
     days = found.seconds / 86_400
@@ -142,35 +143,35 @@ def test_rates_follow_the_clock_and_days_what_it_stands_for():
     assert row.drive_writes_a_day == pytest.approx(row.ssd_bytes_a_day / (found.capacity * 4096))
     assert row.lifetime_years == pytest.approx(5 / row.drive_writes_a_day)
     scaled = replace(trace, meta=replace(trace.meta, extra={"time_scale": "10"}))
-    (slow,) = table(scaled, asked(rates=parse_rates("2kB/s"), policies=["coin_flip"])).rows
+    (slow,) = table(scaled, options(rates=write_rates("2kB/s"), policies=["coin_flip"])).rows
     assert slow.ssd_bytes_a_day == pytest.approx(row.ssd_bytes_a_day / 10)
     assert slow.written_bytes_s == row.written_bytes_s
-    short = table(make_trace(3000, 5), asked(policies=["coin_flip"])).rows[0]
+    short = table(make_trace(3000, 5), options(policies=["coin_flip"])).rows[0]
     assert short.lifetime_years is short.ssd_bytes_a_day is None
 
 
 @pytest.mark.parametrize("case", ["row numbers", "one time", "the reader says so", "columns say so"])
 def test_without_a_clock_nothing_is_said_by_the_second(case):
     trace = make_trace(500, 5)
-    assert table(trace, asked(policies=["accept_all"])).clock
+    assert table(trace, options(policies=["accept_all"])).clock
     times = {"row numbers": np.arange(500), "one time": np.zeros(500, np.int64)}.get(case, trace.time_us)
     extra = {
         "the reader says so": {"time": "row numbers, a microsecond apart"},
         "columns say so": {"columns": "time=row:us"},
     }
     without = replace(trace, time_us=times, meta=replace(trace.meta, extra=extra.get(case, {})))
-    found = table(without, asked(policies=["accept_all", "rejectx"]))
+    found = table(without, options(policies=["accept_all", "rejectx"]))
     assert not found.clock and found.write_disks_busy is None
     for row in found.rows:
         assert row.disks_busy is row.disks_busy_peak is row.written_bytes_s is row.ssd_bytes_a_day is None
         assert row.disk_ms_per_read > 0
     with pytest.raises(ConfigError, match="the trace has no clock, so there is no rate; give a share as 25%"):
-        table(without, asked(rates=parse_rates("10MB/s")))
+        table(without, options(rates=write_rates("10MB/s")))
 
 
 def test_a_higher_limit_is_never_worse_and_says_where_more_writes_do_not_help():
     trace = make_trace(4000, 5)
-    found = table(trace, asked(rates=parse_rates("80%,10%,40%"), policies=["coin_flip", "rejectx"]))
+    found = table(trace, options(rates=write_rates("80%,10%,40%"), policies=["coin_flip", "rejectx"]))
     for name in ("coin_flip", "rejectx"):
         rows = sorted((row for row in found.rows if row.policy == name), key=lambda row: float(row.asked.rstrip("%")))
         busy = [row.disks_busy for row in rows]
@@ -180,15 +181,15 @@ def test_a_higher_limit_is_never_worse_and_says_where_more_writes_do_not_help():
 
 def test_the_warm_up_can_be_given():
     trace = make_trace(2000, 5)
-    whole = table(trace, asked(policies=["accept_all"], count=Count("all")))
-    late = table(trace, asked(policies=["accept_all"], count=Count("1900")))
+    whole = table(trace, options(policies=["accept_all"], count=Count("all")))
+    late = table(trace, options(policies=["accept_all"], count=Count("1900")))
     assert (whole.windows.first, late.windows.first) == (0, 1900)
-    problem = flash_problem_of(trace, BLOCKS, asked())
+    problem = flash_problem_of(trace, BLOCKS, options())
     hit, read = problem.accept_all.io_segments == 0, problem.read
     for found, first in ((whole, 0), (late, 1900)):
         assert found.rows[0].io_hit_ratio == pytest.approx((hit & read)[first:].sum() / read[first:].sum())
     with pytest.raises(ConfigError, match="--count 2000: the trace ends before"):
-        table(trace, asked(count=Count("2000")))
+        table(trace, options(count=Count("2000")))
 
 
 def test_the_geometry_follows_the_reads_or_the_bundles():
@@ -204,18 +205,18 @@ def test_the_geometry_follows_the_reads_or_the_bundles():
 
 def test_capacities_are_shares_of_segments_or_what_fits():
     trace = make_trace(2000, 5)
-    distinct = flash_problem_of(trace, BLOCKS, asked()).accesses.n_segments
-    assert flash_problem_of(trace, BLOCKS, asked(capacity=Size.parse("50%"))).capacity == round(distinct / 2)
-    assert flash_problem_of(trace, BLOCKS, asked(capacity=Size.parse("1MiB"))).capacity == 256
-    assert flash_problem_of(trace, Geometry(2**18, 2**13), asked(capacity=Size.parse("9p"))).capacity == 4
-    with pytest.raises(ConfigError, match="--capacity 4KiB: less than one segment of 128 KiB"):
-        flash_problem_of(trace, OBJECTS, asked(capacity=Size.parse("4KiB")))
+    distinct = flash_problem_of(trace, BLOCKS, options()).accesses.n_segments
+    assert flash_problem_of(trace, BLOCKS, options(capacity=Size.parse("50%"))).capacity == round(distinct / 2)
+    assert flash_problem_of(trace, BLOCKS, options(capacity=Size.parse("1MiB"))).capacity == 256
+    assert flash_problem_of(trace, Geometry(2**18, 2**13), options(capacity=Size.parse("9p"))).capacity == 4
+    with pytest.raises(ConfigError, match="--size 4KiB: less than one segment of 128 KiB"):
+        flash_problem_of(trace, OBJECTS, options(capacity=Size.parse("4KiB")))
 
 
 def test_a_trace_without_reads_is_refused():
     trace = make_trace(50, 5)
     with pytest.raises(TraceError, match="no reads, and a flash cache is filled by reads"):
-        flash_problem_of(replace(trace, op=np.ones(50, np.uint8)), BLOCKS, asked())
+        flash_problem_of(replace(trace, op=np.ones(50, np.uint8)), BLOCKS, options())
 
 
 @pytest.mark.parametrize(
@@ -251,6 +252,53 @@ def test_drifted_inputs_are_told_where_the_bundle_states_its_own():
 def test_a_captured_trace_of_large_objects_runs_in_its_own_geometry():
     trace = read_any(ROOT / "data/raw/captured/blob_test.parquet")
     assert geometry_by_reads(trace) == OBJECTS
-    found = table(trace, asked(policies=["accept_all", "rejectx", "opt"]), geometry=OBJECTS)
+    found = table(trace, options(policies=["accept_all", "rejectx", "opt"]), geometry=OBJECTS)
     busy = {row.policy: row.disks_busy for row in found.rows}
     assert busy["opt"] < busy["rejectx"] < busy["accept_all"] < 1.0
+
+
+def limits(cost, given, most=1e9):
+    """A policy that writes what it is set to, up to `most`, and costs the disks what `cost` says of that."""
+    tried = []
+
+    def set_to(target):
+        tried.append(target)
+        writes = int(min(target, most))
+        run = SimpleNamespace(segment_writes=writes)
+        return Within("none", Tuned(run, target, True), cost(writes))
+
+    return Limits(set_to, given), tried
+
+
+def test_where_more_writes_are_worse_fewer_are_taken():
+    own, tried = limits(lambda writes: abs(writes - 1000) + 1, [4000, 2000, 500])
+    for limit, writes, more_helps in ((4000, 1000, False), (2000, 1000, False), (500, 500, True)):
+        found = own.best(limit)
+        assert (found.writes, found.reached, found.more_helps) == (writes, writes == limit, more_helps)
+    assert len(tried) == len(set(tried))
+
+
+def test_where_more_writes_help_the_limit_is_used_and_one_half_is_tried():
+    own, tried = limits(lambda writes: 1 / writes, [4000])
+    found = own.best(4000)
+    assert (found.writes, found.reached, found.more_helps, tried) == (4000, True, True, [4000, 2000])
+
+
+def test_a_policy_that_cannot_write_more_is_not_said_to_be_helped_by_less():
+    own, _ = limits(lambda writes: 1 / writes, [4000], most=300)
+    found = own.best(4000)
+    assert (found.writes, found.reached, found.more_helps) == (300, False, True)
+
+
+def test_a_policy_that_always_writes_more_than_the_limit_is_taken_where_it_exceeds_it_least():
+    def set_to(target):
+        writes = int(target) + 500
+        return Within("none", Tuned(SimpleNamespace(segment_writes=writes), target, True), 1 / writes)
+
+    assert Limits(set_to, [400, 100]).best(100).writes == 550
+
+
+@pytest.mark.parametrize("limit", [1.0, 1.5, 3.0])
+def test_the_least_limits_end(limit):
+    own, tried = limits(lambda writes: writes, [limit])
+    assert own.best(limit).writes <= limit and len(tried) <= 3

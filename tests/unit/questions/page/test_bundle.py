@@ -17,7 +17,7 @@ from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
 from tests.command_line import run
 
-STORED = Path(__file__).parents[2] / "golden/protocol2"
+STORED = Path(__file__).parents[3] / "golden/protocol2"
 Trained = Callable[[str], tuple[Path, RequestBatch]]
 
 
@@ -69,7 +69,7 @@ def test_compare_names_the_command_that_runs_a_bundle_of_the_flash_cache(kind: s
     done = run("compare", tmp_path / "t.parquet", "--bundle", bundle, "--policy", "lru", ok=False)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     assert f"{bundle}: {kind}.database.lgbm decides for a flash cache" in done.stderr
-    assert f"run cachezoo flash TRACE --bundle {bundle}" in done.stderr
+    assert f"run cachezoo recommend --only flash TRACE --bundle {bundle}" in done.stderr
 
 
 def test_compare_takes_a_bundle_at_several_capacities(bundle_of: Callable[[str], Path], tmp_path: Path) -> None:

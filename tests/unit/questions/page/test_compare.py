@@ -13,11 +13,12 @@ from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.page.category import _row_of, _validation_choice, evaluate_trace
-from cachezoo.questions.page.compare import compare, contenders
 from cachezoo.questions.page.plot import _styles
-from cachezoo.questions.page.sweep import Asked, Bench, run_row
+from cachezoo.questions.page.sweep import compare, contenders, run_row
 from cachezoo.show.style import LINE_COLOURS, LINES, SKY
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row
@@ -29,8 +30,8 @@ PAGES = expand_pages(TRACE)
 
 
 def rows(ids: list[str], every: bool) -> list[dict[str, Any]]:
-    bench = Bench.of(Simulator(TRACE, PAGES), None)
-    return [run_row(bench, policy_id, "10p", Asked(Count("50"))) for policy_id in contenders(ids, every)]
+    bench = Bench.of(Simulator(TRACE, PAGES), count=Count("50"))
+    return [run_row(bench, policy_id, Size.parse("10p")) for policy_id in contenders(ids, every)]
 
 
 def test_the_best_classic_is_the_best_of_the_rows() -> None:

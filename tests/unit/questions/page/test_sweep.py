@@ -10,13 +10,15 @@ from cachezoo.contest.counting import Count, first_access
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.policies.simulate import simulate
+from cachezoo.questions.page.bench import Options
 from cachezoo.questions.page.plot import draw_hit_ratios
-from cachezoo.questions.page.sweep import Asked, sweep
+from cachezoo.questions.page.sweep import sweep
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.page_data import seeded_trace
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -36,7 +38,7 @@ def timeless(rows):
 @pytest.mark.slow(seconds=60)
 def test_rows_come_in_the_order_asked_however_many_processes(files):
     steps = []
-    asked = (files, ["lru", "coinflip(p=0.25)+fifo", "belady_bypass"], ["5%", "20p"], Asked())
+    asked = (files, ["lru", "coinflip(p=0.25)+fifo", "belady_bypass"], [Size.parse("5%"), Size.parse("20p")], Options())
     alone = sweep(*asked, workers=1, advance=lambda done, _="": steps.append(done))
     assert steps == [1, 2, 3, 4, 5, 6]
     assert [(row["trace"], row["policy"]) for row in alone[::2]] == [
@@ -49,12 +51,12 @@ def test_what_is_doubtful_of_a_trace_is_said_by_its_first_run_alone(files, monke
     runs = []
     monkeypatch.setattr(
         "cachezoo.questions.page.sweep._job",
-        lambda path, policy_id, capacities, asked, quiet: runs.append((path.name, policy_id, quiet)) or [],
+        lambda path, policy_id, capacities, options, quiet: runs.append((path.name, policy_id, quiet)) or [],
     )
-    sweep(files, ["lru", "fifo"], ["5%"], Asked(), workers=1)
+    sweep(files, ["lru", "fifo"], [Size.parse("5%")], Options(), workers=1)
     assert runs == [(path.name, own, own == "fifo") for path in files for own in ("lru", "fifo")]
     runs.clear()
-    sweep(files, ["lru"], ["5%"], Asked(quiet=True), workers=1)
+    sweep(files, ["lru"], [Size.parse("5%")], Options(quiet=True), workers=1)
     assert [quiet for *_, quiet in runs] == [True, True]
 
 
@@ -62,23 +64,25 @@ def test_a_row_is_the_simulation(files):
     trace = seeded_trace(400, 90, 1)
     pages = expand_pages(trace)
     device = load_models(str(ROOT / "conf/device/wdredpro2tb_850pro.yaml"))
-    row = sweep([files[1]], ["lru"], ["20p"], Asked(Count("100"), device=device, decision_us=7.0), workers=1)[0]
+    row = sweep(
+        [files[1]], ["lru"], [Size.parse("20p")], Options(Count("100"), device=device, decision_us=7.0), workers=1
+    )[0]
     assert row["warmup"] == first_access(pages, Count("100"))
     found = simulate(trace, pages, "lru", 20, row["warmup"])
     assert (row["capacity"], row["hits"], row["ssd_writes"]) == (20, found.hits, found.ssd_writes)
     assert (row["replacements"], row["dirty_evictions"]) == (found.replacements, found.dirty_evictions)
-    free = sweep([files[1]], ["lru"], ["20p"], Asked(Count("100"), device=device), workers=1)[0]
+    free = sweep([files[1]], ["lru"], [Size.parse("20p")], Options(Count("100"), device=device), workers=1)[0]
     assert row["mean_response_us"] == pytest.approx(free["mean_response_us"] + 7.0)
-    assert sweep([files[1]], ["lru"], ["20p"], Asked(), workers=1)[0]["mean_response_us"] is None
+    assert sweep([files[1]], ["lru"], [Size.parse("20p")], Options(), workers=1)[0]["mean_response_us"] is None
     json.dumps(row, allow_nan=False)
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow(seconds=60))])
 def test_a_failing_run_ends_the_sweep_with_its_own_error(files, workers):
     with pytest.raises(ConfigError, match="--count 99999: the trace ends before"):
-        sweep(files, ["lru"], ["5%"], Asked(Count("99999")), workers=workers)
+        sweep(files, ["lru"], [Size.parse("5%")], Options(Count("99999")), workers=workers)
     with pytest.raises(ConfigError, match="nosuch"):
-        sweep(files, ["nosuch"], ["5%"], Asked(), workers=workers)
+        sweep(files, ["nosuch"], [Size.parse("5%")], Options(), workers=workers)
 
 
 def rows(policies, capacities):

@@ -7,14 +7,17 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
 from cachezoo.policies.stream import Stream
-from cachezoo.questions.share.bench import Bench
-from cachezoo.questions.share.lru import equal_split, proportional_split
 from cachezoo.questions.share.mix import Application, mix_pages
-from cachezoo.questions.share.partition import parse, parse_several
-from cachezoo.questions.share.registry import PARTITIONERS
+from cachezoo.questions.share.partitioners import (
+    PARTITIONERS,
+    equal_split,
+    parse,
+    parse_several,
+    proportional_split,
+)
 from tests.sharing_data import small_mix
 
-BENCH = Bench(small_mix())
+MIX = small_mix()
 SMALL = ("equal(fragment=1)", "proportional(fragment=1)", "static-best(fragment=1)", "ucp(window=200, fragment=1)",
          "shared(fragment=1)", "hindsight(window=200, fragment=1)", "gvpa(fragment=1, q=100, n=64)",
          "gvpa(fragment=1, q=100, n=64, cost=1, reach=4)")  # fmt: skip
@@ -72,8 +75,8 @@ def test_splits():
 
 @pytest.mark.parametrize("text", SMALL)
 def test_every_split_is_of_the_whole_cache_and_leaves_each_something(text):
-    found = parse(text).run(BENCH, 24)
-    assert len(found.hit) == len(BENCH.mix) and found.begins[0] == 0 and (np.diff(found.begins) > 0).all()
+    found = parse(text).run(MIX, 24)
+    assert len(found.hit) == len(MIX) and found.begins[0] == 0 and (np.diff(found.begins) > 0).all()
     if text.startswith("shared"):
         assert found.splits.sum(axis=1).max() == 24 and not found.splits[0].any()
     else:
@@ -88,7 +91,7 @@ def test_all_partitioners_are_tried_here():
 
 
 def misses(text, pages=24, counted=None):
-    found = parse(text).run(BENCH, pages, counted)
+    found = parse(text).run(MIX, pages, counted)
     return int((~found.hit & (True if counted is None else counted)).sum())
 
 
@@ -100,56 +103,55 @@ def test_no_fixed_split_beats_the_best_one_and_no_lru_partitions_the_bound():
 
 
 def test_the_best_split_gives_the_loop_its_pages_and_the_scan_the_least():
-    split = parse("static-best(fragment=1)").run(BENCH, 24).splits[0]
+    split = parse("static-best(fragment=1)").run(MIX, 24).splits[0]
     assert split[0] >= 16 and split[2] == 1
 
 
 def test_the_best_split_is_the_best_for_what_counts():
-    counted = np.arange(len(BENCH.mix)) >= 4500
-    splits = [parse(f"static-best(fragment={k})").run(BENCH, 24, counted) for k in (1, 4)]
-    every = parse("static-best(fragment=1)").run(BENCH, 24)
+    counted = np.arange(len(MIX)) >= 4500
+    splits = [parse(f"static-best(fragment={k})").run(MIX, 24, counted) for k in (1, 4)]
+    every = parse("static-best(fragment=1)").run(MIX, 24)
     assert (~splits[0].hit & counted).sum() <= min((~one.hit & counted).sum() for one in (splits[1], every))
 
 
 def test_ucp_starts_equal_and_learns_from_what_was():
-    found = parse("ucp(window=200, fragment=1)").run(BENCH, 24)
+    found = parse("ucp(window=200, fragment=1)").run(MIX, 24)
     assert found.splits[0].tolist() == [8, 8, 8]
     assert (found.splits[1:, 0] >= 16).all() and (found.splits[1:, 2] <= 2).all()
 
 
 def test_shared_is_the_policy_over_all_references_and_says_whose_pages_it_holds():
-    found = parse("shared(policy=s3fifo, fragment=1)").run(BENCH, 24)
-    own = policy("s3fifo").hits(BENCH.mix.page_ids, BENCH.mix.n_pages, 24) == HIT
+    found = parse("shared(policy=s3fifo, fragment=1)").run(MIX, 24)
+    own = policy("s3fifo").hits(MIX.page_ids, MIX.n_pages, 24) == HIT
     assert (found.hit == own).all()
 
 
 def test_a_shared_virtual_cache_reads_what_it_moves():
     text = "vrm(n=64, fragment=2, q=50)"
-    mix = BENCH.mix
-    shared = parse(f"shared(policy={text}, fragment=1)").run(BENCH, 16)
-    run = policy(text).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), 16)
+    shared = parse(f"shared(policy={text}, fragment=1)").run(MIX, 16)
+    run = policy(text).simulate(Stream.of_pages(MIX.page_ids, MIX.n_pages), 16)
     assert run.moved is not None and run.moved.sum() > 0
     assert shared.moved.tolist() == run.moved.tolist()
-    assert not shared.tells and shared.splits.shape == (0, mix.count)
+    assert not shared.known and shared.splits.shape == (0, MIX.count)
 
 
 def test_a_cache_that_is_too_small_names_what_it_takes():
     with pytest.raises(
         ConfigError, match=r"has 2 fragments of 256 pages, and 3 applications take 1 each: give at least"
     ):
-        parse("equal").run(BENCH, 700)
+        parse("equal").run(MIX, 700)
     with pytest.raises(ConfigError, match=r"3 applications take 2 each"):
-        parse("gvpa(fragment=4)").run(BENCH, 20)
+        parse("gvpa(fragment=4)").run(MIX, 20)
 
 
 def test_a_queue_below_the_cache_is_refused():
     with pytest.raises(ConfigError, match=r"n = 20 is below the cache of 24 pages.*gvpa\(n=24\)"):
-        parse("gvpa(fragment=1, n=20)").run(BENCH, 24)
+        parse("gvpa(fragment=1, n=20)").run(MIX, 24)
 
 
 def test_a_queue_of_the_usual_length_grows_with_the_cache():
     length = 262144 + 2
-    wide = Bench(mix_pages([Application(str(a), np.arange(length, dtype=np.int32), length) for a in range(2)]))
+    wide = mix_pages([Application(str(a), np.arange(length, dtype=np.int32), length) for a in range(2)])
     found = parse("gvpa(fragment=65536, f=1, q=100000)").run(wide, 2 * 65536 * 3)
     with pytest.raises(ConfigError, match="n = 262144 is below the cache of 393216 pages"):
         parse("gvpa(n=262144, fragment=65536, f=1, q=100000)").run(wide, 2 * 65536 * 3)
@@ -157,10 +159,10 @@ def test_a_queue_of_the_usual_length_grows_with_the_cache():
 
 
 def test_queues_are_run_once_for_all_that_have_them():
-    bench = Bench(small_mix(100))
-    first = bench.moves("lru", 64)
-    assert bench.moves("lru", 64) is first
+    mix = small_mix(100)
+    first = mix.moves("lru", 64)
+    assert mix.moves("lru", 64) is first
     for n in range(40, 44):
-        bench.moves("lru", n)
-    assert bench.moves("lru", 64) is not first
-    assert (bench.moves("lru", 64).position == first.position).all()
+        mix.moves("lru", n)
+    assert mix.moves("lru", 64) is not first
+    assert (mix.moves("lru", 64).position == first.position).all()

@@ -8,6 +8,7 @@ import pytest
 from cachezoo.questions.share.columns import Saved, share_metrics
 from cachezoo.questions.share.table import (
     as_published,
+    cases,
     count_table,
     counted,
     fewer,
@@ -17,8 +18,8 @@ from cachezoo.questions.share.table import (
     summary_table,
     tables,
     values,
+    verdict_of,
 )
-from cachezoo.questions.share.verdict import cases, verdict_of
 from tests import split_data
 from tests.command_line import run
 from tests.metrics_data import write
@@ -161,12 +162,12 @@ def test_results_show_whether_to_share(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     write(share_metrics(), split_data.metrics())
-    shown = run("results", "-v").stdout
+    shown = run("models", "results", "-v").stdout
     assert "Share or split: the choice of validation on test mixes" in shown and "all: every way to share" in shown
     assert "Split the cache: validation chose G-VPA with costs." in shown
-    told = json.loads(run("results", "--json").stdout)["share"]
+    told = json.loads(run("models", "results", "--json").stdout)["share"]
     assert [one["mix"] for one in told["advised"]] == ["all", "all", "mail+web", "mail+web"]
-    run("results", "--csv", "all.csv")
+    run("models", "results", "-o", "all.csv")
     lines = (tmp_path / "all.csv").read_text().splitlines()
     assert len(lines) == 25 and "saved_equal_interval_low" in lines[0] and ",shared,equal(q=500)" in lines[1]
     assert "apps_web_test_slowdown" in lines[0]

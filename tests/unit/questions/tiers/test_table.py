@@ -134,13 +134,13 @@ def test_results_show_what_to_buy(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("COLUMNS", "200")
     write(tiers_metrics("web"), buying_data.metrics())
     write(tiers_metrics("mail"), buying_data.nothing())
-    shown = run("results", "-v").stdout
+    shown = run("models", "results", "-v").stdout
     assert "What to buy, and what it does on test traces" in shown and "web: the same money on web_test" in shown
     assert "shorter than with HCA" in shown
-    assert "web_test" not in run("results", "--category", "mail").stdout
-    told = json.loads(run("results", "--json").stdout)["tiers"]
+    assert "web_test" not in run("models", "results", "--category", "mail").stdout
+    told = json.loads(run("models", "results", "--json").stdout)["tiers"]
     assert [one["trace"] for one in told["advised"]] == ["web_test"]
-    run("results", "--csv", "all.csv")
+    run("models", "results", "-o", "all.csv")
     lines = (tmp_path / "all.csv").read_text().splitlines()
     assert len(lines) == 9 and lines[1].startswith("web,web_test,tiers,lirs")
     assert "saved_hca_interval_low" in lines[0]

@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.flash import simulate_flash
-from cachezoo.kernels.slots_written import slots_written
+from cachezoo.kernels.slots import slots_written
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.questions.wear.asked import WearAsked
-from cachezoo.questions.wear.cache import cache_answer, cache_tables, check_cache, flash_cache_writes, page_cache_writes
+from cachezoo.questions.wear.cache import cache_tables, check_cache, flash_cache_writes, page_cache_writes
+from cachezoo.questions.wear.options import WearOptions
+from cachezoo.questions.wear.verdict import cache_answer
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.pages import expand_pages
 from tests.baleen_data import FLASH, LABEL, make_trace
@@ -18,7 +19,7 @@ from tests.oracles import slots_written as oracle
 from tests.page_data import seeded_trace
 
 POLICIES = ["lru", "rejectx+lru", "sieve", "larc", "lru+next(n=2)"]
-ASKED = WearAsked(("legacy", "sepbit"), (1,), (0.28,), Drive(gc_free_blocks=5), 0)
+OPTIONS = WearOptions(("legacy", "sepbit"), (1,), (0.28,), Drive(gc_free_blocks=5), 0)
 
 
 def simulator_of(n, pages, seed):
@@ -43,7 +44,7 @@ def test_slots_are_those_of_a_map_of_who_lies_where(seed, capacity, name):
 def test_a_cache_that_admits_less_writes_less_and_erases_less():
     simulator = simulator_of(120_000, 40_000, 3)
     caches = [page_cache_writes(simulator, name, 12_000, 3) for name in ("lru", "rejectx+lru")]
-    tables = cache_tables(caches, 12_000, ASKED, lambda done, note="": None)
+    tables = cache_tables(caches, 12_000, OPTIONS, lambda done, note="": None)
     lru, rejectx = (table.rows[0] for table in tables)
     assert tables[1].host_pages < tables[0].host_pages
     assert rejectx.erases < lru.erases
@@ -90,4 +91,4 @@ def test_what_cannot_be_judged_is_refused():
     with pytest.raises(TraceError, match="pages in the last cycle, at least 20 are needed"):
         page_cache_writes(simulator, "lru", 40, 100)
     with pytest.raises(ConfigError, match="--by fios:F: it learns from chunks"):
-        check_cache(WearAsked(("legacy", "fios:F"), (4,), (0.1,), Drive(), 0))
+        check_cache(WearOptions(("legacy", "fios:F"), (4,), (0.1,), Drive(), 0))

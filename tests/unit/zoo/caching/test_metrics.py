@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
 
-from cachezoo.kernels.tag_bits import CACHED, CONSULTED, DURATION_SHIFT, FORCED, SETTLED
+from cachezoo.kernels.oracle_cache import CACHED, CONSULTED, DURATION_SHIFT, FORCED, SETTLED
 from cachezoo.labels.tags import Tags
 from cachezoo.zoo.caching.metrics import label_metrics, tag_metrics
 

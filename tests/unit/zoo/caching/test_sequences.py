@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.kernels.tag_bits import CACHED, CONSULTED, DURATION_SHIFT, FORCED, KEPT, KEPT_SETTLED, SETTLED
+from cachezoo.kernels.oracle_cache import CACHED, CONSULTED, DURATION_SHIFT, FORCED, KEPT, KEPT_SETTLED, SETTLED
 from cachezoo.labels.tags import Tags
 from cachezoo.zoo.caching.sequences import Lane, cut_lanes, previous_tags, shuffled_order, stream_order, take
 

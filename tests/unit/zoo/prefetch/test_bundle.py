@@ -55,7 +55,7 @@ def test_golden_rows_pass_every_branch(folder: Path) -> None:
     golden = manifest["golden"]
     assert golden["decisions"] == ["low", "high", "fetch"] and golden["outputs"] == ["before", "after", "worth"]
     assert set(golden["branches"]) == {"fetch", "leave", "write"} and all(golden["branches"].values())
-    assert {"start.lgb.txt", "end.lgb.txt", "when.lgb.txt", "model.onnx"} < set(files)
+    assert {"start.lgb.txt", "end.lgb.txt", "when.lgb.txt"} < set(files)
     assert manifest["policy"]["mode"] in ("ml_range", "ml_range_when")
     assert "may be champion" in files["card.md"].decode().lower()
     assert "model.prefetch(rows)" in files["card.md"].decode()

@@ -6,7 +6,7 @@ import pytest
 
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
-from cachezoo.bundles.verification import verify
+from cachezoo.bundles.released import verify
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import ConfigError
 from cachezoo.models.trained import TrainedModel

@@ -15,6 +15,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.features.chunks import chunk_features
 from cachezoo.features.fios import LETTERS, chosen, theta_of
+from cachezoo.labels import streams
 from cachezoo.labels.streams import StreamFigures, StreamLabels, label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, chunk_writes
 from cachezoo.traces.pages import expand_pages
@@ -49,8 +50,7 @@ def labels_of(bits, life, pages=None):
 
 def labelled(n=4000, seed=3):
     trace = zipf_trace(n, 60_000, 0.9, seed)
-    writes, theta = chunk_writes(trace), theta_of(trace, expand_pages(trace))
-    return label_streams(writes, chunk_features(writes), theta, chosen(theta))
+    return streams.labels_of(trace, expand_pages(trace))
 
 
 def test_the_15_combinations():
@@ -85,7 +85,7 @@ def test_fewer_streams_than_points_join_what_is_nearest_by_weight():
     labels = labels_of(bits, [9.0] * 100 + [2.0] * 101)
     found = cluster_bits(bits_of(labels, "FASC", "1s"), labels, 2, seed=1)
     assert found.streams.tolist() == [0] * 100 + [1] * 100 + [0]
-    assert (found.effective, found.points, found.said()) == (2, 3, "2 streams")
+    assert (found.effective, found.points, found.note) == (2, 3, "")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -104,12 +104,11 @@ def test_a_weight_is_as_many_chunks(seed):
 
 def test_what_is_said_of_streams_that_are_not_used():
     labels = labels_of([(0, 0, 0, 0), (1, 0, 0, 0)], [1, 2])
-    assert cluster_bits(bits_of(labels, "FASC", "1s"), labels, 16, 1).said() == (
-        "2 of 16 streams are used: the chunks' features have 2 distinct points"
-    )
+    found = cluster_bits(bits_of(labels, "FASC", "1s"), labels, 16, 1)
+    assert found.note == "the chunks' features have 2 distinct points, and no more streams are used"
     one = labels_of([(1, 0, 1, 0)], [3])
     found = cluster_bits(bits_of(one, "FASC", "1s"), one, 16, 1)
-    assert found.said() == "1 of 16 streams are used: the chunks' features have one distinct point"
+    assert found.note == "the chunks' features have one distinct point, and no more streams are used"
     assert found.streams.tolist() == [0]
 
 
@@ -164,7 +163,7 @@ def test_a_dictionary_of_clusters():
 BYTES = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-from tests.unit.systems.streams.test_cluster import *
+from tests.unit.zoo.streams.test_cluster import *
 labels = labelled(30_000)
 found = [cluster_bits(bits_of(labels, "FASC", "1s"), labels, 5, 7).streams]
 found += [cluster_reals(reals_of(labels, name, "1s"), labels, 16, 7).streams for name in REAL_SETS]

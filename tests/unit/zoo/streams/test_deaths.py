@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from tests.unit.systems.streams.test_pipeline import skewed, written
 
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.deaths import NAMES
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.table import Trace
+from cachezoo.wear.placements import rule
 from cachezoo.wear.writes import drive_writes
-from cachezoo.zoo.streams import beside
-from cachezoo.zoo.streams.bench import Bench, untaught
+from cachezoo.zoo.streams.bench import Bench, classes_and_parts, online
 from cachezoo.zoo.streams.deaths import MOST_PARTS, NUMBERS, fit_lifetimes, inputs_of, read_lifetimes, rows_of
 from cachezoo.zoo.streams.dictionary import Dictionary
+from cachezoo.zoo.streams.learn import Variant
 from cachezoo.zoo.streams.settings import Classes, Lifetime
-from cachezoo.zoo.streams.variants import Known
+from tests.wear_data import skewed, written
 
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=2)
 SMALL = Lifetime(seeds=3, rows=4000, trees=12, leaves=15)
@@ -80,15 +80,16 @@ def test_only_writes_whose_horizon_lies_in_the_cycle_are_learned_from():
 def test_a_log_that_moves_is_told_apart_from_what_is_scattered(made):
     cycles, lifetimes = made
     bench = Bench.of(cycles[:1], cycles[1:2], DRIVE, STREAMS)
-    rows = beside.try_lifetimes(bench, lifetimes, Classes(classes=[2, 3], parts=[1, 2]))
+    tries = classes_and_parts(Classes(classes=[2, 3], parts=[1, 2]), STREAMS)
+    rows = [bench.tried(bench.forests(lifetimes, own)[0]) for own in tries]
     chosen = min(rows, key=lambda row: row.waf)
-    legacy = bench.run(untaught("legacy", {}, STREAMS)).waf
+    legacy = bench.run(rule("legacy", {}, STREAMS)).waf
     assert chosen.kind == "forest" and chosen.policy == "lifetime"
     test = Bench.of(cycles[:1], cycles[1:], DRIVE, STREAMS)
-    found = {one.policy: test.run(one).waf for one in beside.on_test(test, lifetimes, chosen)}
+    found = {one.policy: test.run(one).waf for one in test.forests(lifetimes, chosen.parameters)}
     assert list(found) == ["lifetime", "lifetime.1", "lifetime.2", "lifetime.3"]
     assert found["lifetime"] == sorted(found[f"lifetime.{seed}"] for seed in (1, 2, 3))[1]
-    assert found["lifetime"] < 0.9 * test.run(untaught("legacy", {}, STREAMS)).waf
+    assert found["lifetime"] < 0.9 * test.run(rule("legacy", {}, STREAMS)).waf
     assert chosen.waf < 0.9 * legacy
 
 
@@ -107,7 +108,7 @@ def test_the_longest_lived_class_is_cut_by_address_and_others_follow(made):
 
 
 def test_no_more_streams_are_tried_than_the_drive_has():
-    tried = beside.arguments(Classes(classes=[2, 3, 6], parts=[1, 4]), 5)
+    tried = classes_and_parts(Classes(classes=[2, 3, 6], parts=[1, 4]), 5)
     assert [(one["classes"], one["parts"]) for one in tried] == [(2, 1), (2, 4), (3, 1)]
 
 
@@ -140,10 +141,10 @@ def test_the_dictionary_that_is_learned_anew_serves_from_its_cycle_on(made):
     bench = Bench.of(cycles[:1], cycles[1:], DRIVE, STREAMS)
     chunks = np.unique(bench.writes.chunks)
     first, anew = (
-        Known(name, Dictionary.of(chunks, np.full(len(chunks), stream, np.uint8), STREAMS))
+        Variant(name, Dictionary.of(chunks, np.full(len(chunks), stream, np.uint8), STREAMS))
         for stream, name in ((1, "F"), (2, "S"))
     )
     test = bench.writes.cycle(-1).start
-    placed = beside.online([(bench.since, first), (test, anew)]).place(bench.writes)
+    placed = online([(bench.since, first), (test, anew)]).place(bench.writes)
     assert not placed[: bench.since].any()
     assert set(placed[bench.since : test].tolist()) == {1} and set(placed[test:].tolist()) == {2}

@@ -5,29 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError, TrainingError
-from cachezoo.features.chunks import chunk_features
-from cachezoo.features.fios import chosen, theta_of
 from cachezoo.io import write_json
-from cachezoo.labels.streams import label_streams, read_stream_labels
+from cachezoo.labels.streams import label_trace, labels_of, read_stream_labels
 from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.wear import Drive
-from cachezoo.traces.chunks import chunk_writes
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
+from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.wear.placements import Placement, grid, rule
 from cachezoo.zoo.streams import evaluate as test_stage
 from cachezoo.zoo.streams import fit, judge
-from cachezoo.zoo.streams.bench import Bench, Candidate, grid, untaught
-from cachezoo.zoo.streams.compare import lead, waf
+from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, FILE
-from cachezoo.zoo.streams.labelling import label_trace, no_labels
-from cachezoo.zoo.streams.learn import learn, nearest
+from cachezoo.zoo.streams.learn import Variant, learn, nearest, read_variants, write_variants
 from cachezoo.zoo.streams.settings import Baselines, Fit, Judge, Model
-from cachezoo.zoo.streams.variants import Known, first_chunks, read_variants, write_variants
+from tests.wear_data import PAGE, on_volume, skewed, written
 
-CHUNKS, PAGE = 1200, 8192
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=5)
 BASELINES = Baselines.model_validate(
     {"equal": {"streams": [2, 4]}, "sepbit": {"collected": [4]}, "oracle": {"share": [0.125]}}
@@ -38,37 +32,11 @@ FIT = Fit(windows=["1s", "100th"], sid_bytes_per_tb=EXACT)
 MODEL = Model(arch="fios", streams=4, window="100th")
 
 
-def written(pages: np.ndarray, op: int = OP_WRITE, volume: str = "sda", key: str = "t") -> Trace:
-    """A trace of requests of one flash page each, a millisecond apart."""
-    n = len(pages)
-    return Trace(
-        np.arange(n, dtype=np.int64) * 1000, np.full(n, op, np.uint8), pages.astype(np.int64) * PAGE,
-        np.full(n, PAGE, np.int64), Coded(np.zeros(n, np.int32), (volume,)), TraceMeta(key, "ledger", "csv", "0" * 64),
-    )  # fmt: skip
-
-
-def skewed(seed: int, n: int = 20_000, key: str = "t") -> Trace:
-    """Nine writes in ten go to every fourth chunk, hot ones and cold ones lying in between each other."""
-    rng = np.random.default_rng(seed)
-    hot = rng.random(n) < 0.9
-    chunk = np.where(hot, 4 * rng.integers(0, CHUNKS // 4, n), rng.integers(0, CHUNKS, n))
-    return written(4 * chunk + rng.integers(0, 4, n), key=key)
-
-
-def on_volume(trace: Trace, name: str) -> Trace:
-    """The same requests on another volume."""
-    return replace(trace, volume=Coded.constant(name, len(trace)))
-
-
-def labels_of(trace: Trace):
-    pages = expand_pages(trace)
-    writes, theta = chunk_writes(trace), theta_of(trace, pages)
-    return label_streams(writes, chunk_features(writes), theta, chosen(theta))
-
-
 def fitted(traces: dict[str, Trace]):
     settings = fit.Settings(MODEL, FIT, {}, 7)
-    return fit.fit_prepared("ledger", traces, [labels_of(trace) for trace in traces.values()], settings)
+    return fit.fit_prepared(
+        "ledger", traces, [labels_of(trace, expand_pages(trace)) for trace in traces.values()], settings
+    )
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +69,9 @@ def test_each_baseline_goes_to_the_test_with_its_best_arguments_alone(made):
     tried = [row for row in judged.rows if row.policy == "equal"]
     assert [row.parameters["streams"] for row in tried] == [2, 4]
     assert judged.least["equal"].waf == min(row.waf for row in tried)
-    found = test_stage.asked(bench, judged, variants, test_stage.Beside())
-    assert [one.parameters for one in found.candidates if one.policy == "equal"] == [judged.least["equal"].parameters]
-    assert {"legacy", "equal", "sepbit", "oracle", judged.chosen} <= found.main
+    found = test_stage.placements_of(bench, judged, variants, test_stage.Further())
+    assert [one.parameters for one in found if one.policy == "equal"] == [judged.least["equal"].parameters]
+    assert {"legacy", "equal", "sepbit", "oracle", judged.chosen} <= {one.policy for one in found}
 
 
 def test_nothing_to_gain_is_said_with_figures_and_promotes_nothing(made):
@@ -132,9 +100,10 @@ def test_the_test_cycle_is_counted_alone_and_what_is_served_there_was_learned_on
     model, variants, cycles, bench = made
     verdict, judged = judge.judge(model, variants, cycles["train"], bench, JUDGE)
     trained = TrainedModel.of(model, verdict, {})
-    hindsight = learn(labels_of(cycles["test"][0]), [judged.chosen], MODEL.streams, MODEL.window, 1, EXACT)
+    own = labels_of(cycles["test"][0], expand_pages(cycles["test"][0]))
+    hindsight = learn(own, [judged.chosen], MODEL.streams, MODEL.window, 1, EXACT)
     settings = test_stage.Settings(JUDGE, DRIVE, "fios", {})
-    found = test_stage.evaluate(trained, judged, variants, test_stage.Beside(hindsight), cycles, settings)
+    found = test_stage.evaluate(trained, judged, variants, test_stage.Further(hindsight), cycles, settings)
     assert found.host_pages == 20_000
     rows = {row.policy: row for row in found.rows}
     assert len(rows) == len(found.rows)
@@ -158,7 +127,7 @@ def test_a_request_goes_where_its_first_chunk_goes():
     trace = written(np.array([3, 4, 9]))
     trace = replace(trace, size=np.array([3 * PAGE, PAGE, PAGE], np.int64))
     bench = Bench.of([trace], [trace], DRIVE, 4)
-    assert first_chunks(bench.writes).tolist() == [0, 0, 0, 1, 2] * 2
+    assert bench.writes.first_chunks.tolist() == [0, 0, 0, 1, 2] * 2
 
 
 def test_chunks_between_learned_ones_go_with_the_nearest():
@@ -284,7 +253,7 @@ def test_a_trace_that_writes_nothing_has_labels_without_rows(tmp_path):
     label_trace(tmp_path / "t.parquet", tmp_path / "labels.parquet")
     found = read_stream_labels(tmp_path / "labels.parquet")
     assert len(found) == 0 and found.figures.writes == 0 and found.figures.features == ""
-    assert set(found.columns) == set(labels_of(skewed(1)).columns) == set(no_labels(trace).columns)
+    assert set(found.columns) == set(labels_of(skewed(1), expand_pages(skewed(1))).columns)
 
 
 def test_labels_of_other_requests_are_named(tmp_path):
@@ -315,19 +284,19 @@ def test_partitions_into_more_parts_than_the_drive_has_streams_are_left_out():
 
 def test_placements_that_agree_are_run_once(made):
     _, _, _, bench = made
-    first = bench.run(untaught("legacy", {}, 4))
+    first = bench.run(rule("legacy", {}, 4))
     count = len(bench.runs)
-    again = Candidate("other", "ours", lambda writes: np.zeros(len(writes.pages), np.uint8))
+    again = Placement("other", "ours", lambda writes: np.zeros(len(writes.pages), np.uint8))
     assert bench.run(again) is first and len(bench.runs) == count
 
 
 def test_intervals_are_of_paired_blocks(made):
     _, _, _, bench = made
-    legacy, equal = (bench.run(untaught(name, {}, 4)) for name in ("legacy", "equal"))
-    assert lead(legacy, legacy).ends == (0, 0)
-    saved = lead(equal, legacy)
+    legacy, equal = (bench.run(rule(name, {}, 4)) for name in ("legacy", "equal"))
+    assert legacy.saved(legacy).ends == (0, 0)
+    saved = equal.saved(legacy)
     assert saved.value == pytest.approx(1 - equal.waf / legacy.waf) and saved.ends[0] <= saved.value <= saved.ends[1]
-    assert waf(legacy).value == pytest.approx(legacy.waf)
+    assert legacy.waf_mean.value == pytest.approx(legacy.waf)
 
 
 def test_a_chunk_is_what_the_dictionary_says_it_is(made):
@@ -339,4 +308,4 @@ def test_a_chunk_is_what_the_dictionary_says_it_is(made):
         known.streams_of(bench.writes, bench.since)[at].tolist()
         == known.dictionary.look_up(offsets // CHUNK_BYTES).tolist()
     )
-    assert isinstance(known, Known)
+    assert isinstance(known, Variant)

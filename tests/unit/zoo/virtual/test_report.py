@@ -1,4 +1,4 @@
-"""What the report and `cachezoo results` say of virtual caches, for each way that the test traces can go."""
+"""What the report and `cachezoo models results` say of virtual caches, for each way that the test traces can go."""
 
 import pytest
 

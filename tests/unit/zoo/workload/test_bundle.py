@@ -14,7 +14,7 @@ from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import build_bundle, write_bundle
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch, batch_of, join
-from cachezoo.zoo.workload import onnx
+from cachezoo.zoo.workload import infer
 from cachezoo.zoo.workload.bundle import _steady
 from cachezoo.zoo.workload.infer import load_workload
 from cachezoo.zoo.workload.serve import UNKNOWN, Monitored
@@ -113,8 +113,8 @@ def test_a_bundle_without_limits_always_names_a_category(bundle_of_it: Path) -> 
 
 
 def test_exporter_that_lies_is_caught(folder: Path, trained_of: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = onnx.reference
-    monkeypatch.setattr(onnx, "reference", lambda *a: right(*a) + np.float32(0.1))
+    right = infer.reference
+    monkeypatch.setattr(infer, "reference", lambda *a: right(*a) + np.float32(0.1))
     with pytest.raises(BundleError, match=r"differs by 0\.1 from the trained one"):
         build_bundle(folder, trained_of("workload")[1], Metrics(), EXPORT)
 

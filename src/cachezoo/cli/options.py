@@ -1,0 +1,264 @@
+"""The grammars of options, each in one place: text into a value, or what is wrong with it and what to give.
+
+Each takes the option's name, as every message begins with it and the text: `--size '64': a bare number ...; write 64p`.
+"""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from cachezoo.numerals import number, whole
+from cachezoo.sizes import BYTES, LONGEST, NUMBER, UNITS, Size, human, refused
+
+if TYPE_CHECKING:
+    from cachezoo.questions.flash.options import WriteRate
+    from cachezoo.questions.tiers.budget import Money
+    from cachezoo.traces.mixing import Turn
+
+# Words of before, by those that stand for them now: the first that a command has.
+OLD_OPTIONS = {
+    "--capacity": ("--size",),
+    "--cache": ("--size",),
+    "--drive": ("--ssd",),
+    "--budget": ("--spend", "--size"),
+    "--warmup": ("--count",),
+    "--plot": ("--output",),
+    "--csv": ("--output",),
+    "--out": ("--output",),
+    "--page": ("--output",),
+    "--copy": ("--output",),
+}
+SECONDS = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
+TERABYTES = {"tbw": 1.0, "pbw": 1000.0}
+ENDURANCE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(TBW|PBW)", re.IGNORECASE)
+RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(.*)")
+SUFFIXED = re.compile(r"([0-9]{1,15}) *([KMGT])", re.IGNORECASE)
+MOST_PRICE = 1e6
+LEAST_OP, MOST_OP = 0.01, 0.9
+
+
+def parts(text: str) -> list[str]:
+    """What commas part, each once, without the blanks around it."""
+    return list(dict.fromkeys(part.strip() for part in text.split(",")))
+
+
+def names(text: str, option: str, known: Sequence[str], fix: str) -> list[str]:
+    """Names with commas, each once.
+
+    Raises:
+        ConfigError: one is unknown.
+    """
+    for name in (found := parts(text)):
+        if name not in known:
+            raise refused(option, name, fix)
+    return found
+
+
+def pairs(given: Sequence[str] | None, option: str = "--option") -> dict[str, str]:
+    """KEY=VALUE, each; a key's last value counts.
+
+    Raises:
+        ConfigError: one has no key or no value.
+    """
+    found = [text.partition("=") for text in given or ()]
+    for key, sign, value in found:
+        if not key or not value:
+            raise refused(option, f"{key}{sign}{value}", "write KEY=VALUE")
+    return {key: value for key, _, value in found}
+
+
+def sizes(given: Sequence[str] | None, default: str, option: str = "--size") -> list[Size]:
+    """Sizes of a cache, with commas, from an option that may be repeated; each once, in their order."""
+    return list(dict.fromkeys(Size.parse(text, option) for own in given or [default] for text in own.split(",")))
+
+
+def in_bytes(text: str, option: str, least: int = 1, most: int | None = None, example: str = "10GiB") -> int:
+    """Bytes, from `10GiB` or `1.5TB`.
+
+    Raises:
+        ConfigError: no number with a unit of bytes, or one that is too small or too large.
+    """
+    match = NUMBER.fullmatch(text.strip()) if len(text) <= LONGEST else None
+    unit = UNITS.get(match[2].lower(), "") if match else ""
+    if match is None or unit not in BYTES:
+        raise refused(option, text, f"give bytes, such as {example}; units are {', '.join(BYTES)}")
+    found = int(Decimal(match[1]) * BYTES[unit])
+    if found < least:
+        raise refused(option, text, f"the least is {human(least)}")
+    if most is not None and found > most:
+        raise refused(option, text, f"at most {human(most)} can be simulated")
+    return found
+
+
+def device_bytes(text: str, option: str = "--size") -> int:
+    """Whole bytes of a device: `4096`, `512MiB`, or as other tools write it, `20G` of 1,024 each.
+
+    Raises:
+        ConfigError: none of these.
+    """
+    own = text.strip()
+    if (count := whole(own)) is not None and 0 <= count < 10**15:
+        return count
+    suffixed = SUFFIXED.fullmatch(own)
+    return in_bytes(f"{suffixed[1]}{suffixed[2]}iB" if suffixed else own, option, example="512MiB or 20GiB")
+
+
+def share(text: str) -> float | None:
+    """A part of a whole, from `0.8` or `80%`; None where it is no number."""
+    own = text.strip()
+    value = number(own.removesuffix("%").rstrip())
+    return None if value is None else value / 100 if own.endswith("%") else value
+
+
+def hit_ratio(text: str, option: str = "--target-hit") -> float:
+    """A hit ratio above 0 and at most 1.
+
+    Raises:
+        ConfigError: none.
+    """
+    value = share(text)
+    if value is None or not 0 < value <= 1:
+        raise refused(option, text, "give a hit ratio above 0 and at most 1, such as 0.8 or 80%")
+    return value
+
+
+def sample_rate(text: str, option: str = "--sample") -> float | None:
+    """The part of the pages to simulate; None for `auto` and `exact`.
+
+    Raises:
+        ConfigError: no part.
+    """
+    if text in ("auto", "exact"):
+        return None
+    value = share(text)
+    if value is None or not 0 < value < 1:
+        raise refused(option, text, "give auto, exact, or a part of the pages above 0 and below 1, such as 0.01")
+    return value
+
+
+def over_provisioning(text: str, option: str = "--op") -> tuple[float, ...]:
+    """Parts of flash without an address, rising, each once: `7%,11%` or `0.07,0.11`.
+
+    Raises:
+        ConfigError: no part between 1 % and 89 %.
+    """
+    found = []
+    for part in parts(text):
+        value = share(part)
+        if value is None or not LEAST_OP <= value < MOST_OP:
+            raise refused(option, part, "give the share of flash without an address, 1% to 89%, such as 7%,11%,28%")
+        found.append(value)
+    return tuple(sorted(set(found)))
+
+
+def stream_counts(text: str, option: str = "--streams") -> tuple[int, ...]:
+    """Numbers of streams, rising, each once.
+
+    Raises:
+        ConfigError: none between 1 and 256.
+    """
+    from cachezoo.zoo.streams.dictionary import MOST_STREAMS
+
+    found = []
+    for part in parts(text):
+        value = whole(part)
+        if value is None or not 1 <= value <= MOST_STREAMS:
+            raise refused(option, part, f"give numbers of streams between 1 and {MOST_STREAMS}, such as 1,4,16")
+        found.append(value)
+    return tuple(sorted(set(found)))
+
+
+def endurance(text: str, option: str = "--endurance") -> float:
+    """Terabytes that may be written, from `600TBW` or `1.2PBW`.
+
+    Raises:
+        ConfigError: neither.
+    """
+    match = ENDURANCE.fullmatch(text.strip())
+    if match is None:
+        raise refused(option, text, "give the writes that the SSD's data sheet allows, such as 600TBW")
+    return float(match[1]) * TERABYTES[match[2].lower()]
+
+
+def money(text: str, option: str = "--spend") -> "Money":
+    """Dollars, `500` or `$0.02`, or a part of what RAM for all pages costs, `5%`.
+
+    Raises:
+        ConfigError: no sum, one that is not above 0, or more than 100 %.
+    """
+    from cachezoo.questions.tiers.budget import Money
+
+    own = text.strip()
+    value = number(own.removeprefix("$").removesuffix("%").strip())
+    if value is None or not value > 0:
+        fix = "give dollars above 0, such as 500 or $0.02, or a part of what RAM for all pages costs, such as 5%"
+        raise refused(option, text, fix)
+    if own.endswith("%") and value > 100:
+        raise refused(option, text, "RAM for all pages is 100%; more buys nothing")
+    return Money(value, own.endswith("%"))
+
+
+def price(text: str, option: str) -> float:
+    """Dollars a GB.
+
+    Raises:
+        ConfigError: no number above 0 and at most a million.
+    """
+    value = number(text.strip().removeprefix("$").strip())
+    if value is None or not 0 < value <= MOST_PRICE:
+        raise refused(option, text, "give dollars a GB above 0 and at most 1,000,000, such as 3 or 0.15")
+    return value
+
+
+def write_rates(text: str, option: str = "--write-rate") -> "list[WriteRate]":
+    """Rates with commas, each once, from `10,20,30MB/s`: each number takes the unit that comes next after it.
+
+    Raises:
+        ConfigError: no rate, a number without a unit, a rate of 0, or more than 100 %.
+    """
+    how = "write a rate as 10MB/s, 500GiB/day or 25% (of what accept_all writes)"
+    unit, found = "", list["WriteRate"]()
+    for part in reversed([part.strip() for part in text.split(",")]):
+        match = RATE.fullmatch(part) if len(part) <= LONGEST else None
+        if match is None:
+            raise refused(option, part, how)
+        unit = match[2].strip() or unit
+        if not unit:
+            raise refused(option, part, f"a number without a unit; {how}")
+        found.append(_rate(match[1], unit, option))
+    return list(dict.fromkeys(reversed(found)))
+
+
+def _rate(amount: str, unit: str, option: str) -> "WriteRate":
+    from cachezoo.questions.flash.options import WriteRate
+
+    value, text = float(amount), f"{amount}{unit}"
+    if value <= 0:
+        raise refused(option, text, "it must be above 0; give 10MB/s or 25%")
+    if unit == "%":
+        if value > 100:
+            raise refused(option, text, "at most 100 % of what accept_all writes; accept_all itself is a policy")
+        return WriteRate(text, None, value / 100)
+    size, _, time = unit.partition("/")
+    size_bytes, seconds = BYTES.get(UNITS.get(size.strip().lower(), "")), SECONDS.get(time.strip().lower())
+    if size_bytes is None or seconds is None:
+        fix = f"unknown unit {unit!r}; give a size ({', '.join(BYTES)}) over a time ({', '.join(SECONDS)}), or %"
+        raise refused(option, text, fix)
+    return WriteRate(text, value * size_bytes / seconds, 0.0)
+
+
+def turn(text: str, option: str = "--turn") -> "Turn":
+    """`NAME` (all that is left), `NAME=50000` (requests) or `NAME=30s` (seconds).
+
+    Raises:
+        ConfigError: what follows the name is neither.
+    """
+    from cachezoo.traces.mixing import Turn
+
+    name, _, much = text.rpartition("=") if "=" in text else (text, "", "")
+    seconds = much.endswith("s")
+    value = number(much[:-1]) if seconds else whole(much)
+    if much and value is None:
+        raise refused(option, text, "write NAME, NAME=REQUESTS or NAME=SECONDSs, such as mail=50000 or mail=30s")
+    return Turn(name, seconds=value) if seconds else Turn(name, requests=None if value is None else int(value))

@@ -1,0 +1,117 @@
+"""Options of `cachezoo flash`: how large the cache is, how fast it may write, and which policies run.
+
+A write rate is typed as `10MB/s`, `10MiB/s`, `500GiB/day`, or `25%` of what AcceptAll writes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cachezoo.contest.counting import SECOND_HALF, Count
+from cachezoo.errors import ConfigError
+from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED
+from cachezoo.flash.problem import FlashProblem, flash_problem_at
+from cachezoo.kernels.flash import DiskHead
+from cachezoo.kernels.segments import Geometry
+from cachezoo.sizes import PAGE_BYTES, Size, human
+from cachezoo.traces.table import OP_READ, Trace
+
+OPT, BALEEN = "opt", "baleen"
+POLICIES = (ACCEPT_ALL, *BUDGETED, BALEEN, OPT)
+BLOCKS = Geometry(262_144, 4_096)
+OBJECTS = Geometry(8_388_608, 131_072)  # Tectonic's
+DISK = DiskHead(seek_ms=11.5, rate_mib_s=143.0)  # of Baleen's post, as `policy.flash`
+TOLERANCE = 0.025
+
+
+@dataclass(frozen=True)
+class WriteRate:
+    """A write rate as typed.
+
+    Attributes:
+        text: as typed, with its unit.
+        bytes_s: bytes a second of the trace's clock; None where it is a share.
+        share: of what AcceptAll writes without prefetch; 0 where it is a rate.
+    """
+
+    text: str
+    bytes_s: float | None
+    share: float
+
+    def segments(self, accept_all: int, seconds: float, segment_bytes: int) -> float:
+        """Segments that a whole trace may write at this rate.
+
+        Args:
+            accept_all: segments that AcceptAll writes without prefetch.
+            seconds: the trace's span; 0 where it has no clock.
+            segment_bytes: bytes of a segment.
+
+        Raises:
+            ConfigError: less than one segment, or the trace has no clock to spread a rate over.
+        """
+        if self.bytes_s is None:
+            return max(1.0, self.share * accept_all)
+        if seconds <= 0:
+            message = f"--write-rate {self.text}: the trace has no clock, so there is no rate; give a share as 25%"
+            raise ConfigError(message)
+        found = self.bytes_s * seconds / segment_bytes
+        if found < 1:
+            short = f"in the trace's {seconds:,.3g} s that is less than one segment of {human(segment_bytes)}"
+            raise ConfigError(f"--write-rate {self.text}: {short}; give a higher rate, or a share as 25%")
+        return found
+
+
+@dataclass(frozen=True)
+class FlashOptions:
+    """What runs on a trace.
+
+    Attributes:
+        rates: each to be met by every policy that has a knob.
+        policies: of `POLICIES`.
+        prefetch: modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned
+            one of their prefetch bundle.
+        cost: of a disk's I/O.
+        count: from where on the trace's requests count; for `auto` AcceptAll fills the cache.
+        rated_dwpd: drive writes a day that the SSD is rated for over five years.
+    """
+
+    capacity: Size
+    rates: Sequence[WriteRate]
+    policies: Sequence[str]
+    prefetch: Sequence[str] | None = None
+    cost: DiskHead = DISK
+    count: Count = SECOND_HALF
+    rated_dwpd: float = 1.0
+
+
+def geometry_by_reads(trace: Trace) -> Geometry:
+    """Segments and blocks of a trace: those of large objects where the median read is at least a segment of them."""
+    reads = trace.size[trace.op == OP_READ]
+    return OBJECTS if len(reads) and np.median(reads) >= OBJECTS.segment_bytes else BLOCKS
+
+
+def flash_problem_of(trace: Trace, geometry: Geometry, options: FlashOptions) -> FlashProblem:
+    """The cache; its budget is set for each rate. Errors as `flash_problem_at` and `capacity_segments`."""
+    return flash_problem_at(
+        trace,
+        geometry,
+        lambda segments: capacity_segments(options.capacity, segments, geometry),
+        options.cost,
+        tolerance=TOLERANCE,
+        count=options.count,
+    )
+
+
+def capacity_segments(size: Size, n_segments: int, geometry: Geometry) -> int:
+    """Segments of a cache: a percentage is of the trace's distinct segments, and of bytes those that fit.
+
+    Raises:
+        ConfigError: less than one segment.
+    """
+    if size.unit == "%":
+        return size.pages(n_segments)
+    found = size.pages(0) * PAGE_BYTES // geometry.segment_bytes
+    if found < 1:
+        raise ConfigError(f"--size {size}: less than one segment of {human(geometry.segment_bytes)}; give more")
+    return found

@@ -1,0 +1,242 @@
+"""The whole recommendation, measured once: its sizes, how far it can be trusted, and what the zoo has to say."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cachezoo.console import Advance
+from cachezoo.contest.verdict import Verdict
+from cachezoo.devices.built_in import BUILT_IN, DEFAULT, DEFAULT_ENDURANCE_TB
+from cachezoo.devices.profile import load_models
+from cachezoo.errors import ConfigError
+from cachezoo.flash.load import DAY_S
+from cachezoo.questions.page.bundle import run_bundle
+from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, Halves, Ranking, rank
+from cachezoo.questions.page.likeness import Likeness, likeness, page_cache
+from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Aim, Picked, Row, Rows, ladder, pick
+from cachezoo.settings.device import AnalyticDevice
+from cachezoo.show.formats import duration, number, share
+from cachezoo.sizes import Size
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import Trace
+
+RUNS = len(CANDIDATES) + 1
+Level = Literal["high", "medium", "low"]
+FEW_ACCESSES = 20_000
+FEW_RETURNS = 1_000
+SURE = 0.03
+"""Half the interval of the hit ratio up to which confidence may be high."""
+STILL_NEW = 0.02
+"""Share of first accesses up to which all pages of the trace are taken for all that there are."""
+STEADY_LOSS = 0.01
+"""Hit ratio by which the best policy of the first half may fall behind on the second."""
+
+
+def models_of(given: str | None) -> AnalyticDevice:
+    """The disk and the SSD that response times are modelled on.
+
+    Args:
+        given: as `cachezoo.devices.profile.load_models` takes it; None for the one built in.
+
+    Raises:
+        ConfigError: no such profile, or one without models.
+    """
+    return BUILT_IN if given is None else load_models(given)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a recommendation is to reach, and what it assumes.
+
+    Attributes:
+        budget: the most cache that may be bought; None for any.
+        hit: the hit ratio to reach, above 0 and at most 1.
+        ms: the mean response time to reach.
+        device: the profile's name, as given; None for the one built in.
+        endurance_tb: terabytes that may be written to the SSD.
+        ask_models: whether the zoo's models may be asked; without bundles they are not.
+        piped: the trace came by a pipe, so commands to run next need it saved first.
+        reading: options that commands need to read the trace, as typed; empty where its content says all.
+
+    Raises:
+        ConfigError: several aims, or one that cannot be.
+    """
+
+    budget: Size | None = None
+    hit: float | None = None
+    ms: float | None = None
+    device: str | None = None
+    endurance_tb: float = DEFAULT_ENDURANCE_TB
+    ask_models: bool = True
+    piped: bool = False
+    reading: str = ""
+
+    def __post_init__(self) -> None:
+        given = {"--size": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) > 1:
+            raise ConfigError(f"{' and '.join(named)}: give one aim; the table shows what each size brings of all")
+        if self.hit is not None and not 0 < self.hit <= 1:
+            raise ConfigError(f"--target-hit {self.hit:g}: give a hit ratio above 0 and at most 1, such as 0.8 or 80%")
+        if self.ms is not None and not 0 < self.ms < float("inf"):
+            raise ConfigError(f"--target-ms {self.ms:g}: give milliseconds above 0, such as 2")
+        if not 0 < self.endurance_tb < float("inf"):
+            raise ConfigError(f"endurance {self.endurance_tb:g}: give terabytes written above 0, such as 600TBW")
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure a recommendation is.
+
+    Attributes:
+        level: in a word.
+        reasons: why it is not higher, sentences without a full stop; empty where it is high.
+        times_best: time blocks in which no candidate had more hits than the recommended policy; of `blocks`.
+        blocks: time blocks of the second half.
+    """
+
+    level: Level
+    reasons: tuple[str, ...]
+    times_best: int
+    blocks: int
+
+
+def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful: bool) -> list[tuple[Level, str]]:
+    doubts = list[tuple[Level, str]]()
+    if bench.short:
+        days = bench.span_days
+        what = "how long the trace lasted is unknown" if days is None else f"only {duration(DAY_S * days)} are counted"
+        doubts.append(("medium", f"{what}: other hours may differ"))
+    if not bench.blocks:
+        few = f"the trace has {len(bench.pages.page_ids):,} page accesses, too few for time blocks"
+        return [("low", few), *doubts]
+    if bench.counted < FEW_ACCESSES:
+        doubts.insert(0, ("low", f"only {bench.counted:,} page accesses are counted"))
+    if not useful:
+        return doubts
+    returns = round((1 - bench.first_share) * bench.counted)
+    if returns < FEW_RETURNS:
+        doubts.append(("low", f"only {returns:,} of the accesses that are counted are of pages seen before"))
+    seen = int(bench.pages.page_ids[: bench.half].max(initial=-1)) + 1
+    if seen < row.capacity < bench.pages.n_pages:
+        doubts.append(("medium", "a cache of this size is not yet full when counting begins"))
+    if row.capacity >= bench.pages.n_pages and bench.first_share > STILL_NEW:
+        new = f"{share(bench.first_share)} of the accesses that are counted are of new pages"
+        doubts.append(("medium", f"{new}, so a longer trace would touch more than this holds"))
+    if row.ran.policy == row.chosen != SIMPLEST and row.verdict == Verdict.EVEN:
+        doubts.append(("medium", "chance may explain the lead over LRU"))
+    interval = row.ran.interval
+    if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
+        doubts.append(("medium", f"the hit ratio changes over time: ± {number(100 * half)} points on average"))
+    if place is not None:
+        loss = float(ranking.second[:, place].max() - ranking.second[ranking.policies.index(row.ran.policy), place])
+        if loss > STEADY_LOSS:
+            best = ranking.policies[int(ranking.second[:, place].argmax())]
+            but = "but not steadily" if best == row.chosen else "and did not on the first"
+            doubts.append(("medium", f"{best} hits {number(100 * loss, 1)} points more on the second half, {but}"))
+    return doubts
+
+
+def confidence(bench: Halves, row: Row, ranking: Ranking, useful: bool = True) -> Confidence:
+    """What speaks against a recommendation.
+
+    Args:
+        bench: the trace.
+        row: what is recommended.
+        ranking: all candidates.
+        useful: a cache is recommended; few returns to pages speak for it that none is.
+    """
+    place = ranking.capacities.index(row.capacity) if row.capacity in ranking.capacities else None
+    doubts = _doubts(bench, row, ranking, place, useful)
+    levels = {level for level, _ in doubts}
+    level: Level = "low" if "low" in levels else "medium" if levels else "high"
+    best = ranking.times_best(row.ran.policy, place) if place is not None else 0
+    return Confidence(level, tuple(reason for _, reason in doubts), best, bench.blocks if place is not None else 0)
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What was found out, and what is recommended.
+
+    Attributes:
+        name: of the trace.
+        options: as given.
+        bench: the trace.
+        ranking: the candidates at every size.
+        picked: the sizes, and the recommended one.
+        confidence: in it.
+        admitted: the recommended size with few SSD writes, where the SSD would not last; else None.
+        likeness: what the zoo's models have to say; None where they were not asked.
+        tried: the model that was run at the recommended size, where that was asked.
+    """
+
+    name: str
+    options: Options
+    bench: Halves
+    ranking: Ranking
+    picked: Picked
+    confidence: Confidence
+    admitted: Row | None
+    likeness: Likeness | None
+    tried: Row | None
+
+    @property
+    def row(self) -> Row:
+        """What is recommended."""
+        return self.picked.row
+
+    @property
+    def knee(self) -> Row | None:
+        """At the curve's knee; None where it has none below all pages, or no cache helps."""
+        return None if self.picked.knee is None else self.picked.rows[self.picked.knee]
+
+    @property
+    def device(self) -> str:
+        """Name of the profile of the response times."""
+        return self.options.device or DEFAULT
+
+
+def recommend(
+    name: str, trace: Trace, device: AnalyticDevice, options: Options, models: Path | None = None, *,
+    try_model: bool = False, advance: Advance | None = None,
+) -> Recommendation:  # fmt: skip
+    """Measure a trace and recommend a policy and a size.
+
+    Args:
+        name: of the trace, for people.
+        trace: the requests.
+        device: models of the disk and the SSD.
+        options: the aim, and assumptions.
+        models: folder of the zoo's bundles; None asks none.
+        try_model: run the zoo's page cache at the recommended size.
+        advance: progress, as a part of the work.
+
+    Raises:
+        CachezooError: a size that cannot be; a damaged bundle; a model is to be tried, and there is none.
+    """
+
+    def report(done: float, note: str = "") -> None:
+        if advance is not None:
+            advance(done, note)
+
+    to_try = page_cache(models) if try_model else None  # refused before the work, not after it
+    report(0.0, "reading pages")
+    bench = Halves(trace, expand_pages(trace), device)
+    n_pages = bench.pages.n_pages
+    budget = min(options.budget.pages(n_pages), n_pages) if options.budget else None
+    sizes = ladder(n_pages, lambda capacity: bench.lru(capacity).mean, budget)
+    ranking = rank(bench, sizes, lambda done, note="": report(0.1 + 0.5 * done / (RUNS * len(sizes)), note))
+    maker, rows = Rows(bench, options.endurance_tb), []
+    for k, (size, policy_id, most) in enumerate(zip(sizes, ranking.chosen, ranking.optimum.tolist(), strict=True)):
+        report(0.6 + 0.3 * k / len(sizes), policy_id)
+        rows.append(maker.row(policy_id, size, most))
+    picked = pick(maker, rows, Aim(budget, options.hit, options.ms))
+    own = picked.row
+    short = picked.useful and own.years is not None and own.years < SHORT_LIFE_YEARS
+    report(0.9, "models")
+    return Recommendation(
+        name, options, bench, ranking, picked, confidence(bench, own, ranking, picked.useful),
+        maker.admitted(own) if short else None,
+        likeness(models, trace) if models is not None else None,
+        maker.beside_lru(run_bundle(bench, to_try, own.capacity), own.optimum) if to_try is not None else None,
+    )  # fmt: skip

@@ -1,0 +1,365 @@
+"""A recommendation as JSON values, and as one self-contained HTML page with its plots."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.flash.load import DAY_S
+from cachezoo.questions.page import sentences
+from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, name_of
+from cachezoo.questions.page.recommendation import Recommendation
+from cachezoo.questions.page.sizes import Row, shown
+from cachezoo.show.drawing import svg
+from cachezoo.show.formats import NONE, duration, latency, lifetime, ordinary, points, share
+from cachezoo.show.page import Page, render
+from cachezoo.show.section import Choice, Drawing, Section
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
+from cachezoo.sizes import human, size_ticks
+from cachezoo.traces.table import OP_READ, PAGE_BYTES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEAST_HIGH = 5.0  # % of hits on the axis: less looks like much on a scale of its own
+LEAST_OCTAVES = 1.5  # of the axis of sizes; a narrower one has no labels
+TONES = {"high": "good", "medium": "unsure", "low": "bad"}
+TERMS = {
+    "page": "4 KiB of a volume, the unit that the cache holds.",
+    "page access": "One touch of a page by a request; a request of 64 KiB makes 16.",
+    "hit ratio, hit": "The share of page accesses that the cache serves.",
+    "point": "A hundredth of a hit ratio: from 40 % to 42 % are 2 points.",
+    "knee": "The size beyond which a further MiB brings less than half of what the average MiB up to all pages does.",
+    "time block": "A stretch of the second half of the trace; all have the same number of page accesses.",
+    "90 % interval": "Where the true mean lies in nine of ten cases, given how the figure changes from block to block.",
+    "optimum": "A cache that knows the future: no policy hits more at this size.",
+    "write-back": "A write goes into the cache, and reaches the disk when its page is evicted.",
+    "SSD writes": "Pages that are written to the cache's SSD: admitted on a miss, or written by a request.",
+    "RejectX": "Keeps a page out of the cache at its first miss, and lets it in if it is missed again soon after.",
+    "policy, policies": "The rule by which a cache decides which page to evict, and which to let in.",
+    **{one.name: f"A policy: it {one.does}." for one in CANDIDATES},
+}
+
+
+def values_of(found: Recommendation) -> dict[str, Any]:
+    """The recommendation as JSON values, units in the keys."""
+    bench, picked = found.bench, found.picked
+    useful = picked.useful
+    return {
+        "trace": found.name,
+        "recommendation": ordinary(sentences.headline(found)),
+        "policy": found.row.ran.policy if useful else None,
+        "capacity_pages": found.row.capacity if useful else None,
+        "capacity_bytes": found.row.capacity * PAGE_BYTES if useful else None,
+        "why": picked.why,
+        "knee_pages": found.knee.capacity if found.knee else None,
+        "confidence": found.confidence.level,
+        "doubts": list(map(ordinary, found.confidence.reasons)),
+        "requests": len(bench.trace),
+        "page_accesses": len(bench.pages.page_ids),
+        "distinct_pages": bench.pages.n_pages,
+        "counted_from": bench.half,
+        "counted_days": bench.span_days,
+        "first_accesses": bench.first_share,
+        "no_cache_response_us": bench.no_cache_us,
+        "all_ssd_response_us": bench.all_ssd_us,
+        "device": found.device,
+        "endurance_tb": found.options.endurance_tb,
+        "sampled": found.ranking.rate,
+        "sizes": [row.values() for row in picked.rows],
+        "fewer_ssd_writes": found.admitted.values() if found.admitted else None,
+        "models_asked": found.likeness is not None,
+        "models": found.likeness.values() if found.likeness else None,
+        "tried": found.tried.values() if found.tried else None,
+        "next": sentences.commands(found),
+    }
+
+
+def page_of(found: Recommendation) -> str:
+    """The page's HTML."""
+    bench = found.bench
+    days = bench.span_days
+    pages = bench.pages
+    facts = [
+        ("trace", found.name),
+        ("read as", bench.trace.meta.source_format),
+        ("requests", f"{len(bench.trace):,}, {share(float((bench.trace.op == OP_READ).mean()))} reads"),
+        ("pages touched", human(pages.n_pages * PAGE_BYTES)),
+        ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {duration(DAY_S * days)}")),
+        ("first accesses", f"{share(bench.first_share)}: no cache has them"),
+        ("confidence", found.confidence.level),
+    ]
+    sections = [_answer(found), _curve(found), _costs(found), _sure(found), *_models(found), _assumed(found)]
+    title = f"Which cache for {found.name.rpartition('/')[2]}?"
+    return render(Page(title, [sentences.headline(found)], facts, sections, TERMS))
+
+
+def _answer(found: Recommendation) -> Section:
+    if not found.picked.useful:
+        texts = [*sentences.reasons(found), *sentences.notes(found)]
+        why, tone = "No size and no policy serves requests that come once.", "bad"
+        if found.picked.why == "needless":
+            why, tone = "The disk alone reaches the aim.", "good"
+        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, tone, texts)])
+    row = found.row
+    tone = TONES[found.confidence.level]
+    main = Choice(
+        "Page cache", f"{row.ran.policy} {human(row.capacity * PAGE_BYTES)}",
+        f"{found.confidence.level} confidence", tone,
+        [*sentences.reasons(found), *sentences.notes(found)], sentences.commands(found)[0],
+    )  # fmt: skip
+    choices = [main]
+    if (other := found.admitted) is not None:
+        lost = points(100 * (other.ran.hit_ratio - row.ran.hit_ratio))
+        choices.append(
+            Choice(
+                "If the SSD has to last",
+                f"{other.ran.policy} {human(other.capacity * PAGE_BYTES)}",
+                f"{lifetime(other.years)} instead of {lifetime(row.years)}",
+                "unsure",
+                [f"{lost} of hit ratio; a request takes {latency(other.ran.response_us)}."],
+            )
+        )
+    return Section("answer", "Answer", choices=choices)
+
+
+def _curve(found: Recommendation) -> Section:
+    texts = [
+        "Rows are twice as large each, up to all pages that the trace touches; a budget and the two sizes about a "
+        "target are rows besides. The policy is the one to run at that size."
+    ]
+    return Section("sizes", "What each size brings", texts, [_table(found)], [curve(found)])
+
+
+def _table(found: Recommendation) -> Table:
+    columns = [
+        Column("cache", numeric=False), Column("policy", numeric=False), Column("hit ratio", "90 % interval"),
+        Column("more", "points, to the row before"), Column("LRU", "hit ratio"), Column("response time", "mean"),
+        *([Column("SSD writes", "per GiB accessed")] if found.bench.short else
+          [Column("SSD writes", "a day"), Column("SSD lasts")]),
+    ]  # fmt: skip
+    rows = found.picked.rows
+    cells = [
+        _cells(found, row, rows[k - 1] if k else None, k == found.picked.place and found.picked.useful)
+        for k, row in enumerate(rows)
+    ]
+    if found.tried is not None:
+        first, *others = _cells(found, found.tried, None, False)
+        cells.append([replace(first, note="tried"), *others])
+    caption = f"Counted after {found.bench.half:,} page accesses; {'; '.join(_marks(found))}"
+    return Table(caption, columns, cells)
+
+
+def _marks(found: Recommendation) -> list[str]:
+    if not found.picked.useful:
+        return ["none is needed" if found.picked.why == "needless" else "no size is worth it"]
+    return [sentences.where_knee(found), "the recommended size is marked"]
+
+
+def _cells(found: Recommendation, row: Row, before: Row | None, marked: bool) -> list[Cell]:
+    ran = row.ran
+    more = ran.hit_ratio - before.ran.hit_ratio if before else None
+    return [
+        Cell(
+            shown(row.capacity, found.bench.pages.n_pages), note="recommended" if marked else "", tone="good" * marked
+        ),
+        Cell(name_of(ran.policy)),
+        share_cell(ran.hit_ratio, ran.interval),
+        Cell(NONE) if more is None else Cell(points(100 * more), more),
+        share_cell(row.lru),
+        Cell(latency(ran.response_us), ran.response_us),
+        *wear_cells(row),
+    ]
+
+
+def wear_cells(row: Row) -> list[Cell]:
+    """What is written to the SSD: in a day and for how long, or for what is accessed."""
+    if row.ssd_bytes_a_day is None:
+        return [Cell(sentences.per_gib(row.ssd_per_access), row.ssd_per_access)]
+    lasts = Cell(NONE if row.years is None else lifetime(row.years), row.years)
+    return [Cell(human(row.ssd_bytes_a_day), row.ssd_bytes_a_day), lasts]
+
+
+def _costs(found: Recommendation) -> Section:
+    return Section("costs", "Response time and SSD writes", figures=[costs(found)])
+
+
+def _sure(found: Recommendation) -> Section:
+    own = found.confidence
+    if not found.picked.useful:
+        return Section("sure", "How sure is it?", [sentences.how_sure(found)])
+    texts = [sentences.how_sure(found), sentences.why_policy(found)]
+    if own.blocks:
+        name = name_of(found.row.ran.policy)
+        texts.append(f"No candidate hit more than {name} in {own.times_best} of {own.blocks} time blocks.")
+    drawn = blocks(found)
+    return Section("sure", "How sure is it?", texts, [_candidates(found)], [drawn] if drawn else [])
+
+
+def _candidates(found: Recommendation) -> Table:
+    """All candidates at the ladder's size nearest to the recommended one."""
+    ranking = found.ranking
+    place = min(range(len(ranking.capacities)), key=lambda k: abs(ranking.capacities[k] - found.row.capacity))
+    order = sorted(range(len(ranking.policies)), key=lambda p: (-ranking.second[p, place], p))
+    rows = []
+    for p in order:
+        first = float(ranking.first[p, place])
+        rows.append(
+            [
+                Cell(name_of(ranking.policies[p])),
+                share_cell(first if first == first else None),
+                share_cell(float(ranking.second[p, place])),
+                number_cell(ranking.times_best(ranking.policies[p], place)),
+            ]
+        )
+    sampled = ", on a sample of the pages" if ranking.rate < 1 else ""
+    size = human(ranking.capacities[place] * PAGE_BYTES)
+    columns = [
+        Column("policy", numeric=False), Column("first half", "chooses"), Column("second half", "judges"),
+        Column("time blocks ahead", f"of {found.bench.blocks}, ties count"),
+    ]  # fmt: skip
+    return Table(f"Hit ratios of the candidates at {size}{sampled}", columns, rows)
+
+
+def _models(found: Recommendation) -> list[Section]:
+    texts = sentences.model_words(found)
+    if not found.picked.useful:
+        return [Section("models", "Is a trained model worth a try?", texts)]
+    if found.likeness is not None and (more := sentences.elsewhere(found.likeness)):
+        texts.append(more)
+    if found.likeness is not None and (flash := found.likeness.flash) is not None:
+        texts.append(
+            f"For a flash cache there is {flash.id}, which says what may enter. Of its {flash.inputs} inputs "
+            f"{flash.drifted} are distributed otherwise here than in training ({flash.farthest} the most)."
+        )
+    return [Section("models", "Is a trained model worth a try?", texts)]
+
+
+def _assumed(found: Recommendation) -> Section:
+    from markupsafe import escape
+
+    lines = "\n".join(sentences.commands(found))
+    saved = [f"The trace came by a pipe: save it as {sentences.SAVED} first."] if found.options.piped else []
+    return Section(
+        "assumed", "What was assumed, and how to repeat it", [*sentences.assumptions(found), *saved],
+        html=f'<pre tabindex="0"><code>{escape(lines)}</code></pre>',
+    )  # fmt: skip
+
+
+def _sizes(found: Recommendation) -> list[int]:
+    return [row.capacity * PAGE_BYTES for row in found.picked.rows]
+
+
+def _size_axis(axes: "Axes", sizes: Sequence[int]) -> None:
+    """Sizes in MiB and GiB, with room around a single one."""
+    axes.set_xlim(min(sizes) / LEAST_OCTAVES, max(sizes) * LEAST_OCTAVES)
+    size_ticks(axes)
+    axes.set_xlabel("cache size")
+
+
+def _mark(axes: "Axes", found: Recommendation, value: float) -> None:
+    """The recommended size, at its value on the y axis."""
+    at = (found.row.capacity * PAGE_BYTES, value)
+    axes.plot(*at, "o", color=VERMILION, markersize=9, zorder=5)
+    axes.axvline(at[0], color=VERMILION, linewidth=0.8, linestyle=":")
+
+
+def curve(found: Recommendation) -> Drawing:
+    """Hit ratio over the size: what is recommended at each, LRU, the other candidates, the optimum."""
+    rows, ranking = found.picked.rows, found.ranking
+    sizes = _sizes(found)
+    with settings():
+        canvas, grid = panels(1, 1, 4.2)
+        axes = grid[0, 0]
+        own = "recommended" if found.picked.useful else "chosen policy"
+        tried = [capacity * PAGE_BYTES for capacity in ranking.capacities]
+        for k, ratios in enumerate(100 * ranking.second):
+            label = "other candidates" if k == 0 else None
+            axes.plot(tried, ratios, color=GREY, linewidth=0.7, alpha=0.6, label=label)
+        axes.plot(tried, 100 * ranking.optimum, color=BLACK, linestyle=":", label="optimum (knows the future)")
+        axes.plot(sizes, [100 * row.lru for row in rows], color=SKY, linestyle="--", label="LRU")
+        axes.plot(sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label=own)
+        if (bend := found.knee) is not None:
+            at = (bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio)
+            axes.plot(*at, "D", color=AMBER, markersize=12, zorder=4, label="knee")
+        if found.picked.useful:
+            _mark(axes, found, 100 * found.row.ran.hit_ratio)
+            name = f"{name_of(found.row.ran.policy)}, {human(found.row.capacity * PAGE_BYTES)}"
+            axes.set_title(f"{name}: {share(found.row.ran.hit_ratio)} of page accesses hit", loc="left")
+        axes.set_ylim(0, max(axes.get_ylim()[1], LEAST_HIGH))
+        axes.set_ylabel("page accesses that hit, %")
+        _size_axis(axes, sizes)
+        axes.legend(loc="upper left", fontsize=8)
+        drawn = svg(canvas)
+    best = ", ".join(f"{share(row.ran.hit_ratio)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
+    sampled = " Grey and dotted curves are of a sample of the pages." if ranking.rate < 1 else ""
+    return Drawing(drawn, f"Hit ratio over the size: {best}.", f"Hit ratio of each size on the second half.{sampled}")
+
+
+def costs(found: Recommendation) -> Drawing:
+    """Mean response time and SSD writes over the size."""
+    rows, sizes, bench = found.picked.rows, _sizes(found), found.bench
+    written, unit, what = _written(found)
+    with settings():
+        canvas, grid = panels(2, 1, 5.6)
+        left, right = grid[:, 0]
+        left.plot(sizes, [row.ran.response_us / 1e3 for row in rows], color=GREEN, marker=".", linewidth=2)
+        left.axhline(bench.no_cache_us / 1e3, color=GREY, linestyle="--", label="no cache, the disk alone")
+        left.axhline(bench.all_ssd_us / 1e3, color=BLUE, linestyle=":", label="everything on the SSD")
+        left.set_ylabel("mean response time, ms")
+        left.set_ylim(0, None)
+        left.legend(fontsize=8)
+        left.set_title("Response time (modelled)", loc="left")
+        heights = [written(row) for row in rows]
+        right.plot(sizes, heights, color=GREEN, marker=".", linewidth=2, label="recommended")
+        right.set_ylabel(unit)
+        right.set_ylim(0, None)
+        right.set_title("SSD writes", loc="left")
+        if found.picked.useful:
+            _mark(left, found, found.row.ran.response_us / 1e3)
+            _mark(right, found, heights[found.picked.place])
+        if found.admitted is not None:
+            own = found.admitted
+            right.plot(own.capacity * PAGE_BYTES, written(own), "s", color=AMBER, markersize=8, label="behind RejectX")
+            right.legend(fontsize=8)
+        for axes in (left, right):
+            _size_axis(axes, sizes)
+        drawn = svg(canvas)
+    said = ", ".join(f"{latency(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
+    return Drawing(drawn, f"Mean response time: {said}.", f"Mean response time of a request, and {what}.")
+
+
+def _written(found: Recommendation) -> tuple[Callable[[Row], float], str, str]:
+    """A row's SSD writes, their unit, and what they are in sentences."""
+    if found.bench.short:
+        unit = "SSD writes, MiB per GiB accessed"
+        return lambda row: 1024 * row.ssd_per_access, unit, "what is written to the SSD per GiB of page accesses"
+
+    def daily(row: Row) -> float:
+        return (row.ssd_bytes_a_day or 0.0) / 2**30
+
+    return daily, "written to the SSD, GiB a day", "what is written to the SSD in a day like the second half"
+
+
+def blocks(found: Recommendation) -> Drawing | None:
+    """Lead over LRU of the policy that was chosen, block by block; None where there are none, or it is LRU."""
+    lead, chosen = found.row.lead, found.row.chosen
+    if not lead.blocks or chosen == SIMPLEST:
+        return None
+    from matplotlib.figure import Figure
+
+    leads = 100 * lead.by_block
+    with settings():
+        canvas = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+        axes = canvas.subplots()
+        axes.bar(range(1, len(leads) + 1), leads, color=[GREEN if one > 0 else VERMILION for one in leads])
+        axes.axhline(0, color=BLACK, linewidth=0.8)
+        axes.axhline(100 * lead.value, color=GREY, linestyle="--", label="mean")
+        axes.set_xticks(range(1, len(leads) + 1))
+        axes.set_xlabel("time block of the second half")
+        axes.set_ylabel("lead over LRU, points")
+        axes.set_title(f"{name_of(chosen)} hit more than LRU in {lead.won} of {lead.blocks} time blocks", loc="left")
+        axes.legend(fontsize=8)
+        drawn = svg(canvas)
+    alt = "Lead in points by time block: " + ", ".join(f"{one:.1f}" for one in leads) + "."
+    return Drawing(drawn, alt, "Each time block has the same number of page accesses; none of them chose the policy.")
