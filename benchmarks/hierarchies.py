@@ -30,18 +30,17 @@ from cachezoo.devices.profile import load_models
 from cachezoo.devices.queueing import MOST_LOAD, hdd_load
 from cachezoo.jobs import processes, run_all
 from cachezoo.questions.tiers.bench import Bench
-from cachezoo.questions.tiers.choose import Families, choose, families, served
+from cachezoo.questions.tiers.budget import Market, Point
 from cachezoo.questions.tiers.columns import HCA, L2ARC, ZOO
 from cachezoo.questions.tiers.hierarchy import Hierarchy
-from cachezoo.questions.tiers.money import Bought, Market
 from cachezoo.questions.tiers.prices import load_prices
 from cachezoo.questions.tiers.reduced import volume_trace
+from cachezoo.questions.tiers.stage import Families, choose, families, served
 from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.settings.tiers import TiersPolicy
 from cachezoo.sizes import human
 from cachezoo.traces.clock import has_clock
-from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import PAGE_BYTES, Trace
 from cachezoo.yaml_file import checked, read_yaml
@@ -68,40 +67,30 @@ def with_clock(trace: Trace, device: AnalyticDevice) -> Trace:
 
 @dataclass(frozen=True)
 class Row:
-    """A family's choice on the second half of a trace.
-
-    Attributes:
-        trace, budget, family: which; budget is the share of what RAM for all would cost, or `BYTES`.
-        bought: what the first half chose.
-        amat_us: mean time of a page read.
-        p99_us: 99th percentile of a read request.
-        shares: of the reads, those that RAM, SSD and disk serve.
-    """
+    """A family's choice on the second half of a trace."""
 
     trace: str
-    budget: str
+    budget: str  # share of what RAM for all would cost, or `BYTES`
     family: str
-    bought: Bought
-    amat_us: float
-    p99_us: float
-    shares: tuple[float, float, float]
+    point: Point  # what the first half chose
+    amat_us: float  # mean time of a page read
+    p99_us: float  # 99th percentile of a read request
+    shares: tuple[float, float, float]  # of the reads, those that RAM, SSD and disk serve
 
 
-def judged(trace: str, budget: str, family: str, bought: Bought, test: Bench) -> Row:
+def row_of(budget: str, family: str, point: Point, test: Bench) -> Row:
     """Run a choice."""
-    found = test.replay(bought).tiered
-    return Row(trace, budget, family, bought, found.amat_us, found.p99_us, (found.rhr, found.shr, found.dhr))
+    found = test.tiered(point)
+    return Row(test.key, budget, family, point, found.amat_us, found.p99_us, (found.rhr, found.shr, found.dhr))
 
 
-def same_bytes(first: Bench, hierarchies: Sequence[Hierarchy], settings: TiersPolicy) -> Bought | None:
+def same_bytes(first: Bench, hierarchies: Sequence[Hierarchy], settings: TiersPolicy) -> Point | None:
     """What the first half chooses of a family where all have the same RAM and the same SSD."""
     ram, ssd = (max(settings.least_pages, round(share * first.footprint)) for share in (RAM_SHARE, SSD_SHARE))
     every = [
-        Bought(one, ram - one.buffer_bytes // PAGE_BYTES, ssd if one.has_ssd else 0)
-        for one in hierarchies if ram > one.buffer_bytes // PAGE_BYTES
+        Point(one, ram - one.buffer_pages, ssd if one.has_ssd else 0) for one in hierarchies if ram > one.buffer_pages
     ]  # fmt: skip
-    estimates = {one.key: first.estimate_us(one) for one in every}
-    best = sorted(every, key=lambda one: (estimates[one.key], one.key))[: settings.shortlist]
+    best = sorted(every, key=lambda one: (first.estimate_us(one), one.key))[: settings.shortlist]
     return min(best, key=lambda one: (served([first], one).amat_us, one.key), default=None)
 
 
@@ -112,7 +101,7 @@ def compare(path: Path, budgets: Sequence[float], device_name: str) -> list[Row]
     trace = with_clock(read_any(path), device)
     name = path.name.partition(".")[0]
     half = trace.rows(0, len(trace) // 2)
-    first, test = (Bench.of(name, one, expand_pages(one), device) for one in (half, trace))
+    first, test = (Bench.of(name, tier_stream(one), device, prices) for one in (half, trace))
     market = Market.of(prices, first.footprint, settings.least_pages)
     every: Families = families(settings)
     rows = []
@@ -120,10 +109,10 @@ def compare(path: Path, budgets: Sequence[float], device_name: str) -> list[Row]
         for share in budgets:
             made = choose([first], hierarchies, market, market.usd(share), settings)
             if made is not None:
-                rows.append(judged(name, f"{share:g}", family, made.bought, test))
-        bought = same_bytes(first, hierarchies, settings)
-        if bought is not None:
-            rows.append(judged(name, BYTES, family, bought, test))
+                rows.append(row_of(f"{share:g}", family, made.point, test))
+        point = same_bytes(first, hierarchies, settings)
+        if point is not None:
+            rows.append(row_of(BYTES, family, point, test))
     return rows
 
 
@@ -132,10 +121,10 @@ def table(rows: Sequence[Row]) -> None:
     print("| trace | budget | family | chosen | RAM | SSD | RAM, SSD, disk serve | AMAT | 99 % |")
     print("|---|---|---|---|---:|---:|---|---:|---:|")
     for row in rows:
-        ram, ssd = (human(pages * PAGE_BYTES) for pages in (row.bought.ram_pages, row.bought.ssd_pages))
+        ram, ssd = (human(pages * PAGE_BYTES) for pages in (row.point.ram_pages, row.point.ssd_pages))
         shares = ", ".join(f"{100 * share:.1f}" for share in row.shares)
         print(
-            f"| {row.trace} | {row.budget} | {row.family} | `{row.bought.hierarchy}` | {ram} | {ssd} | {shares} % "
+            f"| {row.trace} | {row.budget} | {row.family} | `{row.point.hierarchy}` | {ram} | {ssd} | {shares} % "
             f"| {row.amat_us / 1000:.3f} ms | {row.p99_us / 1000:.2f} ms |"
         )
 

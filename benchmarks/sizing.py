@@ -28,15 +28,12 @@ import numpy as np
 from recommend import made
 
 from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.questions.tiers.advice import advise
+from cachezoo.questions.tiers.bench import Bench
+from cachezoo.questions.tiers.budget import Money, rungs
+from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.prices import BUILT_IN as PRICES
-from cachezoo.questions.tiers.sizing.advice import MOST_ACCESSES, advise
-from cachezoo.questions.tiers.sizing.asked import Asked, Money
-from cachezoo.questions.tiers.sizing.ledger import Ledger, digest
-from cachezoo.questions.tiers.sizing.miniature import Miniature
-from cachezoo.questions.tiers.sizing.points import all_cost, rungs
-from cachezoo.questions.tiers.sizing.search import Found, Search
-from cachezoo.questions.tiers.sizing.whole import Whole
-from cachezoo.questions.tiers.sizing.work import Runner, Task
+from cachezoo.questions.tiers.search import Found, Halves, Ledger, Runner, Search, digest
 from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.traces.read import read_any
 from cachezoo.yaml_file import read_yaml
@@ -48,23 +45,15 @@ GOAL = 0.03
 
 
 @dataclass(frozen=True)
-class Held:
-    """The advisor beside the referee on a trace.
+class Referee:
+    """The advisor compared with the referee on a trace."""
 
-    Attributes:
-        name: of the trace.
-        accesses: page accesses.
-        chosen, judged: float64[S] the advisor's mean time over the referee's at each sum, on either half.
-        points: simulated in full by the advisor for a sum, and by the referee for all.
-        advisor_s, referee_s: seconds of CPU of either.
-    """
-
-    name: str
-    accesses: int
-    chosen: np.ndarray
-    judged: np.ndarray
-    points: tuple[int, int]
-    advisor_s: float
+    name: str  # of the trace
+    accesses: int  # page accesses
+    chosen: np.ndarray  # float64[S] the advisor's mean time over the referee's at each sum, on the half that chose
+    judged: np.ndarray  # the same on the other half
+    points: tuple[int, int]  # simulated in full by the advisor for a sum, and by the referee for all
+    advisor_s: float  # seconds of CPU
     referee_s: float
 
 
@@ -74,22 +63,19 @@ def places() -> list[Path]:
     return [Path(row["path"]) for row in rows.values() if row["role"] == "validation"]
 
 
-def held(path: Path, shares: Sequence[float], resume: Path | None) -> Held:
+def compared(path: Path, shares: Sequence[float], resume: Path | None) -> Referee:
     """Search a trace both ways, at these parts of what RAM for all pages costs."""
     trace = read_any(path, quiet=True)
-    stream, asked = tier_stream(trace), Asked()
-    n_pages = stream.pages.n_pages
-    whole = Whole.of(stream, BUILT_IN, PRICES)
-    unit = asked.unit(PRICES, n_pages)
-    sums = [share * all_cost(n_pages, unit) for share in shares]
+    stream, options = tier_stream(trace), SizeOptions()
+    halves = Halves.of(Bench.of(path.name, stream, BUILT_IN, PRICES))
+    market = options.market(PRICES, stream.pages.n_pages)
+    sums = [share * market.everything for share in shares]
 
-    def search(ledger: Ledger) -> tuple[Search, Runner]:
-        miniature = Miniature.of(whole.head, whole.first, BUILT_IN.hdd, MOST_ACCESSES)
-        run = Runner(Task(path.name, miniature, whole), None)
-        return Search(run, ledger, unit, asked.hierarchies, n_pages), run
+    def search(ledger: Ledger) -> Search:
+        return Search(Runner(halves), ledger, market, options.hierarchies)
 
     def advised(money: float) -> tuple[Found, int]:
-        found, _ = search(Ledger(None, {}))
+        found = search(Ledger())
         found.survey(sums, closely=[money])
         return found.best(money)[0], found.counts[1]
 
@@ -98,13 +84,13 @@ def held(path: Path, shares: Sequence[float], resume: Path | None) -> Held:
     own = [advised(money) for money in sums]
     advisor_s = (time.process_time() - start) / len(sums)
     kept = None if resume is None else resume / f"{path.name}.jsonl"
-    referee, run = search(Ledger(kept, {"trace": digest(trace)}))
+    referee = search(Ledger(kept, {"trace": digest(trace)}))
     start = time.process_time()
     referee.exhaust(sums, STEPS)
     referee_s = time.process_time() - start
     pairs = [(ours, referee.best(money)[0]) for (ours, _), money in zip(own, sums, strict=True)]
-    judged = run.judged(list(dict.fromkeys(one.point for pair in pairs for one in pair)))
-    return Held(
+    judged = referee.score(one.point for pair in pairs for one in pair)
+    return Referee(
         path.name, len(stream), np.array([ours.amat_us / best.amat_us for ours, best in pairs]),
         np.array([judged[ours.point].tiered.amat_us / judged[best.point].tiered.amat_us for ours, best in pairs]),
         (round(np.mean([count for _, count in own])), referee.counts[1]), advisor_s, referee_s,
@@ -119,7 +105,7 @@ def head() -> None:
     print("|" + "---|" * len(titles), flush=True)
 
 
-def row(one: Held) -> None:
+def row(one: Referee) -> None:
     """A trace's line of the table."""
     chosen, judged = 100 * (one.chosen - 1), 100 * (one.judged - 1)
     within = int((one.chosen <= 1 + GOAL).sum())
@@ -134,12 +120,12 @@ def row(one: Held) -> None:
 
 def speed(counts: Sequence[int]) -> None:
     """Seconds of whole advices in two processes, kernels compiled before, without reading a file."""
-    advise("first", made(5000), BUILT_IN, PRICES, Asked(Money(5, True)), workers=1)
+    advise("first", made(5000), BUILT_IN, PRICES, SizeOptions(budget=Money(5, share=True)), workers=1)
     print("\n| requests | page accesses | points sampled, in full | seconds | of CPU |\n|---|---|---|---|---|")
     for n in counts:
         trace = made(n)
         start, worked = time.perf_counter(), _worked()
-        found = advise("made", trace, BUILT_IN, PRICES, Asked(Money(5, True)), workers=2)
+        found = advise("made", trace, BUILT_IN, PRICES, SizeOptions(budget=Money(5, share=True)), workers=2)
         took, worked = time.perf_counter() - start, _worked() - worked
         sampled, full = found.counts
         print(f"| {n:,} | {len(found.stream):,} | {sampled}, {full} | {took:.1f} | {worked:.1f} |", flush=True)
@@ -165,7 +151,7 @@ def main() -> None:
     shares = [SHARES[(2 * k + 1) * len(SHARES) // (2 * asked.sums)] for k in range(asked.sums)]
     head()
     for path in asked.traces or places():
-        row(held(path, shares, asked.resume))
+        row(compared(path, shares, asked.resume))
 
 
 if __name__ == "__main__":

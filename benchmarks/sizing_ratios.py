@@ -14,9 +14,10 @@ from pathlib import Path
 from sizing import places
 
 from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.questions.tiers.advice import Offer, advise
+from cachezoo.questions.tiers.budget import Money
+from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.prices import BUILT_IN as PRICES
-from cachezoo.questions.tiers.sizing.advice import Offer, advise
-from cachezoo.questions.tiers.sizing.asked import Asked, Money
 from cachezoo.settings.prices import Prices
 from cachezoo.traces.read import read_any
 
@@ -47,8 +48,8 @@ def main() -> None:
     for path in parser.parse_args().files or places():
         trace = read_any(path, quiet=True)
         for share in SHARES:
-            asked = Asked(Money(share, share=True))
-            found = [advise(path.stem, trace, BUILT_IN, priced(ratio), asked, workers=1) for ratio in RATIOS]
+            options = SizeOptions(budget=Money(share, share=True))
+            found = [advise(path.stem, trace, BUILT_IN, priced(ratio), options, workers=1) for ratio in RATIOS]
             cells = (path.stem, f"{share} %", *(cell(advice.answer) for advice in found))
             print("| " + " | ".join(cells) + " |", flush=True)
 

@@ -19,11 +19,10 @@ from timing import compiled
 
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.paper import usd_per_io
-from cachezoo.questions.tiers.response import depth_of, respond, response, stretch
+from cachezoo.questions.tiers.response import depth_of, response, stretch
 from cachezoo.questions.tiers.run import run_tiers
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
-from cachezoo.questions.tiers.worn import worn
+from cachezoo.questions.tiers.wear import ssd_wear
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.read import read_any
 
@@ -48,9 +47,9 @@ def speed(ts: TierStream, text: str) -> str:
     replayed, found = compiled(lambda: response(ts, run, BUILT_IN, half), REPEATS)
     steps: dict[str, Callable[[], Any]] = {
         "figures": lambda: replace(found).tiered,
-        "wear": lambda: worn(ts, found.reduced, ssd),
-        "$ per I/O": lambda: usd_per_io(found, 100.0),
-        "respond": lambda: respond(ts, run, BUILT_IN, half),
+        "wear": lambda: ssd_wear(ts, found.reduced, ssd),
+        "$ per I/O": lambda: found.usd_per_io(100.0),
+        "both": lambda: response(ts, run, BUILT_IN, half).tiered,
     }
     times = {"simulate": simulated, "replay": replayed}
     times |= {name: compiled(work, REPEATS)[0] for name, work in steps.items()}
@@ -65,10 +64,11 @@ def loops(name: str, ts: TierStream) -> Iterator[str]:
     spread = "-" if factor is None else f"{factor:.2f}"
     for text in HIERARCHIES:
         run = run_tiers(parse_hierarchy(text), ts, ram, ssd)
-        closed = respond(ts, run, BUILT_IN, half, loop="closed", depth=depth)
+        closed = response(ts, run, BUILT_IN, half, loop="closed", depth=depth).tiered
         opened = "-"
         if factor is not None:
-            opened = f"{respond(ts, run, BUILT_IN, half, loop='open', stretched=factor).amat_us / MS:,.1f}"
+            waiting = response(ts, run, BUILT_IN, half, loop="open", stretched=factor).tiered
+            opened = f"{waiting.amat_us / MS:,.1f}"
         served = f"{100 * closed.dhr:.1f} %"
         yield f"| {name} | {depth} | {spread} | `{text}` | {served} | {closed.alone_us / MS:.2f} | " + (
             f"{closed.amat_us / MS:.2f} | {opened} |"
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speed", action="store_true", help="the first table alone")
     asked = parser.parse_args()
-    print("| hierarchy | simulate, s | replay | figures | wear | $ per I/O | respond: replay and figures |")
+    print("| hierarchy | simulate, s | replay | figures | wear | $ per I/O | replay and figures |")
     print("|---|---|---|---|---|---|---|")
     ts = tier_stream(drawn().trace.rows(0, REQUESTS))
     for text in HIERARCHIES:

@@ -16,8 +16,7 @@ from cachezoo.devices.profile import load_models
 from cachezoo.jobs import run_all
 from cachezoo.params import At, Picked
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.paper import hcrta, xciops
-from cachezoo.questions.tiers.response import loop_of, respond
+from cachezoo.questions.tiers.response import loop_of, paper_metrics, response
 from cachezoo.questions.tiers.run import TierRun, counts, run_tiers
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.data import REQUESTS, Roles
@@ -130,17 +129,18 @@ def points_of(ts: TierStream, name: str, category: str, device: AnalyticDevice) 
     for ratio in RATIOS:
         ram_pages = max(1, round(ratio * ssd_pages))
         base = run_tiers(parse_hierarchy(LFU), ts, ram_pages, 0)
-        alone = respond(ts, base, device, first, loop=loop)
+        alone = response(ts, base, device, first, loop=loop).tiered
         for buffer in BUFFERS:
             run = run_tiers(parse_hierarchy(f"{LFU} | tb={buffer} | lru"), ts, ram_pages, ssd_pages)
-            own = respond(ts, run, device, first, loop=loop)
+            own = response(ts, run, device, first, loop=loop).tiered
+            named = paper_metrics(own, alone)
             early, late = (_ssd_share(ts, run, part) for part in ((0.0, 0.1), (0.9, 1.0)))
             found.append(
                 CurvePoint(
                     trace=name, category=category, ratio=ratio, ram_pages=ram_pages, ssd_pages=ssd_pages,
                     buffer_bytes=buffer, ram=own.rhr, ssd=own.shr, disk=own.dhr, base_ram=alone.rhr,
-                    base_disk=alone.dhr, ssd_early=early, ssd_late=late, hcrta_us=hcrta(own),
-                    amat_us=own.amat_us, base_amat_us=alone.amat_us, xciops=xciops(own), ssd_writes=own.ssd_written,
+                    base_disk=alone.dhr, ssd_early=early, ssd_late=late, hcrta_us=named["hcrta"],
+                    amat_us=own.amat_us, base_amat_us=alone.amat_us, xciops=named["xciops"], ssd_writes=own.ssd_written,
                 )
             )  # fmt: skip
     return found

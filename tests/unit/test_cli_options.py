@@ -9,7 +9,7 @@ from cachezoo.cli import options
 from cachezoo.cli.common import outputs
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.questions.flash.options import WriteRate
-from cachezoo.questions.tiers.sizing.asked import Money
+from cachezoo.questions.tiers.budget import Money
 from cachezoo.sizes import Size
 from cachezoo.traces.mixing import Turn
 from tests.command_line import run

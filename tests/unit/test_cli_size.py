@@ -3,13 +3,17 @@
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cachezoo import cli
+from cachezoo.show.formats import latency, ordinary
 from cachezoo.traces.store import write_trace
 from tests.page_data import seeded_trace
+from tests.tiers_data import skewed
 
 FEW = ("--by", "lru,lru | lru,hca")
 
@@ -47,6 +51,24 @@ def test_a_line_a_table_a_picture_and_the_next_command(folder, monkeypatch, caps
     assert lines[-1].startswith("next: cachezoo recommend --only tiers trace.parquet --by ")
     assert Path("front.png").read_bytes().startswith(b"\x89PNG")
     assert "in full" in said and "Next-best" in said and "For the same sum" in said
+
+
+def test_without_a_cache_a_time_is_that_of_recommend_and_what_is_more_is_waiting(folder, monkeypatch, capsys):
+    """Of a trace whose requests read a page each, four of them outstanding when it was captured."""
+    n = 4000
+    trace = skewed(n, 1500, writes=0.0).trace
+    write_trace(replace(trace, latency_us=np.full(n, 4000, np.int64)), Path("reads.parquet"))
+    status, said, error = run(monkeypatch, capsys, "reads.parquet", *FEW, "--json")
+    assert status == 0, error
+    found = json.loads(said)
+    monkeypatch.setattr(sys, "argv", ["cachezoo", "recommend", "reads.parquet", "--json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    alone = json.loads(capsys.readouterr().out)["no_cache_response_us"]
+    assert found["disk_alone_no_wait_us"] == pytest.approx(alone, rel=1e-3)
+    assert found["disk_alone_amat_us"] == pytest.approx(4 * alone, rel=0.05)
+    waits = f"{latency(found['disk_alone_amat_us'])} ({latency(alone)} if nothing waited) without a cache"
+    assert ordinary(waits) in found["advice"]
 
 
 def repeated(monkeypatch, capsys, found: dict) -> None:
@@ -262,8 +284,6 @@ def test_bad_input_is_one_line_and_nothing_is_written(folder, monkeypatch, capsy
 
 
 def test_a_trace_that_reads_nothing_is_refused(folder, monkeypatch, capsys):
-    import numpy as np
-
     write_trace(seeded_trace(300, 40, 1, op=np.ones(300, np.uint8)), Path("writes.parquet"))
     status, said, error = run(monkeypatch, capsys, "writes.parquet")
     assert status == 1 and said == "" and len(error.splitlines()) == 1, error

@@ -13,7 +13,7 @@ from cachezoo.sizes import BYTES, LONGEST, NUMBER, UNITS, Size, human, refused
 
 if TYPE_CHECKING:
     from cachezoo.questions.flash.options import WriteRate
-    from cachezoo.questions.tiers.sizing.asked import Money
+    from cachezoo.questions.tiers.budget import Money
     from cachezoo.traces.mixing import Turn
 
 # Words of before, by those that stand for them now: the first that a command has.
@@ -187,7 +187,7 @@ def money(text: str, option: str = "--spend") -> "Money":
     Raises:
         ConfigError: no sum, one that is not above 0, or more than 100 %.
     """
-    from cachezoo.questions.tiers.sizing.asked import Money
+    from cachezoo.questions.tiers.budget import Money
 
     own = text.strip()
     value = number(own.removeprefix("$").removesuffix("%").strip())

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +13,11 @@ from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
-    from cachezoo.questions.tiers.sizing.advice import Advice, Offer
+    from cachezoo.questions.tiers.advice import Advice
+    from cachezoo.questions.tiers.options import SizeOptions
     from cachezoo.settings.prices import Prices
 
 app = typer.Typer()
-COLUMNS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by SSD", "by disk", "SSD lasts", "a month"]
 
 
 @app.command()
@@ -67,12 +67,13 @@ def size(
     Without an aim the sum is the knee of the front. The first half of the trace chooses; all figures are of the second.
     """
     from cachezoo.questions.page.recommendation import models_of
-    from cachezoo.questions.tiers.sizing.advice import advise
+    from cachezoo.questions.tiers.advice import advise
+    from cachezoo.questions.tiers.sentences import values
     from cachezoo.traces.read import read_files
 
     wanted = outputs(output, ("plot", "csv", "json"), [trace])
     plot = wanted.get("plot")
-    asked = _asked(spend, target_ms, target_hit, working_set, by, device)
+    options = _options(spend, target_ms, target_hit, working_set, by, device)
     own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
     sets = _prices(prices, own)
     if plot is not None and len(sets) > 1:
@@ -80,21 +81,23 @@ def size(
     models = models_of(device)
     if resume is not None:
         _check_resume(resume, trace)
-    asked = replace(asked, replaced=tuple(name for name, text in own.items() if text), piped=not trace.is_file())
     files = given_files([trace], fmt, option, columns, ask=not as_json)
-    asked = replace(asked, reading=as_typed(files.fmt, files.options))
+    options = replace(
+        options, replaced=tuple(name for name, text in own.items() if text), piped=not trace.is_file(),
+        reading=as_typed(files.fmt, files.options),
+    )  # fmt: skip
     requests = read_files(files)
     found = [
-        advise(str(trace), requests, models, one, replace(asked, prices=name), workers=workers, resume=resume)
+        advise(str(trace), requests, models, one, replace(options, prices=name), workers=workers, resume=resume)
         for name, one in sets.items()
     ]
     if plot is not None:
-        from cachezoo.questions.tiers.sizing.plot import draw_front
+        from cachezoo.questions.tiers.plot import draw_front
 
         draw_front(found[0], plot)
-    values = [one.values() for one in found]
-    offers = [offer for one in values for offer in one["front"]]
-    if hand_out(values[0] if len(values) == 1 else {"by_prices": values}, as_json, wanted, offers):
+    every = [values(one) for one in found]
+    offers = [offer for one in every for offer in one["front"]]
+    if hand_out(every[0] if len(every) == 1 else {"by_prices": every}, as_json, wanted, offers):
         return
     for one in found:
         _print(one, plot)
@@ -102,24 +105,21 @@ def size(
         _compare(found)
 
 
-def _asked(
+def _options(
     spend: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
-) -> Any:  # noqa: ANN401 - imported when it is needed
-    """What is asked, checked before a trace is read."""
-    from cachezoo.cli.tiers import parse_by
-    from cachezoo.questions.tiers.sizing.asked import Asked
+) -> "SizeOptions":
+    """What is given, checked before a trace is read."""
+    from cachezoo.questions.tiers.hierarchy import parse_by
+    from cachezoo.questions.tiers.options import CANDIDATES, SizeOptions
 
-    kept: dict[str, Any] = {}
-    if by is not None:
-        kept["hierarchies"] = tuple(parse_by(by))
-        decided = next((own for own in kept["hierarchies"] if own.is_decided), None)
-        if decided is not None:
-            message = f"--by {decided}: no bundle runs here; leave it out, or give sizes to --only tiers --bundle"
-            raise ConfigError(message)
-    if working_set is not None:
-        kept["working_set"] = in_bytes(working_set, "--working-set", example="2TiB")
-    aims = (money(spend) if spend is not None else None, hit_ratio(hit) if hit is not None else None, ms)
-    return Asked(*aims, device=device, **kept)
+    return SizeOptions(
+        CANDIDATES if by is None else tuple(parse_by(by)),
+        device,
+        working_set=None if working_set is None else in_bytes(working_set, "--working-set", example="2TiB"),
+        budget=None if spend is None else money(spend),
+        hit=None if hit is None else hit_ratio(hit),
+        ms=ms,
+    )
 
 
 def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, Prices]":
@@ -130,7 +130,7 @@ def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, 
     if not names:
         raise ConfigError(f"--prices: it names none in {(given or '')[:24]!r}; leave it out for the list built in")
     new = {option: price(text, option) for option, text in own.items() if text is not None}
-    sets = dict[str | None, Any]()
+    sets: dict[str | None, Prices] = {}
     for name in dict.fromkeys(names):
         found = load_prices(name)
         for option, own_price in new.items():
@@ -157,64 +157,33 @@ def _print(found: "Advice", plot: Path | None) -> None:
 
     from cachezoo.console import out
     from cachezoo.questions.page.sentences import SAVED
-    from cachezoo.questions.tiers.sizing import words
+    from cachezoo.questions.tiers.sentences import OFFERS, command, headline, lines, offer_cells
 
-    def say(text: str, style: str = "") -> None:
-        out().print(Text(text, style=style))
-
-    say(words.headline(found), "bold")
+    out().print(Text(headline(found), style="bold"))
     every = {one.point: one for one in [*found.front, found.answer]}
     offers = sorted(every.values(), key=lambda one: one.cost)
     caption = (
         f"the best of rising sums, > is the advice; AMAT: mean time of a page read; counted from page access "
         f"{found.first:,} of {len(found.stream):,} on; a month: with the disk, power and what wears out"
     )
-    print_rows([_cells(found, one) for one in offers], f"{found.name}: what each sum buys", caption, COLUMNS, ("",))
-    lines = [
-        words.why(found),
-        *words.comparisons(found),
-        *words.lasts(found),
-        *words.cheaper_by_month(found),
-        *words.assumed(found),
-        *words.how_sure(found),
-        *words.unrepeated(found),
-    ]
-    for line in lines:
-        say(line)
+    rows = [offer_cells(found, one) for one in offers]
+    print_rows(rows, f"{found.name}: what each sum buys", caption, OFFERS, ("",))
+    for line in lines(found):
+        out().print(Text(line))
     if plot is not None:
         out().print(f"plot: {plot}", soft_wrap=True, markup=False)
-    first = f" (save what came by the pipe as {SAVED} first)" if found.asked.piped else ""
-    out().print(f"next{first}: {words.command(found)}", soft_wrap=True, markup=False)
-
-
-def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
-    from cachezoo.questions.tiers.sizing import words
-    from cachezoo.show.formats import NONE, latency, lifetime, percent
-    from cachezoo.show.formats import money as dollars
-
-    tiered, point = offer.judged.tiered, offer.point
-    return {
-        "": ">" if point == found.answer.point and found.why != "needless" else "",
-        "cost": dollars(offer.cost),
-        "hierarchy": point.hierarchy,
-        "RAM": words.size(found, point.ram_pages),
-        "SSD": words.size(found, point.ssd_pages) if point.ssd_pages else NONE,
-        "AMAT": latency(tiered.amat_us),
-        "P99": latency(tiered.p99_us),
-        "by RAM": percent(tiered.rhr),
-        "by SSD": percent(tiered.shr),
-        "by disk": percent(tiered.dhr),
-        "SSD lasts": lifetime(offer.judged.worn.years) if point.ssd_pages else NONE,
-        "a month": dollars(offer.judged.cost.month_usd * found.scale),
-    }
+    first = f" (save what came by the pipe as {SAVED} first)" if found.options.piped else ""
+    out().print(f"next{first}: {command(found)}", soft_wrap=True, markup=False)
 
 
 def _compare(found: "list[Advice]") -> None:
     """What each set of prices says to buy."""
+    from cachezoo.questions.tiers.sentences import OFFERS, offer_cells
+
     rows = [
-        {**_cells(one, one.answer), "prices": one.prices.name,
+        {**offer_cells(one, one.answer), "prices": one.prices.name,
          "RAM : SSD": f"{one.prices.ram.usd_per_gb / one.prices.ssd.usd_per_gb:.3g}"}
         for one in found
     ]  # fmt: skip
-    columns = ["prices", "RAM : SSD", *COLUMNS[1:]]
+    columns = ["prices", "RAM : SSD", *OFFERS[1:]]
     print_rows(rows, "what to buy by prices", "RAM : SSD: times that RAM is as dear", columns, tuple(columns))

@@ -55,15 +55,15 @@ def _answer(sources: "Sources") -> str:
     """What to buy, in each category."""
     if not sources.tiers:
         return "Hierarchies of RAM and SSD were not measured."
-    told: dict[str, list[str]] = {}
+    categories: dict[str, list[str]] = {}
     for one in advised(_found(sources)):
         if not _unseen(sources, one.key):
             what = f"{one.metrics.category} ({sizes(one.choice)}, {money(one.usd)})"
-            told.setdefault(one.verdict.text, []).append(what)
+            categories.setdefault(one.verdict.text, []).append(what)
     missing = [one.category for one in sources.tiers.values() if not one.traces]
-    said = [f"{verdict[:1].upper()}{verdict[1:]}: {'; '.join(names)}." for verdict, names in told.items()]
-    said += [f"Not measured: {words(missing)}."] if missing else []
-    return " ".join(text for text in (BEGIN, *said, goal(sources.tiers)) if text)
+    sentences = [f"{verdict[:1].upper()}{verdict[1:]}: {'; '.join(names)}." for verdict, names in categories.items()]
+    sentences += [f"Not measured: {words(missing)}."] if missing else []
+    return " ".join(text for text in (BEGIN, *sentences, goal(sources.tiers)) if text)
 
 
 def _found(sources: "Sources") -> Found:
@@ -94,7 +94,7 @@ def _category(sources: "Sources", metrics: TiersMetrics, figures: Mapping[str, F
     anchor = f"{FOLDER}-{metrics.category}"
     if not metrics.traces:
         return Section(anchor, metrics.category, [f"Cannot be told: {metrics.reason}."])
-    texts = [_told(sources, one) for one in advised({metrics.category: metrics})]
+    texts = [_outcome(sources, one) for one in advised({metrics.category: metrics})]
     priced = (
         f"Prices: {metrics.prices.name}: {money(metrics.prices.ram_gb)} a GB of RAM, {money(metrics.prices.ssd_gb)} a "
         f"GB of SSD. Devices: {metrics.device}."
@@ -106,7 +106,7 @@ def _category(sources: "Sources", metrics: TiersMetrics, figures: Mapping[str, F
     return Section(anchor, metrics.category, [*texts, priced], figures=shown, parts=[every])
 
 
-def _told(sources: "Sources", one: Advised) -> str:
+def _outcome(sources: "Sources", one: Advised) -> str:
     """What to buy and run, and what that does on a test trace."""
     unseen = " (a program that nothing was chosen on)" if _unseen(sources, one.key) else ""
     row, share = one.row, percent(one.metrics.advised or 0.0)
@@ -115,8 +115,8 @@ def _told(sources: "Sources", one: Advised) -> str:
         f"the data would cost, run as {one.choice.hierarchy}: {latency(row.amat_us)} a page read on the mean, "
         f"{latency(row.alone_us)} if nothing waited"
     )
-    beside = [f"{faster(row.saved[rival])} {name_of(rival)}" for rival in (RAM, HCA, L2ARC) if rival in row.saved]
-    compared = f"; {words(beside)} for the same money" if beside else ""
+    rivals = [f"{faster(row.saved[rival])} {name_of(rival)}" for rival in (RAM, HCA, L2ARC) if rival in row.saved]
+    compared = f"; {words(rivals)} for the same money" if rivals else ""
     life = lasts(row)
     wear = f" At this rate of writes {'the SSD lasts ' * (row.ssd_years is not None)}{life}." if life else ""
     return f"{found}{compared}.{wear}"
@@ -139,8 +139,8 @@ def front_figure(metrics: TiersMetrics, folder: Path) -> Figure | None:
     canvas.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
     file = front_plot(metrics.category)
     save(canvas, folder, file)
-    said = words([f"{one.key} {latency(one.row.amat_us)}" for one in advised({metrics.category: metrics})])
-    alt = f"Mean time of a page read over the money for RAM and SSD, by family; as advised: {said}."
+    advice = words([f"{one.key} {latency(one.row.amat_us)}" for one in advised({metrics.category: metrics})])
+    alt = f"Mean time of a page read over the money for RAM and SSD, by family; as advised: {advice}."
     caption = (
         f"{metrics.category}: what the same money buys. Lower is better; lines up and down are 90 % intervals, the "
         "ring is what is advised."

@@ -11,7 +11,7 @@ from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition, Eviction
 from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.classics import INLFU, LFU
-from cachezoo.questions.tiers.evictions import HCALFU
+from cachezoo.questions.tiers.hierarchy import HCALFU
 from tests.oracles import tiers as naive
 from tests.stream_data import PAGES, reads
 

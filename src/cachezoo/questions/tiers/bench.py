@@ -1,112 +1,306 @@
-"""A trace that hierarchies are tried on: its second half is counted, the first warms the tiers."""
+"""Hierarchies on a trace: what each serves from where, how fast, what it wears out, and what that costs."""
 
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from cachezoo.arrays import I64, Bool
+from cachezoo.console import progress
+from cachezoo.contest.blocks import BLOCKS, LEAST_BLOCKS, LEAST_IN_BLOCK
+from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.devices.analytic import t_hdd_us
-from cachezoo.questions.tiers.money import Bought
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.questions.tiers.budget import Point
+from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
+from cachezoo.questions.tiers.prices import Cost, cost
 from cachezoo.questions.tiers.reduced import volume_trace
-from cachezoo.questions.tiers.response import DRAM_US, Loop, Response, depth_of, loop_of, response
-from cachezoo.questions.tiers.run import TierRun, counts, questions, run_tiers
-from cachezoo.questions.tiers.stream import TierStream, tier_stream
-from cachezoo.settings.device import AnalyticDevice
+from cachezoo.questions.tiers.response import (
+    DRAM_US,
+    Loop,
+    Response,
+    Tiered,
+    depth_of,
+    loop_of,
+    measure,
+    paper_metrics,
+    response,
+    stretch,
+)
+from cachezoo.questions.tiers.run import DISK, TierRun, counts, run_shared
+from cachezoo.questions.tiers.stream import TierStream
+from cachezoo.questions.tiers.wear import SsdWear, ssd_wear
+from cachezoo.settings.device import AnalyticDevice, RealDevice
+from cachezoo.settings.prices import Prices
+from cachezoo.sizes import PAGE_BYTES, human_pages
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
-Kept = TypeVar("Kept")
-MOST_KEPT = 8
-"""Runs of RAM, and what they ask of the SSD: hierarchies that have these alike are tried one after another."""
+BEGIN = 0.25
+"""Of the page accesses, those before the window of the first half that chooses: they warm the tiers up."""
+
+
+@dataclass(frozen=True)
+class Scored(Outcome):
+    """A hierarchy of some size on a trace; the mean, and that of blocks of time, is its AMAT in µs."""
+
+    point: Point
+    tiered: Tiered  # hit ratios and response times
+    wear: SsdWear
+    cost: Cost  # with the SSD replaced as it wears out
+    usd_per_io: float  # the paper's, see `Response.usd_per_io`; of all three tiers' price
+    record: dict[str, Any] | None = None  # how its times were measured; None of models
+
+    def sizes(self) -> dict[str, Any]:
+        """Hierarchy and sizes, for JSON."""
+        own = self.point
+        return {
+            "hierarchy": str(own.hierarchy),
+            "ram_pages": own.ram_pages,
+            "buffer_bytes": own.hierarchy.buffer_bytes,
+            "ssd_pages": own.ssd_pages,
+        }
+
+    def metrics(self) -> dict[str, Any]:
+        """The figures of a row of metrics/tiers, by their names there."""
+        own, years = self.tiered, self.wear.years
+        names = ("amat_us", "rhr", "shr", "dhr", "alone_us", "p50_us", "p95_us", "p99_us", "iops", "disk_busy")
+        return {
+            **{name: getattr(own, name) for name in names},
+            "ssd_writes": own.ssd_written,
+            "waf": self.wear.waf if self.point.ssd_pages else None,
+            "ssd_years": years if years is not None and math.isfinite(years) else None,
+            "usd_month": self.cost.month_usd,
+            "usd_per_io": self.usd_per_io,
+        }
+
+    def figures(self, scale: float = 1.0) -> dict[str, Any]:
+        """Response, wear and cost, for JSON.
+
+        Args:
+            scale: bytes that a byte of the trace stands for; dollars are multiplied by it.
+        """
+        dollars = {key: scale * value if key.endswith("usd") else value for key, value in self.cost.values().items()}
+        return {"response": self.tiered.values(), "wear": self.wear.values(), "cost": dollars}
 
 
 @dataclass(frozen=True)
 class Usual:
-    """µs that a page takes: read from the SSD, written to it, and of the disk the mean of the trace's requests."""
+    """µs that a page takes, none waiting: read from the SSD, written to it, and the mean of the trace's requests."""
 
     ssd_read: float
     ssd_write: float
     disk: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bench:
-    """One trace and the devices behind it.
+    """A trace, the devices behind it, prices, and what counts: the same for all hierarchies that are compared on it."""
 
-    Attributes:
-        key: of the trace.
-        ts: its accesses.
-        device: the models of disk and SSD.
-        first: the page access from which on it counts: the first of the request that the second half begins in.
-        reads: page reads that count.
-        requests: read requests that count.
-        largest: page reads of the largest of them.
-        loop, depth: how requests follow each other, and how many are outstanding, see `.response`.
-        usual: service times, none waiting: what tells hierarchies apart before any is replayed.
-    """
-
-    key: str
+    key: str  # of the trace
     ts: TierStream
-    device: AnalyticDevice
-    first: int
-    reads: int
-    requests: int
-    largest: int
+    device: AnalyticDevice | RealDevice  # models, or real ones, on which each tier's I/Os are replayed one at a time
+    prices: Prices
+    first: int  # page access from which on it counts, which begins a request; what is before warms up
     loop: Loop
-    depth: int
-    usual: Usual
-    _made: OrderedDict[tuple[str | int, ...], Any] = field(default_factory=OrderedDict, repr=False, compare=False)
+    depth: int  # requests outstanding, see `Tiered`
+    stretched: float = 1.0  # factor by which arrivals are spread out
+    decisions: Bool | None = None  # of the bundle that admits to some hierarchies, as of `run_tiers`
 
     @classmethod
-    def of(cls, key: str, trace: Trace, pages: PageAccesses, device: AnalyticDevice) -> "Bench":
-        """Make one."""
-        ts = tier_stream(trace, pages)
-        first = ts.second_half
-        ssd = device.ssd
-        usual = Usual(
-            ssd.read_us + PAGE_BYTES / ssd.read_mb_s,
-            ssd.write_us + PAGE_BYTES / ssd.write_mb_s,
-            float(t_hdd_us(volume_trace(ts), device.hdd).mean()),
-        )
-        read = ~ts.write[first:]
-        largest = int(np.bincount(ts.request_of[first:][read] - int(ts.request_of[first])).max(initial=1))
-        requests = int((trace.op[int(ts.request_of[first]) :] == OP_READ).sum())
-        return cls(key, ts, device, first, int(read.sum()), requests, largest, loop_of(ts), depth_of(ts), usual)
+    def of(
+        cls, key: str, ts: TierStream, device: AnalyticDevice | RealDevice, prices: Prices, *,
+        first: int | None = None, loop: Loop | None = None, decisions: Bool | None = None,
+    ) -> "Bench":  # fmt: skip
+        """Take a trace.
+
+        Without `first` the second half counts, from the request on that it begins in. Without `loop` it is what the
+        trace has, see `loop_of`; on real devices it is always `alone`.
+
+        Raises:
+            DeviceError: an open loop, and the trace has no clock.
+        """
+        if isinstance(device, RealDevice):
+            own: Loop = "alone"
+        else:
+            own = loop_of(ts) if loop is None else loop
+        factor = stretch(ts, device) if isinstance(device, AnalyticDevice) and own == "open" else 1.0
+        begin = ts.second_half if first is None else first
+        return cls(key, ts, device, prices, begin, own, depth_of(ts), factor, decisions)
 
     @property
     def footprint(self) -> int:
         """Distinct pages of the whole trace."""
         return self.ts.pages.n_pages
 
-    def run(self, bought: Bought) -> TierRun:
-        """Simulate a hierarchy over the whole trace; what its RAM does is kept for others with the same RAM."""
-        hierarchy, ram, ssd = bought.hierarchy, bought.ram_pages, bought.ssd_pages
-        if hierarchy.kind == "l2arc":
-            return run_tiers(hierarchy, self.ts, ram, ssd)
-        l1 = self._kept((hierarchy.ram, ram), lambda: hierarchy.ram_policy().simulate(self.ts.stream, ram))
-        if hierarchy.kind == "ram":
-            return run_tiers(hierarchy, self.ts, ram, ssd, l1)
-        key = hierarchy.ram, ram, hierarchy.kind, hierarchy.buffer_bytes
-        asked = self._kept(key, lambda: questions(hierarchy, self.ts, l1))
-        return run_tiers(hierarchy, self.ts, ram, ssd, l1, asked)
+    @property
+    def models(self) -> AnalyticDevice:
+        """The devices, which are models."""
+        assert isinstance(self.device, AnalyticDevice)
+        return self.device
 
-    def _kept(self, key: tuple[str | int, ...], make: Callable[[], Kept]) -> Kept:
-        if key not in self._made:
-            self._made[key] = make()
-            if len(self._made) > MOST_KEPT:
-                self._made.popitem(last=False)
-        self._made.move_to_end(key)
-        found: Kept = self._made[key]
-        return found
+    @cached_property
+    def reads(self) -> I64:
+        """int64[r]: page reads of each request that counts; 0 of a write."""
+        return self.ts.reads_from(int(self.ts.request_of[self.first]))
 
-    def estimate_us(self, bought: Bought) -> float:
+    @cached_property
+    def usual(self) -> Usual:
+        """What distinguishes hierarchies before any is replayed."""
+        ssd = self.models.ssd
+        return Usual(
+            ssd.read_us + PAGE_BYTES / ssd.read_mb_s,
+            ssd.write_us + PAGE_BYTES / ssd.write_mb_s,
+            float(t_hdd_us(volume_trace(self.ts), self.models.hdd).mean()),
+        )
+
+    def run(self, point: Point) -> TierRun:
+        """Simulate a hierarchy over the whole trace."""
+        return run_shared(point, self.ts, self.decisions)
+
+    def estimate_us(self, point: Point) -> float:
         """µs that the counted page reads, and what is written to the SSD for them, take at the tiers' usual times."""
-        found, usual = counts(self.run(bought), self.ts, self.first), self.usual
+        found, usual = counts(self.run(point), self.ts, self.first), self.usual
         ssd = found.ssd * usual.ssd_read + found.ssd_writes * usual.ssd_write
         return (found.ram + found.buffer) * DRAM_US + ssd + found.disk * usual.disk
 
-    def replay(self, bought: Bought) -> Response:
-        """A hierarchy's I/Os on the devices."""
-        return response(self.ts, self.run(bought), self.device, self.first, loop=self.loop, depth=self.depth)
+    def replay(self, run: TierRun) -> Response:
+        """A run's I/Os on the models.
+
+        Raises:
+            TraceError: the run contradicts itself.
+        """
+        return response(
+            self.ts, run, self.models, self.first, loop=self.loop, stretched=self.stretched, depth=self.depth
+        )  # fmt: skip
+
+    def tiered(self, point: Point) -> Tiered:
+        """Hit ratios and response times of a hierarchy on the models."""
+        return self.replay(self.run(point)).tiered
+
+    def score(self, point: Point) -> Scored:
+        """All figures of a hierarchy.
+
+        Raises:
+            DeviceError: a real device refuses, or fails.
+            TraceError: nothing is read where it counts.
+        """
+        run, record = self.run(point), None
+        if isinstance(self.device, RealDevice):
+            found, record = measure(self.ts, run, self.device, self.first)
+        else:
+            found = self.replay(run)
+        wear = ssd_wear(self.ts, found.reduced, run.ssd_pages, self.prices.ssd.cycles)
+        years = math.inf if wear.years is None else wear.years
+        ssd_bytes, disk_bytes = point.ssd_pages * PAGE_BYTES, self.ts.span_pages * PAGE_BYTES
+        price = cost(self.prices, point.ram_bytes, ssd_bytes, disk_bytes, years)
+        count, tiered = blocks_of(found.reduced.reads), found.tiered
+        blocks = found.blocks(count) if count else np.zeros(0)
+        return Scored(tiered.amat_us, blocks, point, tiered, wear, price, found.usd_per_io(price.usd), record)
+
+    def no_cache(self) -> Tiered:
+        """The disk alone."""
+        run = self.run(Point(parse_hierarchy("lru"), 1, 0))
+        return self.replay(replace(run, tier=np.full(len(self.ts), DISK, np.uint8))).tiered
+
+    def head(self) -> "Bench":
+        """The accesses before what counts, of which the last part chooses.
+
+        Raises:
+            TraceError: there are none.
+        """
+        end, ts = self.first, self.ts
+        if end == 0:
+            name = ts.trace.meta.trace_id
+            raise TraceError(f"{name}: no request lies in its first half, which chooses; give a longer trace")
+        requests = int(ts.request_of[end])
+        n_pages = int(ts.pages.page_ids[:end].max()) + 1  # ids are numbered by first appearance
+        parts = {name: getattr(ts.stream, name)[:end] for name in ("page_ids", "flags", "page_bytes")}
+        head = replace(
+            ts,
+            trace=ts.trace.take(np.arange(requests)),
+            pages=PageAccesses(ts.pages.request_start[: requests + 1], ts.pages.page_ids[:end], n_pages),
+            stream=replace(ts.stream, n_pages=n_pages, **parts),
+            address=ts.address[:n_pages], time_us=ts.time_us[:end], write=ts.write[:end],
+            request_of=ts.request_of[:end],
+        )  # fmt: skip
+        return replace(self, ts=head, first=int(ts.pages.request_start[ts.request_of[int(BEGIN * len(ts))]]))
+
+
+def blocks_of(reads: I64) -> int:
+    """Blocks of time of so many page reads of each request: 20, or fewer; 0 where those are below four.
+
+    A block has 50 read requests on average, and no request alone is larger than one.
+    """
+    blocks = min(BLOCKS, int((reads > 0).sum()) // LEAST_IN_BLOCK, int(reads.sum() // reads.max(initial=1)))
+    return blocks if blocks >= LEAST_BLOCKS else 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several hierarchies with the same bytes, by rising AMAT."""
+
+    bench: Bench
+    rows: Sequence[Scored]
+    baselines: dict[str, Scored]  # by the text of RAM's cache: that RAM alone before the disk, the paper's baseline
+
+    @property
+    def reference(self) -> Scored:
+        """The fastest RAM alone, which all rows are compared with: each with its own would not rank as AMAT does."""
+        return min(self.baselines.values(), key=lambda own: own.mean)
+
+    def saved(self, row: Scored) -> float:
+        """The share of the reference's AMAT that a row saves; negative where it takes longer."""
+        return Goal.COST.lead(row.mean, self.reference.mean)
+
+    def values(self) -> list[dict[str, Any]]:
+        """The rows, for JSON."""
+        found = []
+        for row in self.rows:
+            base = self.baselines[row.point.hierarchy.ram].tiered
+            figures = {
+                **row.sizes(),
+                "kind": row.point.hierarchy.kind,
+                **row.figures(),
+                "paper": paper_metrics(row.tiered, base),
+                "usd_per_io": row.usd_per_io,
+                "measured": row.record,
+                "ram_alone_amat_us": base.amat_us,
+                "amat_saved": self.saved(row),
+                "behind_fastest": self.rows[0].lead(row, Goal.COST).values(),
+            }
+            found.append(figures)
+        return found
+
+
+def compare(bench: Bench, hierarchies: Sequence[Hierarchy], ram_pages: int, ssd_pages: int) -> Comparison:
+    """Run hierarchies with the same bytes, and RAM alone for each cache that any of them has in RAM.
+
+    Raises:
+        ConfigError: sizes that no hierarchy can make use of, or a bundle's decisions are missing.
+        TraceError: nothing is read where it counts.
+    """
+    tiers = [("RAM", "--ram", ram_pages)]
+    tiers += [("SSD", "--ssd", ssd_pages)] if any(own.has_ssd for own in hierarchies) else []
+    for name, option, pages in tiers:
+        if pages > bench.footprint:
+            message = (
+                f"{bench.ts.trace.meta.trace_id}: {human_pages(pages)} of {name} is more than the "
+                f"{human_pages(bench.footprint)} that the trace touches, so that some of it stays empty; give {option} "
+                "100% or less"
+            )
+            raise ConfigError(message)
+    points = [Point(own, ram_pages, ssd_pages if own.has_ssd else 0) for own in hierarchies]
+    alone = {text: Point(parse_hierarchy(text), ram_pages, 0) for text in dict.fromkeys(own.ram for own in hierarchies)}
+    scored = dict[Point, Scored]()
+    # Those with the same RAM one after another, so that it is simulated once.
+    every = sorted({*points, *alone.values()}, key=lambda one: (one.ram_key, one.key))
+    with progress(f"{len(hierarchies)} hierarchies on {bench.key}", len(every)) as advance:
+        for point in every:
+            advance(len(scored), str(point.hierarchy))
+            scored[point] = bench.score(point)
+        advance(len(every))
+    rows = sorted((scored[point] for point in points), key=lambda row: row.mean)
+    return Comparison(bench, rows, {text: scored[point] for text, point in alone.items()})

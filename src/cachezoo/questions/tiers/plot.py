@@ -1,46 +1,66 @@
-"""A contest of hierarchies as a picture: who serves page reads, and what a page read takes."""
+"""Pictures: a comparison of hierarchies, and the front of time over cost."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
-from cachezoo.questions.tiers.judged import Contest, Judged
+from cachezoo.questions.tiers.advice import Advice, Offer
+from cachezoo.questions.tiers.bench import Comparison, Scored
+from cachezoo.questions.tiers.options import name_of
 from cachezoo.questions.tiers.response import DRAM_US
-from cachezoo.show.formats import latency
-from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
+from cachezoo.show.formats import latency, money
+from cachezoo.show.style import (
+    AMBER,
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LIGHT,
+    PINK,
+    SKY,
+    VERMILION,
+    WIDTH,
+    settings,
+    write,
+)  # fmt: skip
+from cachezoo.sizes import PAGE_BYTES, human
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 LONGEST_NAME = 34
 ROW, EDGES = 0.42, 1.5
 LEAST_WRITTEN = 0.06  # of the axis: a part that is narrower has no figure in it
+
+HEIGHT = 7.0
+COLOURS = (AMBER, PINK, BLACK, BLUE)
+MARKS = "sD^v"
+WIDTHS = (11, 9, 7, 6)  # falling, as those of one sum may lie on one another
+DECADE = 10.0
+MOST_DECADES = 1e3
+"""Between the ends of an axis; up to here 2 and 5 are labelled beside the powers of ten."""
 
 
 def _name(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
-def draw_contest(found: Contest, title: str, path: Path) -> None:
-    """Write a PNG, or an SVG by the name; its bytes depend on the contest alone.
-
-    Args:
-        found: the hierarchies, fastest first; RAM alone of each cache is drawn below them.
-        title: above it.
-        path: where to.
+def draw_comparison(found: Comparison, title: str, path: Path) -> None:
+    """Write a PNG, or an SVG by the name, with RAM alone of each cache at the end; its bytes depend on the rest alone.
 
     Raises:
         CachezooError: the file cannot be written.
     """
     from matplotlib.figure import Figure
 
-    shown = {str(row.hierarchy): row for row in found.rows}
+    shown = {str(row.point.hierarchy): row for row in found.rows}
     alone = {f"{text} alone": row for text, row in found.baselines.items() if text not in shown}
     rows = {**shown, **alone}
     with settings(), atomic_file(path) as temporary:
         canvas = Figure(figsize=(WIDTH, EDGES + ROW * len(rows)), layout="constrained")
         left, right = canvas.subplots(1, 2, sharey=True)
-        _served(left, list(rows.values()))
+        _who_serves(left, list(rows.values()))
         _times(right, list(rows.values()))
         left.set_yticks(range(len(rows)), [_name(text) for text in rows])
         left.invert_yaxis()
@@ -59,7 +79,7 @@ def _stacked(axes: "Axes", parts: list[tuple[str, str, list[float]]]) -> None:
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(parts), fontsize=8, columnspacing=1.0)
 
 
-def _served(axes: "Axes", rows: list[Judged]) -> None:
+def _who_serves(axes: "Axes", rows: list[Scored]) -> None:
     own = [row.tiered for row in rows]
     parts = [
         ("RAM", GREEN, [100 * (one.rhr - one.bhr) for one in own]),
@@ -75,7 +95,7 @@ def _served(axes: "Axes", rows: list[Judged]) -> None:
             axes.text(99, place, f"{100 * one.dhr:.0f}", ha="right", va="center", fontsize=8, color="white")
 
 
-def _times(axes: "Axes", rows: list[Judged]) -> None:
+def _times(axes: "Axes", rows: list[Scored]) -> None:
     """AMAT, cut into what each tier brings to it."""
     own = [row.tiered for row in rows]
     scale, unit = (1e3, "ms") if max(one.amat_us for one in own) >= 1e3 else (1.0, "µs")
@@ -89,3 +109,94 @@ def _times(axes: "Axes", rows: list[Judged]) -> None:
     axes.set_xlabel(f"mean time of a page read (AMAT), {unit}")
     for place, one in enumerate(own):
         axes.text(one.amat_us / scale, place, f" {latency(one.amat_us)}", va="center", fontsize=8)
+
+
+def draw_front(found: Advice, path: Path) -> None:
+    """Write a PNG or SVG; its bytes depend on the advice alone.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    with settings(), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        upper, lower = canvas.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [3, 2]})
+        _front(upper, found)
+        _served(lower, found)
+        _money_axis(lower)
+        lower.set_xlabel(f"RAM and SSD, $ ({found.prices.name})")
+        write(canvas, temporary, path)
+
+
+def _front(axes: "Axes", found: Advice) -> None:
+    answer = found.answer
+    axes.axhline(found.disk.amat_us, color=GREY, linestyle="--", linewidth=1, label="no cache")
+    _line(axes, found.alone, BLUE, "--", "RAM alone, its best policy")
+    _line(axes, found.front, GREEN, "-", "front: the best of each sum, as the first half chose")
+    same_sum = {one.point: one for one in ([found.next_best] if found.next_best else [])}
+    same_sum |= {one.point: one for one in found.others}
+    for one, colour, mark, width in zip(same_sum.values(), COLOURS, MARKS, WIDTHS, strict=False):
+        label = f"{name_of(one.point.hierarchy)}, same sum"
+        axes.plot(one.cost, one.amat_us, mark, color=colour, markersize=width, mec="white", label=label, zorder=4)
+    if found.less is not None:
+        axes.plot(found.less.cost, found.less.amat_us, "o", color=SKY, markersize=8, label="a fifth less", zorder=4)
+    ring = "least sum" if found.why == "needless" else "advice"
+    axes.plot(answer.cost, answer.amat_us, "o", color=VERMILION, mfc="none", mew=2, ms=16, zorder=5, label=ring)
+    if found.budget is not None and found.budget <= 2 * found.everything:
+        axes.axvline(found.budget, color=VERMILION, linewidth=0.8, linestyle=":")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    time_axis(axes)
+    axes.set_ylabel("mean time of a page read (AMAT)")
+    ram, ssd = (human(pages * PAGE_BYTES * found.scale) for pages in (answer.point.ram_pages, answer.point.ssd_pages))
+    sizes = f"{ram} RAM + {ssd} SSD" if answer.point.ssd_pages else f"{ram} RAM"
+    name = name_of(answer.point.hierarchy)
+    axes.set_title(f"{money(answer.cost)}: {name}, {sizes}, {latency(answer.amat_us)}", loc="left")
+    axes.legend(fontsize=8, labelspacing=0.7, markerscale=0.8)
+
+
+def _line(axes: "Axes", offers: tuple[Offer, ...], colour: str, style: str, label: str) -> None:
+    pairs = sorted((one.cost, one.amat_us) for one in offers)
+    axes.plot(*zip(*pairs, strict=True), color=colour, linestyle=style, marker=".", label=label) if pairs else None
+
+
+def _served(axes: "Axes", found: Advice) -> None:
+    """Stacked: RAM, SSD, disk; and the part of the money that is RAM's."""
+    costs = [one.cost for one in found.front]
+    shares = [[100 * getattr(one.scored.tiered, name) for one in found.front] for name in ("rhr", "shr", "dhr")]
+    axes.stackplot(costs, shares, colors=(BLUE, AMBER, LIGHT), labels=("RAM", "SSD", "disk"), alpha=0.85)
+    ram = [100 * one.scored.cost.ram_usd / one.scored.cost.cache_usd for one in found.front]
+    axes.plot(costs, ram, color=BLACK, linestyle=":", marker=".", clip_on=False, label="of the money, for RAM")
+    axes.axvline(found.answer.cost, color=VERMILION, linewidth=1)
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("% of page reads, % of the money")
+    axes.set_title("Who serves page reads on the front, and which part of the money is for RAM", loc="left")
+    axes.legend(fontsize=8, loc="upper left")
+
+
+def _money_axis(axes: "Axes") -> None:
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    log_ticks(axes.xaxis, axes.get_xlim(), (1.0,))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: money(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def time_axis(axes: "Axes") -> None:
+    """Label times in µs on a logarithmic axis, three of them at least; plot first."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    low, high = axes.get_ylim()
+    log_ticks(axes.yaxis, (low, high), (1.0, 2.0, 5.0) if high < MOST_DECADES * low else (1.0,))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: latency(value)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def log_ticks(axis: "Axis", ends: tuple[float, float], subs: tuple[float, ...]) -> None:
+    """Ticks at some multiples of the powers of ten; evenly apart where the axis is shorter than a decade."""
+    from matplotlib.ticker import Locator, LogLocator, MaxNLocator
+
+    low, high = ends
+    places: Locator = MaxNLocator(5) if high < DECADE * low else LogLocator(subs=subs, numticks=12)
+    axis.set_major_locator(places)

@@ -1,7 +1,6 @@
 """The reduced traces of a hierarchy: what its disk and its SSD are asked, each as a trace of its own."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,26 +10,18 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.kernels.tier_reduce import ABSENT, FULL, reduce_tiers
 from cachezoo.kernels.tiers import DISK, SSD, WRITTEN
+from cachezoo.questions.tiers.run import TierRun
+from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.traces.table import OP_READ, OP_WRITE, PAGE_BYTES, Trace
-
-if TYPE_CHECKING:
-    from cachezoo.questions.tiers.run import TierRun
-    from cachezoo.questions.tiers.stream import TierStream
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What one tier is asked, in the order in which it is.
+class TierIos:
+    """The k I/Os of one tier, in order."""
 
-    Attributes:
-        trace: the I/Os; times are those of the requests that they belong to.
-        request: int64[k] row of that request in the trace that the hierarchy was run on.
-        pages: int64[k] that are wanted of each.
-    """
-
-    trace: Trace
-    request: I64
-    pages: I64
+    trace: Trace  # times are those of the requests that they belong to
+    request: I64  # [k] row of that request in the trace that the hierarchy was run on
+    pages: I64  # [k] that are wanted of each
 
     def __len__(self) -> int:
         return len(self.request)
@@ -41,43 +32,34 @@ class Asked:
         marks: Bool = self.trace.op == OP_READ
         return marks
 
-    def between(self, first: int, last: int) -> "Asked":
+    def between(self, first: int, last: int) -> "TierIos":
         """The I/Os of the requests [first, last)."""
         low, high = np.searchsorted(self.request, (first, last)).tolist()
         if (low, high) == (0, len(self)):
             return self
-        return Asked(self.trace.rows(low, high), self.request[low:high], self.pages[low:high])
+        return TierIos(self.trace.rows(low, high), self.request[low:high], self.pages[low:high])
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """A run as its devices see it, from one request on.
+    """A run as its devices see it, from one request on."""
 
-    Attributes:
-        disk: at most one a request: of a read from its first missed page to its last; of a write the bytes that it has.
-        ssd: reads that hit, by slot, and what is written to it.
-        first_request: from which on.
-        reads: int64[r] page reads of each request from there on; 0 of a write.
-        slots: int32[w] slots that the SSD was written at over the whole run, in order.
-        slot_at: int32[w] the access that wrote each.
-    """
-
-    disk: Asked
-    ssd: Asked
+    disk: TierIos  # at most one a request: of a read from its first missed page to its last; of a write its bytes
+    ssd: TierIos  # reads that hit, by slot, and what is written to it
     first_request: int
-    reads: I64
-    slots: I32
-    slot_at: I32
+    reads: I64  # [r] page reads of each request from there on; 0 of a write
+    slots: I32  # [w] slots that the SSD was written at over the whole run, in order
+    slot_at: I32  # [w] the access that wrote each
 
 
-def volume_trace(ts: "TierStream") -> Trace:
+def volume_trace(ts: TierStream) -> Trace:
     """The trace with its volumes laid one after another, as the one disk behind a hierarchy has them."""
     first = ts.address[ts.pages.page_ids[ts.pages.request_start[:-1]]]
     offset = first * PAGE_BYTES + ts.trace.offset % PAGE_BYTES
     return replace(ts.trace, offset=offset, volume=Coded.constant("disk", len(ts.trace)))
 
 
-def reduce(ts: "TierStream", run: "TierRun", first: int = 0) -> Reduced:
+def reduce(ts: TierStream, run: TierRun, first: int = 0) -> Reduced:
     """Split a run into reduced traces.
 
     An SSD's reads of a request come before what the same request has flushed to it, as a flush waits for no one.
@@ -113,18 +95,17 @@ def reduce(ts: "TierStream", run: "TierRun", first: int = 0) -> Reduced:
         own[:count] for own, count in zip((disk, ssd_reads, ssd_writes), counts, strict=True)
     )
     ssd_writes[:, 0] = ts.request_of[ssd_writes[:, 0]]
-    per_request = np.diff(ts.pages.request_start[first_request:])
     return Reduced(
         disk=_disk(ts, disk),
         ssd=_ssd(ts, ssd_reads, ssd_writes),
         first_request=first_request,
-        reads=np.where(ts.trace.op[first_request:] == OP_WRITE, 0, per_request),
+        reads=ts.reads_from(first_request),
         slots=slots,
         slot_at=run.event_at[run.event == WRITTEN],
     )
 
 
-def _check(counts: tuple[int, int, int], ts: "TierStream", run: "TierRun") -> None:
+def _check(counts: tuple[int, int, int], ts: TierStream, run: TierRun) -> None:
     where = f"{ts.trace.meta.trace_id}: {run.hierarchy}: at page access {counts[1]}"
     if counts[0] == FULL:
         message = (
@@ -135,7 +116,7 @@ def _check(counts: tuple[int, int, int], ts: "TierStream", run: "TierRun") -> No
         raise TraceError(f"{where} the SSD is read where it holds no such page; the run is not one of this stream")
 
 
-def _disk(ts: "TierStream", ios: I64) -> Asked:
+def _disk(ts: TierStream, ios: I64) -> TierIos:
     """Whole pages of misses; of writes their own bytes."""
     request, place, span, pages = (np.ascontiguousarray(ios[:, column]) for column in range(4))
     op = ts.trace.op[request]
@@ -143,18 +124,18 @@ def _disk(ts: "TierStream", ios: I64) -> Asked:
     within = ts.trace.offset[request] % PAGE_BYTES
     offset = place * PAGE_BYTES + np.where(write, within, 0)
     size = np.where(write, ts.trace.size[request], span * PAGE_BYTES)
-    return Asked(_trace(ts, request, op, offset, size, "disk"), request, pages)
+    return TierIos(_trace(ts, request, op, offset, size, "disk"), request, pages)
 
 
-def _ssd(ts: "TierStream", reads: I64, writes: I64) -> Asked:
+def _ssd(ts: TierStream, reads: I64, writes: I64) -> TierIos:
     both = np.concatenate([reads, writes])
     op = np.repeat(np.array([OP_READ, OP_WRITE], np.uint8), [len(reads), len(writes)])
     order = np.argsort(2 * both[:, 0] + op, kind="stable")
     request, place, pages = (np.ascontiguousarray(both[order, column]) for column in range(3))
-    return Asked(_trace(ts, request, op[order], place * PAGE_BYTES, pages * PAGE_BYTES, "ssd"), request, pages)
+    return TierIos(_trace(ts, request, op[order], place * PAGE_BYTES, pages * PAGE_BYTES, "ssd"), request, pages)
 
 
-def _trace(ts: "TierStream", request: I64, op: npt.NDArray[np.uint8], offset: I64, size: I64, tier: str) -> Trace:
+def _trace(ts: TierStream, request: I64, op: npt.NDArray[np.uint8], offset: I64, size: I64, tier: str) -> Trace:
     meta = replace(ts.trace.meta, trace_id=f"{ts.trace.meta.trace_id}.{tier}")
     return Trace(
         time_us=ts.trace.time_us[request],

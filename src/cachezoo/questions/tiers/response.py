@@ -6,18 +6,24 @@ waits for that many at most. In an open loop arrivals are the trace's. Where the
 not keep up with them, they are spread out by one factor, which is the trace's and the device's and not the hierarchy's.
 What it measures on traces with bursts is how long those last: docs/tiers.md has figures.
 
+On the user's own disk and SSD fio replays the reduced trace of each, one I/O at a time, so that a time is the device's
+and no queue's of ours. Measured times are never mixed with the models': how busy a tier is follows from them as well.
+
 Source: HCA, Sec. V-B and VII-A, which takes the response times from DiskSim.
 """
 
+import os
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from cachezoo.arrays import F64
 from cachezoo.devices.analytic import disk_at_rest, drive_at_rest, t_hdd_us, t_ssd_us
+from cachezoo.devices.fio.replay import Settings, check_replay, replay
+from cachezoo.devices.fio.target import Use, open_target
 from cachezoo.devices.queueing import (
     MOST_DEPTH,
     NATIVE_QUEUE,
@@ -28,21 +34,24 @@ from cachezoo.devices.queueing import (
     ssd_load,
     ssd_times,
 )
+from cachezoo.devices.replaying import recorded
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.kernels.tier_loop import Ios, closed_loop
 from cachezoo.kernels.tier_reduce import wait_for_ios
 from cachezoo.kernels.tiers import BUFFER
-from cachezoo.questions.tiers.reduced import Asked, Reduced, reduce, volume_trace
-from cachezoo.settings.device import AnalyticDevice
+from cachezoo.questions.tiers.reduced import Reduced, TierIos, reduce, volume_trace
+from cachezoo.questions.tiers.run import TierRun
+from cachezoo.questions.tiers.stream import TierStream
+from cachezoo.settings.device import AnalyticDevice, RealDevice
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import OP_WRITE
 
-if TYPE_CHECKING:
-    from cachezoo.questions.tiers.run import TierRun
-    from cachezoo.questions.tiers.stream import TierStream
-
 Loop = Literal["closed", "open", "alone"]
+"""`closed`: `depth` requests are outstanding, waiting included; `open`: the trace's arrivals, waiting included;
+`alone`: one request at a time, which waits for nothing but what is being flushed to the SSD, or, on real devices, one
+I/O at a time."""
 Provenance = Literal["analytic", "real"]
+"""Where times come from: the models, or measured."""
 SNAPSHOT_S = 60.0
 """HCA, Sec. VI-A."""
 MOST_SNAPSHOTS = 1000
@@ -52,60 +61,35 @@ DRAM_US = 0.1
 
 @dataclass(frozen=True)
 class Tiered:
-    """What a hierarchy does, in figures.
+    """What a hierarchy does, in figures."""
 
-    Attributes:
-        reads, writes: page accesses that count, by kind.
-        rhr, bhr, shr, dhr: of the page reads, those served by RAM with the transient buffer, by that buffer alone, by
-            the SSD and by the disk; rhr + shr + dhr = 1.
-        amat_us: mean time of a page read = rhr * DRAM + shr * rta_ssd_us + dhr * rta_hdd_us.
-        alone_us: AMAT if each device served one I/O at a time and none had to wait; `amat_us` less this is waiting.
-        rta_ssd_us, rta_hdd_us: mean time of the pages that the SSD, the disk brought; 0 where it brought none.
-        p50_us, p95_us, p99_us: of read requests, each as slow as its slowest I/O.
-        write_us: mean time of the write requests, which go through to the disk; 0 where there are none.
-        iops: read and write requests over the busy time of the tier that is busiest: the most that it can serve.
-        busiest: that tier, `ram`, `ssd` or `disk`.
-        iops_ssd: I/Os of the SSD, reads and writes, over its busy time; 0 where it is idle.
-        ssd_busy, disk_busy: parts of the time that a device works; above 1 where it falls ever further behind.
-        ssd_written: pages written to the SSD.
-        ssd_ios, disk_ios: I/Os that each device served.
-        requests: read and write requests.
-        span_s: seconds from the first request to the end of the last; in an open loop to its arrival.
-        stretched: the factor by which arrivals were spread out.
-        loop: `closed`: `depth` requests are outstanding, waiting included; `open`: the trace's arrivals, waiting
-            included; `alone`: one request at a time, which waits for nothing but what is being flushed to the SSD, or,
-            on real devices, one I/O at a time.
-        depth: requests outstanding in a closed loop; 1 otherwise.
-        provenance: where the times come from: `analytic`, the models, or `real`, measured.
-    """
-
-    reads: int
+    reads: int  # page accesses that count, by kind
     writes: int
-    rhr: float
-    bhr: float
-    shr: float
-    dhr: float
-    amat_us: float
-    alone_us: float
-    rta_ssd_us: float
-    rta_hdd_us: float
-    p50_us: float
+    rhr: float  # of the page reads, those that RAM with the transient buffer serves; rhr + shr + dhr = 1
+    bhr: float  # by that buffer alone
+    shr: float  # by the SSD
+    dhr: float  # by the disk
+    amat_us: float  # mean time of a page read = rhr * DRAM + shr * rta_ssd_us + dhr * rta_hdd_us
+    alone_us: float  # AMAT if each device served one I/O at a time and none had to wait; what is more is waiting
+    rta_ssd_us: float  # mean time of the pages that the SSD brought; 0 where it brought none
+    rta_hdd_us: float  # the same of the disk
+    p50_us: float  # of read requests, each as slow as its slowest I/O
     p95_us: float
     p99_us: float
-    write_us: float
-    iops: float
-    busiest: str
-    iops_ssd: float
-    ssd_busy: float
+    write_us: float  # mean time of the write requests, which go through to the disk; 0 where there are none
+    iops: float  # read and write requests over the busy time of the busiest tier: the most that it can serve
+    busiest: str  # that tier, `ram`, `ssd` or `disk`
+    iops_ssd: float  # I/Os of the SSD, reads and writes, over its busy time; 0 where it is idle
+    ssd_busy: float  # part of the time that it works; above 1 where it falls ever further behind
     disk_busy: float
-    ssd_written: int
+    ssd_written: int  # pages
     ssd_ios: int
     disk_ios: int
-    requests: int
-    span_s: float
-    stretched: float
+    requests: int  # read and write requests
+    span_s: float  # from the first request to the end of the last; in an open loop to its arrival
+    stretched: float  # factor by which arrivals were spread out
     loop: Loop
-    depth: int
+    depth: int  # requests outstanding in a closed loop; 1 otherwise
     provenance: Provenance
 
     def values(self) -> dict[str, Any]:
@@ -113,20 +97,49 @@ class Tiered:
         return asdict(self)
 
 
-def loop_of(ts: "TierStream") -> Loop:
-    """`closed` where the trace tells how many requests were outstanding, else `alone`."""
+def paper_metrics(tiered: Tiered, baseline: Tiered) -> dict[str, float]:
+    """Hit ratios and times in µs as HCA has them, by its names; nothing is ranked by these, as ranks are by AMAT.
+
+    `xcrta`, equation 1, RTA_SSD * SHR, is no response time: the fewer pages the SSD has, the better it looks. It is the
+    SSD's part of AMAT. `hcrta`, equation 2 as printed, RHR * t_DRAM + SHR * XCRTA, has SHR twice and the disk not at
+    all, where nearly all of the time is spent: a hierarchy that sends more to the disk has a lower one. What was meant
+    is AMAT. `xciops`, equation 3, IOPS_SSD * SHR, has the SSD's I/Os, reads and batches flushed to it, over its busy
+    time; a larger transient buffer makes fewer and larger ones, so it falls while the SSD does the same work in less
+    time. `bdrta` and `hcdrta`, equations 4 and 5, DHR * RTA_disk, are the disk's part of AMAT.
+
+    Source: HCA, Sec. VI-A and VII-A.
+
+    Args:
+        tiered: of the hierarchy; a hit in the transient buffer is one of RAM.
+        baseline: of the same RAM before the same disk, without buffer and SSD.
+    """
+    xcrta = tiered.rta_ssd_us * tiered.shr
+    return {
+        "rhr": tiered.rhr,
+        "shr": tiered.shr,
+        "dhr": tiered.dhr,
+        "xcrta": xcrta,
+        "hcrta": tiered.rhr * DRAM_US + tiered.shr * xcrta,
+        "xciops": tiered.iops_ssd * tiered.shr,
+        "bdrta": baseline.dhr * baseline.rta_hdd_us,
+        "hcdrta": tiered.dhr * tiered.rta_hdd_us,
+    }
+
+
+def loop_of(ts: TierStream) -> Loop:
+    """`closed` where the trace says how many requests were outstanding, else `alone`."""
     latency = ts.trace.latency_us
     return "closed" if latency is not None and bool((latency >= 0).any()) else "alone"
 
 
-def depth_of(ts: "TierStream") -> int:
+def depth_of(ts: TierStream) -> int:
     """How many requests were outstanding when the trace was captured, rounded; 1 where it has no latencies."""
     if loop_of(ts) == "alone":
         return 1
     return min(max(int(captured_depth(ts.trace) + 0.5), 1), MOST_DEPTH)
 
 
-def stretch(ts: "TierStream", device: AnalyticDevice) -> float:
+def stretch(ts: TierStream, device: AnalyticDevice) -> float:
     """The factor by which a trace's arrivals are spread out, 1 or more: the disk alone then works 90 % of the time.
 
     Raises:
@@ -139,28 +152,15 @@ def stretch(ts: "TierStream", device: AnalyticDevice) -> float:
 
 @dataclass(frozen=True)
 class Response:
-    """A run's I/Os with their times, and what follows from them.
+    """A run's I/Os with their times, and what follows from them."""
 
-    Attributes:
-        ts: what the hierarchy was run on.
-        run: what it did.
-        reduced: its I/Os.
-        disk_us, ssd_us: float64[k] µs of each, from arrival to end.
-        device: the models that told how busy the tiers are; None where the times were measured one I/O at a time: then
-            they tell it themselves, as nothing of the models may be mixed with them.
-        stretched: factor of the arrivals.
-        loop: see `Tiered`.
-        depth: see `Tiered`.
-        span_us: see `Tiered.span_s`.
-    """
-
-    ts: "TierStream"
-    run: "TierRun"
-    reduced: Reduced
-    disk_us: F64
+    ts: TierStream
+    run: TierRun
+    reduced: Reduced  # its I/Os
+    disk_us: F64  # [k] of each, from arrival to end
     ssd_us: F64
-    device: AnalyticDevice | None
-    stretched: float
+    device: AnalyticDevice | None  # whose models say how busy tiers are; None where measured times say it themselves
+    stretched: float  # these four as of `Tiered`
     loop: Loop
     depth: int
     span_us: float
@@ -171,9 +171,9 @@ class Response:
         reads, first = self.reduced.reads, self.reduced.first_request
         total, longest = np.zeros(len(reads)), np.zeros(len(reads))
         brought = np.zeros(len(reads), np.int64)
-        for asked, times in ((self.reduced.disk, self.disk_us), (self.reduced.ssd, self.ssd_us)):
-            read = asked.read
-            wait_for_ios(asked.request[read], asked.pages[read], times[read], first, total, longest, brought)
+        for ios, times in ((self.reduced.disk, self.disk_us), (self.reduced.ssd, self.ssd_us)):
+            read = ios.read
+            wait_for_ios(ios.request[read], ios.pages[read], times[read], first, total, longest, brought)
         total += (reads - brought) * DRAM_US
         longest[(reads > brought) & (longest < DRAM_US)] = DRAM_US
         return total, longest
@@ -244,6 +244,15 @@ class Response:
         served: F64 = 1e6 * np.diff(edges) / np.array(busiest)
         return served
 
+    def usd_per_io(self, usd: float) -> float:
+        """$ per I/O, HCA, Sec. VI-A: mean over snapshots of a price over the I/Os a second of the snapshot.
+
+        The unit is dollars for each I/O a second, not for an I/O. The paper counts the prices of disk and SSD, without
+        RAM; here it is the price that is given. The paper's I/Os a second are those that its closed loop got; here they
+        are those that the busiest tier would let through.
+        """
+        return float(np.mean(usd / self.iops_by_snapshot()))
+
     @cached_property
     def tiered(self) -> Tiered:
         """The figures.
@@ -257,7 +266,7 @@ class Response:
             raise TraceError(f"{self.ts.trace.meta.trace_id}: no page is read where it counts; give a trace that reads")
         total, longest = self._requests
         (ssd_pages, ssd_us), (disk_pages, disk_us) = (
-            _brought(asked, times) for asked, times in ((reduced.ssd, self.ssd_us), (reduced.disk, self.disk_us))
+            _brought(ios, times) for ios, times in ((reduced.ssd, self.ssd_us), (reduced.disk, self.disk_us))
         )
         written = reduced.disk.trace.op == OP_WRITE
         busy = self.busy_us(reduced.first_request, len(self.ts.trace))
@@ -297,19 +306,19 @@ class Response:
         )
 
 
-def _brought(asked: Asked, times: F64) -> tuple[int, float]:
+def _brought(ios: TierIos, times: F64) -> tuple[int, float]:
     """Pages that a tier's reads bring, and their mean time, µs."""
-    read = asked.read
-    pages = asked.pages[read]
+    read = ios.read
+    pages = ios.pages[read]
     count = int(pages.sum())
     return count, float((pages * times[read]).sum()) / count if count else 0.0
 
 
-def _open(ts: "TierStream", reduced: Reduced, device: AnalyticDevice, stretched: float) -> tuple[F64, F64]:
+def _open(ts: TierStream, reduced: Reduced, device: AnalyticDevice, stretched: float) -> tuple[F64, F64]:
     """float64[k] twice: µs from arrival to end of the I/Os of the disk and of the SSD, each on its model."""
     disk, ssd = reduced.disk, reduced.ssd
     start = ts.trace.time_us[reduced.first_request]
-    disk_at, ssd_at = ((asked.trace.time_us - start).astype(np.float64) * stretched for asked in (disk, ssd))
+    disk_at, ssd_at = ((ios.trace.time_us - start).astype(np.float64) * stretched for ios in (disk, ssd))
     none = np.empty(0)  # without I/Os there are no arrivals, which the models would take for a closed loop
     return (
         hdd_times(disk.trace, device.hdd, disk_at, NATIVE_QUEUE, device.hdd.scheduler) if len(disk) else none,
@@ -320,8 +329,8 @@ def _open(ts: "TierStream", reduced: Reduced, device: AnalyticDevice, stretched:
 def _closed(reduced: Reduced, device: AnalyticDevice, depth: int) -> tuple[F64, F64, float]:
     """As `_open`, and when the last request ends."""
     disk, ssd = (
-        Ios(asked.request - reduced.first_request, asked.trace.offset, asked.trace.size, asked.trace.op)
-        for asked in (reduced.disk, reduced.ssd)
+        Ios(ios.request - reduced.first_request, ios.trace.offset, ios.trace.size, ios.trace.op)
+        for ios in (reduced.disk, reduced.ssd)
     )
     models = disk_at_rest(device.hdd), disk, *drive_at_rest(device.ssd), ssd
     found: tuple[F64, F64, float] = closed_loop(*models, len(reduced.reads), depth, DRAM_US)
@@ -329,8 +338,8 @@ def _closed(reduced: Reduced, device: AnalyticDevice, depth: int) -> tuple[F64, 
 
 
 def response(
-    ts: "TierStream",
-    run: "TierRun",
+    ts: TierStream,
+    run: TierRun,
     device: AnalyticDevice,
     first: int = 0,
     *,
@@ -343,11 +352,10 @@ def response(
     Args:
         ts: what the hierarchy was run on.
         run: what it did.
-        device: the models of disk and SSD. In a closed loop the disk is first come, first served.
+        device: in a closed loop the disk is first come, first served.
         first: page access from which on reads count; I/Os before it are not replayed, so that devices begin at rest.
-        loop: see `Tiered`, and `loop_of`.
-        stretched: factor of the arrivals of an open loop, where `stretch` has told it already: it is the same for all
-            hierarchies.
+        loop: see `loop_of`.
+        stretched: of an open loop, where it is known already, as it is the same for all hierarchies.
         depth: of a closed loop; None: as captured, see `depth_of`.
 
     Raises:
@@ -365,15 +373,33 @@ def response(
     return Response(ts, run, reduced, *_open(ts, reduced, device, factor), device, factor, loop, 1, span_us)
 
 
-def respond(
-    ts: "TierStream",
-    run: "TierRun",
-    device: AnalyticDevice,
-    first: int = 0,
-    *,
-    loop: Loop = "closed",
-    stretched: float | None = None,
-    depth: int | None = None,
-) -> Tiered:
-    """The figures of `response`; arguments and errors as there, and TraceError where nothing is read."""
-    return response(ts, run, device, first, loop=loop, stretched=stretched, depth=depth).tiered
+def measure(ts: TierStream, run: TierRun, device: RealDevice, first: int = 0) -> tuple[Response, dict[str, Any]]:
+    """Replay a run's reduced traces on real devices; nothing before the page access `first` is replayed.
+
+    Returns:
+        The response, and a record of how it was measured: `hdd` and `ssd`, each None where there was nothing to replay.
+
+    Raises:
+        DeviceError: a target is refused, a reduced trace does not fit one, or a replay fails.
+        TraceError: the run contradicts itself.
+    """
+    if os.path.realpath(device.hdd.path) == os.path.realpath(device.ssd.path):
+        raise DeviceError(f"device.hdd and device.ssd are both {device.hdd.path}; name two devices, or a file for each")
+    reduced = reduce(ts, run, first)
+    use = Use(device.engine, device.logical_block_bytes, device.writes == "replay", device.force)
+    settings = Settings.of(device)
+    tiers = {"hdd": (reduced.disk, device.hdd), "ssd": (reduced.ssd, device.ssd)}
+    targets = {name: open_target(own.path, own.name, use) for name, (_, own) in tiers.items()}
+    for name, (tier, _) in tiers.items():
+        if len(tier):
+            check_replay(tier.trace, targets[name], settings)
+    times, record = {}, dict[str, Any]()
+    # The SSD waits for the disk, for hours: it is kept from others as well.
+    with targets["hdd"].held(use.writes) as disk, targets["ssd"].held(use.writes) as flash:
+        for name, target in (("hdd", disk), ("ssd", flash)):
+            tier = tiers[name][0]
+            found = replay(tier.trace, target, settings) if len(tier) else None
+            times[name] = found.times_us if found else np.empty(0)
+            record[name] = recorded(found) if found else None
+    span_us = float(times["hdd"].sum() + times["ssd"].sum())
+    return Response(ts, run, reduced, times["hdd"], times["ssd"], None, 1.0, "alone", 1, span_us), record

@@ -2,19 +2,23 @@
 
 What RAM does depends on nothing below it, and what the SSD is asked depends on nothing that the SSD does. So RAM's run,
 and the questions, serve for SSDs of every size and policy.
+`run_shared` keeps both for the next hierarchies on the same stream.
 """
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
 from cachezoo.arrays import I32, U8, Bool
 from cachezoo.errors import ConfigError
-from cachezoo.kernels import l2arc, tier_buffer, tiers
+from cachezoo.kernels import l2arc, tier_buffer, tier_counts, tier_queue, tiers
 from cachezoo.kernels.evict import arc
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.outcome import HIT, NONE, WRITE
+from cachezoo.kernels.step import step
 from cachezoo.kernels.tiers import (
     BUFFER,
     DISK,
@@ -28,60 +32,104 @@ from cachezoo.kernels.tiers import (
     Asked,
     Events,
 )
-from cachezoo.policies.components import Composition, Step, settle
+from cachezoo.policies.components import Composition, Eviction, Step, Values, settle
 from cachezoo.policies.decisions import for_each_access
 from cachezoo.policies.engine import Run
 from cachezoo.policies.stream import Stream
-from cachezoo.questions.tiers.evictions import Below, below
-from cachezoo.questions.tiers.hierarchy import Hierarchy
-from cachezoo.questions.tiers.part import BUNDLE
+from cachezoo.questions.tiers.budget import Point
+from cachezoo.questions.tiers.hierarchy import BUNDLE, HCALFU, Hierarchy, read_part
 from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.sizes import PAGE_BYTES
 
 __all__ = (
     "BUFFER", "DISK", "EVICTED", "MOVED_UP", "RAM", "SSD", "VOIDED", "WRITTEN", "Questions", "TierCounts", "TierRun",
-    "counts", "questions", "run_tiers",
+    "counts", "questions", "run_shared", "run_tiers",
 )  # fmt: skip
 
+MOST_KEPT = 4
+"""Runs of RAM, and of questions to the SSD, that `run_shared` keeps; of a RAM there are as many kinds of questions."""
 HOW = {"exclusive": tier_buffer.EXCLUSIVE, "promotion": tier_buffer.PROMOTION, "inclusive": tier_buffer.INCLUSIVE}
 
 
 @dataclass(frozen=True)
 class TierRun:
-    """What a hierarchy did with the m page accesses of a trace.
+    """What a hierarchy did with the m page accesses of a trace."""
 
-    Attributes:
-        tier: uint8[m] where each access found its page: `RAM`, `BUFFER`, `SSD` or `DISK`; writes too.
-        event_at: int32[e] access at which each event of the SSD happened.
-        event_page: int32[e] its page.
-        event: uint8[e] `WRITTEN`, `EVICTED`, `MOVED_UP` or `VOIDED`, in order.
-        ram_pages: RAM's capacity.
-        ssd_pages: the SSD's; 0 without one.
-        hierarchy: what ran.
-    """
-
-    tier: U8
-    event_at: I32
-    event_page: I32
-    event: U8
+    tier: U8  # [m] where each access found its page: `RAM`, `BUFFER`, `SSD` or `DISK`; writes too
+    event_at: I32  # [e] access at which each event of the SSD happened
+    event_page: I32  # [e] its page
+    event: U8  # [e] `WRITTEN`, `EVICTED`, `MOVED_UP` or `VOIDED`, in order
     ram_pages: int
-    ssd_pages: int
+    ssd_pages: int  # 0 without an SSD
     hierarchy: Hierarchy
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What the SSD is asked, whatever its size.
+    """What the SSD is asked, whatever its size."""
 
-    Attributes:
-        asked: the questions in order.
-        tier: uint8[m] as `TierRun.tier`, `DISK` for all below RAM and the buffer.
-        stream: the questions as a cache's stream, for the components that look at it.
-    """
+    asked: Asked  # in order
+    tier: U8  # [m] as `TierRun.tier`, `DISK` for all below RAM and the buffer
+    stream: Stream  # the questions as a cache's stream, for the components that look at it
 
-    asked: Asked
-    tier: U8
-    stream: Stream
+
+@dataclass(frozen=True)
+class Below:
+    """An eviction of the SSD; its steps are those of `cachezoo.kernels.tiers`."""
+
+    id: str  # of the eviction that it is; one id, one set of steps
+    make: Callable[[Stream, int, Values], Any]  # (stream of what the SSD is asked, capacity in pages, values)
+    has: Step
+    touch: Step
+    insert: Step
+    remove: Step  # where it does nothing, copies stay that can serve nobody
+    learn: Callable[[Any, int], None] | None = None  # as `Eviction.learn`, every `learn_every` questions
+    learn_every: int = 0
+
+
+@step
+def _stays(state: object, page: int) -> None:
+    """Nothing: the copy stays where it is until the eviction evicts it."""
+
+
+def _queue(name: str, touch: Step) -> Below:
+    def make(stream: Stream, capacity: int, _: Values) -> tier_queue.State:
+        return tier_queue.make(stream.n_pages, capacity)
+
+    return Below(name, make, tier_queue.has, touch, tier_queue.insert, tier_queue.remove)
+
+
+def _counted(name: str, keeps: bool, refuses: bool) -> Below:
+    def make(stream: Stream, capacity: int, _: Values) -> tier_counts.State:
+        return tier_counts.make(stream.n_pages, capacity, keeps, refuses)
+
+    return Below(name, make, tier_counts.has, tier_counts.touch, tier_counts.insert, tier_counts.remove)
+
+
+REMOVING = {
+    own.id: own
+    for own in (
+        _queue("lru", tier_queue.touch),
+        _queue("fifo", tier_queue.stay),
+        _counted("lfu", keeps=True, refuses=True),
+        _counted("inlfu", keeps=False, refuses=False),
+        _counted(HCALFU.id, keeps=True, refuses=False),
+    )
+}
+"""Evictions that can remove a page of the SSD at once."""
+
+
+def below(eviction: Eviction) -> Below:
+    """The eviction as the SSD's: one that removes where there is one, else the zoo's with dead copies."""
+    if eviction.id in REMOVING:
+        return REMOVING[eviction.id]
+
+    def make(stream: Stream, capacity: int, given: Values) -> Any:  # noqa: ANN401 - each eviction's own
+        return eviction.make(stream, capacity, settle(eviction.id, eviction.parameters, given))
+
+    return Below(
+        eviction.id, make, eviction.has, eviction.touch, eviction.insert, _stays, eviction.learn, eviction.learn_every
+    )  # fmt: skip
 
 
 @cache
@@ -91,12 +139,7 @@ def _loop(name: str, has: Step, touch: Step, insert: Step, remove: Step, admit: 
 
 
 def questions(hierarchy: Hierarchy, ts: TierStream, l1: Run) -> Questions:
-    """What a hierarchy's SSD is asked, by RAM's run.
-
-    Args:
-        hierarchy: `exclusive`, `promotion` or `inclusive`.
-        ts: the accesses.
-        l1: RAM's run over them, which says what it evicted.
+    """What the SSD of an exclusive, promoting or inclusive hierarchy is asked, by RAM's run over the accesses.
 
     Raises:
         ConfigError: the run does not say what was evicted.
@@ -111,8 +154,7 @@ def questions(hierarchy: Hierarchy, ts: TierStream, l1: Run) -> Questions:
     )
     tier = np.empty(len(ts), np.uint8)
     upper = tier_buffer.Upper(ts.stream.page_ids, flags, l1.outcome, l1.victim)
-    buffer_pages = hierarchy.buffer_bytes // PAGE_BYTES
-    used = tier_buffer.questions(upper, ts.order, HOW[hierarchy.kind], buffer_pages, tier, empty)
+    used = tier_buffer.questions(upper, ts.order, HOW[hierarchy.kind], hierarchy.buffer_pages, tier, empty)
     asked = Asked(empty.code[:used], empty.page[:used], empty.at[:used], empty.seen[:used])
     return Questions(asked, tier, _as_stream(ts.stream, asked))
 
@@ -190,8 +232,7 @@ def run_tiers(
         )
         raise ConfigError(message)
     if hierarchy.kind == "l2arc":
-        tier, events = _l2arc(hierarchy, ts, ram_pages, ssd_pages)
-        return _run_of(hierarchy, tier, events, ram_pages, ssd_pages)
+        return _run_of(hierarchy, *_l2arc(hierarchy, ts, ram_pages, ssd_pages), ram_pages, ssd_pages)
     if asked is None and l1 is None:
         l1 = hierarchy.ram_policy(decisions).simulate(ts.stream, ram_pages)
     if hierarchy.kind == "ram":
@@ -214,24 +255,40 @@ def _run_of(hierarchy: Hierarchy, tier: U8, events: Events, ram_pages: int, ssd_
     return TierRun(tier, at, page, code, ram_pages, ssd_pages, hierarchy)
 
 
+@lru_cache(MOST_KEPT)
+def _ram_run(ts: TierStream, ram: str, ram_pages: int) -> Run:
+    return read_part(ram, "RAM").policy().simulate(ts.stream, ram_pages)
+
+
+@lru_cache(MOST_KEPT)
+def _questions(ts: TierStream, top: Hierarchy, ram_pages: int) -> Questions:
+    return questions(top, ts, _ram_run(ts, top.ram, ram_pages))
+
+
+def run_shared(point: Point, ts: TierStream, decisions: Bool | None = None) -> TierRun:
+    """As `run_tiers`; what RAM does, and what it asks of the SSD, is kept for further points with the same RAM.
+
+    With a bundle's decisions nothing is kept.
+    """
+    hierarchy, ram, ssd = point.hierarchy, point.ram_pages, point.ssd_pages
+    if decisions is not None or hierarchy.kind == "l2arc":
+        return run_tiers(hierarchy, ts, ram, ssd, decisions=decisions)
+    if not hierarchy.has_ssd:
+        return run_tiers(hierarchy, ts, ram, ssd, _ram_run(ts, hierarchy.ram, ram))
+    return run_tiers(hierarchy, ts, ram, ssd, asked=_questions(ts, replace(hierarchy, ssd=""), ram))
+
+
 @dataclass(frozen=True)
 class TierCounts:
-    """Page accesses by where they found their page.
+    """Page accesses by where they found their page."""
 
-    Attributes:
-        reads: page reads.
-        ram, buffer, ssd, disk: those of them that found their page there.
-        writes: page writes, written through to the disk.
-        ssd_writes: pages written to the SSD.
-    """
-
-    reads: int
+    reads: int  # page reads; the next four are those of them that found their page there
     ram: int
     buffer: int
     ssd: int
     disk: int
-    writes: int
-    ssd_writes: int
+    writes: int  # page writes, written through to the disk
+    ssd_writes: int  # pages written to the SSD
 
     @property
     def rhr(self) -> float:

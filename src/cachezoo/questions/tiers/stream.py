@@ -11,30 +11,20 @@ from cachezoo.kernels.outcome import WRITE
 from cachezoo.kernels.tier_buffer import BLOCK_PAGES, Places, places
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.traces.pages import PageAccesses, expand_pages
-from cachezoo.traces.table import PAGE_BYTES, Trace
+from cachezoo.traces.table import OP_WRITE, PAGE_BYTES, Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TierStream:
-    """The m page accesses of a trace.
-
-    Attributes:
-        trace: the requests.
-        pages: their page accesses.
-        stream: what RAM is asked, write-through.
-        address: int64[n_pages] page number on the volume; volumes lie one after another, each from an erase block on.
-        time_us: int64[m] of each access, since the trace's start.
-        write: bool[m].
-        request_of: int32[m].
-    """
+    """The m page accesses of a trace; two are equal if they are one."""
 
     trace: Trace
     pages: PageAccesses
-    stream: Stream
-    address: I64
-    time_us: I64
-    write: Bool
-    request_of: I32
+    stream: Stream  # what RAM is asked, write-through
+    address: I64  # [n_pages] page number on the volume; volumes lie one after another, each from an erase block on
+    time_us: I64  # [m] of each access, since the trace's start
+    write: Bool  # [m]
+    request_of: I32  # [m]
 
     def __len__(self) -> int:
         return len(self.request_of)
@@ -48,6 +38,11 @@ class TierStream:
     def second_half(self) -> int:
         """The page access that the second half counts from: the first of the request that it begins in."""
         return first_access(self.pages)
+
+    def reads_from(self, request: int) -> I64:
+        """int64[r]: page reads of each request from one on; 0 of a write."""
+        reads: I64 = np.where(self.trace.op[request:] == OP_WRITE, 0, np.diff(self.pages.request_start[request:]))
+        return reads
 
     @property
     def span_pages(self) -> int:

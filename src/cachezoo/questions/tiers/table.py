@@ -1,6 +1,6 @@
 """What to buy, as tables and sentences: for `cachezoo models results` and for the report's page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -18,7 +18,7 @@ from cachezoo.questions.tiers.columns import (
     TiersRow,
     TiersTrace,
 )
-from cachezoo.show.formats import NONE, latency, lifetime, money, percent, span
+from cachezoo.show.formats import NONE, latency, lifetime, money, number, percent, span
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell
 from cachezoo.sizes import human
 
@@ -28,41 +28,30 @@ NAMES = {
     HCA: "HCA", ZOO: "any policies",
 }  # fmt: skip
 YES, NO, UNSURE = "buy an SSD", "RAM alone", "cannot be told"
-"""Of the mean time of a page read: what less is no reason to choose."""
+FORMATS: dict[str, Callable[[float], str]] = {
+    "amat_us": latency, "alone_us": latency, "p99_us": latency, "iops": number, "rhr": percent, "shr": percent,
+    "dhr": percent, "usd_month": money,
+}  # fmt: skip
+"""How figures of a row of metrics/tiers are written, in every table of hierarchies."""
 
 
 @dataclass(frozen=True)
 class Advised:
-    """What a category is advised to buy, and what that does on a test trace.
+    """What a category is advised to buy, and what that does on a test trace."""
 
-    Attributes:
-        metrics: of the category.
-        choice: the best choice of validation at the advised budget.
-        usd: of that budget.
-        family: whose choice it is.
-        key, trace: the test trace.
-        row: what the choice does there.
-    """
-
-    metrics: TiersMetrics
-    choice: Chosen
-    usd: float
-    family: str
-    key: str
-    trace: TiersTrace
-    row: TiersRow
-
-    @property
-    def saved(self) -> Mapping[str, Saved]:
-        """Against the rivals at the same money."""
-        return self.row.saved
+    metrics: TiersMetrics  # of the category
+    choice: Chosen  # the best choice of validation at the advised budget
+    usd: float  # of that budget
+    family: str  # whose choice it is
+    key: str  # of the test trace
+    row: TiersRow  # what the choice does there
 
     @property
     def verdict(self) -> Cell:
         """Whether an SSD is worth its money here: against RAM alone for as much."""
         if self.choice.ssd_bytes == 0:
             return Cell(NO, tone="bad")
-        rival = self.saved.get(RAM)
+        rival = self.row.saved.get(RAM)
         if rival is None:
             return Cell(UNSURE, tone="unsure")
         if rival.share >= LEAST_SAVING and rival.interval[0] > 0:
@@ -85,7 +74,7 @@ def advised(metrics: Found) -> list[Advised]:
         for key, trace in one.traces.items():
             row = trace.row(one.advised, budget.best)
             if row is not None:
-                found.append(Advised(one, budget.choices[budget.best], budget.usd, budget.best, key, trace, row))
+                found.append(Advised(one, budget.choices[budget.best], budget.usd, budget.best, key, row))
     return found
 
 
@@ -118,19 +107,19 @@ def ratios(metrics: Found, rival: str) -> list[Saved]:
 
 def goal(metrics: Found) -> str:
     """What any policies gain over HCA, L2ARC and RAM alone at equal money, in the median; empty where nothing ran."""
-    said = []
+    parts = []
     for rival in (HCA, L2ARC, RAM):
         found = ratios(metrics, rival)
         if found:
             middle, alone = median(one.share for one in found), median(one.alone_share for one in found)
             better = sum(one.interval[0] > 0 for one in found)
-            said.append(
+            parts.append(
                 f"{_change(middle)} than with {name_of(rival)} (surely shorter in {better} of {len(found)}; "
                 f"{_change(alone)} if nothing waited)"
             )
-    if not said:
+    if not parts:
         return ""
-    return f"In the median of budgets and test traces, page reads by the best of any policies are {'; '.join(said)}."
+    return f"In the median of budgets and test traces, page reads by the best of any policies are {'; '.join(parts)}."
 
 
 def _change(share: float) -> str:
@@ -173,16 +162,21 @@ def _summary_cells(one: Advised) -> list[Cell]:
         Cell(sizes(one.choice), note=one.choice.hierarchy),
         Cell(money(one.usd), one.usd, percent(share or 0.0)),
         _time_cell(row),
-        Cell(latency(row.alone_us), row.alone_us),
+        _cell(row, "alone_us"),
         *(_saved_cell(row, rival) for rival in (RAM, HCA, L2ARC)),
         Cell(lasts(row) or NONE, row.ssd_years),
-        Cell(money(row.usd_month), row.usd_month),
+        _cell(row, "usd_month"),
     ]
 
 
 def _time_cell(row: TiersRow) -> Cell:
     low, high = row.amat_interval
-    return Cell(latency(row.amat_us), row.amat_us, f"[{latency(low)}, {latency(high)}]")
+    return _cell(row, "amat_us", f"[{latency(low)}, {latency(high)}]")
+
+
+def _cell(row: TiersRow, name: str, note: str = "") -> Cell:
+    value = getattr(row, name)
+    return Cell(FORMATS[name](value), value, note)
 
 
 def _saved_cell(row: TiersRow, rival: str) -> Cell:
@@ -222,13 +216,10 @@ def _family_cells(metrics: TiersMetrics, row: TiersRow) -> list[Cell]:
         Cell(name_of(row.family), note=best),
         Cell(row.hierarchy, note=sizes(row)),
         _time_cell(row),
-        Cell(latency(row.alone_us), row.alone_us),
-        *(Cell(percent(share), share) for share in (row.rhr, row.shr, row.dhr)),
-        Cell(latency(row.p99_us), row.p99_us),
-        number_cell(row.iops),
+        *(_cell(row, name) for name in ("alone_us", "rhr", "shr", "dhr", "p99_us", "iops")),
         number_cell(row.ssd_writes),
         Cell(lasts(row) or NONE, row.ssd_years),
-        Cell(money(row.usd_month), row.usd_month),
+        _cell(row, "usd_month"),
     ]
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
+from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_by, parse_hierarchy
 
 CACHES = ("lru", "hcalfu", "rejectx+lru", "rejectx(x=2)+hcalfu", "coinflip(p=0.3)+twoq(kin=0.5)", "lirs")
 
@@ -41,6 +41,11 @@ def test_a_text_has_one_canonical_form(text, canonical):
     assert hash(found) == hash(parse_hierarchy(canonical))
 
 
+def test_a_comma_in_brackets_separates_no_hierarchies():
+    found = parse_by("l2arc(rate=4M, headroom=3), lru | lru,lru | lru")
+    assert list(map(str, found)) == ["l2arc(rate=4M, headroom=3)", "lru | lru"]
+
+
 def test_the_parts_are_read():
     assert parse_hierarchy("hca") == Hierarchy("exclusive", "hcalfu", 65536, "lru")
     assert parse_hierarchy("arc").kind == "ram"
@@ -63,7 +68,7 @@ def test_what_is_written_is_read_back(kind, ram, ssd, pages):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "hierarchy (empty): write RAM | SSD"),
         ("lru |", "hierarchy lru |: SSD is empty; write a cache such as lru"),
@@ -98,10 +103,10 @@ def test_what_is_written_is_read_back(kind, ram, ssd, pages):
         ("l2arc(rate=4K)", "l2arc: rate=4K is less than a page in each 200 ms; raise rate, or feed more rarely"),
     ],
 )
-def test_bad_texts_are_refused_in_one_line(text, said):
+def test_bad_texts_are_refused_in_one_line(text, message):
     with pytest.raises(ConfigError) as found:
         parse_hierarchy(text)
-    assert said in str(found.value)
+    assert message in str(found.value)
     assert "\n" not in str(found.value)
     assert str(found.value).startswith(f"hierarchy {text or '(empty)'}")
 

@@ -7,10 +7,10 @@ import pytest
 
 from cachezoo.devices.queueing import MOST_LOAD, hdd_load
 from cachezoo.errors import DeviceError, TraceError
+from cachezoo.questions.tiers.bench import blocks_of
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.judged import blocks_of
 from cachezoo.questions.tiers.reduced import volume_trace
-from cachezoo.questions.tiers.response import DRAM_US, depth_of, loop_of, respond, response, stretch
+from cachezoo.questions.tiers.response import DRAM_US, depth_of, loop_of, paper_metrics, response, stretch
 from cachezoo.questions.tiers.run import counts, run_tiers
 from cachezoo.questions.tiers.stream import tier_stream
 from tests.page_data import seeded_trace
@@ -36,7 +36,7 @@ def test_amat_is_by_hand_and_by_its_formula():
     ts = stream_of([(0, 90, 1), (0, 90, 1), (0, 90, 1), (0, 90, 1), (0, 8, 2)])
     events = [(0, 0, WRITTEN), (2, 0, MOVED_UP)]
     run = run_of([DISK_TIER, RAM_TIER, SSD_TIER, BUFFER_TIER, DISK_TIER, DISK_TIER], events)
-    found = respond(ts, run, DEVICE)
+    found = response(ts, run, DEVICE).tiered
     disk, two, ssd = DISK_IO + PER_PAGE, DISK_IO + 2 * PER_PAGE, SSD_READ + PER_PAGE
     assert found.amat_us == pytest.approx((disk + 2 * DRAM_US + ssd + 2 * two) / 6, rel=1e-4)
     mean = found.rhr * DRAM_US + found.shr * found.rta_ssd_us + found.dhr * found.rta_hdd_us
@@ -53,8 +53,8 @@ def test_amat_is_by_hand_and_by_its_formula():
 def test_requests_that_arrive_together_wait_for_each_other_only_in_the_open_loop():
     ts = stream_of([(0, 8, 1), (0, 100, 1), (0, 200, 1)], gap_us=1)
     run = run_of([DISK_TIER] * 3)
-    alone = respond(ts, run, DEVICE, loop="alone")
-    waiting = respond(ts, run, DEVICE, loop="open", stretched=1.0)
+    alone = response(ts, run, DEVICE, loop="alone").tiered
+    waiting = response(ts, run, DEVICE, loop="open", stretched=1.0).tiered
     assert waiting.alone_us == alone.alone_us == alone.amat_us
     assert alone.p99_us == pytest.approx(DISK_IO + PER_PAGE, rel=1e-3)
     assert waiting.amat_us == pytest.approx(2 * (DISK_IO + PER_PAGE), rel=1e-2)
@@ -68,7 +68,7 @@ def test_one_factor_spreads_all_hierarchies_so_that_the_disk_alone_can_keep_up()
     span = float(ts.trace.time_us[-1] - ts.trace.time_us[0])
     assert factor == pytest.approx(max(1.0, hdd_load(volume_trace(ts), DEVICE.hdd) / (MOST_LOAD * span)))
     runs = [run_tiers(parse_hierarchy(text), ts, 40, 200) for text in ("hca", "lru")]
-    found = [respond(ts, run, DEVICE, loop="open") for run in runs]
+    found = [response(ts, run, DEVICE, loop="open").tiered for run in runs]
     assert {own.stretched for own in found} == {factor}
     assert found[0].span_s == found[1].span_s
 
@@ -79,12 +79,12 @@ def test_only_what_counts_is_replayed_and_counted():
     first = len(ts) // 2
     found = response(ts, run, DEVICE, first)
     row = found.reduced.first_request
-    told = counts(run, ts, int(ts.pages.request_start[row]))
+    counted = counts(run, ts, int(ts.pages.request_start[row]))
     figures = found.tiered
     assert row == ts.request_of[first]
-    assert (figures.rhr, figures.shr, figures.dhr) == pytest.approx((told.rhr, told.shr, told.dhr))
-    assert figures.bhr == pytest.approx(told.buffer / told.reads)
-    assert (figures.reads, figures.writes, figures.ssd_written) == (told.reads, told.writes, told.ssd_writes)
+    assert (figures.rhr, figures.shr, figures.dhr) == pytest.approx((counted.rhr, counted.shr, counted.dhr))
+    assert figures.bhr == pytest.approx(counted.buffer / counted.reads)
+    assert (figures.reads, figures.writes, figures.ssd_written) == (counted.reads, counted.writes, counted.ssd_writes)
     assert figures.requests == len(ts.trace) - row
     assert found.reduced.disk.request.min() >= row
 
@@ -92,7 +92,7 @@ def test_only_what_counts_is_replayed_and_counted():
 def test_a_larger_ssd_and_ram_take_less_time():
     ts = tier_stream(seeded_trace(6000, 800, 5))
     times = [
-        respond(ts, run_tiers(parse_hierarchy("lru | lru"), ts, ram, ssd), DEVICE, len(ts) // 2).amat_us
+        response(ts, run_tiers(parse_hierarchy("lru | lru"), ts, ram, ssd), DEVICE, len(ts) // 2).tiered.amat_us
         for ram, ssd in ((20, 50), (20, 400), (200, 400))
     ]
     assert times[0] > times[1] > times[2]
@@ -111,12 +111,12 @@ def test_blocks_of_time_make_up_the_whole():
 
 def test_a_request_as_large_as_a_block_of_time_makes_fewer_blocks():
     requests = [(0, 10 * k, 1) for k in range(400)]
-    shares = []
+    blocks = []
     for pages in (1, 60, 1000):
         requests[200] = (0, 5000, pages)
         ts = stream_of(requests)
-        shares.append(len(blocks_of(response(ts, run_of([DISK_TIER] * (399 + pages)), DEVICE))))
-    assert shares == [8, 7, 0]
+        blocks.append(blocks_of(ts.reads_from(0)))
+    assert blocks == [8, 7, 0]
 
 
 def test_iops_of_snapshots_lie_about_those_of_the_whole():
@@ -133,7 +133,7 @@ def test_random_reads_are_as_many_a_second_as_the_disk_does_over_the_share_that_
     pages = np.random.default_rng(2).integers(0, 3000, 20_000)
     ts = stream_of([(0, int(page), 1) for page in pages])
     found = [
-        respond(ts, run_tiers(parse_hierarchy("hca"), ts, ram, ssd), DEVICE, len(ts) // 2)
+        response(ts, run_tiers(parse_hierarchy("hca"), ts, ram, ssd), DEVICE, len(ts) // 2).tiered
         for ram, ssd in ((300, 300), (300, 1200), (900, 1200))
     ]
     assert found[0].dhr > 2.5 * found[2].dhr
@@ -143,7 +143,7 @@ def test_random_reads_are_as_many_a_second_as_the_disk_does_over_the_share_that_
 
 def test_without_disk_or_ssd_ios_ram_is_what_counts():
     ts = stream_of([(0, 0, 1), (0, 0, 1)])
-    found = respond(ts, run_of([RAM_TIER] * 2), DEVICE)
+    found = response(ts, run_of([RAM_TIER] * 2), DEVICE).tiered
     assert found.amat_us == found.p99_us == pytest.approx(DRAM_US)
     assert (found.busiest, found.iops) == ("ram", pytest.approx(1e6 / DRAM_US))
     assert (found.rta_ssd_us, found.rta_hdd_us, found.write_us, found.iops_ssd) == (0, 0, 0, 0)
@@ -152,7 +152,7 @@ def test_without_disk_or_ssd_ios_ram_is_what_counts():
 def test_a_trace_that_reads_nothing_has_no_amat():
     ts = stream_of([(1, 0, 1), (1, 3, 1)])
     with pytest.raises(TraceError, match="made: no page is read where it counts"):
-        respond(ts, run_of([DISK_TIER] * 2), DEVICE)
+        response(ts, run_of([DISK_TIER] * 2), DEVICE).tiered  # noqa: B018 - computed when read
 
 
 def with_latency(trace, latency_us):
@@ -166,7 +166,7 @@ def test_the_loop_has_as_many_requests_as_were_outstanding_when_the_trace_was_ca
     assert [loop_of(ts) for ts in (unknown, one, four)] == ["alone", "closed", "closed"]
     assert loop_of(with_latency(trace, -1)) == "alone"
     assert [depth_of(ts) for ts in (unknown, one, four)] == [1, 1, 4]
-    times = [respond(ts, run, DEVICE) for ts in (unknown, one, four)]
+    times = [response(ts, run, DEVICE).tiered for ts in (unknown, one, four)]
     assert times[0].amat_us == times[1].amat_us == pytest.approx(times[0].alone_us)
     assert times[2].amat_us == pytest.approx(4 * times[0].amat_us, rel=0.05)
     assert times[2].depth == 4
@@ -177,20 +177,44 @@ def test_the_loop_has_as_many_requests_as_were_outstanding_when_the_trace_was_ca
 def test_an_open_loop_needs_a_clock():
     ts = stream_of([(0, 0, 1), (0, 1, 1)], gap_us=0)
     with pytest.raises(DeviceError, match="made: the trace has no clock, so an open loop has no load; use closed"):
-        respond(ts, run_of([DISK_TIER] * 2), DEVICE, loop="open")
-    assert respond(ts, run_of([DISK_TIER] * 2), DEVICE).dhr == 1
+        response(ts, run_of([DISK_TIER] * 2), DEVICE, loop="open")
+    assert response(ts, run_of([DISK_TIER] * 2), DEVICE).tiered.dhr == 1
 
 
 def test_a_read_waits_for_what_is_being_flushed():
     ts = stream_of([(0, page, 1) for page in range(9)] + [(0, 0, 1)])
     tier = [RAM_TIER, DISK_TIER, *[RAM_TIER] * 7, SSD_TIER]
     early, late = ([(at, page, WRITTEN) for page in range(8)] for at in (0, 8))
-    found = [respond(ts, run_of(tier, events, ssd_pages=8), DEVICE).rta_ssd_us for events in (early, late)]
+    found = [response(ts, run_of(tier, events, ssd_pages=8), DEVICE).tiered.rta_ssd_us for events in (early, late)]
     assert found[1] > found[0] + 8 * PER_PAGE
 
 
-def test_the_same_inputs_give_the_same_figures():
-    ts = tier_stream(seeded_trace(3000, 400, 8))
-    found = [respond(ts, run_tiers(parse_hierarchy("hca"), ts, 40, 200), DEVICE) for _ in range(2)]
-    assert found[0] == found[1]
-    assert np.isfinite(found[0].amat_us)
+@pytest.fixture(scope="module")
+def pair():
+    ts = tier_stream(seeded_trace(6000, 800, 2))
+    return [response(ts, run_tiers(parse_hierarchy(text), ts, 40, 200), DEVICE) for text in ("hca", "hcalfu")]
+
+
+def test_each_equation_as_printed(pair):
+    own, base = (found.tiered for found in pair)
+    found = paper_metrics(own, base)
+    assert found["xcrta"] == pytest.approx(own.rta_ssd_us * own.shr)
+    assert found["hcrta"] == pytest.approx(own.rhr * DRAM_US + own.shr * own.shr * own.rta_ssd_us)
+    assert found["xciops"] == pytest.approx(own.iops_ssd * own.shr)
+    assert found["bdrta"] == pytest.approx(base.dhr * base.rta_hdd_us)
+    assert found["hcdrta"] == pytest.approx(own.dhr * own.rta_hdd_us)
+    assert own.amat_us == pytest.approx(own.rhr * DRAM_US + found["xcrta"] + found["hcdrta"])
+    assert found["rhr"] + found["shr"] + found["dhr"] == pytest.approx(1)
+
+
+def test_hcrta_ranks_a_hierarchy_that_does_nothing_first(pair):
+    own, base = (found.tiered for found in pair)
+    assert base.amat_us > own.amat_us
+    assert paper_metrics(base, base)["hcrta"] < paper_metrics(own, base)["hcrta"]
+
+
+def test_dollars_per_io_are_a_mean_over_snapshots(pair):
+    found = pair[0]
+    snapshots = found.iops_by_snapshot()
+    assert found.usd_per_io(250.0) == pytest.approx((250.0 / snapshots).mean())
+    assert found.usd_per_io(500.0) == pytest.approx(2 * found.usd_per_io(250.0))

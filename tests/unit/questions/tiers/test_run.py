@@ -11,7 +11,6 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, HIT, NONE
 from cachezoo.policies.engine import Run
 from cachezoo.policies.registry import behind_decisions, policy
-from cachezoo.questions.tiers import evictions
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.run import (
     BUFFER,
@@ -22,13 +21,14 @@ from cachezoo.questions.tiers.run import (
     SSD,
     VOIDED,
     WRITTEN,
+    below,
     counts,
     questions,
     run_tiers,
 )
 from cachezoo.questions.tiers.stream import tier_stream
 from tests.oracles import tiers as naive
-from tests.tier_data import held_after, skewed, stream_of, tier_streams, trace_of
+from tests.tiers_data import byte_trace, held_after, page_stream, skewed, tier_streams
 
 IN_RAM = ("lru", "fifo", "lfu", "inlfu", "hcalfu", "arc", "rejectx+lru", "coinflip+s3fifo", "rejectx+hcalfu")
 ON_SSD = ("lru", "fifo", "lfu", "inlfu", "hcalfu", "arc", "sieve", "twoq", "lirs", "rejectx+lru", "coinflip+arc",
@@ -211,7 +211,7 @@ def test_a_follower_may_be_in_ram():
 
 @pytest.mark.parametrize("kind", ["", "promotion: "])
 def test_a_bundle_admits_to_the_ssd_by_the_last_request_of_the_page(kind):
-    ts, hierarchy = stream_of([0, 1, 2, 3, 0, 1, 2, 3]), parse_hierarchy(f"{kind}lru | bundle+lru")
+    ts, hierarchy = page_stream([0, 1, 2, 3, 0, 1, 2, 3]), parse_hierarchy(f"{kind}lru | bundle+lru")
     decisions = np.array([1, 0, 1, 0, 0, 1, 0, 0], np.bool_)
     run = run_tiers(hierarchy, ts, 1, 4, decisions=decisions)
     up = [(4, 0, MOVED_UP)], [(6, 2, MOVED_UP)]
@@ -220,7 +220,7 @@ def test_a_bundle_admits_to_the_ssd_by_the_last_request_of_the_page(kind):
 
 
 def test_a_bundle_admits_to_ram_and_what_it_refuses_stays_where_it_is():
-    ts, decisions = stream_of([0, 1, 0, 1, 2, 0]), np.array([1, 1, 0, 1, 1, 0], np.bool_)
+    ts, decisions = page_stream([0, 1, 0, 1, 2, 0]), np.array([1, 1, 0, 1, 1, 0], np.bool_)
     run = run_tiers(parse_hierarchy("bundle+lru | lru"), ts, 1, 4, decisions=decisions)
     want = behind_decisions("model", decisions).simulate(ts.stream, 1)
     assert ((run.tier == RAM) == (want.outcome == HIT)).all()
@@ -229,7 +229,7 @@ def test_a_bundle_admits_to_ram_and_what_it_refuses_stays_where_it_is():
 
 
 def test_decisions_are_one_for_each_request_or_access_and_asked_of_a_bundle_alone():
-    ts = tier_stream(trace_of([0, 8192, 16384], [8192, 8192, 4096], [0, 0, 0]))
+    ts = tier_stream(byte_trace([0, 8192, 16384], [8192, 8192, 4096], [0, 0, 0]))
     by_request, by_access = np.array([1, 0, 1], np.bool_), np.array([1, 1, 0, 0, 1], np.bool_)
     runs = [run_tiers(parse_hierarchy("lru | bundle"), ts, 1, 4, decisions=own) for own in (by_request, by_access)]
     assert events_of(runs[0]) == events_of(runs[1]) == [(1, 0, WRITTEN), (2, 1, WRITTEN)]
@@ -253,11 +253,11 @@ def test_components_that_look_at_the_requests_run_on_the_ssd(text):
 def test_an_eviction_that_learns_has_its_lessons_on_the_ssd(monkeypatch):
     lessons = []
 
-    def below(eviction):
-        own = evictions.below(eviction)
+    def listened(eviction):
+        own = below(eviction)
         return replace(own, learn=lambda state, served: (lessons.append(served), own.learn(state, served)))
 
-    monkeypatch.setattr("cachezoo.questions.tiers.run.below", below)
+    monkeypatch.setattr("cachezoo.questions.tiers.run.below", listened)
     ts, hierarchy = skewed(80_000, 4000, writes=0.0), parse_hierarchy("lru | threelcache")
     asked = questions(hierarchy, ts, hierarchy.ram_policy().simulate(ts.stream, 200))
     run = run_tiers(hierarchy, ts, 200, 800, asked=asked)

@@ -6,7 +6,7 @@ from hypothesis import given
 from cachezoo.kernels.outcome import WRITE
 from cachezoo.questions.tiers.stream import tier_stream
 from tests.request_data import traces
-from tests.tier_data import trace_of
+from tests.tiers_data import byte_trace
 
 
 @given(trace=traces())
@@ -32,7 +32,7 @@ def test_addresses_and_times_are_those_of_the_requests(trace):
 
 
 def test_writes_are_through_and_volumes_begin_an_erase_block():
-    ts = tier_stream(trace_of([0, 0, 4096], [4096, 4096, 1], [0, 1, 0], volume=["a", "b", "a"]))
+    ts = tier_stream(byte_trace([0, 0, 4096], [4096, 4096, 1], [0, 1, 0], volume=["a", "b", "a"]))
     assert ts.stream.writes == "through"
     assert (ts.stream.flags & WRITE != 0).tolist() == ts.write.tolist() == [False, True, False]
     assert ts.address.tolist() == [0, 64, 1]

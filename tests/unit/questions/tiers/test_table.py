@@ -46,7 +46,7 @@ def test_an_ssd_that_validation_chose_and_the_test_refuses_is_not_bought() -> No
 
 def test_a_lead_that_is_sure_and_hardly_any_is_no_reason() -> None:
     (one,) = advised({"web": buying_data.metrics(times={"ram": 2000.0, "zoo": 1980.0}, width=0.001)})
-    assert one.saved["ram"].interval[0] > 0 and one.verdict.text == "RAM alone"
+    assert one.row.saved["ram"].interval[0] > 0 and one.verdict.text == "RAM alone"
 
 
 def test_the_summary_names_what_to_buy_for_how_much_and_what_it_saves() -> None:

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from tests.tier_data import skewed
+from tests.tiers_data import skewed
 
-TEXT = (Path(__file__).parents[3] / "docs" / "tiers.md").read_text()
+TEXT = (Path(__file__).parents[4] / "docs" / "tiers.md").read_text()
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TABLED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
@@ -16,7 +16,7 @@ def test_its_python_runs():
     for match in BLOCK.finditer(TEXT):
         exec(match[1], names)
     assert [run.ssd_pages for run in names["runs"]] == [5_000, 10_000, 20_000]
-    found = names["found"]
+    found = names["found"].tiered
     assert found.shr > 0 and found.reads + found.writes == 30_000
 
 

@@ -10,7 +10,7 @@ from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.reduced import reduce
 from cachezoo.questions.tiers.run import run_tiers
 from cachezoo.questions.tiers.stream import tier_stream
-from cachezoo.questions.tiers.worn import drive_of, random_waf, worn
+from cachezoo.questions.tiers.wear import drive_of, random_waf, ssd_wear
 from cachezoo.settings.wear import Drive
 from tests.page_data import seeded_trace
 from tests.tiers_data import DISK_TIER, WRITTEN, run_of, stream_of
@@ -28,10 +28,10 @@ def reduced_of(ts, text, ssd=2500, first=None):
     return reduce(ts, run, len(ts) // 2 if first is None else first)
 
 
-def test_what_counts_is_worn_and_what_came_before_only_fills(ts):
+def test_what_counts_wears_and_what_came_before_only_fills(ts):
     reduced = reduced_of(ts, "lru | lru")
-    found = worn(ts, reduced, 2500)
-    whole = worn(ts, reduced_of(ts, "lru | lru", first=0), 2500)
+    found = ssd_wear(ts, reduced, 2500)
+    whole = ssd_wear(ts, reduced_of(ts, "lru | lru", first=0), 2500)
     assert found.simulated and found.pages_per_block == 8
     assert found.written == (reduced.slot_at >= ts.pages.request_start[reduced.first_request]).sum()
     assert 0 < found.written < whole.written == len(reduced.slots)
@@ -42,31 +42,31 @@ def test_what_counts_is_worn_and_what_came_before_only_fills(ts):
 
 def test_the_lifetime_is_what_can_be_written_at_the_traces_rate(ts):
     reduced = reduced_of(ts, "hca")
-    found = worn(ts, reduced, 2500)
+    found = ssd_wear(ts, reduced, 2500)
     days = float(ts.trace.time_us[-1] - ts.trace.time_us[reduced.first_request]) / DAYS
     assert found.days == pytest.approx(days)
     assert found.years == pytest.approx(found.drive_writes * 2500 / found.written * days / 365.25)
-    assert worn(ts, reduced, 2500, cycles=1500).years == pytest.approx(found.years / 2)
+    assert ssd_wear(ts, reduced, 2500, cycles=1500).years == pytest.approx(found.years / 2)
 
 
 def test_an_ssd_that_is_never_written_lasts_for_ever(ts):
-    found = worn(ts, reduced_of(ts, "lru"), 0)
+    found = ssd_wear(ts, reduced_of(ts, "lru"), 0)
     assert (found.written, found.waf, found.erases, found.simulated) == (0, 1, 0, False)
     assert math.isinf(found.years)
     assert found.values()["years"] is None
 
 
-def test_without_a_clock_no_lifetime_is_told():
+def test_without_a_clock_no_lifetime_is_known():
     ts = stream_of([(0, k, 1) for k in range(4)], gap_us=0)
     run = run_of([DISK_TIER] * 4, [(k, k, WRITTEN) for k in range(4)])
-    found = worn(ts, reduce(ts, run), 8)
+    found = ssd_wear(ts, reduce(ts, run), 8)
     assert (found.days, found.years, found.written) == (None, None, 4)
 
 
 def test_a_small_ssd_has_the_bound_of_writes_to_places_drawn_evenly():
     ts = stream_of([(0, k, 1) for k in range(4)])
     run = run_of([DISK_TIER] * 4, [(k, k, WRITTEN) for k in range(4)])
-    found = worn(ts, reduce(ts, run), 8)
+    found = ssd_wear(ts, reduce(ts, run), 8)
     assert not found.simulated
     assert found.waf == pytest.approx(random_waf(Drive().over_provisioning))
 
@@ -74,7 +74,7 @@ def test_a_small_ssd_has_the_bound_of_writes_to_places_drawn_evenly():
 def test_the_bound_is_no_less_than_what_is_simulated(ts):
     for text in ("hca", "lru | lru", "promotion: lru | fifo"):
         reduced = reduced_of(ts, text)
-        assert worn(ts, reduced, 2500, simulate=False).waf >= worn(ts, reduced, 2500).waf
+        assert ssd_wear(ts, reduced, 2500, simulate=False).waf >= ssd_wear(ts, reduced, 2500).waf
 
 
 @pytest.mark.parametrize("share", [0.07, 0.11, 0.28])

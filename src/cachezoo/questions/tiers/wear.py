@@ -6,21 +6,19 @@ cache's do. What leaves the SSD is not trimmed: its slot is garbage only when it
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.flash.load import DAY_S, time_scale
 from cachezoo.questions.tiers.reduced import Reduced
+from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.wear.run import wear
 from cachezoo.wear.writes import DriveWrites
-
-if TYPE_CHECKING:
-    from cachezoo.questions.tiers.stream import TierStream
 
 BLOCK_SIZES = (64, 32, 16, 8)
 GC_FREE_BLOCKS = 1
@@ -31,29 +29,17 @@ DAYS_A_YEAR = 365.25
 
 
 @dataclass(frozen=True)
-class Worn:
-    """The SSD over the part of the trace that counts.
+class SsdWear:
+    """The SSD over the part of the trace that counts."""
 
-    Attributes:
-        written: pages written to it.
-        waf: write amplification: flash pages written for each; 1 where nothing is written.
-        simulated: whether the drive was simulated; if not, `waf` is that of writes to places drawn evenly, which is
-            more than a cache's.
-        erases: erase blocks erased; 0 where it was not simulated.
-        pages_per_block: flash pages of an erase block of the simulated drive; 0 where it was not.
-        drive_writes: times that it can be written whole until it is worn out.
-        days: that the writes took when they were recorded; None where the trace has no clock.
-        years: until it is worn out at that rate; infinite where nothing is written, None where the rate is not known.
-    """
-
-    written: int
-    waf: float
-    simulated: bool
-    erases: int
-    pages_per_block: int
-    drive_writes: float
-    days: float | None
-    years: float | None
+    written: int  # pages written to it
+    waf: float  # write amplification: flash pages written for each; 1 where nothing is written
+    simulated: bool  # if not, `waf` is that of writes to places drawn evenly, which is more than a cache's
+    erases: int  # erase blocks erased; 0 where it was not simulated
+    pages_per_block: int  # flash pages of an erase block of the simulated drive; 0 where it was not
+    drive_writes: float  # times that it can be written whole until it is worn out
+    days: float | None  # that the writes took when they were recorded; None where the trace has no clock
+    years: float | None  # until it is worn out at that rate; infinite where nothing is written, None where unknown
 
     def values(self) -> dict[str, Any]:
         """All of it, for JSON, in which an infinite lifetime is None as well."""
@@ -96,7 +82,9 @@ def drive_of(ssd_pages: int, cycles: int) -> Drive | None:
     return None
 
 
-def worn(ts: "TierStream", reduced: Reduced, ssd_pages: int, cycles: int = 3000, *, simulate: bool = True) -> Worn:
+def ssd_wear(
+    ts: TierStream, reduced: Reduced, ssd_pages: int, cycles: int = 3000, *, simulate: bool = True
+) -> SsdWear:  # fmt: skip
     """Wear the SSD of a run.
 
     Args:
@@ -127,17 +115,17 @@ def worn(ts: "TierStream", reduced: Reduced, ssd_pages: int, cycles: int = 3000,
         years = None
     else:
         years = drive_writes * ssd_pages / written * days / DAYS_A_YEAR
-    return Worn(written, waf, drive is not None, erases, per_block, drive_writes, days, years)
+    return SsdWear(written, waf, drive is not None, erases, per_block, drive_writes, days, years)
 
 
-def _days(ts: "TierStream", first_request: int) -> float | None:
+def _days(ts: TierStream, first_request: int) -> float | None:
     """Days that the requests from one on lasted; None without a clock, or where they all bear one time."""
     time = ts.trace.time_us
     seconds = float(time[-1] - time[first_request]) / 1e6
     return seconds * time_scale(ts.trace) / DAY_S if seconds > 0 and has_clock(ts.trace) else None
 
 
-def _writes(ts: "TierStream", reduced: Reduced, since: int) -> DriveWrites:
+def _writes(ts: TierStream, reduced: Reduced, since: int) -> DriveWrites:
     """What the SSD is written, as two cycles: what came before the part that counts, and that part."""
     return DriveWrites(
         pages=reduced.slots,

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.figure import Figure
 
-from cachezoo.questions.tiers.sizing.plot import time_axis
+from cachezoo.questions.tiers.plot import time_axis
 
 
 @pytest.mark.parametrize("ends", [(55, 5_800), (7_740, 8_100), (0.1, 20_000), (1.5, 12), (40, 120)])

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from cachezoo.errors import ConfigError
-from cachezoo.questions.tiers.cost import GB, HOURS_A_MONTH, cost
-from cachezoo.questions.tiers.prices import BUILT_IN, DEFAULT, load_prices
+from cachezoo.questions.tiers.budget import GB
+from cachezoo.questions.tiers.prices import BUILT_IN, DEFAULT, HOURS_A_MONTH, cost, load_prices
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 FOLDER = ROOT / "conf/prices"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 SIMPLE = {
