@@ -1,14 +1,13 @@
 """What the rest of the project knows of a system: one record, its parts by name until they are needed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, Literal
 
 from cachezoo.errors import ConfigError
-from cachezoo.meanings import Columns, Keys, Table
 
 if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
@@ -120,34 +119,6 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Described:
-    """What the documents and files of a system's models hold, for the data dictionary.
-
-    Attributes:
-        geometry, learned: of fit.json, its keys of these names.
-        fitted: figures of the fit: `figures` of fit.json, in train.json under `validation`.
-        calibration: of train.json.
-        validation: figures on validation, in train.json.
-        page: figures that the system adds to a model's row in metrics/page/<category>.json.
-        files: other files in a model's folder, by name.
-        fitted_files: the same of a fitted model's folder, where they differ from those.
-        fitted_in: the folder below the fitted model's where these lie; empty where that is itself.
-        plots: those in the report that `System.plots` names.
-    """
-
-    geometry: Columns
-    learned: Keys
-    fitted: Columns
-    calibration: Keys
-    validation: Columns
-    files: Mapping[str, Table]
-    page: Columns = field(default_factory=dict)
-    plots: Mapping[str, Table] = field(default_factory=dict)
-    fitted_files: Mapping[str, Table] = field(default_factory=dict)
-    fitted_in: str = ""
-
-
-@dataclass(frozen=True)
 class Bundling:
     """How a system's models become bundles.
 
@@ -221,7 +192,6 @@ class System:
             of a category of metrics/<system>/<category>.json; None where the figures of a category's caches say it.
         results: its `Results`; None where the tables that all share and the summary of its metrics say everything.
         plots: files of the report that belong to its models, besides a model's own.
-        described: its `Described`; None leaves open in the data dictionary what its models hold.
         study: its `Studied`; None where `cachezoo study` cannot compare its trainings.
     """
 
@@ -238,7 +208,6 @@ class System:
     metrics: Lazy | None = None
     results: Lazy | None = None
     plots: tuple[str, ...] = ()
-    described: Lazy | None = None
     study: Lazy | None = None
 
 

@@ -41,7 +41,7 @@ def test_every_part_loads_from_the_system_s_own_folder(system: System) -> None:
     for name, part in found.items():
         assert part.name.startswith(f"cachezoo.zoo.{system.id}."), name
         loaded = part.load()
-        assert name in ("settings", "kind", "report", "described", "study", "results") or callable(loaded), name
+        assert name in ("settings", "kind", "report", "study", "results") or callable(loaded), name
     assert isinstance(bundling_of(system.id).kind.load(), Kind)
     assert system.study is None or isinstance(studied_of(system), Studied)
     assert system.results is None or isinstance(system.results.load(), Results)

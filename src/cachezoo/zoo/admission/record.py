@@ -10,7 +10,6 @@ ADMISSION = System(
     scope="category",
     headline=("best_mean_dt_saved", "peak_dt"),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(

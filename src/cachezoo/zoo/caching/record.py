@@ -10,7 +10,6 @@ CACHING = System(
     scope="page category",
     headline=("gap_closed", "gap_points", "hit_ratio", "ssd_writes_per_100_io", "mean_response_us", "decision_us"),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(

@@ -17,7 +17,6 @@ REUSE = System(
         "program_gap_closed",
     ),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
     bundling=Bundling(
         card=Card(
             what="Runs a whole page cache: its forest's, or that of a classic while that hits more.",

@@ -35,6 +35,5 @@ if (id < 0) id = 0;                    /* not of this kind: 0 is also where the 
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     results=Lazy(f"{HERE}.results:PART"),
     plots=("streams.png",),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),
 )

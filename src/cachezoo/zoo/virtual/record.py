@@ -40,6 +40,5 @@ cz_virtual_reference(cache, 4096 / 4096, &place);   /* every page, by its number
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     results=Lazy(f"{HERE}.results:PART"),
     plots=("virtual.png",),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),
 )

@@ -10,7 +10,6 @@ WORKLOAD = System(
     scope="all",
     headline=("balanced_accuracy",),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
