@@ -7,9 +7,11 @@ from pathlib import Path
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, Literal
 
-from cachezoo.errors import ConfigError
+from cachezoo import paths
+from cachezoo.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
     from cachezoo.report.gather import Sources
     from cachezoo.show.section import Figure, Section
     from cachezoo.show.table import Table as ViewTable
@@ -147,28 +149,64 @@ class Bundling:
 
 @dataclass(frozen=True)
 class Studied:
-    """How a system's trainings are compared over seeds.
+    """How a system's trainings are compared over seeds; `is` and `are` fields are the figure in words.
 
     Attributes:
-        fit, judge: its stages, (params, category); (params) for a system of all categories.
-        choosing: (folder of the trained model) to the figure that may choose a recipe: of data that judges nothing.
-        choosing_is: what that is, in words.
+        system: its id.
+        chooses: the figure that may choose a recipe, of data that judges nothing: its name in train.json's
+            `validation`, or a function of the trained model's folder.
         lower_is_better: of that figure.
-        judging: name of the figure of the verdict among `validation` of train.json.
-        judging_is: what that is, in words.
-        tests: (params, category) to a figure of the trained model on each test trace.
-        tests_are: what they are, in words.
+        judging: name in `validation` of the figure of the verdict.
+        tested: (folder of the trained model, params, category), without category for a system of all, to a figure on
+            each test trace. With `figure` (params, category) to metrics whose rows have it; the chosen row's counts.
     """
 
-    fit: Callable[..., None]
-    judge: Callable[..., None]
-    choosing: Callable[[Path], float]
+    system: str
+    chooses: str | Lazy
     choosing_is: str
     lower_is_better: bool
     judging: str
     judging_is: str
-    tests: Callable[..., dict[str, float]]
+    tested: Lazy
     tests_are: str
+    figure: str = ""
+
+    @property
+    def source(self) -> Path:
+        """The file of `tested`, from the project's root."""
+        return Path("src", *self.tested.name.partition(":")[0].split(".")).with_suffix(".py")
+
+    def fit(self, params: "Params", *category: str) -> None:
+        """The system's stage fit_<id>."""
+        Lazy(f"cachezoo.zoo.{self.system}.fit:fit_{self.system}").load()(params, *category)
+
+    def judge(self, params: "Params", *category: str) -> None:
+        """The system's stage judge_<id>."""
+        Lazy(f"cachezoo.zoo.{self.system}.judge:judge_{self.system}").load()(params, *category)
+
+    def choosing(self, folder: Path) -> float:
+        """The figure that may choose.
+
+        Raises:
+            TrainingError: the model has none.
+        """
+        from cachezoo.models.trained import read_trained
+
+        if isinstance(self.chooses, Lazy):
+            return float(self.chooses.load()(folder))
+        found = read_trained(folder).validation.get(self.chooses)
+        if found is None:
+            raise TrainingError(f"{folder}: too few validation traces or windows for a {self.chooses} to compare")
+        return found
+
+    def tests(self, params: "Params", *category: str) -> dict[str, float]:
+        """A figure of the trained model on each test trace."""
+        if not self.figure:
+            name = ".".join([self.system, *category, getattr(params.model, self.system).arch])
+            return dict(self.tested.load()(paths.trained(name), params, *category))
+        found = self.tested.load()(params, *category)
+        rows = {key: found.chosen(trace) for key, trace in found.traces.items()}
+        return {key: getattr(row, self.figure) for key, row in rows.items() if row is not None}
 
 
 @dataclass(frozen=True)
@@ -208,7 +246,7 @@ class System:
     metrics: Lazy | None = None
     results: Lazy | None = None
     plots: tuple[str, ...] = ()
-    study: Lazy | None = None
+    study: Studied | None = None
 
 
 def studied_of(system: System) -> Studied:
@@ -219,5 +257,4 @@ def studied_of(system: System) -> Studied:
     """
     if system.study is None:
         raise ConfigError(f"system {system.id}: its record has no `study`, so its trainings cannot be compared")
-    found: Studied = system.study.load()
-    return found
+    return system.study

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.systems.streams.test_bundle import DAMAGES, reseal
+from tests.unit.zoo.streams.test_bundle import DAMAGES, reseal
 
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics

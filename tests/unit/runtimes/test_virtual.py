@@ -378,7 +378,7 @@ DAMAGES = {
 def test_a_damaged_profile_is_refused_in_one_line(bundle, tmp_path, name):
     from shutil import copytree
 
-    from tests.unit.systems.streams.test_bundle import reseal
+    from tests.unit.zoo.streams.test_bundle import reseal
 
     folder = Path(copytree(bundle, tmp_path / bundle.name))
     (folder / "profile.bin").write_bytes(DAMAGES[name]((folder / "profile.bin").read_bytes()))

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.systems.test_howto import ROOT, blocks, edit, fresh, run, sources
+from tests.unit.zoo.test_howto import ROOT, blocks, edit, fresh, run, sources
 
 PAGE = ROOT / "docs/howto-add-a-model.md"
 CONF = "conf/model/admission/lgbm_extra.yaml"

@@ -1,6 +1,6 @@
 """The record of the system `reuse`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE = "cachezoo.zoo.reuse"
 REUSE = System(
@@ -50,5 +50,14 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     results=Lazy(f"{HERE}.results:PART"),
     plots=("carried.png",),
-    study=Lazy(f"{HERE}.study:STUDIED"),
+    study=Studied(
+        system="reuse",
+        chooses="choosing_hit_ratio",
+        choosing_is="mean page hit ratio on the choosing blocks of validation",
+        lower_is_better=False,
+        judging="hit_ratio",
+        judging_is="mean page hit ratio on the judging blocks of validation",
+        tested=Lazy(f"{HERE}.evaluate:test_hit_ratios"),
+        tests_are="page hit ratio",
+    ),
 )

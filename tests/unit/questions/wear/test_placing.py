@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.systems.streams.test_pipeline import CHUNKS, skewed, written
+from tests.unit.zoo.streams.test_pipeline import CHUNKS, skewed, written
 
 from cachezoo.coded import Coded
 from cachezoo.questions.wear.placing import Placing

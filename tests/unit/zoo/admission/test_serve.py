@@ -44,7 +44,7 @@ def test_same_bits_without_numba() -> None:
         "from cachezoo.kernels import jit\n"
         "jit.HAVE_NUMBA = jit.HAVE_NUMBA and sys.argv[1] == 'numba'\n"
         "from tests.baleen_data import make_trace\n"
-        "from tests.unit.systems.admission.test_serve import PLAIN\n"
+        "from tests.unit.zoo.admission.test_serve import PLAIN\n"
         "from cachezoo.serving.requests import batch_of\n"
         "from cachezoo.zoo.admission.serve import AdmissionServing\n"
         "trace = make_trace(400, 6)\n"

@@ -263,7 +263,7 @@ def test_same_bits_without_numba() -> None:
         "warnings.simplefilter('error')\n"
         "from cachezoo.kernels import jit\n"
         "jit.HAVE_NUMBA = jit.HAVE_NUMBA and sys.argv[1] == 'numba'\n"
-        "from tests.unit.systems.caching.test_serve import digest, run, serving\n"
+        "from tests.unit.zoo.caching.test_serve import digest, run, serving\n"
         "print(digest(run(serving(), [7, 2], [0.5, 0.4])))"
     )
     env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}

@@ -130,7 +130,7 @@ def test_same_decisions_without_numba() -> None:
         "import hashlib, sys\n"
         "from cachezoo.kernels import jit\n"
         "jit.HAVE_NUMBA = jit.HAVE_NUMBA and sys.argv[1] == 'numba'\n"
-        "from tests.unit.systems.prefetch.test_serve import PLAIN, batch, history_infer\n"
+        "from tests.unit.zoo.prefetch.test_serve import PLAIN, batch, history_infer\n"
         "from cachezoo.zoo.prefetch.serve import PrefetchServing\n"
         "serving = PrefetchServing(**PLAIN, infer=history_infer)\n"
         "asked = serving.prefetch(serving.features(batch(400, 6)))\n"

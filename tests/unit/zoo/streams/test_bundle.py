@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.systems.streams.test_pipeline import JUDGE, made  # noqa: F401 - a fixture of what follows
+from tests.unit.zoo.streams.test_pipeline import JUDGE, made  # noqa: F401 - a fixture of what follows
 
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.archive import archive_bytes

@@ -164,7 +164,7 @@ def test_a_dictionary_of_clusters():
 BYTES = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-from tests.unit.systems.streams.test_cluster import *
+from tests.unit.zoo.streams.test_cluster import *
 labels = labelled(30_000)
 found = [cluster_bits(bits_of(labels, "FASC", "1s"), labels, 5, 7).streams]
 found += [cluster_reals(reals_of(labels, name, "1s"), labels, 16, 7).streams for name in REAL_SETS]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.unit.systems.streams.test_pipeline import skewed, written
+from tests.unit.zoo.streams.test_pipeline import skewed, written
 
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.deaths import NAMES
