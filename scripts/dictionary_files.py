@@ -1,9 +1,12 @@
 """Every file that a stage writes, with the types and tables that say what it holds."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
+
+import yaml
 
 from cachezoo import closure, paths
 from cachezoo.bundles import protocol
@@ -12,7 +15,7 @@ from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, schema
 from cachezoo.devices import calibrating, replaying, responses
 from cachezoo.features import table as features
 from cachezoo.labels import benefit, episode_file, streams
-from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.meanings import Column, Each, Keys, Means, Presence, Rows, Table
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.models.trained import FILE, FIT_FILE, FittedModel, TrainedModel
@@ -24,7 +27,7 @@ from cachezoo.settings.data import WRITES
 from cachezoo.show import plots
 from cachezoo.traces import store
 from cachezoo.tracking import records
-from cachezoo.zoo.base import Described, System
+from cachezoo.zoo.base import System
 from cachezoo.zoo.registry import SYSTEMS
 from scripts.dictionary_types import Entry, of_document, of_keys, of_schema, of_table
 
@@ -36,6 +39,8 @@ TYPES = {
 FEATURES, ROWS, DECISIONS = (
     "float32 [requests, features]", "float32 [rows, golden.outputs]", "int32 [rows, golden.decisions]",
 )  # fmt: skip
+MODELS = Path(__file__).with_name("dictionary_models.yaml")
+ANYTHING: Keys = {"**": Column("any", Means("as the system has it"), "sometimes")}
 C, T, M = "<category>", "<trace>", "<model>"
 GOLDEN_ROW = ("one golden request; workload: one window", "row number")
 A_MODEL = ("one model", "model_id")
@@ -102,13 +107,64 @@ def _data() -> Iterator[File]:
     yield _table(paths.labels("streams", C, T), streams.LABELS)
 
 
-def _described(system: System) -> Described:
-    """What a system says of its models; of one that says nothing, that they hold whatever they hold."""
-    if system.described is None:
-        anything = {"**": Column("any", Means("as the system has it"), "sometimes")}
-        return Described(anything, anything, anything, anything, anything, {})
-    found: Described = system.described.load()
+@dataclass(frozen=True)
+class Described:
+    """What a kind's models hold: keys of fit.json and train.json, files, figures of metrics/page, plots of the report.
+
+    Attributes:
+        fitted_files: of a fitted model's folder, where they differ from `files`.
+    """
+
+    geometry: Keys = field(default_factory=dict)
+    learned: Keys = field(default_factory=dict)
+    figures: Keys = field(default_factory=dict)
+    calibration: Keys = field(default_factory=dict)
+    validation: Keys = field(default_factory=dict)
+    page: Keys = field(default_factory=dict)
+    files: Mapping[str, Table] = field(default_factory=dict)
+    fitted_files: Mapping[str, Table] = field(default_factory=dict)
+    plots: Mapping[str, Table] = field(default_factory=dict)
+
+
+@cache
+def _models_file() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = yaml.safe_load(MODELS.read_text(encoding="utf-8"))
     return found
+
+
+def _described(system: System) -> Described:
+    """What `dictionary_models.yaml` says of a system's models; of a system that it does not name, anything."""
+    parts = _models_file().get(system.id)
+    if parts is None:
+        return Described(*[ANYTHING] * 5)
+    tables = ("files", "fitted_files", "plots")
+    return Described(**{name: (_tables if name in tables else _keys)(part) for name, part in parts.items()})
+
+
+def _tables(part: Mapping[str, Any]) -> dict[str, Table]:
+    rows = {name: _models_file()["shared"][one] if isinstance(one, str) else one for name, one in part.items()}
+    return {name: Table(_each(one), _keys(one)) for name, one in rows.items()}
+
+
+def _keys(part: Mapping[str, Any], prefix: str = "") -> dict[str, Column | Rows]:
+    """The columns of a part; `+name` is those of a shared one."""
+    found: dict[str, Column | Rows] = {}
+    for name, value in part.items():
+        presence: Presence = "sometimes" if name.endswith("?") else "always"
+        if name.startswith("+"):
+            found |= _keys(_models_file()["shared"][name[1:]], value or "")
+        elif name.endswith("[]"):
+            found[prefix + name[:-2]] = Rows(_each(value), _keys(value))
+        elif name.rstrip("?") != "each":
+            kind, *unit, meaning = value.split(" | ")
+            found[prefix + name.rstrip("?")] = Column(kind, Means(meaning, *unit), presence)
+    return found
+
+
+def _each(part: Mapping[str, str]) -> Each:
+    presence: Presence = "always" if "each" in part else "sometimes"
+    of, key, *text = part["each" if "each" in part else "each?"].split(" | ")
+    return Each(of, key, text="".join(text), presence=presence)
 
 
 def _of_system(system: System) -> str:
@@ -122,11 +178,11 @@ def _models() -> Iterator[File]:
     yield File(str(paths.FITTED / "<system>" / M / FIT_FILE), fit, of_document(FittedModel, fit, without=own))
     for system in SYSTEMS.values():
         described = _described(system)
-        keys = {"geometry": described.geometry, "learned": described.learned, "figures": described.fitted}
+        keys = {"geometry": described.geometry, "learned": described.learned, "figures": described.figures}
         folder = paths.fitted(_of_system(system))
         yield from _of_one(system, folder / FIT_FILE, keys)
         files = (described.fitted_files or described.files).items()
-        yield from (_table(folder / described.fitted_in / name, table) for name, table in files)
+        yield from (_table(folder / name, table) for name, table in files)
     train = Each(
         *A_MODEL,
         text="all that export, evaluation and a runtime need beside the weights; class "
@@ -136,7 +192,7 @@ def _models() -> Iterator[File]:
     yield File(str(paths.TRAINED / "<system>" / M / FILE), train, of_document(TrainedModel, train, without=own))
     for system in SYSTEMS.values():
         described = _described(system)
-        figures = {**described.validation, **described.fitted}
+        figures = {**described.validation, **described.figures}
         keys = {"geometry": described.geometry, "calibration": described.calibration, "validation": figures}
         yield from _of_one(system, paths.trained(_of_system(system)) / FILE, keys)
         yield from (_table(paths.trained(_of_system(system)) / name, table) for name, table in described.files.items())
@@ -149,11 +205,12 @@ def _of_one(system: System, path: object, keys: dict) -> Iterator[File]:
 
 
 def _metrics() -> Iterator[File]:
-    page = {}
-    for system in SYSTEMS.values():
-        for name, column in _described(system).page.items():
-            means = type(column.means)(f"{system.id}: {column.means.text}", column.means.unit)
-            page[name] = type(column)(column.type, means, column.presence)
+    page = {
+        name: replace(column, means=replace(column.means, text=f"{system.id}: {column.means.text}"))
+        for system in SYSTEMS.values()
+        for name, column in _described(system).page.items()
+        if isinstance(column, Column)
+    }
     opened = {f"traces.{T}.tags.{M}": page, f"models.{M}.test.{T}": page}
     text = "the page cache's figures of the category's validation and test traces, and what was promoted"
     each = Each("one category", "category", text=text)

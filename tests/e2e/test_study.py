@@ -149,7 +149,7 @@ def test_every_system_says_what_its_models_do_on_the_test_traces_and_what_choose
         if not trained:
             continue
         if system == "workload":
-            with pytest.raises(TrainingError, match="too few validation windows for a loss"):
+            with pytest.raises(TrainingError, match="too few validation traces or windows for a loss"):
                 studied.choosing(folder)
         else:
             assert studied.choosing(folder) > 0

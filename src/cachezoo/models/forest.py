@@ -18,7 +18,6 @@ import numpy as np
 from cachezoo.arrays import F32, F64, Bool
 from cachezoo.errors import TrainingError
 from cachezoo.io import atomic_dir
-from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import FOREST, copy_curves, write_curves
 from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.settings.forest import ForestFit, ForestShape
@@ -26,29 +25,7 @@ from cachezoo.settings.forest import ForestFit, ForestShape
 Scorer = Callable[[F32], F64]
 LOG_LOSS, PINBALL_LOSS, SQUARED_LOSS = "binary_logloss", "quantile", "l2"
 MANTISSA_BITS = 23
-ROUND = Column("integer", Means("trees so far"))
-# Of one forest of log-odds, and of several whose objectives differ.
-CURVES = Table(
-    Each("one boosting round", "round", text="learning curve"),
-    {
-        "round": ROUND,
-        "train_loss": Column("number", Means("mean log loss on the rows trained on", "nats")),
-        "holdout_loss": Column(
-            "number or null", Means("mean log loss on the rows held out, which stop training", "nats")
-        ),
-    },
-)
-FOREST_CURVES = Table(
-    Each("one boosting round of a forest", "forest and round", text="learning curves"),
-    {
-        FOREST: Column("text", Means("the forest's name")),
-        "round": ROUND,
-        "train_loss": Column("number", Means("loss on the rows trained on", "as the forest's objective")),
-        "holdout_loss": Column(
-            "number or null", Means("loss on the rows held out, which stop training", "as the forest's objective")
-        ),
-    },
-)
+CURVE_COLUMNS = ("round", "train_loss", "holdout_loss")
 SECTIONS = ("\nend of trees\n", "\nend of parameters\n")
 
 
@@ -277,10 +254,10 @@ def write_forests(
         forests: by file name.
         others: other texts by file name; None is none.
     """
-    header = list(CURVES.columns)
+    header: tuple[str, ...] = CURVE_COLUMNS
     rows = [row for forest in forests.values() for row in loss_rows(forest)]
     if len(forests) != 1:
-        header = list(FOREST_CURVES.columns)
+        header = (FOREST, *CURVE_COLUMNS)
         rows = [[name.split(".")[0], *row] for name, forest in forests.items() for row in loss_rows(forest)]
     with atomic_dir(folder) as temporary:
         for name, forest in forests.items():

@@ -12,24 +12,10 @@ import numpy as np
 from cachezoo.arrays import F32
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json
-from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.trained import Feature
 
 INPUTS_FILE = "inputs.json"
 TENTHS = 10
-INPUTS = Table(
-    Each("one model input", "name", text="the model's inputs on the reads of the train traces, to see drift by"),
-    {
-        "<input>": Column(
-            "list of number",
-            Means(
-                "of a number its least value, the nine deciles and the largest; of a name's code how many reads have "
-                "an unknown name, and each code from 0 on",
-                "as the input; of a code reads",
-            ),
-        )
-    },
-)
 
 
 def read_inputs(folder: Path, features: Sequence[Feature]) -> dict[str, list[float]]:

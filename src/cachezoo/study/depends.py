@@ -17,7 +17,7 @@ from cachezoo.kept import Each, Job
 from cachezoo.settings.params import Params
 from cachezoo.study.grid import Setting
 from cachezoo.yaml_file import read_yaml
-from cachezoo.zoo.base import System
+from cachezoo.zoo.base import System, studied_of
 
 SOURCES = "data/sources/"
 # What is asked of a trained model: the figure that may choose; with the verdict's; with those of the test traces too.
@@ -127,7 +127,7 @@ class Pipeline:
         """
         params = setting.params.model_copy(update={"seed": setting.params.seed + seed})
         fit, judge = self.jobs(category, params)
-        figures = self.root / "src/cachezoo/zoo" / self.system.id / "study.py"
+        figures = self.root / studied_of(self.system).source
         made = self._key(fit, [self._scripts[0]], ())
         key = self._key(judge, [self._scripts[1], figures], fit.writes, made, depth)
         reads = {str(path) for job in (fit, judge) for path in job.reads if path not in fit.writes}

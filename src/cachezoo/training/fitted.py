@@ -5,20 +5,12 @@ from typing import Any
 
 from cachezoo.arrays import F32
 from cachezoo.io import atomic_dir
-from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import copy_curves, write_curves
 from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.models.weights import WEIGHTS_FILE, write_weights
 
 Curves = list[tuple[float, float | None]]
-CURVES = Table(
-    Each("one epoch", "epoch", text="learning curve"),
-    {
-        "epoch": Column("integer", Means("passes over the train traces so far")),
-        "train_loss": Column("number", Means("mean loss on them", "nats")),
-        "validation_loss": Column("number or null", Means("mean loss on validation", "nats")),
-    },
-)
+CURVE_COLUMNS = ("epoch", "train_loss", "validation_loss")
 
 
 def network_weights(network: Any) -> dict[str, F32]:  # noqa: ANN401 - torch.nn.Module, which is not imported here
@@ -32,7 +24,7 @@ def write_lstm(folder: Path, model: FittedModel, weights: dict[str, F32], curves
         write_weights(weights, temporary / WEIGHTS_FILE)
         model.write(temporary)
         rows = [(epoch, *losses) for epoch, losses in enumerate(curves, 1)]
-        write_curves(temporary, list(CURVES.columns), rows)
+        write_curves(temporary, CURVE_COLUMNS, rows)
 
 
 def write_judged_lstm(folder: Path, fitted: Path, model: TrainedModel, weights: dict[str, F32]) -> None:

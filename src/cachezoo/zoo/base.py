@@ -1,17 +1,18 @@
 """What the rest of the project knows of a system: one record, its parts by name until they are needed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from cachezoo.errors import ConfigError
-from cachezoo.meanings import Columns, Keys, Table
+from cachezoo import paths
+from cachezoo.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     from cachezoo.models.measured import Measured
+    from cachezoo.settings.params import Params
     from cachezoo.show.section import Figure, Section
     from cachezoo.show.table import Table as ViewTable
 
@@ -121,34 +122,6 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Described:
-    """What the documents and files of a system's models hold, for the data dictionary.
-
-    Attributes:
-        geometry, learned: of fit.json, its keys of these names.
-        fitted: figures of the fit: `figures` of fit.json, in train.json under `validation`.
-        calibration: of train.json.
-        validation: figures on validation, in train.json.
-        page: figures that the system adds to a model's row in metrics/page/<category>.json.
-        files: other files in a model's folder, by name.
-        fitted_files: the same of a fitted model's folder, where they differ from those.
-        fitted_in: the folder below the fitted model's where these lie; empty where that is itself.
-        plots: those in the report that `System.plots` names.
-    """
-
-    geometry: Columns
-    learned: Keys
-    fitted: Columns
-    calibration: Keys
-    validation: Columns
-    files: Mapping[str, Table]
-    page: Columns = field(default_factory=dict)
-    plots: Mapping[str, Table] = field(default_factory=dict)
-    fitted_files: Mapping[str, Table] = field(default_factory=dict)
-    fitted_in: str = ""
-
-
-@dataclass(frozen=True)
 class Bundling:
     """How a system's models become bundles.
 
@@ -177,28 +150,64 @@ class Bundling:
 
 @dataclass(frozen=True)
 class Studied:
-    """How a system's trainings are compared over seeds.
+    """How a system's trainings are compared over seeds; `is` and `are` fields are the figure in words.
 
     Attributes:
-        fit, judge: its stages, (params, category); (params) for a system of all categories.
-        choosing: (folder of the trained model) to the figure that may choose a recipe: of data that judges nothing.
-        choosing_is: what that is, in words.
+        system: its id.
+        chooses: the figure that may choose a recipe, of data that judges nothing: its name in train.json's
+            `validation`, or a function of the trained model's folder.
         lower_is_better: of that figure.
-        judging: name of the figure of the verdict among `validation` of train.json.
-        judging_is: what that is, in words.
-        tests: (params, category) to a figure of the trained model on each test trace.
-        tests_are: what they are, in words.
+        judging: name in `validation` of the figure of the verdict.
+        tested: (folder of the trained model, params, category), without category for a system of all, to a figure on
+            each test trace. With `figure` (params, category) to metrics whose rows have it; the chosen row's counts.
     """
 
-    fit: Callable[..., None]
-    judge: Callable[..., None]
-    choosing: Callable[[Path], float]
+    system: str
+    chooses: str | Lazy
     choosing_is: str
     lower_is_better: bool
     judging: str
     judging_is: str
-    tests: Callable[..., dict[str, float]]
+    tested: Lazy
     tests_are: str
+    figure: str = ""
+
+    @property
+    def source(self) -> Path:
+        """The file of `tested`, from the project's root."""
+        return Path("src", *self.tested.name.partition(":")[0].split(".")).with_suffix(".py")
+
+    def fit(self, params: "Params", *category: str) -> None:
+        """The system's stage fit_<id>."""
+        Lazy(f"cachezoo.zoo.{self.system}.fit:fit_{self.system}").load()(params, *category)
+
+    def judge(self, params: "Params", *category: str) -> None:
+        """The system's stage judge_<id>."""
+        Lazy(f"cachezoo.zoo.{self.system}.judge:judge_{self.system}").load()(params, *category)
+
+    def choosing(self, folder: Path) -> float:
+        """The figure that may choose.
+
+        Raises:
+            TrainingError: the model has none.
+        """
+        from cachezoo.models.trained import read_trained
+
+        if isinstance(self.chooses, Lazy):
+            return float(self.chooses.load()(folder))
+        found = read_trained(folder).validation.get(self.chooses)
+        if found is None:
+            raise TrainingError(f"{folder}: too few validation traces or windows for a {self.chooses} to compare")
+        return found
+
+    def tests(self, params: "Params", *category: str) -> dict[str, float]:
+        """A figure of the trained model on each test trace."""
+        if not self.figure:
+            name = ".".join([self.system, *category, getattr(params.model, self.system).arch])
+            return dict(self.tested.load()(paths.trained(name), params, *category))
+        found = self.tested.load()(params, *category)
+        rows = {key: found.chosen(trace) for key, trace in found.traces.items()}
+        return {key: getattr(row, self.figure) for key, row in rows.items() if row is not None}
 
 
 @dataclass(frozen=True)
@@ -222,7 +231,6 @@ class System:
             of a category of metrics/<system>/<category>.json; None where the figures of a category's caches say it.
         results: its `Results`; None where the tables that all share and the summary of its metrics say everything.
         plots: files of the report that belong to its models, besides a model's own.
-        described: its `Described`; None leaves open in the data dictionary what its models hold.
         study: its `Studied`; None where `cachezoo study` cannot compare its trainings.
     """
 
@@ -239,8 +247,7 @@ class System:
     metrics: Lazy | None = None
     results: Lazy | None = None
     plots: tuple[str, ...] = ()
-    described: Lazy | None = None
-    study: Lazy | None = None
+    study: Studied | None = None
 
 
 def studied_of(system: System) -> Studied:
@@ -251,5 +258,4 @@ def studied_of(system: System) -> Studied:
     """
     if system.study is None:
         raise ConfigError(f"system {system.id}: its record has no `study`, so its trainings cannot be compared")
-    found: Studied = system.study.load()
-    return found
+    return system.study

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from cachezoo.arrays import U8
+from cachezoo.contest.counting import first_access
+from cachezoo.kernels.outcome import HIT
 from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
@@ -30,3 +33,8 @@ class PageCase:
     capacity: int
     warmup: int
     benefit: BenefitLabel
+
+
+def counted_hit_ratio(outcome: U8, pages: PageAccesses) -> float:
+    """Page hits per page access where a trace counts, of outcomes uint8[m], as the stage evaluate has them."""
+    return float((outcome[first_access(pages) :] == HIT).mean())

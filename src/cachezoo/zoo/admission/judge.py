@@ -10,14 +10,16 @@ maximum, and the model has to beat it at those fewer writes as well. Figures aga
 given too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64
+from cachezoo.contest.lead import Lead, saving
 from cachezoo.flash.load import load_curve, load_windows, time_scale
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import (
@@ -34,18 +36,19 @@ from cachezoo.flash.policies import (
 from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import label_problem
+from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
-from cachezoo.params import At, Picked
+from cachezoo.params import At, Picked, traces_of
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
 from cachezoo.training.uses import Read, trace_uses
-from cachezoo.zoo.admission.duel import Duel
 from cachezoo.zoo.admission.fit import CONTEXT, model_id
-from cachezoo.zoo.admission.model import MODEL_FILE, scorer_of
+from cachezoo.zoo.admission.model import MODEL_FILE, load_admission, scorer_of
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.admission.settings import Judge
 from cachezoo.zoo.admission.variants import VARIANTS
@@ -63,6 +66,34 @@ class Settings(Picked):
     judge: Annotated[Judge, At("judge.admission")]
     arch: Annotated[str, At("model.admission.arch")]
     roles: Annotated[Roles, At("data.roles.{category}")]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Load float64[w] with the model and with a rival in the same windows, in disk-head seconds per second."""
+
+    ours: F64
+    theirs: F64
+    least: float  # share of the rival's mean load that has to be saved
+
+    @property
+    def saved(self) -> Lead:
+        """The share of the rival's mean load that is saved, in pairs of windows."""
+        return saving(self.ours, self.theirs)
+
+    @property
+    def won(self) -> bool:
+        """The saving is above chance and worth having, and the peak is no higher."""
+        return bool(self.saved.worth(self.least) and self.ours.max() <= self.theirs.max())
+
+    def describe(self) -> str:
+        """Mean and peak of both, in words."""
+        low, high = self.saved.ends
+        return (
+            f"mean read disk-head time {self.ours.mean():.4f} against {self.theirs.mean():.4f}, "
+            f"90 % interval of the saving [{low:.1%}, {high:.1%}], "
+            f"peak {self.ours.max():.4f} against {self.theirs.max():.4f} (disk-head seconds per second)"
+        )
 
 
 @dataclass(frozen=True)
@@ -311,3 +342,31 @@ def judge_admission(params: "Params", category: str) -> None:
         verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
         model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
         write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE, INPUTS_FILE])
+
+
+def least_holdout_loss(folder: Path) -> float:
+    """The least loss on the blocks of the train traces that the forest did not see."""
+    return min(value for name, _, value in read_curves(folder / CURVES_FILE) if name == "holdout_loss")
+
+
+def mean_loads(params: "Params", category: str, run: Callable[[Trace, FlashProblem], FlashRun]) -> dict[str, float]:
+    """Mean read disk-head time of a way to run the flash cache on each test trace, in disk-head seconds per second."""
+    flash, label, found = params.policy.flash, label_of(params.label.episodes, category), {}
+    for key in traces_of(params, category, "test"):
+        trace = read_trace(paths.requests(category, key))
+        problem = flash_problem(trace, label, flash)
+        windows = load_windows(trace.time_us, problem, flash, time_scale(trace))
+        found[key] = float(load_curve(problem.dt_seconds(run(trace, problem)), windows).mean())
+    return found
+
+
+def test_loads(folder: Path, params: "Params", category: str) -> dict[str, float]:
+    """Loads on the test traces with the plain prefetch mode and the threshold that validation chose."""
+
+    def run(trace: Trace, problem: FlashProblem) -> FlashRun:
+        model, serving = load_admission(folder)
+        setting = model.calibration["with_prefetch"]
+        admits = serving.scores(serve_trace(serving, trace)) >= setting["threshold"]
+        return problem.run(admits, prefetch_of(problem, setting["mode"]))
+
+    return mean_loads(params, category, run)

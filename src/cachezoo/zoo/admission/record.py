@@ -1,6 +1,6 @@
 """The record of the system `admission`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE = "cachezoo.zoo.admission"
 ADMISSION = System(
@@ -10,8 +10,6 @@ ADMISSION = System(
     scope="category",
     headline=("best_mean_dt_saved", "peak_dt"),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
-    study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
             what="Decides whether what a read missed is worth its flash writes.",
@@ -41,4 +39,14 @@ cz_decide(stream, &ticket, &decision);        /* on a miss of a read: decision.a
     ),
     page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
     page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),
+    study=Studied(
+        system="admission",
+        chooses=Lazy(f"{HERE}.judge:least_holdout_loss"),
+        choosing_is="loss on the held-out blocks of the train traces",
+        lower_is_better=True,
+        judging="mean_dt",
+        judging_is="mean read disk-head time on validation",
+        tested=Lazy(f"{HERE}.judge:test_loads"),
+        tests_are="mean read disk-head time (disk-head seconds per second)",
+    ),
 )

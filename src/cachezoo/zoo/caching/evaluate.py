@@ -4,21 +4,27 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.console import progress
 from cachezoo.labels.tags import Labels, read_benefit_labels
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.models.weights import read_weights
+from cachezoo.params import traces_of
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import Outcomes, count
 from cachezoo.serving.requests import batch_of
-from cachezoo.traces.pages import PageAccesses, expand_pages, percent
+from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages, percent
+from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.caching.infer import serving_of
 from cachezoo.zoo.caching.metrics import label_metrics, oracle_figures
 from cachezoo.zoo.caching.serve import CachingServing, Served
-from cachezoo.zoo.page_case import PageCase
+from cachezoo.zoo.page_case import PageCase, counted_hit_ratio
+
+if TYPE_CHECKING:
+    from cachezoo.settings.params import Params
 
 Advance = Callable[[int], None]
 
@@ -107,3 +113,19 @@ def _serve(
 ) -> Served:
     with progress(f"{title}: cache", len(trace)) as advance:
         return serving.run(batch_of(trace), pages, [serving.cache(capacity)], advance=advance)
+
+
+def best_choosing_hit_ratio(folder: Path) -> float:
+    """Page hit ratio of a trained model's best candidate on the choosing blocks of validation."""
+    return max(float(row["hit_ratio"]) for row in read_trained(folder).calibration["candidates"])
+
+
+def test_hit_ratios(folder: Path, params: "Params", category: str) -> dict[str, float]:
+    """Page hit ratio on each test trace after warm-up."""
+    found = {}
+    for key in traces_of(params, category, "test"):
+        path = paths.requests(category, key)
+        trace, pages = read_trace(path), read_pages(path)
+        capacity = capacity_pages(params.policy.manager.capacity, pages.n_pages)
+        found[key] = counted_hit_ratio(evaluate_caching(folder, trace, pages, capacity).outcomes.outcome, pages)
+    return found

@@ -12,7 +12,7 @@ from cachezoo.io import atomic_dir
 from cachezoo.models.curves import write_curves
 from cachezoo.models.trained import FittedModel
 from cachezoo.models.weights import WEIGHTS_FILE, read_weights, write_weights
-from cachezoo.training.fitted import CURVES, Curves
+from cachezoo.training.fitted import CURVE_COLUMNS, Curves
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def write_networks(folder: Path, model: FittedModel, networks: Sequence[Network]
             own.mkdir()
             write_weights(network.weights, own / WEIGHTS_FILE)
             rows = [(epoch, *losses) for epoch, losses in enumerate(network.curves, 1)]
-            write_curves(own, list(CURVES.columns), rows)
+            write_curves(own, CURVE_COLUMNS, rows)
 
 
 def read_networks(folder: Path, model: FittedModel) -> list[dict[str, F32]]:

@@ -1,6 +1,6 @@
 """The record of the system `caching`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE = "cachezoo.zoo.caching"
 CACHING = System(
@@ -10,8 +10,6 @@ CACHING = System(
     scope="page category",
     headline=("gap_closed", "gap_points", "hit_ratio", "ssd_writes_per_100_io", "mean_response_us", "decision_us"),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
-    study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
             what="Decides whether pages are worth caching, and in which queue of its cache they enter.",
@@ -41,4 +39,14 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
     ),
     page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
     page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),
+    study=Studied(
+        system="caching",
+        chooses=Lazy(f"{HERE}.evaluate:best_choosing_hit_ratio"),
+        choosing_is="page hit ratio on the choosing blocks of validation",
+        lower_is_better=False,
+        judging="hit_ratio",
+        judging_is="page hit ratio on the judging blocks of validation",
+        tested=Lazy(f"{HERE}.evaluate:test_hit_ratios"),
+        tests_are="page hit ratio",
+    ),
 )

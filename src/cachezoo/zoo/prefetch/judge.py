@@ -12,12 +12,14 @@ is ours.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64, Bool
+from cachezoo.errors import TrainingError
 from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
 from cachezoo.flash.modes import ML_MODES, NONE, is_plain, plain_modes
 from cachezoo.flash.policies import WithoutModel, best_without_model, prefetch_of, threshold_curve, threshold_for_budget
@@ -26,20 +28,20 @@ from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
-from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
+from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted, read_trained
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
 from cachezoo.training.uses import Read, trace_uses
-from cachezoo.zoo.admission.duel import Duel
 from cachezoo.zoo.admission.fit import model_id as admission_id
+from cachezoo.zoo.admission.judge import Duel, mean_loads
 from cachezoo.zoo.admission.model import MODEL_FILE as ADMISSION_FILE
 from cachezoo.zoo.admission.model import scorer_of
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.prefetch.fit import CONTEXT, model_id
-from cachezoo.zoo.prefetch.model import MODEL_FILES, infer_of
+from cachezoo.zoo.prefetch.model import MODEL_FILES, infer_of, load_prefetch
 from cachezoo.zoo.prefetch.serve import Infer, PrefetchServing
 from cachezoo.zoo.prefetch.settings import Judge
 
@@ -340,3 +342,31 @@ def judge_prefetch(params: "Params", category: str) -> None:
     model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
     files = (*(MODEL_FILES if fitted.trained else ()), INPUTS_FILE)
     write_judged_forests(paths.trained(name), folder, model, files)
+
+
+def best_learned_load(folder: Path) -> float:
+    """Mean read disk-head time of a trained model's best learned mode on the choosing windows.
+
+    Raises:
+        TrainingError: the model never trained, so that there is none.
+    """
+    trained = read_trained(folder)
+    learned = [float(row["choosing_mean_dt"]) for row in trained.calibration["modes"] if row["mode"] in ML_MODES]
+    if not learned:
+        raise TrainingError(f"{folder}: has no learned mode to compare ({trained.reason})")
+    return min(learned)
+
+
+def test_loads(folder: Path, params: "Params", category: str) -> dict[str, float]:
+    """Mean read disk-head time on each test trace, in the mode that validation chose, a plain one or a learned one."""
+    model, serving = load_prefetch(folder)
+    admission = paths.fitted(admission_id(category, params.model.admission.arch))
+    admitting = read_fitted(admission, "admission")
+    scorer, mode = scorer_of(admission, int(admitting.arch["threads"])), model.policy["mode"]
+
+    def run(trace: Trace, problem: FlashProblem) -> FlashRun:
+        rows = serve_trace(history_of(admitting), trace)
+        fetched = prefetch_of(problem, mode) if serving is None or is_plain(mode) else serving.prefetch(rows)
+        return problem.run(scorer(rows) >= model.calibration["threshold"], fetched)
+
+    return mean_loads(params, category, run)

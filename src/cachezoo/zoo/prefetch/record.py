@@ -1,6 +1,6 @@
 """The record of the system `prefetch`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE = "cachezoo.zoo.prefetch"
 PREFETCH = System(
@@ -10,8 +10,6 @@ PREFETCH = System(
     scope="category",
     headline=("best_mean_dt_saved", "peak_dt"),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
-    study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
             what="Says which segments of its block a miss should fetch at once, and whether to.",
@@ -43,5 +41,15 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
         reference=Lazy(f"{HERE}.model:reference"),
         calibrated=True,
         must_win=True,
+    ),
+    study=Studied(
+        system="prefetch",
+        chooses=Lazy(f"{HERE}.judge:best_learned_load"),
+        choosing_is="mean read disk-head time of the best learned mode on the choosing windows of validation",
+        lower_is_better=True,
+        judging="mean_dt",
+        judging_is="the same of that mode on the judging windows",
+        tested=Lazy(f"{HERE}.judge:test_loads"),
+        tests_are="mean read disk-head time of the mode that ships (disk-head seconds per second)",
     ),
 )

@@ -26,7 +26,7 @@ from cachezoo.settings.data import Corpus, CorpusEntry, Roles, TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.zoo.page_case import PageCase
+from cachezoo.zoo.page_case import PageCase, counted_hit_ratio
 from cachezoo.zoo.reuse.cache import Plan
 from cachezoo.zoo.reuse.fit import model_id
 from cachezoo.zoo.reuse.floor import allowed
@@ -190,3 +190,14 @@ def _trace(bench: _Bench, key: str, path: Path, entry: tuple[str, TraceEntry | C
         page_accesses=len(part.pages.page_ids),
         rows=sorted([bench.row(part, fraction, seeded=True), *others], key=lambda one: one.capacity_fraction),
     )
+
+
+def test_hit_ratios(folder: Path, params: "Params") -> dict[str, float]:
+    """Page hit ratio on each test trace of the page categories, at the capacity of the verdict; without the corpus."""
+    (model, serving), found = load_reuse(folder), {}
+    for key, path in places(params.data.page_categories, params.data.roles, {}, "test").items():
+        part = Prepared.read(key, path)
+        capacity = capacity_pages(float(model.calibration["capacity"]), part.pages.n_pages)
+        served = serving.run(batch_of(part.trace), part.pages, capacity)
+        found[key] = counted_hit_ratio(served.followed.run.outcome, part.pages)
+    return found

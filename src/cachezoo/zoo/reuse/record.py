@@ -1,6 +1,6 @@
 """The record of the system `reuse`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE = "cachezoo.zoo.reuse"
 REUSE = System(
@@ -17,7 +17,6 @@ REUSE = System(
         "program_gap_closed",
     ),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
     bundling=Bundling(
         card=Card(
             what="Runs a whole page cache: its forest's, or that of a classic while that hits more.",
@@ -51,5 +50,14 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     results=Lazy(f"{HERE}.results:PART"),
     plots=("carried.png",),
-    study=Lazy(f"{HERE}.study:STUDIED"),
+    study=Studied(
+        system="reuse",
+        chooses="choosing_hit_ratio",
+        choosing_is="mean page hit ratio on the choosing blocks of validation",
+        lower_is_better=False,
+        judging="hit_ratio",
+        judging_is="mean page hit ratio on the judging blocks of validation",
+        tested=Lazy(f"{HERE}.evaluate:test_hit_ratios"),
+        tests_are="page hit ratio",
+    ),
 )

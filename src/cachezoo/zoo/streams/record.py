@@ -1,6 +1,6 @@
 """The record of the system `streams`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE, QUESTION = "cachezoo.zoo.streams", "cachezoo.questions.wear"
 STREAMS = System(
@@ -35,6 +35,15 @@ if (id < 0) id = 0;                    /* not of this kind: 0 is also where the 
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     results=Lazy(f"{QUESTION}.report:RESULTS"),
     plots=("streams.png",),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
-    study=Lazy(f"{HERE}.study:STUDIED"),
+    study=Studied(
+        system="streams",
+        chooses="automatic_waf",
+        choosing_is="write amplification on validation with the features that FIOS's own rule chooses",
+        lower_is_better=True,
+        judging="waf",
+        judging_is="write amplification on validation with the dictionary chosen there",
+        tested=Lazy(f"{HERE}.evaluate:evaluate_streams"),
+        tests_are="write amplification on the test cycle",
+        figure="waf",
+    ),
 )

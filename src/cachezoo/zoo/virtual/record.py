@@ -1,6 +1,6 @@
 """The record of the system `virtual`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE = "cachezoo.zoo.virtual"
 VIRTUAL = System(
@@ -40,6 +40,15 @@ cz_virtual_reference(cache, 4096 / 4096, &place);   /* every page, by its number
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     results=Lazy(f"{HERE}.report:RESULTS"),
     plots=("virtual.png",),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
-    study=Lazy(f"{HERE}.study:STUDIED"),
+    study=Studied(
+        system="virtual",
+        chooses="choosing_hit_ratio",
+        choosing_is="page hit ratio on the choosing blocks of validation, within the limit of transfers",
+        lower_is_better=False,
+        judging="hit_ratio",
+        judging_is="page hit ratio on the judging blocks of validation",
+        tested=Lazy(f"{HERE}.evaluate:evaluate_virtual"),
+        tests_are="page hit ratio",
+        figure="hit_ratio",
+    ),
 )

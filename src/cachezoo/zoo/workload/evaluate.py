@@ -330,3 +330,13 @@ def evaluate_workload(model_dir: Path, params: "Params") -> WorkloadMetrics:
     return WorkloadMetrics(
         classes=classes, traces=traces, moved=moved, strange=strange, mixtures=mixtures, models=models
     )
+
+
+def test_accuracies(folder: Path, params: "Params") -> dict[str, float]:
+    """Share of the windows of each test trace that are named right."""
+    serving, found = load_workload(folder)[1], {}
+    for label, category in enumerate(serving.classes):
+        for key in traces_of(params, category, "test"):
+            seen = serving.run(batch_of(read_trace(paths.requests(category, key)))).classes
+            found[key] = float(np.mean(seen == label))
+    return found

@@ -1,6 +1,6 @@
 """The record of the system `workload`."""
 
-from cachezoo.zoo.base import Bundling, Card, Lazy, System
+from cachezoo.zoo.base import Bundling, Card, Lazy, Studied, System
 
 HERE = "cachezoo.zoo.workload"
 WORKLOAD = System(
@@ -10,8 +10,6 @@ WORKLOAD = System(
     scope="all",
     headline=("balanced_accuracy",),
     settings=Lazy(f"{HERE}.settings"),
-    described=Lazy(f"{HERE}.described:DESCRIBED"),
-    study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
             what="Names the workload category that is running, so that a cache can switch to its model.",
@@ -42,4 +40,14 @@ cz_decide(stream, &ticket, &decision);        /* decision.category: place in the
     report=Lazy(f"{HERE}.report:PART"),
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     plots=("confusion.png",),
+    study=Studied(
+        system="workload",
+        chooses="loss",
+        choosing_is="loss of the epoch kept, on the windows of validation",
+        lower_is_better=True,
+        judging="balanced_accuracy",
+        judging_is="balanced accuracy on the windows of validation",
+        tested=Lazy(f"{HERE}.evaluate:test_accuracies"),
+        tests_are="accuracy of the windows",
+    ),
 )

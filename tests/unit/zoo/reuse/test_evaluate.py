@@ -7,10 +7,11 @@ from cachezoo.contest.counting import first_access
 from cachezoo.models.trained import read_fitted
 from cachezoo.policies.simulate import simulate
 from cachezoo.settings.data import CorpusEntry, TraceEntry
+from cachezoo.zoo.base import studied_of
+from cachezoo.zoo.registry import SYSTEMS
 from cachezoo.zoo.reuse import evaluate, judge
 from cachezoo.zoo.reuse.model import load_reuse
 from cachezoo.zoo.reuse.plan import plan_of
-from cachezoo.zoo.reuse.study import STUDIED
 from tests.reuse_data import part, write_model
 
 
@@ -60,4 +61,4 @@ def test_where_a_trace_is_from() -> None:
 
 
 def test_a_study_reads_what_chose(folder: Path) -> None:
-    assert 0 < STUDIED.choosing(folder / "model") < 1
+    assert 0 < studied_of(SYSTEMS["reuse"]).choosing(folder / "model") < 1
