@@ -7,7 +7,7 @@ from cachezoo.kept import Each, Names, categories, page_categories, stream_categ
 from cachezoo.stage import stage
 from cachezoo.zoo.admission import bundle as admission_bundle
 from cachezoo.zoo.admission import model as admission_model
-from cachezoo.zoo.admission.variants import VARIANTS
+from cachezoo.zoo.admission.fit import VARIANTS
 from cachezoo.zoo.caching import bundle as caching_bundle
 from cachezoo.zoo.caching import onnx as caching_onnx
 from cachezoo.zoo.prefetch import bundle as prefetch_bundle

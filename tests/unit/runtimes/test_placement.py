@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.zoo.streams.test_bundle import DAMAGES, reseal
 
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
@@ -18,6 +17,7 @@ from tests import placement_data
 from tests.bundle_data import EXPORT
 from tests.c_library import make
 from tests.unit.runtimes.test_libcachezoo import run
+from tests.unit.zoo.streams.test_bundle import DAMAGES, reseal
 
 STORED = Path(__file__).parents[2] / "golden/protocol2/streams.ledger.fios"
 ADMISSION = STORED.parent / "admission.database.lgbm"

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tests.unit.zoo.test_howto import ROOT, blocks, edit, fresh, run, sources
 
 PAGE = ROOT / "docs/howto-add-a-model.md"

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.zoo.streams.test_pipeline import CHUNKS, skewed, written
 
 from cachezoo.coded import Coded
 from cachezoo.questions.wear.placing import Placing
@@ -13,6 +12,7 @@ from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.deaths import MOST_PARTS
+from tests.unit.zoo.streams.test_pipeline import CHUNKS, skewed, written
 
 CYCLES = [skewed(seed, 12_000) for seed in range(3)]
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=2)

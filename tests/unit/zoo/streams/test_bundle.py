@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.zoo.streams.test_pipeline import JUDGE, made  # noqa: F401 - a fixture of what follows
 
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.archive import archive_bytes
@@ -28,6 +27,7 @@ from cachezoo.zoo.streams.serve import StreamsServing, TableSession
 from cachezoo.zoo.streams.settings import Baselines, Equal
 from tests import placement_data
 from tests.bundle_data import EXPORT, reseal
+from tests.unit.zoo.streams.test_pipeline import JUDGE, made  # noqa: F401 - a fixture of what follows
 
 STORED = Path(__file__).parents[3] / "golden/protocol2/streams.ledger.fios"
 ADMISSION = STORED.parent / "admission.database.lgbm"

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.unit.zoo.streams.test_pipeline import skewed, written
 
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.deaths import NAMES
@@ -15,6 +14,7 @@ from cachezoo.zoo.streams.deaths import MOST_PARTS, NUMBERS, fit_lifetimes, inpu
 from cachezoo.zoo.streams.dictionary import Dictionary
 from cachezoo.zoo.streams.settings import Classes, Lifetime
 from cachezoo.zoo.streams.variants import Known
+from tests.unit.zoo.streams.test_pipeline import skewed, written
 
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=2)
 SMALL = Lifetime(seeds=3, rows=4000, trees=12, leaves=15)
