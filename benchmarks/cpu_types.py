@@ -34,6 +34,7 @@ from cachezoo.features.sequence import Memory, fit_features, open_inputs, raw_co
 from cachezoo.features.window import fit_inputs
 from cachezoo.kernels.manager_limits import Cache
 from cachezoo.models.forest import ForestRows, fit_forest, forest_scorer
+from cachezoo.models.lstm import CachingLstm, WorkloadLstm
 from cachezoo.models.trained import Feature
 from cachezoo.pinned import PINNED
 from cachezoo.serving.requests import batch_of
@@ -41,12 +42,10 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.zoo.caching import fit as caching
 from cachezoo.zoo.caching.infer import teacher_outputs
-from cachezoo.zoo.caching.network import CachingLstm
 from cachezoo.zoo.caching.sequences import Sequences
 from cachezoo.zoo.caching.serve import serve_decisions
 from cachezoo.zoo.workload import fit as workload
 from cachezoo.zoo.workload.infer import predict
-from cachezoo.zoo.workload.network import WorkloadLstm
 from cachezoo.zoo.workload.windows import Prepared, cut_windows
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -28,8 +28,7 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.zoo.reuse import fit, judge
-from cachezoo.zoo.reuse.cache import Plan, classes_of, forest_cache
-from cachezoo.zoo.reuse.plan import plan_of
+from cachezoo.zoo.reuse.cache import Plan, classes_of, forest_cache, plan_of
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.settings import Model
 

@@ -144,7 +144,7 @@ def evaluate_share(params: "Params") -> "ShareMetrics":
 
 def models(params: "Params") -> list[Names]:
     """A job for each model of a system that has bundles, with the folder of the requests it is of."""
-    from cachezoo.zoo.admission.variants import VARIANTS
+    from cachezoo.zoo.admission.fit import VARIANTS
     from cachezoo.zoo.registry import SYSTEMS
 
     scopes = {"category": categories, "page category": page_categories, "stream category": stream_categories}

@@ -19,9 +19,9 @@ from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.training.episodes import Prepared
 from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.admission import fit, judge
+from cachezoo.zoo.admission.fit import FULL, Variant
 from cachezoo.zoo.admission.model import MODEL_FILE
 from cachezoo.zoo.admission.settings import Fit, Judge, Model, Small
-from cachezoo.zoo.admission.variants import FULL, Variant
 from tests.trained_data import MadeForests
 
 LABEL = EpisodeLabel(

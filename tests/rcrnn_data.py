@@ -13,11 +13,10 @@ from cachezoo.labels.tags import read_benefit_labels
 from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
-from cachezoo.training.fitted import write_judged_lstm
+from cachezoo.training.fitted import Network, folder_of, write_judged_lstm, write_networks
 from cachezoo.zoo.caching import fit, judge
 from cachezoo.zoo.caching.fit import FitTrace
 from cachezoo.zoo.caching.infer import one_teacher
-from cachezoo.zoo.caching.networks import Network, folder_of, write_networks
 from cachezoo.zoo.caching.prepared import Prepared
 from tests.trained_data import Weights, fitted_folder
 

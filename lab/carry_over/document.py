@@ -11,7 +11,7 @@ from cachezoo.contest.gap import gap
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
-from cachezoo.zoo.reuse.floor import NEAR
+from cachezoo.zoo.reuse.judge import NEAR
 
 Split = Literal["program", "set-up"]
 Way = Literal["alone", "followed"]

@@ -10,7 +10,7 @@ from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
 from cachezoo.show.formats import NONE, number, percent, span
-from cachezoo.zoo.reuse.floor import NEAR, allowed
+from cachezoo.zoo.reuse.judge import NEAR, allowed
 from cachezoo.zoo.reuse.metrics import Where
 
 if TYPE_CHECKING:

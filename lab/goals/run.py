@@ -33,12 +33,11 @@ from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.traces.pages import PageAccesses, capacity_pages
 from cachezoo.zoo.reuse import fit
-from cachezoo.zoo.reuse.cache import Seen
+from cachezoo.zoo.reuse.cache import Seen, plan_of
 from cachezoo.zoo.reuse.evaluate import entries_of, where_of
 from cachezoo.zoo.reuse.judge import base_policy, calibration_of
 from cachezoo.zoo.reuse.learn import Learned, learn
 from cachezoo.zoo.reuse.metrics import Where
-from cachezoo.zoo.reuse.plan import plan_of
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from lab.goals.document import GoalRow, Goals, Protocol, summaries
 

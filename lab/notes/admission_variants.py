@@ -30,11 +30,10 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.params import Params
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared, read_prepared, read_traces
-from cachezoo.zoo.admission.fit import CONTEXT, Settings, fit_prepared, training_rows
+from cachezoo.zoo.admission.fit import BLOCK, CONTEXT, FULL, SMALL, Settings, Variant, fit_prepared, training_rows
 from cachezoo.zoo.admission.judge import plain_settings
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.admission.settings import Small
-from cachezoo.zoo.admission.variants import BLOCK, FULL, SMALL, Variant
 
 NAMES, UNKNOWN = ("namespace", "user"), -1
 SMALL_WITH_NAMES = Variant("_small", names=True, small=True)

@@ -15,8 +15,8 @@ from cachezoo.show.formats import NONE
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.zoo.reuse import fit, judge
+from cachezoo.zoo.reuse.cache import plan_of
 from cachezoo.zoo.reuse.learn import Learned
-from cachezoo.zoo.reuse.plan import plan_of
 from lab.goals.document import GoalRow, Goals, read_goals, summaries, tables
 from lab.goals.run import (
     Settings,

@@ -1,5 +1,7 @@
 """What the fit of an LSTM leaves behind: the folder `models/fitted/<system>/<id>/`; and what its judge makes of it."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +9,46 @@ from cachezoo.arrays import F32
 from cachezoo.io import atomic_dir
 from cachezoo.models.curves import copy_curves, write_curves
 from cachezoo.models.trained import FittedModel, TrainedModel
-from cachezoo.models.weights import WEIGHTS_FILE, write_weights
+from cachezoo.models.weights import WEIGHTS_FILE, read_weights, write_weights
 
 Curves = list[tuple[float, float | None]]
-CURVE_COLUMNS = ("epoch", "train_loss", "validation_loss")
+
+
+@dataclass(frozen=True)
+class Network:
+    """A trained network.
+
+    Attributes:
+        weights: its tensors, with the heads of all teachers.
+        curves: an epoch's losses on the train and on the validation traces.
+    """
+
+    weights: Mapping[str, F32]
+    curves: Curves
+
+
+def folder_of(fitted: Path, place: int) -> Path:
+    """Where a network lies below `models/fitted/<system>/<id>`."""
+    return fitted / f"network_{place}"
+
+
+def write_networks(folder: Path, model: FittedModel, networks: Sequence[Network]) -> None:
+    """Write `fit.json`, and of each network `weights.safetensors` and `curves.csv`, all at once."""
+    with atomic_dir(folder) as temporary:
+        model.write(temporary)
+        for place, network in enumerate(networks):
+            own = folder_of(temporary, place)
+            own.mkdir()
+            _write_network(own, network)
+
+
+def read_networks(folder: Path, model: FittedModel) -> list[dict[str, F32]]:
+    """The weights of each network, in the order of their seeds.
+
+    Raises:
+        TrainingError: one is missing or damaged.
+    """
+    return [read_weights(folder_of(folder, place)) for place in range(int(model.learned["networks"]))]
 
 
 def network_weights(network: Any) -> dict[str, F32]:  # noqa: ANN401 - torch.nn.Module, which is not imported here
@@ -19,12 +57,16 @@ def network_weights(network: Any) -> dict[str, F32]:  # noqa: ANN401 - torch.nn.
 
 
 def write_lstm(folder: Path, model: FittedModel, weights: dict[str, F32], curves: Curves) -> None:
-    """Write `weights.safetensors`, `fit.json` and `curves.csv` (epoch, train_loss, validation_loss)."""
+    """Write `weights.safetensors`, `fit.json` and `curves.csv` of a model of one network."""
     with atomic_dir(folder) as temporary:
-        write_weights(weights, temporary / WEIGHTS_FILE)
         model.write(temporary)
-        rows = [(epoch, *losses) for epoch, losses in enumerate(curves, 1)]
-        write_curves(temporary, CURVE_COLUMNS, rows)
+        _write_network(temporary, Network(weights, curves))
+
+
+def _write_network(folder: Path, network: Network) -> None:
+    write_weights(network.weights, folder / WEIGHTS_FILE)
+    rows = [(epoch, *losses) for epoch, losses in enumerate(network.curves, 1)]
+    write_curves(folder, ("epoch", "train_loss", "validation_loss"), rows)
 
 
 def write_judged_lstm(folder: Path, fitted: Path, model: TrainedModel, weights: dict[str, F32]) -> None:

@@ -12,7 +12,7 @@ on validation. Three comparisons, since a threshold chosen on validation need no
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 
-The further admission models (`cachezoo.zoo.admission.variants`) run as shipped, each in its plain mode
+The further admission models (`cachezoo.zoo.admission.fit`) run as shipped, each in its plain mode
 and the others at its writes, and at the budget: `FlashMetrics.beside`.
 
 A rival is compared with at no more writes than it makes: where the model is ahead of it within the tolerance, its
@@ -68,9 +68,9 @@ from cachezoo.questions.flash.bench import OPT, Bench, Candidate, FlashOutcome
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
+from cachezoo.zoo.admission.fit import BESIDE
 from cachezoo.zoo.admission.model import load_admission
 from cachezoo.zoo.admission.serve import serve_trace
-from cachezoo.zoo.admission.variants import BESIDE
 from cachezoo.zoo.prefetch.model import load_prefetch
 
 if TYPE_CHECKING:

@@ -1,19 +1,19 @@
 """Fits the admission forests of a category on its train traces: the full one, and those beside it.
 
 Source: Baleen post, "Training Baleen to imitate OPT". The held-out blocks stop training early. Thresholds and the
-verdict are the judge's: `cachezoo.zoo.admission.judge`. What stands beside: `cachezoo.zoo.admission.variants`.
+verdict are the judge's: `cachezoo.zoo.admission.judge`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F32, Bool
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.features.history import AdmissionFeatures
+from cachezoo.features.history import AdmissionFeatures, feature_list
 from cachezoo.flash.problem import label_of
 from cachezoo.io import dump_json
 from cachezoo.models.forest import Forest, ForestRows, fit_forest, write_forests
@@ -23,18 +23,52 @@ from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
+from cachezoo.settings.forest import ForestShape
 from cachezoo.traces.table import OP_READ
 from cachezoo.training.episodes import Prepared, encodings, held_out, read_prepared
 from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.admission.model import MODEL_FILE
 from cachezoo.zoo.admission.serve import HistoryServing, history_of, serve_trace
 from cachezoo.zoo.admission.settings import Fit, Model
-from cachezoo.zoo.admission.variants import FULL, VARIANTS, Variant
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
 
 CONTEXT = "train_admission"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of a category's admission models; those beside the full one are for caches that give it less.
+
+    A cache below a block device sees neither the user nor the namespace of a request. Where a forest that learned with
+    them knows none, up to 14 % of its decisions turn and its threshold misses the write budget (docs/baleen.md); so
+    the others learn without. The small one, for few microseconds a decision, is a block model too.
+    """
+
+    suffix: str  # behind the name of the full one's architecture
+    names: bool  # whether it looks at names, of users and namespaces
+    small: bool  # whether it has the shape `model.admission.small`
+
+    def arch(self, full: str) -> str:
+        """The name of its architecture, from the full one's."""
+        return full + self.suffix
+
+    def shape(self, model: Model) -> ForestShape:
+        """Its forest's shape."""
+        own = model.small.model_dump() if self.small else {}
+        return ForestShape(**{**model.model_dump(exclude={"small"}), **own})
+
+    def features(self, windows: Sequence[int]) -> list[dict[str, Any]]:
+        """Its inputs in order, see `feature_list`."""
+        return [row for row in feature_list(windows) if self.names or not row["formula"].startswith("code.")]
+
+
+FULL = Variant("", names=True, small=False)
+BLOCK = Variant("_block", names=False, small=False)
+SMALL = Variant("_small", names=False, small=True)
+BESIDE = (BLOCK, SMALL)
+VARIANTS = (FULL, *BESIDE)
 
 
 @dataclass(frozen=True)

@@ -47,11 +47,10 @@ from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
 from cachezoo.training.uses import Read, trace_uses
-from cachezoo.zoo.admission.fit import CONTEXT, model_id
+from cachezoo.zoo.admission.fit import CONTEXT, VARIANTS, model_id
 from cachezoo.zoo.admission.model import MODEL_FILE, load_admission, scorer_of
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.admission.settings import Judge
-from cachezoo.zoo.admission.variants import VARIANTS
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params

@@ -12,14 +12,17 @@ from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.table import OP_READ
-from cachezoo.zoo.admission.flash_sets import CACHE, COLUMNS, PREFETCHED, Where, behind, plain_ahead
-from cachezoo.zoo.admission.serve import AdmissionServing
-from cachezoo.zoo.admission.streams import (
+from cachezoo.zoo.admission.flash_sets import (
     BUCKET_REQUESTS,
+    CACHE,
+    COLUMNS,
     COUNTS_REQUESTS,
     FLASH_PER_BLOCK,
     LARGE_CAPACITY,
     LARGE_PER_BLOCK,
+    PREFETCHED,
+    Where,
+    behind,
     block_of,
     counts_script,
     flash_script,
@@ -27,9 +30,11 @@ from cachezoo.zoo.admission.streams import (
     history_script,
     large_script,
     nameless_script,
+    plain_ahead,
     rows_in_calls,
     wanted_history,
 )
+from cachezoo.zoo.admission.serve import AdmissionServing
 
 Serve = Callable[[Mapping[str, Any]], AdmissionServing]
 BUCKET = "policy.history.bucket_requests"

@@ -12,7 +12,7 @@ from cachezoo.serving.lstm import Lstm, lstm_cost, sigmoid, softmax
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.caching import synthetic
 from cachezoo.zoo.caching.serve import OUTPUTS, CachingServing, session_infer
-from cachezoo.zoo.caching.steady import steady_rows
+from cachezoo.zoo.caching.synthetic import steady_rows
 
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 QUEUES = ("bypass", "soon", "mean", "late")

@@ -14,7 +14,7 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F32
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.features.sequence import Columns, fit_features, input_ranges, open_inputs
+from cachezoo.features.sequence import COMMON_NAMES, Columns, fit_features, input_ranges, open_inputs
 from cachezoo.features.table import read_features
 from cachezoo.io import sha256_file
 from cachezoo.labels.tags import BELADY
@@ -25,20 +25,76 @@ from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 from cachezoo.traces.pages import percent
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.training.fitted import Curves, network_weights
+from cachezoo.training.fitted import Curves, Network, network_weights, write_networks
 from cachezoo.training.uses import trace_uses
-from cachezoo.zoo.caching.augment import changed, drawn_changes
-from cachezoo.zoo.caching.blocks import judging_requests
-from cachezoo.zoo.caching.networks import Network, write_networks
-from cachezoo.zoo.caching.prepared import Prepared, read_prepared
+from cachezoo.zoo.caching.prepared import Prepared, judging_requests, read_prepared
 from cachezoo.zoo.caching.sequences import Lane, Sequences, cut_lanes
-from cachezoo.zoo.caching.settings import Fit, Model
+from cachezoo.zoo.caching.settings import Augment, Fit, Model
 
 if TYPE_CHECKING:
+    from cachezoo.models.lstm import CachingLstm
     from cachezoo.settings.params import Params
-    from cachezoo.zoo.caching.network import CachingLstm
 
 CONTEXT = "train_caching"
+COPIES = "augment_caching"  # context of the seeds of the traces' copies
+PLACE = {name: place for place, name in enumerate(COMMON_NAMES)}
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a copy differs.
+
+    Attributes:
+        pages: that all addresses are moved by.
+        rate: factor of all gaps, above 0.
+        size: factor of sizes, addresses and distances, above 0.
+    """
+
+    pages: int
+    rate: float
+    size: float
+
+
+def drawn_changes(columns: Columns, options: Augment, seed: int, category: str, key: str) -> list[Change]:
+    """The changes of a trace's copies, the same in every run.
+
+    Args:
+        columns: the trace's raw inputs.
+        options: how many copies, and how far each may go.
+        seed: of params.yaml.
+        category: workload category.
+        key: the trace.
+    """
+    address = columns.common[:, PLACE["address"]].astype(np.float64)
+    span = float(address.max() - address.min())
+    found = []
+    for copy in range(options.copies):
+        rng = np.random.default_rng(derive_seed(seed, COPIES, category, key, copy))
+        offset, rate, size = rng.uniform(-1.0, 1.0, 3)
+        found.append(
+            Change(
+                round(offset * options.offset_spans * span),
+                float(2.0 ** (rate * options.rate_octaves)),
+                float(2.0 ** (size * options.size_octaves)),
+            )
+        )
+    return found
+
+
+def changed(columns: Columns, change: Change) -> Columns:
+    """A trace's raw inputs as they would be elsewhere; the oracles' tags, which count page accesses, stay right.
+
+    A size is scaled with the distances between requests, as if pages were: a request touches as many of these pages as
+    before, so reuse and capacity in pages are the same. Response times would differ a little.
+    """
+    common = columns.common.astype(np.float64)
+    gap, delta, address, size = (common[:, PLACE[name]] for name in ("gap", "delta", "address", "size"))
+    common[:, PLACE["gap"]] = np.log1p(change.rate * np.expm1(gap))
+    sectors = np.exp2(np.abs(delta)) - 1.0
+    common[:, PLACE["delta"]] = np.sign(delta) * np.log2(1.0 + change.size * sectors)
+    common[:, PLACE["address"]] = change.size * address + change.pages
+    common[:, PLACE["size"]] = size + np.log2(change.size)
+    return replace(columns, common=common.astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -123,8 +179,8 @@ def _lane(own: FitTrace, inputs: Inputs, teachers: list[str], settings: Settings
 
 
 def _network(inputs: int, teachers: int, settings: Settings, seed: int) -> "CachingLstm":
+    from cachezoo.models.lstm import CachingLstm
     from cachezoo.training.lightning_fit import seeded
-    from cachezoo.zoo.caching.network import CachingLstm
 
     seeded(seed)
     return CachingLstm(inputs, settings.model.layers, settings.model.units, teachers)

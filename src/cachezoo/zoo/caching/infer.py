@@ -23,7 +23,7 @@ def torch_infer(weights: Mapping[str, F32], threads: int) -> Infer:
     """
     import torch
 
-    from cachezoo.zoo.caching.network import probabilities
+    from cachezoo.models.lstm import probabilities
 
     torch.set_num_threads(threads)
     layers = [tuple(torch.from_numpy(np.array(t)) for t in layer) for layer in lstm_layers(weights)]
@@ -64,7 +64,7 @@ def teacher_outputs(
     """
     import torch
 
-    from cachezoo.zoo.caching.network import CachingLstm, probabilities
+    from cachezoo.models.lstm import CachingLstm, probabilities
 
     torch.set_num_threads(threads)
     layers = lstm_layers(weights)

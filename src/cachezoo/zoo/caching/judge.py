@@ -23,10 +23,10 @@ from cachezoo.contest.blocks import BLOCKS, block_means, halves
 from cachezoo.contest.lead import Mean, over_trainings
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.traces.pages import capacity_pages, percent
-from cachezoo.training.fitted import write_judged_lstm
-from cachezoo.zoo.caching.candidates import Candidate
+from cachezoo.training.fitted import folder_of, read_networks, write_judged_lstm
 from cachezoo.zoo.caching.closed_loop import (
     EVEN_ODDS,
+    Candidate,
     Case,
     Ran,
     Settings,
@@ -38,7 +38,6 @@ from cachezoo.zoo.caching.closed_loop import (
 )
 from cachezoo.zoo.caching.infer import one_teacher
 from cachezoo.zoo.caching.metrics import label_metrics, oracle_figures
-from cachezoo.zoo.caching.networks import folder_of, read_networks
 from cachezoo.zoo.caching.prepared import Prepared, read_prepared
 
 if TYPE_CHECKING:

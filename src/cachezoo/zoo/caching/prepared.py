@@ -1,9 +1,19 @@
-"""A category's traces with what earlier stages made of them, as the caching model's fit and judge read them."""
+"""A trace as fit and judge read it, and which part of a validation trace chooses and which judges.
+
+The counted page accesses are cut into time blocks that choose and judge by turns. All that is chosen on validation (the
+epoch, the oracle, the threshold, the rules) is chosen on the former.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from cachezoo import paths
+from cachezoo.arrays import Bool
+from cachezoo.contest.blocks import BLOCKS
+from cachezoo.contest.counting import first_access
 from cachezoo.io import sha256_file
 from cachezoo.labels.tags import Labels, read_benefit_labels
 from cachezoo.settings.page_cache import BenefitLabel
@@ -11,6 +21,32 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.uses import check_one_volume
+
+
+def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:
+    """The page accesses of the first requests; the working set, and so the capacity, stays the whole trace's."""
+    start = pages.request_start[: requests + 1]
+    return PageAccesses(start, pages.page_ids[: start[-1]], pages.n_pages)
+
+
+def judging_requests(pages: PageAccesses, requests: int) -> Bool:
+    """bool[n]: requests with a page access in a judging block of a cache's run.
+
+    Args:
+        pages: a validation trace's.
+        requests: it is run on so many of the first.
+    """
+    run = first_requests(pages, requests)
+    judging = np.zeros(len(pages.page_ids) + 1, np.int64)
+    warmup, end = first_access(run), len(run.page_ids)
+    # As `np.array_split` cuts them.
+    each, longer = divmod(end - warmup, 2 * BLOCKS)
+    edges = warmup + np.arange(2 * BLOCKS + 1) * each + np.minimum(np.arange(2 * BLOCKS + 1), longer)
+    for low, high in list(pairwise(edges.tolist()))[1::2]:
+        judging[low + 1 : high + 1] = 1
+    within = np.cumsum(judging)[pages.request_start]
+    found: Bool = np.diff(within) > 0
+    return found
 
 
 @dataclass(frozen=True)

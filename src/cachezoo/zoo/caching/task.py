@@ -9,9 +9,9 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset
 
 from cachezoo.features.sequence import FEEDBACK_WIDTH
+from cachezoo.models.lstm import CachingLstm
 from cachezoo.seeds import derive_seed
 from cachezoo.training.lightning_fit import Task
-from cachezoo.zoo.caching.network import CachingLstm
 from cachezoo.zoo.caching.sequences import Sequences, shuffled_order, stream_order, take
 from cachezoo.zoo.caching.settings import Fit, Model
 

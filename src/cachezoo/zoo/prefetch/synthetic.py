@@ -11,13 +11,17 @@ from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.table import OP_READ
-from cachezoo.zoo.admission.flash_sets import CACHE, COLUMNS, PREFETCHED, Where, behind, plain_ahead
-from cachezoo.zoo.admission.streams import (
+from cachezoo.zoo.admission.flash_sets import (
     BUCKET_REQUESTS,
+    CACHE,
+    COLUMNS,
     COUNTS_REQUESTS,
     FLASH_PER_BLOCK,
     LARGE_CAPACITY,
     LARGE_PER_BLOCK,
+    PREFETCHED,
+    Where,
+    behind,
     block_of,
     counts_script,
     flash_script,
@@ -25,6 +29,7 @@ from cachezoo.zoo.admission.streams import (
     history_script,
     large_script,
     nameless_script,
+    plain_ahead,
     rows_in_calls,
     wanted_history,
 )

@@ -15,7 +15,7 @@ from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session,
 from cachezoo.serving.ranges import LARGEST, integer, number
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.reuse import synthetic
-from cachezoo.zoo.reuse.plan import FOLLOWING
+from cachezoo.zoo.reuse.cache import FOLLOWING
 from cachezoo.zoo.reuse.serve import ReuseServing
 
 KEYS = ("features", "policy", "calibration")

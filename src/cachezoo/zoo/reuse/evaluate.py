@@ -27,13 +27,11 @@ from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.page_case import PageCase, counted_hit_ratio
-from cachezoo.zoo.reuse.cache import Plan
+from cachezoo.zoo.reuse.cache import Plan, plan_of
 from cachezoo.zoo.reuse.fit import model_id
-from cachezoo.zoo.reuse.floor import allowed
-from cachezoo.zoo.reuse.judge import base_policy, calibration_of, scorers_of
+from cachezoo.zoo.reuse.judge import allowed, base_policy, calibration_of, scorers_of
 from cachezoo.zoo.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
 from cachezoo.zoo.reuse.model import load_reuse
-from cachezoo.zoo.reuse.plan import plan_of
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.serve import ReuseServing
 

@@ -33,10 +33,9 @@ from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.training.uses import trace_uses
+from cachezoo.zoo.reuse.cache import counts_and_cuts, plan_of, policy_of
 from cachezoo.zoo.reuse.fit import CONTEXT, forest_file, model_id
-from cachezoo.zoo.reuse.floor import allowed
 from cachezoo.zoo.reuse.model import MODEL_FILE
-from cachezoo.zoo.reuse.plan import counts_and_cuts, plan_of, policy_of
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.settings import Judge
 
@@ -44,6 +43,18 @@ if TYPE_CHECKING:
     from cachezoo.settings.params import Params
 
 FEWEST_SEEDS = 5
+FLOOR = 0.01  # of page hit ratio, below the best classic in hindsight, besides one reload of the cache
+NEAR = 0.005  # of page hit ratio, below the classic that one would have chosen
+
+
+def allowed(capacity: int, counted: int) -> float:
+    """Page hit ratio below the best classic that is above the floor still: `FLOOR` and one reload of the cache.
+
+    Args:
+        capacity: pages.
+        counted: page accesses.
+    """
+    return FLOOR + capacity / counted
 
 
 @dataclass(frozen=True)

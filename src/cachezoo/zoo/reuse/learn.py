@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cachezoo.zoo.reuse import fit
-from cachezoo.zoo.reuse.cache import Plan
-from cachezoo.zoo.reuse.plan import counts_and_cuts, plan_of
+from cachezoo.zoo.reuse.cache import Plan, counts_and_cuts, plan_of
 
 
 class Learned(NamedTuple):
@@ -21,7 +20,7 @@ def learn(rows: fit.Rows, settings: fit.Settings, policy: Mapping[str, Any], wei
     Args:
         rows: to learn from.
         settings: of the fit.
-        policy: as `cachezoo.zoo.reuse.plan.policy_of` makes it.
+        policy: as `cachezoo.zoo.reuse.cache.policy_of` makes it.
         weight: of the rows' counts.
     """
     found = []

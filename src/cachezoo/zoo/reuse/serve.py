@@ -19,8 +19,7 @@ from cachezoo.policies.following import Followed
 from cachezoo.policies.stream import build_stream
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.zoo.reuse.cache import Seen, look
-from cachezoo.zoo.reuse.plan import plan_of
+from cachezoo.zoo.reuse.cache import Seen, look, plan_of
 
 Infer = Callable[[F32], npt.NDArray[Any]]
 SCORED_AT_ONCE = 1 << 18

@@ -51,8 +51,8 @@ def model_id(arch: str) -> str:
 
 
 def _network(inputs: int, classes: int, settings: Settings, seed: int) -> Any:  # noqa: ANN401 - needs torch
+    from cachezoo.models.lstm import WorkloadLstm
     from cachezoo.training.lightning_fit import seeded
-    from cachezoo.zoo.workload.network import WorkloadLstm
 
     seeded(seed)
     return WorkloadLstm(inputs, settings.model.layers, settings.model.units, classes)

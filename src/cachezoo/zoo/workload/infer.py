@@ -20,7 +20,7 @@ def torch_windows(weights: Mapping[str, F32], threads: int) -> Infer:
     """
     import torch
 
-    from cachezoo.zoo.workload.network import WorkloadLstm
+    from cachezoo.models.lstm import WorkloadLstm
 
     torch.set_num_threads(threads)
     layers = lstm_layers(weights)

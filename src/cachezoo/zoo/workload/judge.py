@@ -22,12 +22,11 @@ from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ManagerPolicy
 from cachezoo.training.fitted import write_judged_lstm
-from cachezoo.zoo.workload.baselines import fit_baselines
+from cachezoo.zoo.workload.baselines import TREE, fit_baselines
 from cachezoo.zoo.workload.fit import CONTEXT, model_id
 from cachezoo.zoo.workload.infer import predict
 from cachezoo.zoo.workload.known import Known
 from cachezoo.zoo.workload.settings import Judge
-from cachezoo.zoo.workload.tree import TREE
 from cachezoo.zoo.workload.unknown import Limits
 from cachezoo.zoo.workload.windows import Inputs, Prepared, Windows, cut_windows, read_prepared
 

@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset
 
+from cachezoo.models.lstm import WorkloadLstm
 from cachezoo.seeds import derive_seed
 from cachezoo.training.lightning_fit import Task
-from cachezoo.zoo.workload.network import WorkloadLstm
 from cachezoo.zoo.workload.windows import Inputs
 
 Batch = list[Tensor]

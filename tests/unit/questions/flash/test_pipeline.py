@@ -13,7 +13,7 @@ from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.models.trained import read_trained
 from cachezoo.questions.flash.stage import Baselines, LabelledTrace, Settings, evaluate_flash, evaluate_further
 from cachezoo.traces.store import read_trace, write_trace
-from cachezoo.zoo.admission.variants import BESIDE
+from cachezoo.zoo.admission.fit import BESIDE
 from tests.baleen_data import FLASH, LABEL, fit_and_judge
 from tests.prefetch_data import Script, by_user, make_trace, part, points, write_both
 

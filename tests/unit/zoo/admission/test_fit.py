@@ -14,11 +14,10 @@ from cachezoo.models.inputs import distribution
 from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.traces.store import write_trace
 from cachezoo.training.episodes import Prepared
-from cachezoo.zoo.admission.fit import fit_admission, fit_prepared, inputs_of, training_rows
+from cachezoo.zoo.admission.fit import BESIDE, SMALL, Variant, fit_admission, fit_prepared, inputs_of, training_rows
 from cachezoo.zoo.admission.judge import judge_admission
 from cachezoo.zoo.admission.model import MODEL_FILE
 from cachezoo.zoo.admission.serve import history_of, serve_trace
-from cachezoo.zoo.admission.variants import BESIDE, SMALL, Variant
 from tests.baleen_data import (
     FIT,
     JUDGE,

@@ -12,9 +12,8 @@ from cachezoo.labels.benefit import label_trace
 from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.table import PAGE_BYTES, Trace
-from cachezoo.zoo.caching.augment import Change, changed, drawn_changes
-from cachezoo.zoo.caching.fit import FitTrace, fit_prepared
-from cachezoo.zoo.caching.networks import write_networks
+from cachezoo.training.fitted import write_networks
+from cachezoo.zoo.caching.fit import Change, FitTrace, changed, drawn_changes, fit_prepared
 from cachezoo.zoo.caching.settings import Augment
 from tests.page_data import seeded_trace, service_times
 from tests.rcrnn_data import FIT, make_part, make_trace

@@ -20,7 +20,7 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.zoo.caching import bundle as caching
 from cachezoo.zoo.caching import infer
 from cachezoo.zoo.caching.infer import serving_of
-from cachezoo.zoo.caching.steady import steady_rows
+from cachezoo.zoo.caching.synthetic import steady_rows
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics
 from tests.lstm_data import write_caching

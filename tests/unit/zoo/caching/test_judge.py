@@ -16,8 +16,7 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.zoo.caching import closed_loop
-from cachezoo.zoo.caching.candidates import ADMIT_ALL, ADMIT_NONE, thresholds_of
-from cachezoo.zoo.caching.closed_loop import classic_hits
+from cachezoo.zoo.caching.closed_loop import ADMIT_ALL, ADMIT_NONE, classic_hits, thresholds_of
 from cachezoo.zoo.caching.evaluate import evaluate_caching
 from cachezoo.zoo.caching.fit import FitTrace
 from cachezoo.zoo.caching.infer import one_teacher, serving_of

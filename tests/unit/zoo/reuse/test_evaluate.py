@@ -10,8 +10,8 @@ from cachezoo.settings.data import CorpusEntry, TraceEntry
 from cachezoo.zoo.base import studied_of
 from cachezoo.zoo.registry import SYSTEMS
 from cachezoo.zoo.reuse import evaluate, judge
+from cachezoo.zoo.reuse.cache import plan_of
 from cachezoo.zoo.reuse.model import load_reuse
-from cachezoo.zoo.reuse.plan import plan_of
 from tests.reuse_data import part, write_model
 
 

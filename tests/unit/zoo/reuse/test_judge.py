@@ -9,9 +9,9 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import TrainedModel, read_fitted
 from cachezoo.policies.simulate import simulate
 from cachezoo.zoo.reuse import judge
+from cachezoo.zoo.reuse.cache import weighted
 from cachezoo.zoo.reuse.judge import Judged
 from cachezoo.zoo.reuse.model import load_reuse
-from cachezoo.zoo.reuse.plan import weighted
 from tests.reuse_data import JUDGE, part, write_model
 
 

@@ -4,7 +4,7 @@ import pytest
 from cachezoo.errors import TrainingError
 from cachezoo.features.window import WIDTH, window_columns
 from cachezoo.serving.requests import batch_of
-from cachezoo.zoo.workload.tree import DEPTH, STATISTICS, WindowTree, fit_tree, window_statistics
+from cachezoo.zoo.workload.baselines import DEPTH, STATISTICS, WindowTree, fit_tree, window_statistics
 from tests.baleen_data import make_trace
 from tests.oracles.window import naive_statistics
 

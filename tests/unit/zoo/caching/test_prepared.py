@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from cachezoo.contest.blocks import halves
 from cachezoo.contest.counting import first_access
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.zoo.caching.blocks import first_requests, judging_requests
 from cachezoo.zoo.caching.fit import Inputs, choosing_lanes, fit_prepared
+from cachezoo.zoo.caching.prepared import first_requests, judging_requests
 from tests.rcrnn_data import FIT, FitTrace, make_part, make_trace
 
 

@@ -1,9 +1,7 @@
-"""The caching model's network: stacked LSTM with heads for cached and duration (RC-RNN, Sec. 5.2.2)."""
+"""The networks of the two LSTMs: RC-RNN, Sec. 5.2.1 and 5.2.2."""
 
 import torch
 from torch import Tensor, nn
-
-from cachezoo.models.lstm_init import init_lstm
 
 DURATIONS = 3
 
@@ -39,3 +37,32 @@ class CachingLstm(nn.Module):
 def probabilities(cached: Tensor, duration: Tensor) -> Tensor:
     """Outputs [..., 4] (cached, soon, mean, late) from logits [...] and [..., 3]."""
     return torch.cat([torch.sigmoid(cached)[..., None], torch.softmax(duration, -1)], -1)
+
+
+class WorkloadLstm(nn.Module):
+    """LSTM whose last hidden state is classified."""
+
+    def __init__(self, inputs: int, layers: int, units: int, classes: int) -> None:
+        """Build it with seeded weights of torch's default generator."""
+        super().__init__()
+        self.lstm = nn.LSTM(inputs, units, layers, batch_first=True)
+        self.category = nn.Linear(units, classes)
+        init_lstm(self.lstm)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Logits [B, classes] of windows float32[B, T, F]."""
+        hidden, _ = self.lstm(rows)
+        logits: Tensor = self.category(hidden[:, -1])
+        return logits
+
+
+def init_lstm(lstm: nn.LSTM) -> None:
+    """Forget-gate biases of 1, so that a fresh network remembers (Jozefowicz et al., ICML 2015)."""
+    units = lstm.hidden_size
+    with torch.no_grad():
+        for name, values in lstm.named_parameters():
+            if name.startswith("bias_ih"):
+                values.zero_()
+                values[units : 2 * units] = 1.0
+            elif name.startswith("bias_hh"):
+                values.zero_()
