@@ -13,9 +13,9 @@ from array import array
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from cachezoo.runtime import abi
+from cachezoo.runtime import abi, open
 from cachezoo.runtime.abi import RuntimeFault
-from cachezoo.runtime.model import Model, open
+from cachezoo.runtime.model import Model
 
 SECTIONS = ("arch", "features", "encodings", "geometry", "policy", "calibration", "measured", "cost", "provenance")
 DOCUMENTS = ("manifest.json", "model.json")

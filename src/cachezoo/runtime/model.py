@@ -352,32 +352,3 @@ class Cache:
     def close(self) -> None:
         """Free the cache."""
         self._cache.close()
-
-
-def open(
-    path: Path, capacity: int | None = None, *, precision: str = "fp32", max_keys: int = 0, key: Path | None = None
-) -> Any:  # noqa: ANN401 - Model, or the numpy model of the whole package
-    """Check and open a bundle.
-
-    Args:
-        path: its folder, or its .zip.
-        capacity: pages of the cache that a model of kind caching, reuse or virtual decides for.
-        precision: of an LSTM: fp32, bf16 or int8.
-        max_keys: pages, segments or blocks remembered, each; 0 takes the library's 2**20.
-        key: public key (PEM) of the signed release that must have the bundle; None: CACHEZOO_KEY's, else
-            /etc/cachezoo/key.pub where there is one.
-
-    Raises:
-        RuntimeFault: the bundle is damaged, unknown or not in a release of the key, or the model needs the library and
-            there is none.
-    """
-    if precision not in abi.PRECISIONS:
-        raise RuntimeFault(f"precision {precision!r}: there are {', '.join(abi.PRECISIONS)}")
-    if capacity is not None and capacity < 1:
-        raise RuntimeFault(f"capacity {capacity}: a cache has at least one page")
-    found = abi.library()
-    if found is not None:
-        return Model(path, capacity, precision, max_keys, key, found)
-    from cachezoo.runtime.fallback import NumpyModel
-
-    return NumpyModel(path, key)
