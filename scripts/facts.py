@@ -1,7 +1,7 @@
 """The blocks of README.md and docs/ that are made from code and metrics: `make facts` writes them anew.
 
 Counts and results of the pipeline are in such blocks; the text around them has none. The tables are those of
-`cachezoo results -v`, of the report and of `make figures`, by the same functions. Plots of results in docs/img are
+`cachezoo models results -v`, of the report and of `make figures`, by the same functions. Plots of results in docs/img are
 drawn here too, as the report draws them.
 
 Other blocks have sources that take longer, and commands of their own: scripts/data_dictionary.py,
