@@ -1,8 +1,8 @@
 """The blocks of README.md and docs/ that are made from code and metrics: `make facts` writes them anew.
 
 Counts and results of the pipeline are in such blocks; the text around them has none. The tables are those of
-`cachezoo models results -v`, of the report and of `make figures`, by the same functions. Plots of results in docs/img are
-drawn here too, as the report draws them.
+`cachezoo models results -v`, of the report and of `make figures`, by the same functions. Plots of results in
+docs/img are drawn here too, as the report draws them.
 
 Other blocks have sources that take longer, and commands of their own: scripts/data_dictionary.py,
 scripts/corpus_table.py, tests/mutants/score.py and `make figures`, for lab/results/claims.md.
@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer.main
+import typer
 
 from cachezoo import cli
 from cachezoo.errors import CachezooError
@@ -177,12 +177,13 @@ def counts(facts: Facts) -> str:
     return f"There are {words(said)}.\n"
 
 
-def _commands(command: object) -> Iterator[object]:
-    children: Mapping[str, object] | None = getattr(command, "commands", None)
-    if children is None:
+def _commands(command: Any) -> Iterator[object]:
+    """The commands that `--help` lists; names of before count no more."""
+    if not hasattr(command, "commands"):
         yield command
-    for child in (children or {}).values():
-        yield from _commands(child)
+        return
+    for name in command.list_commands(typer.Context(command)):
+        yield from _commands(command.commands[name])
 
 
 def page_tables(facts: Facts) -> str:
