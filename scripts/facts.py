@@ -177,7 +177,7 @@ def counts(facts: Facts) -> str:
     return f"There are {words(said)}.\n"
 
 
-def _commands(command: Any) -> Iterator[object]:
+def _commands(command: Any) -> Iterator[object]:  # noqa: ANN401 - a command or a group
     """The commands that `--help` lists; names of before count no more."""
     if not hasattr(command, "commands"):
         yield command

@@ -68,32 +68,21 @@ NO_SOURCE = {".py", ".pyc", ".typed"}
 
 @dataclass
 class Imports:
-    """What a file imports.
+    """What a file imports."""
 
-    Attributes:
-        own: files of the project.
-        libraries: names of top-level modules of others.
-    """
-
-    own: set[Path] = field(default_factory=set)
-    libraries: set[str] = field(default_factory=set)
+    own: set[Path] = field(default_factory=set)  # files of the project
+    libraries: set[str] = field(default_factory=set)  # names of top-level modules of others
 
 
 @dataclass
 class Project:
-    """The sources below a root, each read once.
+    """The sources below a root, each read once."""
 
-    Attributes:
-        root: the project's folder.
-        packages: those whose sources count, by the folder that each is in.
-        imports: of each file that was read.
-        hashes: of each file that was read.
-    """
-
-    root: Path
+    root: Path  # the project's folder
+    # those whose sources count, by the folder that each is in
     packages: Mapping[str, str] = field(default_factory=lambda: {PACKAGE: "src"})
-    imports: dict[Path, Imports] = field(default_factory=dict)
-    hashes: dict[Path, str] = field(default_factory=dict)
+    imports: dict[Path, Imports] = field(default_factory=dict)  # of each file that was read
+    hashes: dict[Path, str] = field(default_factory=dict)  # of each file that was read
 
     def module_file(self, name: str) -> Path | None:
         """The project's file of a dotted module name, or None for a library's."""

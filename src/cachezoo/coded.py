@@ -12,15 +12,10 @@ from cachezoo.arrays import I32
 
 @dataclass(frozen=True)
 class Coded:
-    """A dictionary-coded text column: `names[codes[i]]` is row i's value.
+    """A dictionary-coded text column: `names[codes[i]]` is row i's value."""
 
-    Attributes:
-        codes: int32[n] places in `names`.
-        names: the texts.
-    """
-
-    codes: I32
-    names: tuple[str, ...]
+    codes: I32  # int32[n] places in `names`
+    names: tuple[str, ...]  # the texts
 
     @classmethod
     def constant(cls, name: str, rows: int) -> "Coded":

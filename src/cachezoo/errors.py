@@ -10,12 +10,9 @@ DEEP = "nested too deeply"
 
 
 class CachezooError(Exception):
-    """Base of every error that cachezoo raises on purpose.
+    """Base of every error that cachezoo raises on purpose."""
 
-    Attributes:
-        rows: rows of a table that the command line shows above the message; most errors have none.
-    """
-
+    # rows of a table that the command line shows above the message; most errors have none
     rows: Sequence[dict[str, str]] = ()
 
 

@@ -94,21 +94,14 @@ class Each:
 
 @dataclass(frozen=True)
 class Job:
-    """One part of a stage's work.
+    """One part of a stage's work."""
 
-    Attributes:
-        stage: the stage.
-        key: of the job within the stage; empty where it is the only one.
-        values: those of params.yaml that it reads, by their dotted paths.
-        reads: files and folders; one that is not there counts as empty, as an optional part of a trace's category is.
-        writes: files and folders.
-    """
-
-    stage: str
-    key: str
-    values: Mapping[str, Any]
+    stage: str  # the stage
+    key: str  # of the job within the stage; empty where it is the only one
+    values: Mapping[str, Any]  # those of params.yaml that it reads, by their dotted paths
+    # files and folders; one that is not there counts as empty, as an optional part of a trace's category is
     reads: Sequence[Path]
-    writes: Sequence[Path]
+    writes: Sequence[Path]  # files and folders
 
     def size(self) -> int:
         """Bytes that it reads."""

@@ -14,15 +14,10 @@ Handler = Callable[[Any], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Means:
-    """What a field or a column holds; of a field in `Annotated[type, Means(...)]`.
+    """What a field or a column holds; of a field in `Annotated[type, Means(...)]`."""
 
-    Attributes:
-        text: its meaning.
-        unit: of its numbers; empty where they have none.
-    """
-
-    text: str
-    unit: str = ""
+    text: str  # its meaning
+    unit: str = ""  # of its numbers; empty where they have none
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Handler) -> dict[str, Any]:  # noqa: ANN401
         """Put both into the field's JSON Schema."""
@@ -31,25 +26,15 @@ class Means:
 
 @dataclass(frozen=True)
 class Each:
-    """What a row of a table, an entry of a list or mapping, or an object is of.
+    """What a row of a table, an entry of a list or mapping, or an object is of."""
 
-    Attributes:
-        of: the unit of observation; empty where it is that of the document around it.
-        key: what tells them apart; likewise.
-        name: what a mapping's keys are: `trace` is shown as `<trace>`; `column.name` are those of two levels.
-        text: what a file is, or what the numbers of a mapping mean; empty where entries are documents.
-        unit: of those numbers.
-        like: of an object that is spelled out elsewhere: as what.
-        presence: of the entries, `always` in such a file or `sometimes`.
-    """
-
-    of: str = ""
-    key: str = ""
-    name: str = ""
-    text: str = ""
-    unit: str = ""
-    like: str = ""
-    presence: Presence = "always"
+    of: str = ""  # the unit of observation; empty where it is that of the document around it
+    key: str = ""  # what tells them apart; likewise
+    name: str = ""  # what a mapping's keys are: `trace` is shown as `<trace>`; `column.name` are those of two levels
+    text: str = ""  # what a file is, or what the numbers of a mapping mean; empty where entries are documents
+    unit: str = ""  # of those numbers
+    like: str = ""  # of an object that is spelled out elsewhere: as what
+    presence: Presence = "always"  # of the entries, `always` in such a file or `sometimes`
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Handler) -> dict[str, Any]:  # noqa: ANN401
         """Put what it is into the field's JSON Schema."""
@@ -58,17 +43,11 @@ class Each:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, or a key of a document that has no type of its own.
+    """A column of a table, or a key of a document that has no type of its own."""
 
-    Attributes:
-        type: as the data dictionary writes it: `int64`, `coded text`, `list of int32`, `number or null` …
-        means: its meaning and unit.
-        presence: `always` in such a file, or `sometimes`.
-    """
-
-    type: str
-    means: Means
-    presence: Presence = "always"
+    type: str  # as the data dictionary writes it: `int64`, `coded text`, `list of int32`, `number or null` …
+    means: Means  # its meaning and unit
+    presence: Presence = "always"  # `always` in such a file, or `sometimes`
 
 
 @dataclass(frozen=True)

@@ -23,17 +23,11 @@ FEW_OCTAVES = 2
 
 @dataclass(frozen=True)
 class Size:
-    """A size as typed.
+    """A size as typed."""
 
-    Attributes:
-        text: as typed, without the blanks around it.
-        number: in units.
-        unit: a key of `BYTES`; ``%`` of a trace's distinct pages; ``p``, pages of 4 KiB.
-    """
-
-    text: str
-    number: Decimal
-    unit: str
+    text: str  # as typed, without the blanks around it
+    number: Decimal  # in units
+    unit: str  # a key of `BYTES`; ``%`` of a trace's distinct pages; ``p``, pages of 4 KiB
 
     @classmethod
     def parse(cls, text: str, option: str = "--size") -> "Size":

@@ -22,17 +22,12 @@ SOON_S = 90.0  # below it in seconds, else in minutes
 
 @dataclass
 class ToGo:
-    """What stages took, and which of them this run has had.
+    """What stages took, and which of them this run has had."""
 
-    Attributes:
-        run: what tells this run of the pipeline from others.
-        seconds: of each stage that ever ran here, when it ran all of its jobs.
-        ended: stages that this run has had.
-    """
-
-    run: str = ""
+    run: str = ""  # what tells this run of the pipeline from others
+    # of each stage that ever ran here, when it ran all of its jobs
     seconds: dict[str, float] = field(default_factory=dict)
-    ended: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)  # stages that this run has had
 
     @classmethod
     def read(cls, run: str) -> "ToGo":

@@ -25,25 +25,15 @@ HOUR_US, DAY_HOURS, DAILY_DAYS = 3_600_000_000, 24, 2
 
 @dataclass(frozen=True)
 class Scale:
-    """Requests in windows of one width.
+    """Requests in windows of one width."""
 
-    Attributes:
-        window_s: width.
-        windows: how many whole ones.
-        peak_per_s: requests of the busiest.
-        peak_to_mean: over the mean.
-        index_of_dispersion: variance over mean of the requests in a window.
-        idle_share: windows without a request.
-        autocorrelation: of neighbouring windows; None where they never change.
-    """
-
-    window_s: float
-    windows: int
-    peak_per_s: float
-    peak_to_mean: float
-    index_of_dispersion: float
-    idle_share: float
-    autocorrelation: float | None
+    window_s: float  # width
+    windows: int  # how many whole ones
+    peak_per_s: float  # requests of the busiest
+    peak_to_mean: float  # over the mean
+    index_of_dispersion: float  # variance over mean of the requests in a window
+    idle_share: float  # windows without a request
+    autocorrelation: float | None  # of neighbouring windows; None where they never change
 
 
 @dataclass(frozen=True)
@@ -117,12 +107,9 @@ class Arrivals:
 
     `scales` has no windows shorter than the clock's tick. `hurst` is None below 8,192 requests or ticks, `daily` below
     two days.
-
-    Attributes:
-        tick_us: what all times are multiples of, counted from the first.
     """
 
-    tick_us: int
+    tick_us: int  # what all times are multiples of, counted from the first
     load: Load
     scales: tuple[Scale, ...]
     gaps: Gaps

@@ -58,47 +58,30 @@ CURVES_SHARE = 0.8  # of the work, for the progress bar
 
 @dataclass(frozen=True)
 class RcRnnRow:
-    """RC-RNN, Table 4.
+    """RC-RNN, Table 4."""
 
-    Attributes:
-        requests: number of requests.
-        read_write_ratio: reads over writes; None where all are reads ("all read" in the paper).
-        mean_request_kb: mean size, KiB.
-    """
-
-    requests: int
-    read_write_ratio: float | None
-    mean_request_kb: float
+    requests: int  # number of requests
+    read_write_ratio: float | None  # reads over writes; None where all are reads ("all read" in the paper)
+    mean_request_kb: float  # mean size, KiB
 
 
 @dataclass(frozen=True)
 class FiosRow:
-    """FIOS, Table II.
+    """FIOS, Table II."""
 
-    Attributes:
-        acf: autocorrelation of the times between writes, at lag one; None without a clock or below ten writes.
-        random_write_percent: writes that do not begin where their volume's last request ended, of all writes; percent.
-        reuse_ratio: page writes that update a page, over those that write a page for the first time.
-        mean_write_kb: mean size of a write, KiB.
-        working_volume_kb: from each volume's lowest to its highest address, summed, KiB.
-        written_gb_per_day: bytes written a day, GB; None without a clock.
-        peak_iops: requests a second of the busiest whole five minutes; of the mean where it is shorter; None without
-            a clock.
-        throughput_iops: requests a second; None without a clock.
-        high: which of the five that choose (`HIGH`) are high, as bits in their order.
-        features: what FIOS would choose: A adjacent access, C coherency, F frequency, S sequentiality.
-    """
-
+    # autocorrelation of the times between writes, at lag one; None without a clock or below ten writes
     acf: float | None
+    # writes that do not begin where their volume's last request ended, of all writes; percent
     random_write_percent: float
-    reuse_ratio: float
-    mean_write_kb: float
-    working_volume_kb: float
-    written_gb_per_day: float | None
+    reuse_ratio: float  # page writes that update a page, over those that write a page for the first time
+    mean_write_kb: float  # mean size of a write, KiB
+    working_volume_kb: float  # from each volume's lowest to its highest address, summed, KiB
+    written_gb_per_day: float | None  # bytes written a day, GB; None without a clock
+    # requests a second of the busiest whole five minutes; of the mean where it is shorter; None without a clock
     peak_iops: float | None
-    throughput_iops: float | None
-    high: str
-    features: str
+    throughput_iops: float | None  # requests a second; None without a clock
+    high: str  # which of the five that choose (`HIGH`) are high, as bits in their order
+    features: str  # what FIOS would choose: A adjacent access, C coherency, F frequency, S sequentiality
 
 
 @dataclass(frozen=True)

@@ -189,38 +189,23 @@ class Again:
 
 @dataclass(frozen=True)
 class Times:
-    """Times between two uses of a page.
+    """Times between two uses of a page."""
 
-    Attributes:
-        from_s: float64[b] where each bin begins, four to a doubling; the first holds times of 0.
-        accesses: int64[b].
-        below_s: times below which 10, 25, 50, 75, 90 % of them lie, to the end of a bin.
-    """
-
-    from_s: F64
-    accesses: I64
-    below_s: dict[str, float]
+    from_s: F64  # float64[b] where each bin begins, four to a doubling; the first holds times of 0
+    accesses: I64  # int64[b]
+    below_s: dict[str, float]  # times below which 10, 25, 50, 75, 90 % of them lie, to the end of a bin
 
 
 @dataclass(frozen=True)
 class Distances:
-    """Reuse distances.
+    """Reuse distances."""
 
-    Attributes:
-        from_bytes: float64[b] where each bin begins, in bytes of distinct pages, four to a doubling.
-        accesses: float64[b] of the whole trace; of a sample, scaled up.
-        below_bytes: distances below which 10, 25, 50, 75, 90 % of them lie, to the end of a bin.
-        first_share: accesses of pages never seen before, which no cache can hold.
-        rate: share of the pages that were looked at; 1 is all of them.
-        error: greatest standard error of the share of accesses below any of these distances; None: exact.
-    """
-
-    from_bytes: F64
-    accesses: F64
-    below_bytes: dict[str, float]
-    first_share: float
-    rate: float
-    error: float | None
+    from_bytes: F64  # float64[b] where each bin begins, in bytes of distinct pages, four to a doubling
+    accesses: F64  # float64[b] of the whole trace; of a sample, scaled up
+    below_bytes: dict[str, float]  # distances below which 10, 25, 50, 75, 90 % of them lie, to the end of a bin
+    first_share: float  # accesses of pages never seen before, which no cache can hold
+    rate: float  # share of the pages that were looked at; 1 is all of them
+    error: float | None  # greatest standard error of the share of accesses below any of these distances; None: exact
 
 
 @dataclass(frozen=True)
@@ -301,45 +286,27 @@ def reuse(trace: Trace, pages: PageAccesses, clock: bool, sample: tuple[PageAcce
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Requests by address and time.
+    """Requests by address and time."""
 
-    Attributes:
-        region_bytes: addresses go by regions of so many bytes; those that no request began in are left out.
-        regions: how many are left, volume after volume and by rising address.
-        row_bytes: touched regions of one row of the map, in bytes.
-        window_s: time of one column; None without a clock, when columns are equal numbers of requests.
-        requests: int64[rows, columns], the lowest addresses and the earliest requests first; a request counts where
-            it begins.
-        busiest_share: requests in the busiest tenth of the rows, of all.
-        stays_share: requests of the second half of the time in the rows that were the busiest tenth in the first.
-    """
-
-    region_bytes: int
-    regions: int
-    row_bytes: float
-    window_s: float | None
+    region_bytes: int  # addresses go by regions of so many bytes; those that no request began in are left out
+    regions: int  # how many are left, volume after volume and by rising address
+    row_bytes: float  # touched regions of one row of the map, in bytes
+    window_s: float | None  # time of one column; None without a clock, when columns are equal numbers of requests
+    # int64[rows, columns], the lowest addresses and the earliest requests first; a request counts where it begins
     requests: I64
-    busiest_share: float
-    stays_share: float
+    busiest_share: float  # requests in the busiest tenth of the rows, of all
+    stays_share: float  # requests of the second half of the time in the rows that were the busiest tenth in the first
 
 
 @dataclass(frozen=True)
 class WorkingSet:
-    """Distinct pages over time.
+    """Distinct pages over time."""
 
-    Attributes:
-        window_s: width of a window; None without a clock, when windows are equal numbers of page accesses.
-        accesses: int64[w] page accesses of each window.
-        bytes: int64[w] distinct pages of each window, in bytes.
-        new_bytes: int64[w] those that no window before it had.
-        total_bytes: int64[w] distinct pages up to each window's end.
-    """
-
-    window_s: float | None
-    accesses: I64
-    bytes: I64
-    new_bytes: I64
-    total_bytes: I64
+    window_s: float | None  # width of a window; None without a clock, when windows are equal numbers of page accesses
+    accesses: I64  # int64[w] page accesses of each window
+    bytes: I64  # int64[w] distinct pages of each window, in bytes
+    new_bytes: I64  # int64[w] those that no window before it had
+    total_bytes: I64  # int64[w] distinct pages up to each window's end
 
 
 def _columns_of(trace: Trace, clock: bool, columns: int) -> tuple[I64, float | None]:

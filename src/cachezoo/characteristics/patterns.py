@@ -25,19 +25,12 @@ LONG_RUN = 8  # requests from which a run is called long
 
 @dataclass(frozen=True)
 class Twsd:
-    """Shares of the requests by TWSD's kinds.
+    """Shares of the requests by TWSD's kinds."""
 
-    Attributes:
-        overlapped: shares bytes with an earlier request of its window.
-        sequential: else, of 128 KiB or more, or beside an earlier request of its window.
-        strided: else, up to 64 KiB from one.
-        random: the rest.
-    """
-
-    overlapped: float
-    sequential: float
-    strided: float
-    random: float
+    overlapped: float  # shares bytes with an earlier request of its window
+    sequential: float  # else, of 128 KiB or more, or beside an earlier request of its window
+    strided: float  # else, up to 64 KiB from one
+    random: float  # the rest
 
 
 @dataclass(frozen=True)

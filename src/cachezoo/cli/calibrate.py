@@ -26,19 +26,12 @@ LEAST_S, REQUEST_S = 3600.0, 0.1  # of a measurement in all and for each request
 
 @dataclass(frozen=True)
 class Taken:
-    """Service times and what is said of them.
+    """Service times and what is said of them."""
 
-    Attributes:
-        samples: the service times, and requests whose own is not known.
-        name: what was measured, for titles and errors.
-        provenance: for the profile's comments.
-        capacity_bytes: of the target; None where a trace does not say.
-    """
-
-    samples: "Samples"
-    name: str
-    provenance: dict[str, str]
-    capacity_bytes: int | None = None
+    samples: "Samples"  # the service times, and requests whose own is not known
+    name: str  # what was measured, for titles and errors
+    provenance: dict[str, str]  # for the profile's comments
+    capacity_bytes: int | None = None  # of the target; None where a trace does not say
 
     @property
     def untimed(self) -> int:

@@ -41,15 +41,11 @@ AllFiles = Annotated[list[Path] | None, output_option(ENDS.format("a plot (.png,
 
 
 class Group(TyperGroup):
-    """A group whose help shows its commands by panels, the first paragraph of each command's help whole.
+    """A group whose help shows its commands by panels, the first paragraph of each command's help whole."""
 
-    Attributes:
-        panels: commands by the title that they are listed below; without it all are, below one.
-        moved: words of before, by those that stand for them now.
-    """
-
+    # commands by the title that they are listed below; without it all are, below one
     panels: ClassVar[Mapping[str, Sequence[str]]] = {}
-    moved: ClassVar[Mapping[str, str]] = {}
+    moved: ClassVar[Mapping[str, str]] = {}  # words of before, by those that stand for them now
 
     def list_commands(self, ctx: "Context") -> list[str]:
         """The commands that help shows and a shell completes."""

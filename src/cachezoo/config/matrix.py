@@ -43,54 +43,32 @@ IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class NewTrace:
-    """A trace that is to go into the matrix.
+    """A trace that is to go into the matrix."""
 
-    Attributes:
-        file: the trace's file.
-        category: of workload; may be a new one.
-        role: train, validation or test.
-        key: its name; None takes `<category>_<role>`, with _2, _3 … where that is taken.
-        fmt: ``auto`` or a format's id.
-        part: first and last request to keep, as fractions of the trace; None keeps all.
-        options: the format's options, as text.
-        skip_bad_rows: how many rows may be skipped instead of refused.
-        copy: whether a file from outside the project is brought into it; else the matrix names it where it lies.
-        objects: a new category is one of large objects, for a flash cache alone; else for a page cache too.
-        writes: a new category is one of overwrites, for the streams of an SSD alone.
-    """
-
-    file: Path
-    category: str
-    role: str
-    key: str | None = None
-    fmt: str = "auto"
-    part: tuple[float, float] | None = None
-    options: Mapping[str, str] | None = None
-    skip_bad_rows: int = 0
+    file: Path  # the trace's file
+    category: str  # of workload; may be a new one
+    role: str  # train, validation or test
+    key: str | None = None  # its name; None takes `<category>_<role>`, with _2, _3 … where that is taken
+    fmt: str = "auto"  # ``auto`` or a format's id
+    part: tuple[float, float] | None = None  # first and last request to keep, as fractions of the trace; None keeps all
+    options: Mapping[str, str] | None = None  # the format's options, as text
+    skip_bad_rows: int = 0  # how many rows may be skipped instead of refused
+    # whether a file from outside the project is brought into it; else the matrix names it where it lies
     copy: bool = True
-    objects: bool = False
-    writes: bool = False
+    objects: bool = False  # a new category is one of large objects, for a flash cache alone; else for a page cache too
+    writes: bool = False  # a new category is one of overwrites, for the streams of an SSD alone
 
 
 @dataclass(frozen=True)
 class Added:
-    """What `add_trace` did.
+    """What `add_trace` did."""
 
-    Attributes:
-        key: the trace's key.
-        entry: its row of the matrix.
-        new_category: whether its category was not in the matrix before.
-        missing: roles that its category has no trace of yet.
-        notes: what the user should know, a sentence each.
-        next_command: what to run next.
-    """
-
-    key: str
-    entry: dict[str, Any]
-    new_category: bool
-    missing: tuple[str, ...]
-    notes: tuple[str, ...]
-    next_command: str
+    key: str  # the trace's key
+    entry: dict[str, Any]  # its row of the matrix
+    new_category: bool  # whether its category was not in the matrix before
+    missing: tuple[str, ...]  # roles that its category has no trace of yet
+    notes: tuple[str, ...]  # what the user should know, a sentence each
+    next_command: str  # what to run next
 
 
 def add_trace(project: Path, new: NewTrace) -> Added:

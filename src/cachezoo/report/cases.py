@@ -12,30 +12,19 @@ from cachezoo.show.formats import latency, number, percent, points, span, words
 
 @dataclass(frozen=True)
 class Case:
-    """What is run on a test trace.
+    """What is run on a test trace."""
 
-    Attributes:
-        trace: its key.
-        unseen: of a program that no train trace of the category was recorded from.
-    """
-
-    trace: str
-    unseen: bool
+    trace: str  # its key
+    unseen: bool  # of a program that no train trace of the category was recorded from
 
 
 @dataclass(frozen=True)
 class InPage(Case):
-    """In the page cache.
+    """In the page cache."""
 
-    Attributes:
-        own: figures of what is run.
-        best: of the trace's best classic, in hindsight.
-        choice: of the classic that validation would have chosen; None without validation.
-    """
-
-    own: PolicyRow
-    best: PolicyRow
-    choice: PolicyRow | None
+    own: PolicyRow  # figures of what is run
+    best: PolicyRow  # of the trace's best classic, in hindsight
+    choice: PolicyRow | None  # of the classic that validation would have chosen; None without validation
 
     @property
     def rival(self) -> PolicyRow:
@@ -45,25 +34,15 @@ class InPage(Case):
 
 @dataclass(frozen=True)
 class InFlash(Case):
-    """In the flash cache.
+    """In the flash cache."""
 
-    Attributes:
-        own: figures of what is run.
-        beside: of the best policy without a model.
-        best: the models' comparison with it, at the same writes, and OPT.
-        plain: the same with RejectX without prefetch.
-        rival: that best policy, for people.
-        mode: the prefetch mode of the models.
-        accept_all: figures of the cache that lets everything in.
-    """
-
-    own: FlashRow
-    beside: FlashRow
-    best: Gap
-    plain: Gap
-    rival: str
-    mode: str
-    accept_all: FlashRow
+    own: FlashRow  # figures of what is run
+    beside: FlashRow  # of the best policy without a model
+    best: Gap  # the models' comparison with it, at the same writes, and OPT
+    plain: Gap  # the same with RejectX without prefetch
+    rival: str  # that best policy, for people
+    mode: str  # the prefetch mode of the models
+    accept_all: FlashRow  # figures of the cache that lets everything in
 
 
 def surely_more_hits(row: PolicyRow) -> bool:

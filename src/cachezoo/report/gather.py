@@ -167,42 +167,26 @@ SMALL_INPUTS = (
 
 @dataclass(frozen=True)
 class Category:
-    """A workload category.
+    """A workload category."""
 
-    Attributes:
-        name: its id.
-        page: metrics/page/<category>.json, or None: nothing was measured in a page cache.
-        flash: metrics/flash/<category>.json, or None: nothing was measured in a flash cache.
-        models: those trained for it.
-    """
-
-    name: str
-    page: CategoryMetrics | None
-    flash: FlashMetrics | None
-    models: list[Model]
+    name: str  # its id
+    page: CategoryMetrics | None  # metrics/page/<category>.json, or None: nothing was measured in a page cache
+    flash: FlashMetrics | None  # metrics/flash/<category>.json, or None: nothing was measured in a flash cache
+    models: list[Model]  # those trained for it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sources(Measured):
-    """All that the report shows.
+    """All that the report shows."""
 
-    Attributes:
-        categories: by name.
-        traces: every trace of the matrix, by category, role and key.
-        capacity_fraction: `evaluate.capacity_fraction`.
-        digest: of the small inputs, see `inputs_digest`.
-        seed: `seed`, from which every training's own is derived.
-        tiers: metrics/tiers/<category>.json, by category; those that there are.
-        share: metrics/share/mixes.json, or None: no shared cache was measured.
-    """
-
-    categories: list[Category]
-    traces: list[TraceFacts]
-    capacity_fraction: float
-    digest: str
-    seed: int
+    categories: list[Category]  # by name
+    traces: list[TraceFacts]  # every trace of the matrix, by category, role and key
+    capacity_fraction: float  # `evaluate.capacity_fraction`
+    digest: str  # of the small inputs, see `inputs_digest`
+    seed: int  # `seed`, from which every training's own is derived
+    # metrics/tiers/<category>.json, by category; those that there are
     tiers: Mapping[str, TiersMetrics] = field(default_factory=dict)
-    share: ShareMetrics | None = None
+    share: ShareMetrics | None = None  # metrics/share/mixes.json, or None: no shared cache was measured
 
     def trace(self, key: str) -> TraceFacts | None:
         """A trace by key."""

@@ -58,23 +58,14 @@ class TraceEntry(Strict):
 
 
 class CorpusEntry(Strict):
-    """One row of the matrix's corpus, without its category.
+    """One row of the matrix's corpus, without its category."""
 
-    Attributes:
-        path: the trace's file.
-        format: `auto` or a registered format.
-        program: what was captured.
-        setup: the program's set-up.
-        role: what the trace is for.
-        unseen: a test trace of a program that no train trace of the category was recorded from.
-    """
-
-    path: str
-    format: str
-    program: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    setup: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    role: CorpusRole
-    unseen: bool = False
+    path: str  # the trace's file
+    format: str  # `auto` or a registered format
+    program: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # what was captured
+    setup: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # the program's set-up
+    role: CorpusRole  # what the trace is for
+    unseen: bool = False  # a test trace of a program that no train trace of the category was recorded from
 
 
 Corpus = dict[Category, dict[Key, CorpusEntry]]

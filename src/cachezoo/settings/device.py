@@ -140,15 +140,10 @@ class EmulatedDevice(Strict):
 
 
 class Target(Strict):
-    """`device.hdd`, `device.ssd` of a real device.
+    """`device.hdd`, `device.ssd` of a real device."""
 
-    Attributes:
-        path: a block device, or a file on the device.
-        name: what it is, for the record: maker and model.
-    """
-
-    path: str = Field(min_length=1)
-    name: str = Field(min_length=1)
+    path: str = Field(min_length=1)  # a block device, or a file on the device
+    name: str = Field(min_length=1)  # what it is, for the record: maker and model
 
 
 class RealDevice(Strict):

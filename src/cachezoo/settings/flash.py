@@ -25,45 +25,30 @@ class BlockGeometry(Strict):
 
 
 class EpisodeLabel(BlockGeometry):
-    """`label.episodes`: geometry, cache, write budget, and how the eviction age is found.
+    """`label.episodes`: geometry, cache, write budget, and how the eviction age is found."""
 
-    Attributes:
-        geometry: categories whose geometry is another one, see `cachezoo.flash.problem`.
-        cache_fraction: flash cache's size, as a part of the trace's distinct segments.
-        write_budget: segment writes allowed, as a part of AcceptAll's simulated writes over the whole run.
-        budget_tolerance: how near to the budget a calibrated policy must come, relative.
-        opt_prefetch: what OPT, whose decisions are the labels, prefetches: nothing, each episode's OPT-Range, or that
-            where it pays. An episode that is read in many places is worth more flash when one I/O fetches it all.
-        age_tolerance: the eviction age is found when the simulated one is this near, relative.
-        age_damping: first step towards the simulated age, as a part of the difference; halved after each
-            overshoot.
-        age_rounds: rounds of refinement at most.
-        min_evictions: with fewer evictions than this the eviction age is the trace's length.
-        horizon_fraction: an episode is settled when it began an eviction age, but at most this part of the
-            trace, before the end; later ones are masked in training.
-    """
-
+    # categories whose geometry is another one, see `cachezoo.flash.problem`
     geometry: dict[str, BlockGeometry] = Field(default_factory=dict)
-    cache_fraction: Part
-    write_budget: Part
-    budget_tolerance: float = Field(gt=0, lt=1)
+    cache_fraction: Part  # flash cache's size, as a part of the trace's distinct segments
+    write_budget: Part  # segment writes allowed, as a part of AcceptAll's simulated writes over the whole run
+    budget_tolerance: float = Field(gt=0, lt=1)  # how near to the budget a calibrated policy must come, relative
+    # what OPT, whose decisions are the labels, prefetches: nothing, each episode's OPT-Range, or that where it pays. An
+    # episode that is read in many places is worth more flash when one I/O fetches it all
     opt_prefetch: Literal["none", "opt_range", "opt_range_when"] = "opt_range_when"
-    age_tolerance: float = Field(gt=0, lt=1)
-    age_damping: Part
-    age_rounds: Rounds
-    min_evictions: Count
+    age_tolerance: float = Field(gt=0, lt=1)  # the eviction age is found when the simulated one is this near, relative
+    age_damping: Part  # first step towards the simulated age, as a part of the difference; halved after each overshoot
+    age_rounds: Rounds  # rounds of refinement at most
+    min_evictions: Count  # with fewer evictions than this the eviction age is the trace's length
+    # an episode is settled when it began an eviction age, but at most this part of the trace, before the end; later
+    # ones are masked in training
     horizon_fraction: float = Field(gt=0, lt=1)
 
 
 class HistoryFeatures(Strict):
-    """`features.history`: windows of the access-history counts.
+    """`features.history`: windows of the access-history counts."""
 
-    Attributes:
-        bucket_of_age: width of a bucket as a part of the eviction age.
-        windows: window lengths in buckets, rising.
-    """
-
-    bucket_of_age: float = Field(gt=0, le=1e6)
+    bucket_of_age: float = Field(gt=0, le=1e6)  # width of a bucket as a part of the eviction age
+    # window lengths in buckets, rising
     windows: list[Annotated[int, Field(ge=1, le=1 << 12)]] = Field(min_length=1, max_length=64)
 
     @model_validator(mode="after")

@@ -22,26 +22,15 @@ class ForestShape(Strict):
 
 
 class ForestFit(Strict):
-    """What fitting any forest takes.
+    """What fitting any forest takes."""
 
-    Attributes:
-        holdout_every: one block in this many is held out for early stopping.
-        early_stopping: rounds without a better held-out loss.
-        threads: LightGBM's threads, a fixed number because results depend on it.
-    """
-
-    holdout_every: int = Field(ge=2, le=1_000_000)
-    early_stopping: Rounds
-    threads: Threads
+    holdout_every: int = Field(ge=2, le=1_000_000)  # one block in this many is held out for early stopping
+    early_stopping: Rounds  # rounds without a better held-out loss
+    threads: Threads  # LightGBM's threads, a fixed number because results depend on it
 
 
 class ForestJudge(Strict):
-    """What judging a forest takes.
+    """What judging a forest takes."""
 
-    Attributes:
-        curve_points: points of the threshold to write-rate curve.
-        least_gain: share of the rival's disk-head time that has to be saved.
-    """
-
-    curve_points: int = Field(ge=2, le=1_000_000)
-    least_gain: Gain
+    curve_points: int = Field(ge=2, le=1_000_000)  # points of the threshold to write-rate curve
+    least_gain: Gain  # share of the rival's disk-head time that has to be saved

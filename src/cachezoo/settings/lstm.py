@@ -12,20 +12,11 @@ Units = Annotated[int, Field(ge=1, le=16_384)]
 
 
 class LstmFit(Strict):
-    """What every LSTM's fit takes. Precision, threads and batch are explicit because results depend on them.
+    """What every LSTM's fit takes. Precision, threads and batch are explicit because results depend on them."""
 
-    Attributes:
-        max_epochs: passes over the train traces; the best by validation is kept.
-        batch: sequences (windows) in a step.
-        learning_rate: RMSProp's.
-        clip_norm: gradients are scaled down to this norm.
-        precision: `32-true` or `bf16-mixed`.
-        threads: torch's threads.
-    """
-
-    max_epochs: Rounds
-    batch: Rounds
-    learning_rate: Part
-    clip_norm: float = Field(gt=0, le=1e9)
-    precision: Literal["32-true", "bf16-mixed"]
-    threads: Threads
+    max_epochs: Rounds  # passes over the train traces; the best by validation is kept
+    batch: Rounds  # sequences (windows) in a step
+    learning_rate: Part  # RMSProp's
+    clip_norm: float = Field(gt=0, le=1e9)  # gradients are scaled down to this norm
+    precision: Literal["32-true", "bf16-mixed"]  # `32-true` or `bf16-mixed`
+    threads: Threads  # torch's threads

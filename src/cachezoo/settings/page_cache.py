@@ -39,57 +39,35 @@ class BenefitLabel(Strict):
 
 
 class SequenceFeatures(Strict):
-    """`features.sequence`: the history behind the inputs.
+    """`features.sequence`: the history behind the inputs."""
 
-    Attributes:
-        memory_accesses: page accesses after which a page is forgotten.
-        window_accesses: page accesses over which the recent working set is counted.
-        region_bytes: an address region, whose heat is an input.
-        region_bits: the table of regions holds 2**bits.
-        clip: normalised inputs are cut to ± this.
-    """
-
-    memory_accesses: int = Field(ge=1, lt=2**40)
-    window_accesses: int = Field(ge=1, lt=2**40)
-    region_bytes: int = Field(ge=4096, le=1 << 60)
-    region_bits: int = Field(ge=1, le=24)
-    clip: float = Field(gt=0, le=1e6)
+    memory_accesses: int = Field(ge=1, lt=2**40)  # page accesses after which a page is forgotten
+    window_accesses: int = Field(ge=1, lt=2**40)  # page accesses over which the recent working set is counted
+    region_bytes: int = Field(ge=4096, le=1 << 60)  # an address region, whose heat is an input
+    region_bits: int = Field(ge=1, le=24)  # the table of regions holds 2**bits
+    clip: float = Field(gt=0, le=1e6)  # normalised inputs are cut to ± this
 
 
 class ManagerPolicy(Strict):
-    """`policy.manager`: the online cache of three queues, and the workload monitor.
+    """`policy.manager`: the online cache of three queues, and the workload monitor."""
 
-    Attributes:
-        capacity: cache size that training judges at, as a part of the working set.
-        demote_capacities: page accesses in a queue, in capacities, before a page is demoted.
-        protected_percent: pages in this share of their queue are not.
-        fill_free: free space is filled whatever the model says.
-        on_hit: candidates for what a hit does, chosen on validation: `stay` moves a page to the head of its queue as in
-            the paper, `requeue` to the queue that the model names, and to the tail of soon if it names none.
-        queues: candidates for where admitted pages enter: the `three` of the paper by expected stay, or a `single` one.
-        vote_windows: windows of the classifier in a vote.
-        switch_votes: equal votes in a row that switch the category.
-    """
-
-    capacity: Part
-    demote_capacities: Rounds
-    protected_percent: int = Field(ge=0, le=100)
-    fill_free: bool
+    capacity: Part  # cache size that training judges at, as a part of the working set
+    demote_capacities: Rounds  # page accesses in a queue, in capacities, before a page is demoted
+    protected_percent: int = Field(ge=0, le=100)  # pages in this share of their queue are not
+    fill_free: bool  # free space is filled whatever the model says
+    # candidates for what a hit does, chosen on validation: `stay` moves a page to the head of its queue as in the
+    # paper, `requeue` to the queue that the model names, and to the tail of soon if it names none
     on_hit: list[Literal["stay", "requeue"]] = Field(min_length=1)
+    # candidates for where admitted pages enter: the `three` of the paper by expected stay, or a `single` one
     queues: list[Literal["three", "single"]] = Field(min_length=1)
-    vote_windows: Rounds
-    switch_votes: Rounds
+    vote_windows: Rounds  # windows of the classifier in a vote
+    switch_votes: Rounds  # equal votes in a row that switch the category
 
 
 class ClassicsPolicy(Strict):
-    """`policy.classics`: other ways to run the classics than by their defaults, so that they are tuned as a model is.
+    """`policy.classics`: other ways to run the classics than their defaults, so that they are tuned as a model is."""
 
-    Attributes:
-        values: for each classic, values of its parameters; it runs with every combination of them.
-        admissions: as `cachezoo.policies.spec` writes them.
-        evictions: each runs behind each of the admissions.
-    """
-
+    # for each classic, values of its parameters; it runs with every combination of them
     values: dict[str, dict[str, Annotated[list[Annotated[float, Field(ge=0, le=1e6)]], Field(min_length=1)]]]
-    admissions: list[str]
-    evictions: list[str]
+    admissions: list[str]  # as `cachezoo.policies.spec` writes them
+    evictions: list[str]  # each runs behind each of the admissions

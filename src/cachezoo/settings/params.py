@@ -18,17 +18,11 @@ SEMVER = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z
 
 
 class Export(Strict):
-    """`export`: version and golden rows of the bundles.
+    """`export`: version and golden rows of the bundles."""
 
-    Attributes:
-        version: semantic version; raise it when a released bundle's bytes change.
-        golden_rows: golden requests to start with.
-        golden_rows_max: they are doubled up to this many while a branch of the runtime is not passed.
-    """
-
-    version: str = Field(pattern=SEMVER)
-    golden_rows: Rounds
-    golden_rows_max: Rounds
+    version: str = Field(pattern=SEMVER)  # semantic version; raise it when a released bundle's bytes change
+    golden_rows: Rounds  # golden requests to start with
+    golden_rows_max: Rounds  # they are doubled up to this many while a branch of the runtime is not passed
 
     @model_validator(mode="after")
     def _rising(self) -> Self:

@@ -71,25 +71,18 @@ def _plain(text: str) -> "Markup":
 
 @dataclass(frozen=True)
 class Page:
-    """A page as `render` is given it.
+    """A page as `render` is given it."""
 
-    Attributes:
-        title: what the page answers; of the window, and the page's heading.
-        lead: one or two sentences, the answer.
-        facts: (name, value), shown below the title.
-        sections: in order; each stands in the index. A section that is folded has its body folded away, and a part
-            that is folded likewise.
-        terms: definitions by term (`promoted, champion` for two names of one thing); the first use of each in a
-            section's texts, titles of tables and columns leads to it and shows it on hover.
-        inputs: digest of what the page was made from, kept in a meta element; empty for none.
-    """
-
-    title: str
-    lead: Sequence[str]
-    facts: Sequence[tuple[str, str]]
+    title: str  # what the page answers; of the window, and the page's heading
+    lead: Sequence[str]  # one or two sentences, the answer
+    facts: Sequence[tuple[str, str]]  # (name, value), shown below the title
+    # in order; each stands in the index. A section that is folded has its body folded away, and a part that is folded
+    # likewise
     sections: Sequence[Section]
+    # definitions by term (`promoted, champion` for two names of one thing); the first use of each in a section's texts,
+    # titles of tables and columns leads to it and shows it on hover
     terms: Mapping[str, str] = field(default_factory=dict)
-    inputs: str = ""
+    inputs: str = ""  # digest of what the page was made from, kept in a meta element; empty for none
 
 
 def render(page: Page) -> str:

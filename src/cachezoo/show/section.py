@@ -26,49 +26,27 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to run, in a box of its own.
+    """What to run, in a box of its own."""
 
-    Attributes:
-        title: where: `Page cache`.
-        answer: what: the id of a policy or bundle, with its size; shown large.
-        verdict: whether to do it, in a few words.
-        tone: `good`, `bad`, `unsure` or empty; the verdict says the same, colour only helps.
-        texts: why; one line each.
-        code: lines to copy, or empty.
-        link: where the answer leads, or empty.
-    """
-
-    title: str
-    answer: str
-    verdict: str
-    tone: str = ""
-    texts: Sequence[str] = ()
-    code: str = ""
-    link: str = ""
+    title: str  # where: `Page cache`
+    answer: str  # what: the id of a policy or bundle, with its size; shown large
+    verdict: str  # whether to do it, in a few words
+    tone: str = ""  # `good`, `bad`, `unsure` or empty; the verdict says the same, colour only helps
+    texts: Sequence[str] = ()  # why; one line each
+    code: str = ""  # lines to copy, or empty
+    link: str = ""  # where the answer leads, or empty
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page; what it holds is texts, choices, tables, figures, HTML, parts.
+    """A part of the page; what it holds is texts, choices, tables, figures, HTML, parts."""
 
-    Attributes:
-        id: anchor.
-        title: heading.
-        texts: paragraphs.
-        tables: below them, and below the choices.
-        figures: files beside the page, or drawings in it.
-        html: trusted HTML, made by this package from escaped text.
-        parts: sections within, one below the other.
-        folded: its body is shown when it is opened.
-        choices: what to run, side by side where there is room.
-    """
-
-    id: str
-    title: str
-    texts: Sequence[str] = ()
-    tables: Sequence[Table] = ()
-    figures: Sequence[Figure | Drawing] = ()
-    html: str = ""
-    parts: Sequence["Section"] = field(default_factory=tuple)
-    folded: bool = False
-    choices: Sequence[Choice] = ()
+    id: str  # anchor
+    title: str  # heading
+    texts: Sequence[str] = ()  # paragraphs
+    tables: Sequence[Table] = ()  # below them, and below the choices
+    figures: Sequence[Figure | Drawing] = ()  # files beside the page, or drawings in it
+    html: str = ""  # trusted HTML, made by this package from escaped text
+    parts: Sequence["Section"] = field(default_factory=tuple)  # sections within, one below the other
+    folded: bool = False  # its body is shown when it is opened
+    choices: Sequence[Choice] = ()  # what to run, side by side where there is room

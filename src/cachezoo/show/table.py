@@ -9,23 +9,14 @@ from cachezoo.show.formats import NONE, number, percent, span
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell.
+    """A table's cell."""
 
-    Attributes:
-        text: as shown.
-        value: the number it was made from, as the metrics have it; None for a text.
-        note: in small type below.
-        link: where the text leads, or empty.
-        tone: `good`, `bad`, `unsure` or empty; the text says the same, colour only helps.
-        code: the text is an id or a command.
-    """
-
-    text: str
-    value: float | None = None
-    note: str = ""
-    link: str = ""
-    tone: str = ""
-    code: bool = False
+    text: str  # as shown
+    value: float | None = None  # the number it was made from, as the metrics have it; None for a text
+    note: str = ""  # in small type below
+    link: str = ""  # where the text leads, or empty
+    tone: str = ""  # `good`, `bad`, `unsure` or empty; the text says the same, colour only helps
+    code: bool = False  # the text is an id or a command
 
 
 @dataclass(frozen=True)

@@ -26,27 +26,16 @@ CHOOSING, JUDGED, WHOLE = "choosing", "judged", "whole"
 
 @dataclass(frozen=True)
 class Training:
-    """The fit of a setting with one seed, and its judging.
+    """The fit of a setting with one seed, and its judging."""
 
-    Attributes:
-        key: made from all that its figures depend on.
-        fit: made from all that its weights depend on.
-        title: for people.
-        category: empty for a system of all.
-        tree: its params.yaml, as plain values.
-        reads: models of the project that it reads.
-        model: name of the trained model.
-        depth: what is asked of that.
-    """
-
-    key: str
-    fit: str
-    title: str
-    category: str
-    tree: Mapping[str, Any]
-    reads: tuple[str, ...]
-    model: str
-    depth: str
+    key: str  # made from all that its figures depend on
+    fit: str  # made from all that its weights depend on
+    title: str  # for people
+    category: str  # empty for a system of all
+    tree: Mapping[str, Any]  # its params.yaml, as plain values
+    reads: tuple[str, ...]  # models of the project that it reads
+    model: str  # name of the trained model
+    depth: str  # what is asked of that
 
 
 class Pipeline:

@@ -24,17 +24,11 @@ NEAREST = 3  # keys named beside one that there is not
 
 @dataclass(frozen=True)
 class Setting:
-    """A cell of the grid.
+    """A cell of the grid."""
 
-    Attributes:
-        values: what was asked of each key.
-        params: the whole of params.yaml with it.
-        changed: dotted paths at which it differs from params.yaml as it is.
-    """
-
-    values: Mapping[str, str]
-    params: Params
-    changed: frozenset[str]
+    values: Mapping[str, str]  # what was asked of each key
+    params: Params  # the whole of params.yaml with it
+    changed: frozenset[str]  # dotted paths at which it differs from params.yaml as it is
 
     @property
     def name(self) -> str:
@@ -173,17 +167,12 @@ DOTS, LOG = "..", ":log"
 
 @dataclass(frozen=True)
 class Axis:
-    """A key of params.yaml, dotted, or a group of conf/, with what it may be.
+    """A key of params.yaml, dotted, or a group of conf/, with what it may be."""
 
-    Attributes:
-        key: the key.
-        drawn: what Optuna draws from: a range, both ends included, or values as typed.
-        now: what params.yaml has; None where that is not among them.
-    """
-
-    key: str
+    key: str  # the key
+    # what Optuna draws from: a range, both ends included, or values as typed
     drawn: CategoricalDistribution | FloatDistribution | IntDistribution
-    now: Any
+    now: Any  # what params.yaml has; None where that is not among them
 
     def text(self, value: Any) -> str:  # noqa: ANN401 - what Optuna drew
         """What was drawn as a setting has it; of a number that is no integer four figures, within the range."""

@@ -31,17 +31,11 @@ KEEP = 3
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a search trains.
+    """How much a search trains."""
 
-    Attributes:
-        trials: settings tried.
-        trial_seeds: trainings of each.
-        seeds: trainings of each of the best, and of the final figures.
-    """
-
-    trials: int
-    trial_seeds: int
-    seeds: int
+    trials: int  # settings tried
+    trial_seeds: int  # trainings of each
+    seeds: int  # trainings of each of the best, and of the final figures
 
     def check(self) -> None:
         """Refuse what chooses nothing.
@@ -63,17 +57,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting that was tried.
+    """A setting that was tried."""
 
-    Attributes:
-        number: from 0.
-        setting: its values.
-        each: the figure that chooses, by seed; None where the training failed.
-    """
-
-    number: int
-    setting: Setting
-    each: tuple[float | None, ...]
+    number: int  # from 0
+    setting: Setting  # its values
+    each: tuple[float | None, ...]  # the figure that chooses, by seed; None where the training failed
 
     @property
     def mean(self) -> float | None:

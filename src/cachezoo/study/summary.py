@@ -89,19 +89,12 @@ JUDGED_LOWER, JUDGED_HIGHER = {"mean_dt", "waf"}, {"hit_ratio", "balanced_accura
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting in one category.
+    """One setting in one category."""
 
-    Attributes:
-        category: the category.
-        setting: what was trained.
-        found: what each seed's judging found, in the order of the seeds.
-        judged: of another setting than params.yaml's, whether its verdicts were asked for.
-    """
-
-    category: str
-    setting: Setting
-    found: Sequence[Mapping[str, Any]]
-    judged: bool = False
+    category: str  # the category
+    setting: Setting  # what was trained
+    found: Sequence[Mapping[str, Any]]  # what each seed's judging found, in the order of the seeds
+    judged: bool = False  # of another setting than params.yaml's, whether its verdicts were asked for
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:

@@ -18,36 +18,22 @@ WINDOWS = 100
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is compared of a trace.
+    """What is compared of a trace."""
 
-    Attributes:
-        numbers: by name; shares from 0 to 1.
-        sizes: by op, sorted int64 bytes of its requests.
-        rate: share of the requests in each of 100 windows of its time.
-    """
-
-    numbers: dict[str, float]
-    sizes: dict[str, I64]
-    rate: F64
+    numbers: dict[str, float]  # by name; shares from 0 to 1
+    sizes: dict[str, I64]  # by op, sorted int64 bytes of its requests
+    rate: F64  # share of the requests in each of 100 windows of its time
 
 
 @dataclass(frozen=True)
 class Row:
-    """A statistic of both.
+    """A statistic of both."""
 
-    Attributes:
-        name: of it.
-        original: of the trace; None of a distance between both.
-        synthetic: of the synthetic trace; None of a distance.
-        error: synthetic less original; of a `ratio` over the original; of a distance, the distance.
-        kind: `ratio` for amounts, `points` for shares, `distance` for distributions.
-    """
-
-    name: str
-    original: float | None
-    synthetic: float | None
-    error: float | None
-    kind: str
+    name: str  # of it
+    original: float | None  # of the trace; None of a distance between both
+    synthetic: float | None  # of the synthetic trace; None of a distance
+    error: float | None  # synthetic less original; of a `ratio` over the original; of a distance, the distance
+    kind: str  # `ratio` for amounts, `points` for shares, `distance` for distributions
 
 
 def sequential(trace: Trace) -> Bool:

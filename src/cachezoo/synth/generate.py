@@ -156,19 +156,12 @@ def _classes(model: SynthModel, random: np.random.Generator, n: int) -> I64:
 
 @dataclass(frozen=True)
 class _Places:
-    """Hot places, one behind the other at the begin of their volumes.
+    """Hot places, one behind the other at the begin of their volumes."""
 
-    Attributes:
-        known: of the model, `begin` and `volume` as many.
-        begin: int64[k] pages from the volume's begin on.
-        volume: int64[k].
-        reserved: int64[v] pages of each volume.
-    """
-
-    known: list[HotPlace]
-    begin: I64
-    volume: I64
-    reserved: I64
+    known: list[HotPlace]  # of the model, `begin` and `volume` as many
+    begin: I64  # int64[k] pages from the volume's begin on
+    volume: I64  # int64[k]
+    reserved: I64  # int64[v] pages of each volume
 
     @classmethod
     def of(cls, known: list[HotPlace], volumes: int) -> "_Places":

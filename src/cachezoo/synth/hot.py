@@ -18,17 +18,11 @@ PAIRS = 64
 
 @dataclass(frozen=True)
 class Hot:
-    """Hot requests of a trace.
+    """Hot requests of a trace."""
 
-    Attributes:
-        place: int64[n], the place of each request, -1 of none.
-        offset: int64[n] bytes from its place's first page on.
-        pages: int64[k] of each place.
-    """
-
-    place: I64
-    offset: I64
-    pages: I64
+    place: I64  # int64[n], the place of each request, -1 of none
+    offset: I64  # int64[n] bytes from its place's first page on
+    pages: I64  # int64[k] of each place
 
 
 def find_hot(trace: Trace, pages: PageAccesses, near: Bool) -> Hot:
@@ -120,17 +114,11 @@ def _most_frequent(offset: I64, size: I64) -> Counts:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Hot requests drawn.
+    """Hot requests drawn."""
 
-    Attributes:
-        place: int64[h], which place of those drawn.
-        offset: int64[h] bytes from its first page on.
-        size: int64[h] bytes.
-    """
-
-    place: I64
-    offset: I64
-    size: I64
+    place: I64  # int64[h], which place of those drawn
+    offset: I64  # int64[h] bytes from its first page on
+    size: I64  # int64[h] bytes
 
 
 def copies(places: list[HotPlace], scale: float) -> list[HotPlace]:

@@ -82,25 +82,17 @@ Phase = Annotated[list[Row], Field(min_length=CLASSES, max_length=CLASSES)]
 
 
 class OfClass(Document):
-    """Requests of one class: reads or writes that begin in one way.
+    """Requests of one class: reads or writes that begin in one way."""
 
-    Attributes:
-        sizes: (bytes, bytes from the first page's start on, requests) of each pair that is kept.
-        volumes: share of them on each volume.
-        runs: (requests back, bytes between, requests) of those that go on with a run.
-        reuse: by the size's octave, (distance's bin, count's bin, requests) of those that reuse a page.
-        aligned: by the size's octave, share that begins where the page's last access began.
-        alike: by the size's octave, share whose page was last accessed by a request of the same octave.
-        whole: by the size's octave, share whose last page was last accessed about when its first was.
-    """
-
+    # (bytes, bytes from the first page's start on, requests) of each pair that is kept
     sizes: list[tuple[Bytes, InPage, Often]] = Field(min_length=1)
-    volumes: list[Amount] = Field(min_length=1)
-    runs: list[tuple[Lag, Ahead, Often]]
+    volumes: list[Amount] = Field(min_length=1)  # share of them on each volume
+    runs: list[tuple[Lag, Ahead, Often]]  # (requests back, bytes between, requests) of those that go on with a run
+    # by the size's octave, (distance's bin, count's bin, requests) of those that reuse a page
     reuse: dict[Digit, Annotated[list[tuple[Bin, Bin, Often]], Field(min_length=1)]]
-    aligned: Shares
-    whole: Shares
-    alike: Shares
+    aligned: Shares  # by the size's octave, share that begins where the page's last access began
+    whole: Shares  # by the size's octave, share whose last page was last accessed about when its first was
+    alike: Shares  # by the size's octave, share whose page was last accessed by a request of the same octave
 
 
 class Times(Document):
@@ -151,17 +143,11 @@ class HotUse(Document):
 
 
 class HotPlace(Document):
-    """Pages that are used over and over.
+    """Pages that are used over and over."""
 
-    Attributes:
-        pages: how many, one behind the other.
-        volume: on which they lie, by its rank.
-        uses: by op and start.
-    """
-
-    pages: int = Field(ge=1, le=2**31)
-    volume: Whole
-    uses: list[HotUse] = Field(min_length=1)
+    pages: int = Field(ge=1, le=2**31)  # how many, one behind the other
+    volume: Whole  # on which they lie, by its rank
+    uses: list[HotUse] = Field(min_length=1)  # by op and start
 
     @model_validator(mode="after")
     def _together(self) -> "HotPlace":
@@ -172,31 +158,20 @@ class HotPlace(Document):
 
 
 class SynthModel(Document):
-    """A trace's statistics; no address, name, or time of a request is among them.
+    """A trace's statistics; no address, name, or time of a request is among them."""
 
-    Attributes:
-        format: of this document.
-        requests: of the trace.
-        seconds: its span.
-        pages: distinct pages of 4 KiB.
-        span: pages from the lowest address to the highest, of all volumes together.
-        times: when they come.
-        phases: for equal parts of the requests, how often a class (row) was followed by each class (column).
-        classes: by class: 5 * op + kind, see `cachezoo.kernels.slots`; all but those of hot requests.
-        hot: places that are used over and over.
-        volumes: share of the requests on each volume, largest first.
-    """
-
-    format: Literal["cachezoo-synth-2"] = FORMAT
-    requests: int = Field(ge=1)
-    seconds: float = Field(ge=0, le=1e12)
-    pages: int = Field(ge=1)
-    span: int = Field(ge=1, le=2**50)
-    times: Times
+    format: Literal["cachezoo-synth-2"] = FORMAT  # of this document
+    requests: int = Field(ge=1)  # of the trace
+    seconds: float = Field(ge=0, le=1e12)  # its span
+    pages: int = Field(ge=1)  # distinct pages of 4 KiB
+    span: int = Field(ge=1, le=2**50)  # pages from the lowest address to the highest, of all volumes together
+    times: Times  # when they come
+    # for equal parts of the requests, how often a class (row) was followed by each class (column)
     phases: list[Phase] = Field(min_length=1)
+    # by class: 5 * op + kind, see `cachezoo.kernels.slots`; all but those of hot requests
     classes: dict[Digit, OfClass]
-    hot: list[HotPlace]
-    volumes: list[Amount] = Field(min_length=1)
+    hot: list[HotPlace]  # places that are used over and over
+    volumes: list[Amount] = Field(min_length=1)  # share of the requests on each volume, largest first
 
     @model_validator(mode="after")
     def _together(self) -> "SynthModel":

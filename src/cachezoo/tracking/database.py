@@ -34,17 +34,11 @@ SELECT EXISTS (SELECT * FROM experiments WHERE name NOT IN ('Default', '{EXPERIM
 
 @dataclass(frozen=True)
 class View:
-    """A database as a sync left it.
+    """A database as a sync left it."""
 
-    Attributes:
-        tags: of the experiment.
-        runs: ids of its runs, those of studies included.
-        others: users have logged into it.
-    """
-
-    tags: dict[str, str]
-    runs: list[str]
-    others: bool
+    tags: dict[str, str]  # of the experiment
+    runs: list[str]  # ids of its runs, those of studies included
+    others: bool  # users have logged into it
 
 
 def read_view(path: Path) -> View | None:

@@ -37,31 +37,18 @@ TRACK = Table(
 
 @dataclass(frozen=True)
 class Record:
-    """One trained model as MLflow shall show it.
+    """One trained model as MLflow shall show it."""
 
-    Attributes:
-        model_id: `kind[.category].arch`.
-        digest: the bundle's, or where there is none the sha256 of REFUSED.json or of train.json.
-        model_digest: the bundle's, by which zoo.json names who runs; None where there is no bundle.
-        bundle: the bundle's folder, or None.
-        params: shape, seeds and the like, as text.
-        metrics: figures by name; the same names in every family.
-        curves: (training/NAME, step, value) of the training.
-        tags: kind, category, seat, verdict …
-        card: Markdown for the run's page.
-        plots: the report's plots that say something of the model, as far as they are drawn.
-    """
-
-    model_id: str
-    digest: str
-    model_digest: str | None
-    bundle: Path | None
-    params: dict[str, str]
-    metrics: dict[str, float]
-    curves: list[tuple[str, int, float]]
-    tags: dict[str, str]
-    card: str
-    plots: tuple[Path, ...] = ()
+    model_id: str  # `kind[.category].arch`
+    digest: str  # the bundle's, or where there is none the sha256 of REFUSED.json or of train.json
+    model_digest: str | None  # the bundle's, by which zoo.json names who runs; None where there is no bundle
+    bundle: Path | None  # the bundle's folder, or None
+    params: dict[str, str]  # shape, seeds and the like, as text
+    metrics: dict[str, float]  # figures by name; the same names in every family
+    curves: list[tuple[str, int, float]]  # (training/NAME, step, value) of the training
+    tags: dict[str, str]  # kind, category, seat, verdict …
+    card: str  # Markdown for the run's page
+    plots: tuple[Path, ...] = ()  # the report's plots that say something of the model, as far as they are drawn
 
     @property
     def fingerprint(self) -> str:

@@ -72,19 +72,13 @@ OUTDATED = "starlette.middleware.wsgi is deprecated"
 
 @dataclass
 class SyncReport:
-    """What a sync did, by model id.
+    """What a sync did, by model id."""
 
-    Attributes:
-        built: runs of a new view.
-        unchanged: runs of a view that is as it was.
-        aliases: of all registered models, by name: champion or challenger of its seat, None for neither.
-        removed: folders of files that no run owned.
-    """
-
-    built: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
+    built: list[str] = field(default_factory=list)  # runs of a new view
+    unchanged: list[str] = field(default_factory=list)  # runs of a view that is as it was
+    # of all registered models, by name: champion or challenger of its seat, None for neither
     aliases: dict[str, str | None] = field(default_factory=dict)
-    removed: int = 0
+    removed: int = 0  # folders of files that no run owned
 
 
 def tracking_uri(root: Path) -> str:

@@ -184,24 +184,15 @@ def rollback(root: Path, params: "Params", role: str) -> Zoo:
 
 @dataclass(frozen=True)
 class Exported:
-    """A bundle.
+    """A bundle."""
 
-    Attributes:
-        id: `kind[.category].arch`.
-        version: of the bundle.
-        model_digest: of what acts.
-        seat: that it may take; None where its kind does not run alone.
-        standing: `champion` or `challenger` of its seat; None where it is neither.
-        promoted: it beat its baseline on validation.
-        headline: name and value of its kind's first figure over the test traces at home; None without one.
-    """
-
-    id: str
-    version: str
-    model_digest: str
-    seat: str | None
-    standing: str | None
-    promoted: bool
+    id: str  # `kind[.category].arch`
+    version: str  # of the bundle
+    model_digest: str  # of what acts
+    seat: str | None  # that it may take; None where its kind does not run alone
+    standing: str | None  # `champion` or `challenger` of its seat; None where it is neither
+    promoted: bool  # it beat its baseline on validation
+    # name and value of its kind's first figure over the test traces at home; None without one
     headline: tuple[str, float] | None
 
 
