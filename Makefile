@@ -88,7 +88,7 @@ ui: ## MLflow on 127.0.0.1:5000
 lint: ## ruff, clang-format, mypy and, where osv.dev answers, audit
 	@$(DEV)
 	@$(RUN) .venv/bin/ruff check src pipelines lab tools tests benchmarks notebooks
-	@git ls-files -z '*.c' '*.h' | xargs -0 $(RUN) .venv/bin/clang-format --dry-run -Werror
+	@$(RUN) .venv/bin/clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 	@$(RUN) .venv/bin/mypy
 	@$(RUN) .venv/bin/python -m scripts.audit --if-reachable
 
