@@ -27,12 +27,12 @@ from cachezoo.bundles.reader import Bundle
 from cachezoo.console import out
 from cachezoo.kernels import manager
 from cachezoo.kernels.manager_limits import manager_limits
-from cachezoo.models.onnx_lstm import Graph as OnnxGraph
+from cachezoo.models.onnx_lstm import onnx_file
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
+from cachezoo.zoo.caching.bundle import KIND
 from cachezoo.zoo.caching.infer import torch_infer, torch_infer_all
-from cachezoo.zoo.caching.onnx import _step as one_step
 from cachezoo.zoo.caching.serve import CachingServing
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"
@@ -191,7 +191,8 @@ def onnx_step_us(layers: int, units: int, inputs: int) -> tuple[float, float]:
     """Median and 99th percentile of a step on onnxruntime, one thread, the state going round."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    model = one_step(OnnxGraph(drawn_weights(layers, units, inputs)), inputs)
+    graph = KIND.graph({"arch": {"layers": layers, "units": units}, "features": [None] * inputs})
+    model = onnx_file("caching", graph, drawn_weights(layers, units, inputs))
     session = onnxruntime.InferenceSession(model, options)
     rng = np.random.default_rng(derive_seed(7, "runtime", "inputs"))
     h = c = np.zeros((layers, 1, units), np.float32)

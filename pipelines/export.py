@@ -4,34 +4,32 @@ from typing import TYPE_CHECKING
 
 from cachezoo.bundles.export import export_model
 from cachezoo.kept import Each, Names, categories, page_categories, stream_categories
+from cachezoo.models import forest, onnx_gbdt, onnx_lstm
 from cachezoo.stage import stage
 from cachezoo.zoo.admission import bundle as admission_bundle
-from cachezoo.zoo.admission import model as admission_model
 from cachezoo.zoo.admission.fit import VARIANTS
 from cachezoo.zoo.caching import bundle as caching_bundle
-from cachezoo.zoo.caching import onnx as caching_onnx
+from cachezoo.zoo.caching import infer as caching_infer
 from cachezoo.zoo.prefetch import bundle as prefetch_bundle
-from cachezoo.zoo.prefetch import model as prefetch_model
 from cachezoo.zoo.registry import SYSTEMS
 from cachezoo.zoo.reuse import bundle as reuse_bundle
 from cachezoo.zoo.reuse import metrics as reuse_metrics
-from cachezoo.zoo.reuse import model as reuse_model
 from cachezoo.zoo.streams import bundle as streams_bundle
 from cachezoo.zoo.streams import metrics as streams_metrics
 from cachezoo.zoo.virtual import bundle as virtual_bundle
 from cachezoo.zoo.virtual import metrics as virtual_metrics
 from cachezoo.zoo.workload import bundle as workload_bundle
+from cachezoo.zoo.workload import infer as workload_infer
 from cachezoo.zoo.workload import metrics as workload_metrics
-from cachezoo.zoo.workload import onnx as workload_onnx
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # What the registry names and this stage runs: the imports put it on the stage's list of sources.
 PARTS = (
-    *(admission_bundle, admission_model, caching_bundle, caching_onnx, prefetch_bundle, prefetch_model),
-    *(reuse_bundle, reuse_metrics, reuse_model, streams_bundle, streams_metrics, virtual_bundle, virtual_metrics),
-    *(workload_bundle, workload_metrics, workload_onnx),
+    *(forest, onnx_gbdt, onnx_lstm, admission_bundle, caching_bundle, caching_infer, prefetch_bundle),
+    *(reuse_bundle, reuse_metrics, streams_bundle, streams_metrics, virtual_bundle, virtual_metrics),
+    *(workload_bundle, workload_infer, workload_metrics),
 )
 SCOPES = {"category": categories, "page category": page_categories, "stream category": stream_categories}
 

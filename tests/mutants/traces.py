@@ -24,7 +24,7 @@ from cachezoo.serving.script import widest_gap
 from cachezoo.serving.synthetic import SyntheticSet, changed
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.registry import bundling_of
-from cachezoo.zoo.reuse import synthetic as reuse
+from cachezoo.zoo.reuse import bundle as reuse
 from tests.mutants.sets import KINDS, STORED, completed, write_whole
 
 ROOT = Path(__file__).parents[2]

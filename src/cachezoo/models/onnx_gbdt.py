@@ -76,10 +76,7 @@ class _Nodes:
 def export_forests(folder: Path, files: Sequence[str], output: str) -> bytes:
     """Serialise a trained model of forests.
 
-    Args:
-        folder: `models/trained/<system>/<id>`.
-        files: of its forests, whose scores are the columns of the output.
-        output: the output's name.
+    The forests' scores are the columns of the output.
 
     Returns:
         The ONNX file's bytes.

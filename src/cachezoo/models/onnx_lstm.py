@@ -1,19 +1,19 @@
-"""LSTMs as ONNX, built straight from their weights: equal bytes for an equal model, on any machine.
+"""LSTMs as ONNX, built from their weights and the graph of their kind: equal bytes for an equal model, on any machine.
 
 torch keeps the gates of an LSTM in the order input, forget, cell, output; ONNX wants input, output, forget, cell.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo.arrays import F32
 from cachezoo.errors import BundleError
-from cachezoo.models.trained import TrainedModel
+from cachezoo.models.trained import read_trained
 from cachezoo.models.weights import lstm_layers, read_weights
+from cachezoo.serving.graph import Graph
 
 OPSET = 18
 IR_VERSION = 9
@@ -25,86 +25,56 @@ def _reordered(values: F32) -> F32:
     return np.concatenate([np.split(values, 4)[gate] for gate in GATES])
 
 
-class Graph:
-    """Nodes and weights of a graph, in order."""
-
-    def __init__(self, weights: Mapping[str, F32]) -> None:
-        self.weights = weights
-        self.layers = lstm_layers(weights)
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    @property
-    def units(self) -> int:
-        """Width of the LSTM."""
-        return int(self.layers[0][1].shape[1])
-
-    def node(self, kind: str, inputs: list[str], outputs: list[str], **attributes: Any) -> None:  # noqa: ANN401
-        """Add a node."""
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(kind, inputs, outputs, **attributes))
-
-    def constant(self, name: str, values: npt.NDArray[Any]) -> str:
-        """Add a tensor and return its name."""
-        from onnx import numpy_helper
-
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
-        return name
-
-    def lstm(self, layer: int, rows: str, state: list[str], outputs: list[str]) -> None:
-        """Add a layer over rows [T, B, I]; outputs are the hidden states and the last hidden and cell state."""
-        w, r, bias_w, bias_r = self.layers[layer]
-        names = [
-            self.constant(f"w{layer}", _reordered(w)[None]),
-            self.constant(f"r{layer}", _reordered(r)[None]),
-            self.constant(f"b{layer}", np.concatenate([_reordered(bias_w), _reordered(bias_r)])[None]),
-        ]
-        inputs = [rows, *names, *(["", *state] if state else [])]
-        self.node("LSTM", inputs, outputs, hidden_size=self.units)
-
-    def linear(self, head: str, rows: str, output: str) -> None:
-        """Add a head on rows [B, U]."""
-        names = [self.constant(f"{head}.{part}", self.weights[f"{head}.{part}"]) for part in ("weight", "bias")]
-        self.node("Gemm", [rows, *names], [output], transB=1)
-
-    def model(self, name: str, inputs: Mapping[str, list[Any]], outputs: Mapping[str, list[Any]]) -> bytes:
-        """Serialise it."""
-        import onnx
-        from onnx import TensorProto, helper
-
-        sides = [
-            [helper.make_tensor_value_info(key, TensorProto.FLOAT, shape) for key, shape in side.items()]
-            for side in (inputs, outputs)
-        ]
-        graph = helper.make_graph(self.nodes, name, sides[0], sides[1], initializer=self.constants)
-        model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="",
-            producer_version="",
-        )  # fmt: skip
-        onnx.checker.check_model(model, full_check=True)
-        return bytes(model.SerializeToString(deterministic=True))
-
-
-def open_graph(folder: Path, model: TrainedModel, heads: Sequence[str]) -> Graph:
-    """A graph on a trained LSTM's weights.
+def onnx_file(name: str, graph: Graph, weights: Mapping[str, F32]) -> bytes:
+    """The ONNX file of a graph.
 
     Args:
-        folder: `models/trained/<system>/<id>`, for the weights.
-        model: its train.json.
-        heads: names of the network's heads.
+        name: of the graph.
+        graph: its nodes, with the shapes of its tensors.
+        weights: torch's tensors by name; the heads' have the graph's names.
 
     Raises:
-        TrainingError: the folder holds no readable weights.
+        BundleError: they are not those of the graph.
+    """
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    tensors = {key: values for key, values in weights.items() if not key.startswith("lstm.")}
+    for layer, (w, r, *biases) in enumerate(lstm_layers(weights)):
+        tensors |= {f"w{layer}": _reordered(w)[None], f"r{layer}": _reordered(r)[None]}
+        tensors[f"b{layer}"] = np.concatenate([_reordered(bias) for bias in biases])[None]
+    for key in sorted({*tensors, *graph.weights}):
+        found = tensors[key].shape if key in tensors else None
+        if found != graph.weights.get(key):
+            raise BundleError(f"weights: tensor {key} is {found}, the model's is {graph.weights.get(key)}")
+    values = tensors | {key: np.array([axis], np.int64) for key, axis in graph.axes.items()}
+    used = dict.fromkeys(key for node in graph.nodes for key in node.inputs if key in values)
+    inputs, outputs = (
+        [helper.make_tensor_value_info(key, TensorProto.FLOAT, list(shape)) for key, shape in side.items()]
+        for side in (graph.inputs, graph.outputs)
+    )
+    nodes = []
+    for one in graph.nodes:
+        attributes: dict[str, Any] = {**one.attributes}
+        nodes.append(helper.make_node(one.operator, one.inputs, one.outputs, **attributes))
+    constants = [numpy_helper.from_array(np.ascontiguousarray(values[key]), key) for key in used]
+    model = helper.make_model(
+        helper.make_graph(nodes, name, inputs, outputs, initializer=constants),
+        opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="", producer_version="",
+    )  # fmt: skip
+    onnx.checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+def export_lstm(folder: Path, graph_of: Callable[[Mapping[str, Any]], Graph]) -> bytes:
+    """The ONNX file of a trained model.
+
+    Raises:
+        TrainingError: the folder holds no readable model.
         BundleError: the weights are not those of the model that train.json describes.
     """
-    graph = Graph(read_weights(folder))
-    stated = [int(model.arch["layers"]), len(model.features), int(model.arch["units"])]
-    found = [len(graph.layers), *((graph.layers[0][0].shape[1], graph.units) if graph.layers else (0, 0))]
-    if stated != found or any(f"{head}.weight" not in graph.weights for head in heads):
-        message = (
-            f"{folder}: the weights are of {found[0]} layers, {found[1]} inputs and {found[2]} units, train.json says "
-            f"{', '.join(str(side) for side in stated)} and heads {', '.join(heads)}; train the model again"
-        )
-        raise BundleError(message)
-    return graph
+    model = read_trained(folder)
+    try:
+        return onnx_file(model.kind, graph_of(model.model_dump(mode="json")), read_weights(folder))
+    except BundleError as error:
+        raise BundleError(f"{folder}: {error}; train the model again") from error

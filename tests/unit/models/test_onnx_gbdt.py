@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TrainingError
-from cachezoo.zoo.admission.model import export_onnx, load_admission
+from cachezoo.zoo.admission.model import load_admission
 from cachezoo.zoo.admission.serve import AdmissionServing, serve_trace
+from cachezoo.zoo.registry import bundling_of
 from tests.baleen_data import fit_and_judge, labelled_parts, make_trace
 
 
@@ -21,7 +22,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def onnx_serving(trained: Path) -> AdmissionServing:
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(export_onnx(trained), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(bundling_of("admission").onnx(trained), providers=["CPUExecutionProvider"])
     model, _ = load_admission(trained)
     values = model.model_dump(mode="json")
     keys = ("features", "encodings", "geometry", "calibration", "policy")
@@ -47,8 +48,8 @@ def test_onnx_scores_equal_lightgbm_bit_for_bit(trained: Path) -> None:
 def test_bytes_are_equal_and_anonymous(trained: Path) -> None:
     import onnx
 
-    data = export_onnx(trained)
-    assert data == export_onnx(trained)
+    data = bundling_of("admission").onnx(trained)
+    assert data == bundling_of("admission").onnx(trained)
     model = onnx.load_from_string(data)
     assert (model.producer_name, model.producer_version, len(model.metadata_props)) == ("", "", 0)
     assert [node.op_type for node in model.graph.node] == ["TreeEnsembleRegressor"]

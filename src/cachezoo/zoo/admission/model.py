@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-
-from cachezoo.arrays import F32
 from cachezoo.models.forest import Scorer, read_forest
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.zoo.admission.serve import AdmissionServing, Infer
@@ -31,9 +28,6 @@ def scorer_of(folder: Path, threads: int) -> Scorer:
 def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:
     """Read a trained admission model.
 
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_admission wrote it.
-
     Returns:
         Its `train.json` and the serving class, with a fresh history.
 
@@ -42,15 +36,3 @@ def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:
     """
     trained = read_trained(folder, "admission")
     return trained, serving(trained, scorer_of(folder, int(trained.arch["threads"])))
-
-
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model."""
-    from cachezoo.models.onnx_gbdt import export_forests
-
-    return export_forests(folder, (MODEL_FILE,), "score")
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Golden outputs float32[n, 1] as LightGBM computes them."""
-    return load_admission(folder)[1].scores(features).astype(np.float32)[:, None]

@@ -1,13 +1,14 @@
 """The caching LSTM on torch: one step at a time, or a whole trace at once."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cachezoo.arrays import F32
 from cachezoo.models.trained import TrainedModel
-from cachezoo.models.weights import lstm_layers
+from cachezoo.models.weights import lstm_layers, read_weights
 from cachezoo.zoo.caching.serve import CachingServing, Infer, InferAll
 
 STEPS_AT_ONCE = 1000
@@ -16,9 +17,7 @@ STEPS_AT_ONCE = 1000
 def torch_infer(weights: Mapping[str, F32], threads: int) -> Infer:
     """The caching model's step on torch, which runs a step of several lanes faster than numpy or onnxruntime.
 
-    Args:
-        weights: of a caching model with one teacher.
-        threads: torch's threads, for the whole process; a fixed number because results depend on it.
+    The weights are of one teacher. `threads` is torch's, for the whole process, and fixed because results depend on it.
     """
     import torch
 
@@ -110,15 +109,16 @@ def torch_serving(
 ) -> CachingServing:  # fmt: skip
     """A serving object on torch.
 
-    Args:
-        values: `features` and `geometry` as plain values.
-        policy: as `CachingServing` takes it.
-        calibration: likewise.
-        weights: of one teacher.
-        threads: torch's.
+    `values` has `features` and `geometry`; the weights are of one teacher.
     """
     every = int(policy["sequence"]) if policy["state"] == "reset100" else 0
     return CachingServing(
         values["features"], policy, calibration, values["geometry"], torch_infer(weights, threads),
         infer_all=torch_infer_all(weights, threads, every),
     )  # fmt: skip
+
+
+def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
+    """The network over golden rows in one run, the state carried or reset as the policy says."""
+    every = int(trained.policy["sequence"]) if trained.policy["state"] == "reset100" else 0
+    return teacher_outputs(read_weights(folder), features[:, None], int(trained.arch["threads"]), every)[:, 0, 0]

@@ -32,9 +32,7 @@ def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:
 def judging_requests(pages: PageAccesses, requests: int) -> Bool:
     """bool[n]: requests with a page access in a judging block of a cache's run.
 
-    Args:
-        pages: a validation trace's.
-        requests: it is run on so many of the first.
+    The cache is run on so many of the first requests of a validation trace.
     """
     run = first_requests(pages, requests)
     judging = np.zeros(len(pages.page_ids) + 1, np.int64)

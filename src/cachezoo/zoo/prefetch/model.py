@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from cachezoo.arrays import F32, F64
-from cachezoo.errors import BundleError
 from cachezoo.models.forest import Scorer, read_forest
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.zoo.prefetch.serve import Infer, PrefetchServing
@@ -42,9 +41,6 @@ def infer_of(folder: Path, threads: int) -> Infer:
 def load_prefetch(folder: Path) -> tuple[TrainedModel, PrefetchServing | None]:
     """Read a trained prefetch model.
 
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_prefetch wrote it.
-
     Returns:
         Its `train.json`, and the serving class with a fresh history; None where it never trained.
 
@@ -55,22 +51,3 @@ def load_prefetch(folder: Path) -> tuple[TrainedModel, PrefetchServing | None]:
     if not trained.trained:
         return trained, None
     return trained, serving(trained, infer_of(folder, int(trained.arch["threads"])))
-
-
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model."""
-    from cachezoo.models.onnx_gbdt import export_forests
-
-    return export_forests(folder, MODEL_FILES, "reach")
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Golden outputs float32[n, 3] as LightGBM computes them.
-
-    Raises:
-        BundleError: the model never trained.
-    """
-    found = load_prefetch(folder)[1]
-    if found is None:
-        raise BundleError(f"{folder}: {trained.model_id} never trained; train it again")
-    return found.outputs(features).astype(np.float32)

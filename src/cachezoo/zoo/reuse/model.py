@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from cachezoo.arrays import F32
 from cachezoo.models.forest import read_forest
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.zoo.reuse.serve import Infer, ReuseServing
@@ -19,9 +18,6 @@ def serving(trained: TrainedModel, infer: Infer) -> ReuseServing:
 def load_reuse(folder: Path) -> tuple[TrainedModel, ReuseServing]:
     """Read a trained model.
 
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_reuse wrote it.
-
     Returns:
         Its `train.json` and the serving class.
 
@@ -30,15 +26,3 @@ def load_reuse(folder: Path) -> tuple[TrainedModel, ReuseServing]:
     """
     trained = read_trained(folder, "reuse")
     return trained, serving(trained, read_forest(folder / MODEL_FILE, int(trained.arch["threads"])))
-
-
-def export_onnx(folder: Path) -> bytes:
-    """The ONNX file of a trained model."""
-    from cachezoo.models.onnx_gbdt import export_forests
-
-    return export_forests(folder, (MODEL_FILE,), "score")
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Golden outputs float32[m, 1] as LightGBM computes them."""
-    return load_reuse(folder)[1].scores(features)[:, None]

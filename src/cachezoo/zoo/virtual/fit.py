@@ -15,11 +15,10 @@ from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.errors import TrainingError, no_trace
 from cachezoo.io import atomic_dir, sha256_file
-from cachezoo.models.trained import FittedModel
+from cachezoo.models.trained import FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.virtual.bench import Bench
 from cachezoo.zoo.virtual.metrics import Queue
 from cachezoo.zoo.virtual.profile import DOUBLE, profile_of

@@ -8,7 +8,8 @@ import pytest
 from cachezoo.errors import TrainingError
 from cachezoo.zoo.admission.model import load_admission
 from cachezoo.zoo.admission.serve import serve_trace
-from cachezoo.zoo.prefetch.model import MODEL_FILES, export_onnx, load_prefetch
+from cachezoo.zoo.prefetch.model import MODEL_FILES, load_prefetch
+from cachezoo.zoo.registry import bundling_of
 from tests.prefetch_data import make_trace
 
 
@@ -20,7 +21,7 @@ def trained(trained_of: Callable[[str], tuple[Path, object]]) -> Path:
 def test_onnx_equals_the_three_forests_bit_for_bit(trained: Path) -> None:
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(export_onnx(trained), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(bundling_of("prefetch").onnx(trained), providers=["CPUExecutionProvider"])
     _, serving = load_prefetch(trained)
     assert serving is not None
     rows = serve_trace(serving, make_trace(5_000, 3))
@@ -35,8 +36,8 @@ def test_onnx_equals_the_three_forests_bit_for_bit(trained: Path) -> None:
 def test_onnx_bytes_are_equal_and_one_operator(trained: Path) -> None:
     import onnx
 
-    data = export_onnx(trained)
-    assert data == export_onnx(trained)
+    data = bundling_of("prefetch").onnx(trained)
+    assert data == bundling_of("prefetch").onnx(trained)
     (node,) = onnx.load_from_string(data).graph.node
     values = {attribute.name: attribute for attribute in node.attribute}
     assert node.op_type == "TreeEnsembleRegressor" and values["n_targets"].i == 3
