@@ -1,12 +1,7 @@
 """The admission forest: see `cachezoo.models.forest` for why its log-odds are equal everywhere."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from cachezoo.arrays import F32
 from cachezoo.models.forest import Scorer, read_forest
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.zoo.admission.serve import AdmissionServing, Infer
@@ -33,9 +28,6 @@ def scorer_of(folder: Path, threads: int) -> Scorer:
 def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:
     """Read a trained admission model.
 
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_admission wrote it.
-
     Returns:
         Its `train.json` and the serving class, with a fresh history.
 
@@ -44,15 +36,3 @@ def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:
     """
     trained = read_trained(folder, "admission")
     return trained, serving(trained, scorer_of(folder, int(trained.arch["threads"])))
-
-
-def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
-    """The ONNX file of a bundle's weights."""
-    from cachezoo.models.onnx_gbdt import export_forests
-
-    return export_forests(manifest, [files[MODEL_FILE]], "score")
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Golden outputs float32[n, 1] as LightGBM computes them."""
-    return load_admission(folder)[1].scores(features).astype(np.float32)[:, None]

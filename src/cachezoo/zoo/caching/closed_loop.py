@@ -84,14 +84,7 @@ def _rounded(probability: float) -> float:
 def candidates_of(
     network: int, teachers: Sequence[str], thresholds: Sequence[Sequence[float]], manager: ManagerPolicy
 ) -> list[Candidate]:
-    """Every way to run a network, teacher by teacher.
-
-    Args:
-        network: its place in the fit.
-        teachers: the oracles that it has heads for.
-        thresholds: of each teacher.
-        manager: its lists of rules.
-    """
+    """Every way to run a network, teacher by teacher."""
     return [
         Candidate(network, teacher, on_hit, queues, threshold)
         for teacher, own in zip(teachers, thresholds, strict=True)
@@ -135,23 +128,14 @@ class Ran:
 
 @dataclass(frozen=True)
 class Tried:
-    """A network in every way.
+    """A network in every way."""
 
-    Attributes:
-        rows: of each candidate its values, `hit_ratio` on the choosing blocks and `ssd_writes`.
-        kinds: of each candidate all but the threshold.
-        best: the place of the best.
-        chosen: the best.
-        runs: the best one's, trace by trace.
-        paper: those of the best one with the paper's rules; None where these are no candidates.
-    """
-
-    rows: list[dict[str, Any]]
-    kinds: list[tuple[int, str, str, str]]
-    best: int
-    chosen: Candidate
-    runs: list[Ran]
-    paper: list[Ran] | None
+    rows: list[dict[str, Any]]  # of each candidate its values, `hit_ratio` on the choosing blocks and `ssd_writes`
+    kinds: list[tuple[int, str, str, str]]  # of each candidate all but the threshold
+    best: int  # the place of the best
+    chosen: Candidate  # the best
+    runs: list[Ran]  # the best one's, trace by trace
+    paper: list[Ran] | None  # those of the best one with the paper's rules; None where these are no candidates
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -211,11 +195,8 @@ def _outputs(case: Case, model: FittedModel, weights: Mapping[str, F32], serving
 def run_all(case: Case, serving: CachingServing, candidates: Sequence[Candidate], outputs: F32) -> list[Ran]:
     """Run a network's candidates on a trace.
 
-    Args:
-        case: the trace.
-        serving: the network's; asked for outputs only where a cache's own tags enter them.
-        candidates: teacher by teacher.
-        outputs: float32[n, 1, K, 4] of `_outputs`.
+    `outputs` float32[n, 1, K, 4] are those of `_outputs`; only where a cache's own tags enter them, `serving` computes
+    them.
     """
     pages, found = case.part.pages, []
     for place, teacher in enumerate(dict.fromkeys(candidate.teacher for candidate in candidates)):
@@ -236,11 +217,7 @@ def run_all(case: Case, serving: CachingServing, candidates: Sequence[Candidate]
 def _thresholds(cases: Sequence[Case], teacher: str, outputs: Sequence[F32], settings: Settings) -> list[float]:
     """Candidates for a teacher: quantiles of the outputs where its oracle was asked, on what does not judge.
 
-    Args:
-        cases: the traces.
-        teacher: the oracle.
-        outputs: float32[n] of its cached head on each trace.
-        settings: parameters.
+    `outputs` are float32[n] of its cached head on each trace.
     """
     options, asked = settings.judge, []
     for case, cached in zip(cases, outputs, strict=True):

@@ -48,26 +48,17 @@ LEAST_SEEDS = 5
 
 @dataclass(frozen=True)
 class Choice:
-    """What validation says of the candidates.
+    """What validation says of the candidates."""
 
-    Attributes:
-        chosen: the best candidate.
-        candidates: for each network, oracle and rules the best threshold, with its `hit_ratio` on the choosing blocks
-            and the pages written on the whole.
-        curve: every threshold with the chosen network, oracle and rules.
-        figures: for train.json, on the judging blocks.
-        beats: the paired lead over the chosen classic, over seeds and blocks, is above 0 and worth having.
-        oracle_beats_classic: the oracle that was imitated hits at least as often as the chosen classic.
-        reason: one line.
-    """
-
-    chosen: Candidate
+    chosen: Candidate  # the best candidate
+    # For each network, oracle and rules the best threshold, with its `hit_ratio` on the choosing blocks and the pages
+    # written on the whole.
     candidates: list[dict[str, Any]]
-    curve: list[dict[str, Any]]
-    figures: dict[str, float | None]
-    beats: bool
-    oracle_beats_classic: bool
-    reason: str
+    curve: list[dict[str, Any]]  # every threshold with the chosen network, oracle and rules
+    figures: dict[str, float | None]  # for train.json, on the judging blocks
+    beats: bool  # the paired lead over the chosen classic, over seeds and blocks, is above 0 and worth having
+    oracle_beats_classic: bool  # the oracle that was imitated hits at least as often as the chosen classic
+    reason: str  # one line
 
 
 def _mean(rows: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
@@ -103,9 +94,7 @@ class _Rivals:
 def lead_of(networks: Sequence[Sequence[U8]], classic: Sequence[U8]) -> Mean:
     """The networks' mean hit ratio less a classic's, mean of the traces.
 
-    Args:
-        networks: uint8[m] hits on the judging blocks of each trace, of each network.
-        classic: the same of the classic.
+    Of each network, and of the classic, the hits uint8[m] on the judging blocks of each trace.
     """
     return over_trainings(
         [[block_means(hits, BLOCKS) for hits in traces] for traces in networks],
@@ -119,12 +108,8 @@ def choose(
 ) -> Choice:  # fmt: skip
     """Choose among the candidates and compare with the best classic on the same page accesses.
 
-    Args:
-        model: the fitted model.
-        networks: the weights of each, with the heads of all teachers in the order of `learned.teachers`.
-        parts: validation traces.
-        held_out: False where they are the train traces, for want of others: then nothing is claimed.
-        settings: parameters.
+    The weights have the heads of all teachers in the order of `learned.teachers`. `held_out` is False where the parts
+    are the train traces, for want of others: then nothing is claimed.
     """
     cases = [case_of(part, settings) for part in parts]
     tried = [try_network(place, model, weights, cases, settings) for place, weights in enumerate(networks)]
@@ -211,12 +196,8 @@ def judge(
 ) -> tuple[Verdict, Candidate]:  # fmt: skip
     """Judge a fitted model.
 
-    Args:
-        model: the fitted model.
-        networks: the weights of each, with the heads of all teachers.
-        parts: validation traces; where there are none the train traces.
-        held_out: they are validation traces.
-        settings: parameters.
+    The weights have the heads of all teachers. Where there are no validation traces (`held_out`), the parts are the
+    train traces.
 
     Returns:
         The verdict, and the candidate to ship: whose network and heads are kept.

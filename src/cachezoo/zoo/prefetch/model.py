@@ -1,13 +1,11 @@
 """The prefetch model: ML-Range's two forests and ML-When's; see `cachezoo.models.forest` for their exact sums."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from cachezoo.arrays import F32, F64
-from cachezoo.errors import BundleError
 from cachezoo.models.forest import Scorer, read_forest
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.zoo.prefetch.serve import Infer, PrefetchServing
@@ -43,9 +41,6 @@ def infer_of(folder: Path, threads: int) -> Infer:
 def load_prefetch(folder: Path) -> tuple[TrainedModel, PrefetchServing | None]:
     """Read a trained prefetch model.
 
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_prefetch wrote it.
-
     Returns:
         Its `train.json`, and the serving class with a fresh history; None where it never trained.
 
@@ -56,22 +51,3 @@ def load_prefetch(folder: Path) -> tuple[TrainedModel, PrefetchServing | None]:
     if not trained.trained:
         return trained, None
     return trained, serving(trained, infer_of(folder, int(trained.arch["threads"])))
-
-
-def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
-    """The ONNX file of a bundle's weights."""
-    from cachezoo.models.onnx_gbdt import export_forests
-
-    return export_forests(manifest, [files[name] for name in MODEL_FILES], "reach")
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Golden outputs float32[n, 3] as LightGBM computes them.
-
-    Raises:
-        BundleError: the model never trained.
-    """
-    found = load_prefetch(folder)[1]
-    if found is None:
-        raise BundleError(f"{folder}: {trained.model_id} never trained; train it again")
-    return found.outputs(features).astype(np.float32)

@@ -15,14 +15,7 @@ class Learned(NamedTuple):
 
 
 def learn(rows: fit.Rows, settings: fit.Settings, policy: Mapping[str, Any], weight: float) -> list[Learned]:
-    """Fit every seed's forest.
-
-    Args:
-        rows: to learn from.
-        settings: of the fit.
-        policy: as `cachezoo.zoo.reuse.cache.policy_of` makes it.
-        weight: of the rows' counts.
-    """
+    """Fit every seed's forest."""
     found = []
     for seed in fit.seeds_of(settings):
         forest, learned = fit.fit_seed(rows, settings, seed)

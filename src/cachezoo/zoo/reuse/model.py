@@ -1,10 +1,7 @@
-"""The trained model: its forest as a cache runs it, and as ONNX."""
+"""The trained model: its forest as a cache runs it."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from cachezoo.arrays import F32
 from cachezoo.models.forest import read_forest
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.zoo.reuse.serve import Infer, ReuseServing
@@ -21,9 +18,6 @@ def serving(trained: TrainedModel, infer: Infer) -> ReuseServing:
 def load_reuse(folder: Path) -> tuple[TrainedModel, ReuseServing]:
     """Read a trained model.
 
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_reuse wrote it.
-
     Returns:
         Its `train.json` and the serving class.
 
@@ -32,15 +26,3 @@ def load_reuse(folder: Path) -> tuple[TrainedModel, ReuseServing]:
     """
     trained = read_trained(folder, "reuse")
     return trained, serving(trained, read_forest(folder / MODEL_FILE, int(trained.arch["threads"])))
-
-
-def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
-    """The ONNX file of a bundle's weights."""
-    from cachezoo.models.onnx_gbdt import export_forests
-
-    return export_forests(manifest, [files[MODEL_FILE]], "score")
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Golden outputs float32[m, 1] as LightGBM computes them."""
-    return load_reuse(folder)[1].scores(features)[:, None]

@@ -27,17 +27,11 @@ SCORED_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Served:
-    """What happened.
+    """What happened."""
 
-    Attributes:
-        seen: what was asked, and the model inputs of each page access.
-        followed: what the cache did, and whom it followed: 0 the forest's cache, k the k-th of `policy.experts`.
-        scores: float32[m] of the model, before the trace's own forest corrects them.
-    """
-
-    seen: Seen
-    followed: Followed
-    scores: F32
+    seen: Seen  # what was asked, and the model inputs of each page access
+    followed: Followed  # what the cache did, and whom it followed: 0 the forest's cache, k the k-th of `policy.experts`
+    scores: F32  # float32[m] of the model, before the trace's own forest corrects them
 
 
 class ReuseServing:
@@ -74,11 +68,6 @@ class ReuseServing:
 
     def run(self, batch: RequestBatch, pages: PageAccesses, capacity: int) -> Served:
         """Serve requests from an empty cache.
-
-        Args:
-            batch: requests, from the first on.
-            pages: their page accesses, such as `batch.pages()`.
-            capacity: pages.
 
         Raises:
             ConfigError: capacity below 1.

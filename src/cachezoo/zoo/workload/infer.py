@@ -14,9 +14,7 @@ from cachezoo.zoo.workload.serve import BATCH, Infer, WorkloadServing
 def torch_windows(weights: Mapping[str, F32], threads: int) -> Infer:
     """The classifier on torch.
 
-    Args:
-        weights: of a workload classifier.
-        threads: torch's threads, for the whole process; a fixed number because results depend on it.
+    `threads` is torch's, for the whole process, and fixed because results depend on it.
     """
     import torch
 
@@ -52,9 +50,6 @@ def workload_serving(model: TrainedModel, infer: Infer) -> WorkloadServing:
 
 def load_workload(folder: Path) -> tuple[TrainedModel, WorkloadServing]:
     """Read a trained workload classifier.
-
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_workload wrote it.
 
     Raises:
         TrainingError: a file is missing or damaged, or the folder holds another kind of model.

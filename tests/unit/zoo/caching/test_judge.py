@@ -20,7 +20,7 @@ from cachezoo.zoo.caching.closed_loop import ADMIT_ALL, ADMIT_NONE, classic_hits
 from cachezoo.zoo.caching.evaluate import evaluate_caching
 from cachezoo.zoo.caching.fit import FitTrace
 from cachezoo.zoo.caching.infer import one_teacher, serving_of
-from cachezoo.zoo.caching.judge import Choice, choose, judge, lead_of
+from cachezoo.zoo.caching.judge import Choice, choose, lead_of
 from cachezoo.zoo.caching.prepared import Prepared
 from tests.rcrnn_data import FIT, JUDGE, MadeCaching, fit_and_judge, make_part, make_trace
 from tests.trained_data import Weights, digest
@@ -75,14 +75,6 @@ def test_it_beats_the_best_classic_where_only_the_request_tells(made: MadeCachin
     assert model.calibration["oracle_beats_classic"] is True
     assert model.calibration["calibrated_on"] == "validation"
     assert set(digest(folder)) == {"train.json", "weights.safetensors", "curves.csv"}
-
-
-def test_two_verdicts_are_the_same(parts: list[FitTrace], made: MadeCaching) -> None:
-    verdict, chosen = judge(made.fitted, made.weights, [parts[1].part], True, JUDGE)
-    assert chosen.teacher == made.trained.calibration["teacher"]
-    assert chosen.network == made.trained.calibration["network"]
-    assert (verdict.calibration, verdict.policy) == (made.trained.calibration, made.trained.policy)
-    assert (verdict.validation, verdict.reason) == (made.trained.validation, made.trained.reason)
 
 
 def test_evaluation_serves_the_trained_model_on_a_trace_it_never_saw(folder: Path, tmp_path: Path) -> None:
