@@ -2,8 +2,7 @@
 
 from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.zoo.caching.closed_loop import Settings
-from cachezoo.zoo.caching.judge import judge_caching
+from cachezoo.zoo.caching.judge import Settings, judge_caching
 
 EACH = Each(
     page_categories,

@@ -33,13 +33,13 @@ def test_every_folder_is_registered_under_its_own_name() -> None:
     assert all(key == system.id for key, system in SYSTEMS.items())
 
 
-def test_every_part_loads_from_the_system_s_own_folder(system: System) -> None:
+def test_every_part_loads_from_the_system_s_own_folder_or_the_family_s(system: System) -> None:
     found = dict(parts(system))
     assert {"settings", "kind"} <= set(found)
     assert ("onnx" in found) == ("reference" in found), "an ONNX file is compared with what was trained"
     assert (system.page_cache is None) == (system.page_bundle is None)
     for name, part in found.items():
-        assert part.name.startswith(f"cachezoo.zoo.{system.id}."), name
+        assert part.name.startswith((f"cachezoo.zoo.{system.id}.", "cachezoo.models.")), name
         loaded = part.load()
         assert name in ("settings", "kind", "report", "results") or callable(loaded), name
     assert isinstance(bundling_of(system.id).kind.load(), Kind)

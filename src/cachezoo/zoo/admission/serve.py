@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from cachezoo.traces.table import Trace
 
 Infer = Callable[[F32], npt.NDArray[Any]]
+KEYS = {
+    "features",
+    "encodings",
+    "geometry",
+    "calibration",
+    "policy",
+}  # of a manifest, for a serving object
 
 
 class HistoryServing:

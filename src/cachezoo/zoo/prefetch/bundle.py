@@ -18,10 +18,9 @@ from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
 from cachezoo.traces.table import OP_READ
 from cachezoo.zoo.admission import flash_sets as flash
 from cachezoo.zoo.admission.bundle import KIND as ADMISSION
-from cachezoo.zoo.prefetch.serve import OUTPUTS, PrefetchServing
+from cachezoo.zoo.prefetch.serve import KEYS, OUTPUTS, PrefetchServing
 
 FILES = ("start.lgb.txt", "end.lgb.txt", "when.lgb.txt")
-KEYS = ("features", "encodings", "geometry", "calibration", "policy")
 DECISIONS = ("low", "high", "fetch")
 Serve = Callable[[Mapping[str, Any]], PrefetchServing]
 MODE, WORTH = "policy.mode", "calibration.worth"

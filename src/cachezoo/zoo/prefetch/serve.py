@@ -22,6 +22,13 @@ from cachezoo.serving.stated import LARGEST, number
 from cachezoo.zoo.admission.serve import HistoryServing
 
 Infer = Callable[[F32], npt.NDArray[Any]]
+KEYS = {
+    "features",
+    "encodings",
+    "geometry",
+    "calibration",
+    "policy",
+}  # of a manifest, for a serving object
 OUTPUTS = ("before", "after", "worth")
 START, END = "block.start", "block.end"
 

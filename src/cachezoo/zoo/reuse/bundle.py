@@ -25,9 +25,8 @@ from cachezoo.serving.stated import LARGEST, number, whole
 from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.reuse.cache import FOLLOWING, forest_cache
-from cachezoo.zoo.reuse.serve import ReuseServing, Served
+from cachezoo.zoo.reuse.serve import KEYS, ReuseServing, Served
 
-KEYS = ("features", "policy", "calibration")
 DECISIONS = ("outcome", "victim_page", "leader")
 LEAST = {"half_life": 1e-3}
 LISTS = {"shadows": (0, 3), "experts": (1, 7)}

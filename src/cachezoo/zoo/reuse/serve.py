@@ -22,6 +22,7 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.zoo.reuse.cache import Seen, look, plan_of
 
 Infer = Callable[[F32], npt.NDArray[Any]]
+KEYS = {"features", "policy", "calibration"}  # of a manifest, for a serving object
 SCORED_AT_ONCE = 1 << 18
 
 
