@@ -270,7 +270,7 @@ STAGES = {
         "cachezoo.zoo.caching.judge:judge_caching",
         Each(
             page_categories,
-            "cachezoo.zoo.caching.closed_loop:Settings",
+            "cachezoo.zoo.caching.judge:Settings",
             [
                 "data/requests/{category}",
                 "data/labels/benefit/{category}",

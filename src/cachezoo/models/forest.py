@@ -212,14 +212,23 @@ def read_forest(path: Path, threads: int) -> Scorer:
         raise TrainingError(f"{path}: {error}") from error
 
 
-def scores_of(folder: Path, trained: TrainedModel, rows: F32, files: Sequence[str]) -> F32:
-    """Scores float32[n, forests] of a trained model's forests, as LightGBM computes them.
+def joined(scorers: Sequence[Scorer]) -> Scorer:
+    """One function from rows float32[n, F] to the forests' scores float64[n, forests]."""
+    return lambda rows: np.stack([scorer(rows) for scorer in scorers], axis=1)
+
+
+def forests_of(folder: Path, model: FittedModel | TrainedModel, files: Sequence[str]) -> Scorer:
+    """`joined` forests of a model in its folder.
 
     Raises:
         TrainingError: a file is missing or damaged.
     """
-    threads = int(trained.arch["threads"])
-    return np.stack([read_forest(folder / name, threads)(rows) for name in files], axis=1).astype(np.float32)
+    return joined([read_forest(folder / name, int(model.arch["threads"])) for name in files])
+
+
+def scores_of(folder: Path, trained: TrainedModel, rows: F32, files: Sequence[str]) -> F32:
+    """Scores float32[n, forests] of a trained model's forests, as LightGBM computes them."""
+    return forests_of(folder, trained, files)(rows).astype(np.float32)
 
 
 def loss_rows(forest: Forest) -> list[list[object]]:

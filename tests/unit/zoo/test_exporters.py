@@ -9,24 +9,23 @@ from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import build_bundle
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS, bundling_of
 from tests.bundle_data import EXPORT
 
 EXPORTED = [name for name, system in SYSTEMS.items() if system.bundling is not None and system.bundling.onnx]
+Trained = Callable[[str], tuple[Path, RequestBatch]]
 
 
 @pytest.mark.parametrize("kind", EXPORTED)
-def test_exporter_that_lies_is_caught(
-    kind: str, trained_of: Callable[[str], tuple[Path, RequestBatch]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exporter_that_lies_is_caught(kind: str, trained_of: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, requests = trained_of(kind)
-    bundling = SYSTEMS[kind].bundling
-    assert bundling is not None and bundling.reference is not None
-    right = bundling.reference.load()
+    reference = bundling_of(kind).reference
+    assert reference is not None
+    right = reference.load()
 
     def wrong(*arguments: Any, **given: Any) -> np.ndarray:
         return right(*arguments) + np.float32(0.1)
 
-    monkeypatch.setattr(bundling.reference.name.replace(":", "."), wrong)
+    monkeypatch.setattr(reference.name.replace(":", "."), wrong)
     with pytest.raises(BundleError, match=r"differs by 0\.1 from the trained one"):
         build_bundle(folder, requests, Metrics(), EXPORT)

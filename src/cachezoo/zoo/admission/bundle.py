@@ -16,10 +16,9 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.table import OP_READ
 from cachezoo.zoo.admission import flash_sets as flash
-from cachezoo.zoo.admission.serve import AdmissionServing
+from cachezoo.zoo.admission.serve import KEYS, AdmissionServing
 
 FILES = ("model.lgb.txt",)
-KEYS = ("features", "encodings", "geometry", "calibration", "policy")
 Serve = Callable[[Mapping[str, Any]], AdmissionServing]
 THRESHOLD = "calibration.threshold"
 PLAIN = (NONE, ALL_ON_MISS, ALL_ON_PARTIAL, "next(3)")

@@ -337,7 +337,7 @@ def judge_admission(params: "Params", category: str) -> None:
         folder = paths.fitted(name)
         fitted = read_fitted(folder, "admission")
         read_inputs(folder, fitted.features)  # which is copied as it is
-        verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
+        verdict = judge(fitted, scorer_of(folder, fitted), parts, bool(held), settings)
         model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
         write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE, INPUTS_FILE])
 

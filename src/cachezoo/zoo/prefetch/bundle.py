@@ -17,10 +17,10 @@ from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed, draws_of, w
 from cachezoo.traces.table import OP_READ
 from cachezoo.zoo.admission import flash_sets as flash
 from cachezoo.zoo.admission.bundle import KIND as ADMISSION
+from cachezoo.zoo.admission.serve import KEYS
 from cachezoo.zoo.prefetch.serve import OUTPUTS, PrefetchServing
 
 FILES = ("start.lgb.txt", "end.lgb.txt", "when.lgb.txt")
-KEYS = ("features", "encodings", "geometry", "calibration", "policy")
 DECISIONS = ("low", "high", "fetch")
 Serve = Callable[[Mapping[str, Any]], PrefetchServing]
 MODE, WORTH = "policy.mode", "calibration.worth"

@@ -26,7 +26,7 @@ from cachezoo.flash.policies import best_without_model, prefetch_of, threshold_c
 from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
-from cachezoo.models.forest import Scorer, write_judged_forests
+from cachezoo.models.forest import Scorer, forests_of, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, Read, TrainedModel, Verdict, read_fitted, read_trained, trace_uses
 from cachezoo.params import At, Picked
@@ -40,7 +40,7 @@ from cachezoo.zoo.admission.model import MODEL_FILE as ADMISSION_FILE
 from cachezoo.zoo.admission.model import scorer_of
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.prefetch.fit import CONTEXT, model_id
-from cachezoo.zoo.prefetch.model import MODEL_FILES, infer_of, load_prefetch
+from cachezoo.zoo.prefetch.model import MODEL_FILES, load_prefetch
 from cachezoo.zoo.prefetch.serve import Infer, PrefetchServing
 from cachezoo.zoo.prefetch.settings import Judge
 
@@ -296,8 +296,8 @@ def judge_prefetch(params: "Params", category: str) -> None:
     held = settings.roles.get("validation", [])
     parts, inputs = read_traces(category, held or settings.roles.get("train", []))
     inputs[str(admission / ADMISSION_FILE)] = sha256_file(admission / ADMISSION_FILE)
-    infer = infer_of(folder, int(fitted.arch["threads"])) if fitted.trained else None
-    admits = scorer_of(admission, int(admitting.arch["threads"]))
+    infer = forests_of(folder, fitted, MODEL_FILES) if fitted.trained else None
+    admits = scorer_of(admission, admitting)
     verdict = judge(fitted, infer, admits, parts, bool(held), settings)
     model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
     files = (*(MODEL_FILES if fitted.trained else ()), INPUTS_FILE)
@@ -322,7 +322,7 @@ def test_loads(folder: Path, params: "Params", category: str) -> dict[str, float
     model, serving = load_prefetch(folder)
     admission = paths.fitted(admission_id(category, params.model.admission.arch))
     admitting = read_fitted(admission, "admission")
-    scorer, mode = scorer_of(admission, int(admitting.arch["threads"])), model.policy["mode"]
+    scorer, mode = scorer_of(admission, admitting), model.policy["mode"]
 
     def run(trace: Trace, problem: FlashProblem) -> FlashRun:
         rows = serve_trace(history_of(admitting), trace)

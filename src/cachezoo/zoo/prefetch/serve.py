@@ -2,7 +2,7 @@
 
 ML-Range predicts how far the episode of a read reaches before and after it, ML-When whether fetching that at once saves
 disk-head time. Built from the plain JSON values of `train.json` or a bundle's manifest and a function that scores rows,
-so evaluation (LightGBM), calibration and a bundle's reader (onnxruntime) run the very same code. Source: Baleen post,
+so evaluation (LightGBM), calibration and a bundle's reader run the very same code. Source: Baleen post,
 "Training Baleen to predict what and when to prefetch".
 """
 

@@ -24,9 +24,8 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import GIVEN, READ, WRITE, Script, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.reuse.cache import FOLLOWING, forest_cache
-from cachezoo.zoo.reuse.serve import ReuseServing, Served
+from cachezoo.zoo.reuse.serve import KEYS, ReuseServing, Served
 
-KEYS = ("features", "policy", "calibration")
 DECISIONS = ("outcome", "victim_page", "leader")
 LEAST = {"half_life": 1e-3}
 LISTS = {"shadows": (0, 3), "experts": (1, 7)}

@@ -6,7 +6,7 @@ of classes by age that a cache starts from. Seeds differ in the rows and columns
 forest's score, and the verdict, are the judge's: `cachezoo.zoo.reuse.judge`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -29,7 +29,7 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Corpus, Roles
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.zoo.reuse.cache import classes_of, shadow_bits
+from cachezoo.zoo.reuse.cache import Plan, classes_of, counts_and_cuts, plan_of, shadow_bits
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.settings import Fit, Model
 
@@ -146,6 +146,22 @@ def fit_seed(rows: Rows, settings: Settings, seed: int) -> tuple[Forest, dict[st
     events, risks = counts_of(rows, classes_of(scores, cuts, rows.bits, len(model.shadows)), kinds)
     learned = {"quantiles": [float(cut) for cut in cuts], "events": events.tolist(), "risks": risks.tolist()}
     return forest, learned
+
+
+class Learned(NamedTuple):
+    """A seed's forest, LightGBM's text, and the plan of its cache."""
+
+    text: str
+    plan: Plan
+
+
+def learn(rows: Rows, settings: Settings, policy: Mapping[str, Any], weight: float) -> list[Learned]:
+    """Fit every seed's forest of some rows, whose counts have a weight, for a policy of `policy_of`."""
+    found = []
+    for seed in seeds_of(settings):
+        forest, learned = fit_seed(rows, settings, seed)
+        found.append(Learned(forest.text, plan_of(policy, counts_and_cuts(learned, weight))))
+    return found
 
 
 def fit_prepared(

@@ -1,7 +1,7 @@
 """The cache as a runtime serves it: raw requests in, what was resident out.
 
 Built from the plain JSON values of `train.json` or a bundle's manifest and a function that scores rows, so evaluation
-(LightGBM) and a bundle's reader (onnxruntime) run the very same code; numpy is all it needs.
+(LightGBM) and a bundle's reader run the very same code; numpy is all it needs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +22,7 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.zoo.reuse.cache import Seen, look, plan_of
 
 Infer = Callable[[F32], npt.NDArray[Any]]
+KEYS = {"features", "policy", "calibration"}  # of a manifest, for a serving object
 SCORED_AT_ONCE = 1 << 18
 
 

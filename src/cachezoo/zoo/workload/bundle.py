@@ -15,12 +15,11 @@ from cachezoo.serving.lstm import Lstm, lstm_cost, softmax
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import GIVEN, READ, WRITE, Script, SyntheticSet, changed, draws_of
 from cachezoo.zoo.workload.known import of_votes
-from cachezoo.zoo.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
+from cachezoo.zoo.workload.serve import KEYS, NONE, UNKNOWN, Monitored, WorkloadServing
 
 STRANGENESS_TOLERANCE = 1e-6  # by which sums of runtimes may differ, as a share
 WEIGHTS = "weights.safetensors"
 FLOAT_BYTES, REQUEST_BYTES, VOTE_BYTES = 4, 8 + 8 + 8 + 4 + 4, 8
-KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 DECISIONS = ("class", "vote", "in_force")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from cachezoo.arrays import F32
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.models.weights import lstm_layers, read_weights
-from cachezoo.zoo.workload.serve import BATCH, Infer, WorkloadServing
+from cachezoo.zoo.workload.serve import BATCH, KEYS, Infer, WorkloadServing
 
 
 def torch_windows(weights: Mapping[str, F32], threads: int) -> Infer:
@@ -43,9 +43,7 @@ def predict(weights: Mapping[str, F32], rows: F32, threads: int) -> F32:
 
 def workload_serving(model: TrainedModel, infer: Infer) -> WorkloadServing:
     """The serving class of a trained classifier."""
-    values = model.model_dump(mode="json")
-    keys = ("features", "policy", "calibration", "geometry", "encodings")
-    return WorkloadServing(**{key: values[key] for key in keys}, infer=infer)
+    return WorkloadServing(**model.model_dump(mode="json", include=KEYS), infer=infer)
 
 
 def load_workload(folder: Path) -> tuple[TrainedModel, WorkloadServing]:

@@ -21,6 +21,7 @@ NONE = -1
 UNKNOWN = -2
 BATCH = 256
 MOST_CLASSES = 16
+KEYS = {"features", "policy", "calibration", "geometry", "encodings"}  # of a manifest, for a serving object
 
 Infer = Callable[[F32], F32]
 """Windows float32[B, T, F] to probabilities float32[B, K], one column a category."""

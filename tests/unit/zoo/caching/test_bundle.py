@@ -62,7 +62,7 @@ def test_states_layers_and_rules_replay(
     assert report["ok"] and report["golden_rows"] >= 250
     manifest = load(tmp_path / "bundle").manifest
     assert manifest["policy"]["state"] == state and manifest["golden"]["context"]["capacity_pages"] > 1
-    assert [entry["shape"] for entry in manifest["inputs"]][1] == [layers, "L", 4]
+    assert (manifest["arch"]["layers"], manifest["arch"]["units"]) == (layers, 4)
 
 
 def test_golden_decisions_are_the_whole_cache(folder: Path, tmp_path: Path) -> None:
