@@ -42,8 +42,9 @@ def test_forests_as_onnx_equal_lightgbm_bit_for_bit(kind: str, trained_of: Train
     data, trained = bundling.onnx(folder), read_trained(folder)
     forests = [lgb.Booster(model_file=folder / name).trees_to_dataframe() for name in bundling.weights]
     limits = np.concatenate([forest["threshold"].dropna() for forest in forests]).astype(np.float32)
-    rng = np.random.default_rng(3)
-    rows = rng.choice(np.concatenate([limits, np.nextafter(limits, np.inf)]), (5000, len(trained.features)))
+    # The nearest numbers on either side of a split; its own limit may lie between two numbers of float32.
+    sides = np.concatenate([np.nextafter(limits, np.float32(-np.inf)), np.nextafter(limits, np.float32(np.inf))])
+    rows = np.random.default_rng(3).choice(sides, (5000, len(trained.features)))
     wanted = bundling.reference(folder, trained, rows)
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     (found,) = session.run([FORESTS[kind]], {"features": rows})
