@@ -28,11 +28,11 @@ from cachezoo.console import out
 from cachezoo.kernels import manager
 from cachezoo.kernels.manager_limits import manager_limits
 from cachezoo.models.onnx_lstm import Graph as OnnxGraph
+from cachezoo.models.onnx_lstm import one_step
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.caching.infer import torch_infer, torch_infer_all
-from cachezoo.zoo.caching.onnx import one_step
 from cachezoo.zoo.caching.serve import CachingServing
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"

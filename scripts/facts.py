@@ -40,9 +40,8 @@ from cachezoo.show.plots import CARRIED, policies_plot
 from cachezoo.show.style import settings
 from cachezoo.show.table import Cell, Column, Table, name_cell
 from cachezoo.traces.formats import FORMATS
-from cachezoo.zoo.reuse import results as reuse
+from cachezoo.zoo.reuse import report as reuse
 from cachezoo.zoo.reuse.metrics import ReuseMetrics
-from cachezoo.zoo.reuse.report import carried_figure
 from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
@@ -274,7 +273,7 @@ def draw(facts: Facts, folder: Path) -> None:
     with settings(), TemporaryDirectory() as name:
         drawn = Path(name)
         policies_figure(next(one for one in facts.categories() if one.name == PLOTTED), drawn)
-        carried_figure(facts.reuse, drawn)
+        reuse.carried_figure(facts.reuse, drawn)
         copyfile(drawn / policies_plot(PLOTTED), folder / PLOTS[0])
         copyfile(drawn / CARRIED, folder / PLOTS[1])
 

@@ -10,14 +10,13 @@ from cachezoo.coded import Coded
 from cachezoo.labels.episode_file import write_episode_labels
 from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.models.forest import forest_scorer
-from cachezoo.models.trained import TrainedModel
+from cachezoo.models.trained import TrainedModel, trace_uses
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.store import read_trace, write_trace
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.training.episodes import Prepared
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.admission import fit, judge
 from cachezoo.zoo.admission.fit import FULL, Variant
 from cachezoo.zoo.admission.model import MODEL_FILE

@@ -8,14 +8,13 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.labels.episode_file import write_episode_labels
 from cachezoo.labels.episode_rows import read_episode_labels
-from cachezoo.models.forest import forest_scorer
-from cachezoo.models.trained import TrainedModel
+from cachezoo.models.forest import forest_scorer, joined
+from cachezoo.models.trained import TrainedModel, trace_uses
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.training.episodes import Prepared
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.admission.model import MODEL_FILE as ADMISSION_FILE
 from cachezoo.zoo.prefetch import fit, judge
-from cachezoo.zoo.prefetch.model import MODEL_FILES, joined
+from cachezoo.zoo.prefetch.model import MODEL_FILES
 from cachezoo.zoo.prefetch.settings import Fit, Judge, Model
 from tests import baleen_data
 from tests.baleen_data import FLASH, LABEL

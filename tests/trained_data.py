@@ -1,15 +1,18 @@
 """Models that tests fit and judge in memory, and the folders that the two stages would leave behind."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
+from cachezoo import paths
 from cachezoo.models.forest import Forest, write_forests, write_judged_forests
-from cachezoo.models.trained import FittedModel, TrainedModel
+from cachezoo.models.trained import FittedModel, TrainedModel, read_trained
 from cachezoo.params import Picked
 from cachezoo.training.fitted import Curves, write_judged_lstm, write_lstm
 
@@ -56,6 +59,33 @@ class MadeLstm:
         write_lstm(fitted_folder(folder), self.fitted, self.weights, self.curves)
         write_judged_lstm(folder, fitted_folder(folder), self.trained, self.kept)
         return self.trained
+
+
+def in_three_folders(
+    model_ids: Sequence[str], run: Callable[[bool], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[dict[str, dict[str, str]], list[dict[str, dict[str, str]]], list[TrainedModel]]:
+    """Fit and judge in three folders; the bytes are the same in each, but for a judge with other settings in the third.
+
+    Args:
+        model_ids: of the models that the stages leave behind.
+        run: writes the traces and runs the stages; with the judge's other settings where its argument is True.
+        tmp_path: of the test.
+        monkeypatch: of the test.
+
+    Returns:
+        By model, the digests of the fit, and those of each verdict; and each verdict of the first model.
+    """
+    fits, verdicts, trained = [], [], []
+    for name in ("here", "there", "otherwise"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        run(name == "otherwise")
+        fits.append({own: digest(paths.fitted(own)) for own in model_ids})
+        verdicts.append({own: digest(paths.trained(own)) for own in model_ids})
+        trained.append(read_trained(paths.trained(model_ids[0])))
+    assert fits[0] == fits[1] == fits[2]
+    assert verdicts[0] == verdicts[1] != verdicts[2]
+    return fits[0], verdicts, trained
 
 
 def params_of(category: str, *settings: Picked) -> Any:

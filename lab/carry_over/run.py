@@ -27,8 +27,8 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import forest_cache, policy_of
+from cachezoo.zoo.reuse.fit import Learned, learn
 from cachezoo.zoo.reuse.judge import allowed
-from cachezoo.zoo.reuse.learn import Learned, learn
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.settings import Judge
 from lab.carry_over.document import WAYS, CarryOver, Fold, Row, Split, ours, summary_of

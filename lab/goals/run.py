@@ -35,8 +35,8 @@ from cachezoo.traces.pages import PageAccesses, capacity_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import Seen, plan_of
 from cachezoo.zoo.reuse.evaluate import entries_of, where_of
+from cachezoo.zoo.reuse.fit import Learned, learn
 from cachezoo.zoo.reuse.judge import base_policy, calibration_of
-from cachezoo.zoo.reuse.learn import Learned, learn
 from cachezoo.zoo.reuse.metrics import Where
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from lab.goals.document import GoalRow, Goals, Protocol, summaries

@@ -16,7 +16,7 @@ from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.zoo.reuse import fit, judge
 from cachezoo.zoo.reuse.cache import plan_of
-from cachezoo.zoo.reuse.learn import Learned
+from cachezoo.zoo.reuse.fit import Learned
 from lab.goals.document import GoalRow, Goals, read_goals, summaries, tables
 from lab.goals.run import (
     Settings,

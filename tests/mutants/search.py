@@ -3,7 +3,7 @@
     python -m tests.mutants.score --kind reuse > missed.txt
     python -m tests.mutants.search --kind reuse --set wide --missed missed.txt [--tries 40] [--every 2]
 
-The kind's module of sets has a table `DRAWS`: by set, the name that its draws hang on. Here a set is drawn under the
+The kind's module `bundle` has a table `DRAWS`: by set, the name that its draws hang on. Here a set is drawn under the
 names `wide_0`, `wide_1`, … and every wrong runtime that the score found runs on each. Printed are, best first, the
 names that catch what no name before them does, and then what none of them catches. Put the first one into `DRAWS`;
 where it leaves too much, change the set's rules, or add a set, and look again.
@@ -50,7 +50,7 @@ def drawn(kind: str, name: str, tries: int) -> list[SyntheticSet]:
     """A set of a kind under other draws, named by them."""
     (path,) = STORED.glob(f"{kind}.*")
     bundle, own = load(path), bundling_of(kind).kind.load()
-    manifest, draws = completed(kind, bundle.manifest), import_module(f"cachezoo.zoo.{kind}.synthetic").DRAWS
+    manifest, draws = completed(kind, bundle.manifest), import_module(f"cachezoo.zoo.{kind}.bundle").DRAWS
     found = []
     for number in range(tries):
         with patch.dict(draws, {name: f"{name}_{number}"}):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cachezoo.zoo.reuse.synthetic import DRAWS, LARGE
+from cachezoo.zoo.reuse.bundle import DRAWS, LARGE
 from tests.mutants.candidates import CANDIDATES
 from tests.mutants.kept import counts, table
 from tests.mutants.mutants import MUTANTS

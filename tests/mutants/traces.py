@@ -23,7 +23,7 @@ from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.serving.synthetic import SyntheticSet, changed, widest_gap
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.registry import bundling_of
-from cachezoo.zoo.reuse import synthetic as reuse
+from cachezoo.zoo.reuse import bundle as reuse
 from tests.mutants.sets import KINDS, STORED, completed, write_whole
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ equal scores, bit for bit, and hence equal decisions at any threshold.
 
 import math
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -72,21 +72,13 @@ def _parameters(model: ForestShape, train: ForestFit, seed: int, quantile: float
 
 @dataclass(frozen=True)
 class ForestRows:
-    """What a forest learns from.
+    """What a forest learns from."""
 
-    Attributes:
-        rows: float32[n, F].
-        targets: bool[n] classes, or float32[n] values whose quantile is sought.
-        holdout: bool[n] rows for early stopping.
-        names: F feature names.
-        weights: float32[n] of the rows; None is 1 each.
-    """
-
-    rows: F32
-    targets: Bool | F32
-    holdout: Bool
-    names: list[str]
-    weights: F32 | None = None
+    rows: F32  # float32[n, F]
+    targets: Bool | F32  # bool[n] classes, or float32[n] values whose quantile is sought
+    holdout: Bool  # bool[n] rows for early stopping
+    names: list[str]  # F feature names
+    weights: F32 | None = None  # float32[n] of the rows; None is 1 each
 
 
 def fit_forest(
@@ -94,12 +86,7 @@ def fit_forest(
 ) -> Forest:
     """Train, stop early on the held-out blocks, round the leaves.
 
-    Args:
-        data: the rows.
-        model: the forest's shape.
-        train: early stopping and threads.
-        seed: LightGBM's seed.
-        quantile: None gives log-odds of the class; else this quantile of the targets, in their unit.
+    `quantile` None gives log-odds of the class; else this quantile of the targets, in their unit.
 
     Raises:
         TrainingError: no rows are left to train on.
@@ -143,14 +130,7 @@ def fit_regression(
 ) -> Forest:
     """Train a forest of least squares, so many trees, nothing held out; round the leaves.
 
-    Args:
-        rows: float32[n, F].
-        targets: float32[n].
-        names: F feature names.
-        trees: trees.
-        shape: LightGBM's parameters of a tree and of what it is grown from, by name.
-        threads: LightGBM's.
-        seed: LightGBM's.
+    `rows` are float32[n, F], `targets` float32[n]; `shape` holds LightGBM's parameters by name.
     """
     import lightgbm as lgb
 
@@ -232,6 +212,25 @@ def read_forest(path: Path, threads: int) -> Scorer:
         raise TrainingError(f"{path}: {error}") from error
 
 
+def joined(scorers: Sequence[Scorer]) -> Scorer:
+    """One function from rows float32[n, F] to the forests' scores float64[n, forests]."""
+    return lambda rows: np.stack([scorer(rows) for scorer in scorers], axis=1)
+
+
+def forests_of(folder: Path, model: FittedModel | TrainedModel, files: Sequence[str]) -> Scorer:
+    """`joined` forests of a model in its folder.
+
+    Raises:
+        TrainingError: a file is missing or damaged.
+    """
+    return joined([read_forest(folder / name, int(model.arch["threads"])) for name in files])
+
+
+def scores_of(folder: Path, trained: TrainedModel, rows: F32, files: Sequence[str]) -> F32:
+    """Scores float32[n, forests] of a trained model's forests, as LightGBM computes them."""
+    return forests_of(folder, trained, files)(rows).astype(np.float32)
+
+
 def loss_rows(forest: Forest) -> list[list[object]]:
     """Rows of `curves.csv`: round, train_loss, holdout_loss (empty where nothing was held out)."""
     held = [*forest.holdout_loss, *[""] * (len(forest.train_loss) - len(forest.holdout_loss))]
@@ -247,12 +246,6 @@ def write_forests(
     """Write a fitted model's forests by file name, `fit.json` and `curves.csv`.
 
     The columns are round, train_loss and holdout_loss; of several forests `forest` stands before them.
-
-    Args:
-        folder: of the fitted model.
-        model: the content of `fit.json`.
-        forests: by file name.
-        others: other texts by file name; None is none.
     """
     header: tuple[str, ...] = CURVE_COLUMNS
     rows = [row for forest in forests.values() for row in loss_rows(forest)]
@@ -273,11 +266,7 @@ def write_judged_forests(
 ) -> None:
     """Write `train.json`, and the fit's `curves.csv`, forests and other files by name.
 
-    Args:
-        folder: of the trained model.
-        fitted: of the fitted one.
-        model: the content of `train.json`.
-        names: of the forests' files, and of others to copy; a mapping says what each is called in `fitted`.
+    A mapping of `names` says what each file is called in `fitted`.
     """
     sources = names if isinstance(names, Mapping) else {name: name for name in names}
     with atomic_dir(folder) as temporary:

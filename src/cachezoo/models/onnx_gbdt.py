@@ -80,18 +80,17 @@ def _float32_below(thresholds: F64) -> list[float]:
     return below
 
 
-def export_forests(manifest: Mapping[str, Any], forests: Sequence[bytes], output: str) -> bytes:
-    """The ONNX file of a model of forests.
+def export_forests(
+    manifest: Mapping[str, Any], weights: Mapping[str, bytes], files: Sequence[str], output: str
+) -> bytes:
+    """The ONNX file of a bundle's forests, whose scores are the columns of the output.
 
-    Args:
-        manifest: of its bundle.
-        forests: their texts; their scores are the columns of the output.
-        output: the output's name.
+    `weights` are the bundle's files by name, `files` the names of the forests.
     """
     nodes, width = _Nodes(), len(manifest["features"])
-    for target, text in enumerate(forests):
-        nodes.add(read_forest(text, width).trees, target)
-    return _graph(nodes, manifest["kind"], width, output, len(forests))
+    for target, name in enumerate(files):
+        nodes.add(read_forest(weights[name], width).trees, target)
+    return _graph(nodes, manifest["kind"], width, output, len(files))
 
 
 def _graph(nodes: _Nodes, name: str, width: int, output: str, targets: int) -> bytes:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import F32
-from cachezoo.models.weights import lstm_layers
+from cachezoo.models.weights import WEIGHTS_FILE, lstm_layers
+from cachezoo.serving.lstm import read_safetensors
 
 OPSET = 18
 IR_VERSION = 9
@@ -81,3 +82,60 @@ class Graph:
         )  # fmt: skip
         onnx.checker.check_model(model, full_check=True)
         return bytes(model.SerializeToString(deterministic=True))
+
+
+def export_step(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """One step of a bundle's caching network.
+
+    `features` float32[L, F] of L caches with the states `h`, `c` float32[layers, L, U] give `cached` float32[L, 1],
+    `duration` float32[L, 3] (soon, mean, late), probabilities, and the states after the step.
+    """
+    return one_step(Graph(read_safetensors(files[WEIGHTS_FILE])), len(manifest["features"]))
+
+
+def one_step(graph: Graph, width: int) -> bytes:
+    """The step of a network on `width` inputs."""
+    layers = range(len(graph.layers))
+    axis = graph.constant("first", np.array([0], np.int64))
+    graph.node("Unsqueeze", ["features", axis], ["rows"])
+    before = {side: [f"{side}{k}" for k in layers] for side in ("h", "c")}
+    if len(layers) > 1:
+        for side in ("h", "c"):
+            graph.node("Split", [side], before[side], axis=0, num_outputs=len(layers))
+    else:
+        before = {"h": ["h"], "c": ["c"]}
+    rows = "rows"
+    for k in layers:
+        graph.lstm(k, rows, [before["h"][k], before["c"][k]], ["", f"h_after{k}", f"c_after{k}"])
+        rows = f"h_after{k}"
+    for side in ("h", "c"):
+        graph.node("Concat", [f"{side}_after{k}" for k in layers], [f"{side}_out"], axis=0)
+    graph.node("Squeeze", [rows, axis], ["hidden"])
+    graph.linear("cached", "hidden", "cached_logit")
+    graph.linear("duration", "hidden", "duration_logits")
+    graph.node("Sigmoid", ["cached_logit"], ["cached"])
+    graph.node("Softmax", ["duration_logits"], ["duration"], axis=1)
+    state = [len(layers), "L", graph.units]
+    return graph.model(
+        "caching",
+        {"features": ["L", width], "h": state, "c": state},
+        {"cached": ["L", 1], "duration": ["L", 3], "h_out": state, "c_out": state},
+    )
+
+
+def export_window(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """A bundle's classifier: windows `features` float32[B, T, F] give probabilities `category` float32[B, K]."""
+    graph = Graph(read_safetensors(files[WEIGHTS_FILE]))
+    width, window = len(manifest["features"]), int(manifest["policy"]["window"])
+    last = len(graph.layers) - 1
+    graph.node("Transpose", ["features"], ["rows0"], perm=[1, 0, 2])
+    direction = graph.constant("direction", np.array([1], np.int64)) if last else ""
+    for k in range(last):
+        graph.lstm(k, f"rows{k}", [], [f"hidden{k}"])
+        graph.node("Squeeze", [f"hidden{k}", direction], [f"rows{k + 1}"])
+    graph.lstm(last, f"rows{last}", [], ["", "after"])
+    graph.node("Squeeze", ["after", graph.constant("first", np.array([0], np.int64))], ["hidden"])
+    graph.linear("category", "hidden", "logits")
+    graph.node("Softmax", ["logits"], ["category"], axis=1)
+    classes = len(graph.weights["category.bias"])
+    return graph.model("workload", {"features": ["B", window, width]}, {"category": ["B", classes]})

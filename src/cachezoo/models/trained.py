@@ -7,7 +7,7 @@ normalisation, the calibration, the policy that turns outputs into decisions, an
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from cachezoo.documents import Document, Figures
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json, write_json
 from cachezoo.meanings import Each, Means
+from cachezoo.traces.table import Trace
 
 FIT_FILE = "fit.json"
 FILE = "train.json"
@@ -47,28 +48,41 @@ class TraceUse(Document):
     licence: Annotated[str, Means("of the raw trace")]
 
 
+class Read(Protocol):
+    """A trace as a stage read it."""
+
+    @property
+    def key(self) -> str:
+        """Its name in the matrix."""
+
+    @property
+    def trace(self) -> Trace:
+        """Its requests."""
+
+
+def trace_uses(train: Sequence[Read], validation: Sequence[Read]) -> list[TraceUse]:
+    """Provenance of the traces that a model was fitted and judged on."""
+    return [
+        TraceUse(
+            trace=part.key,
+            role="train" if index < len(train) else "validation",
+            sha256=part.trace.meta.source_sha256,
+            licence=part.trace.meta.licence,
+        )
+        for index, part in enumerate([*train, *validation])
+    ]
+
+
 class _Model(Document):
-    """What is known of a model from its fit on.
+    """What is known of a model from its fit on."""
 
-    Attributes:
-        model_id: `kind[.category].arch`.
-        kind: id of the system that it is of.
-        category: of workload; None where it is of all.
-        arch: architecture parameters enough to rebuild the network (layers, units, heads …) or the booster.
-        features: model inputs in order.
-        encodings: codes of names, e.g. {"user": {"postgres": 0}}.
-        geometry: page, block and segment bytes that the model was trained for.
-        traces: what the model was trained and validated on.
-        inputs: sha256 of the declared inputs of both stages, by path.
-        seeds: every seed used, by context.
-        trained: False where training never moved the model (it is then reported and never exported).
-    """
-
-    model_id: Annotated[str, Means("kind[.category].arch")]
-    kind: Annotated[str, Means("id of its system"), Field(pattern=KIND)]
-    category: Annotated[str | None, Means("null for a model of all categories")]
+    model_id: Annotated[str, Means("kind[.category].arch")]  # `kind[.category].arch`
+    kind: Annotated[str, Means("id of its system"), Field(pattern=KIND)]  # id of the system that it is of
+    category: Annotated[str | None, Means("null for a model of all categories")]  # of workload; None where it is of all
+    # Architecture parameters enough to rebuild the network (layers, units, heads …) or the booster.
     arch: Annotated[dict[str, Any], Each(text="parameters of section model that rebuild the network or forest")]
-    features: Annotated[list[Feature], Each("one model input", "place in the list")]
+    features: Annotated[list[Feature], Each("one model input", "place in the list")]  # model inputs in order
+    # Codes of names, e.g. {"user": {"postgres": 0}}.
     encodings: Annotated[
         dict[str, dict[str, int]],
         Each(
@@ -79,29 +93,31 @@ class _Model(Document):
             presence="sometimes",
         ),
     ] = Field(default_factory=dict)
+    # Page, block and segment bytes that the model was trained for.
     geometry: Annotated[dict[str, int], Each(text="bytes of a page, block and segment, by kind", unit="bytes")]
+    # What the model was trained and validated on.
     traces: Annotated[list[TraceUse], Each("one trace that the model saw", "trace")]
+    # Sha256 of the declared inputs of both stages, by path.
     inputs: Annotated[
         dict[str, str], Each("one input file of the stages that fit and judge", "path", "file", "sha256 of the file")
     ]
+    # Every seed used, by context.
     seeds: Annotated[dict[str, int], Each("one seed", "context", "context", "seed used there")]
+    # False where training never moved the model (it is then reported and never exported).
     trained: Annotated[bool, Means("training moved the model; if not, it is never exported")]
 
 
 class FittedModel(_Model):
-    """The content of `fit.json`.
+    """The content of `fit.json`."""
 
-    Attributes:
-        learned: what the fit found besides weights and features, and the judge or a runtime needs: eviction age,
-            teachers, classes … by kind.
-        figures: of the fit: rows, best validation loss …
-        reason: why `trained` is False; empty where it is True.
-    """
-
+    # What the fit found besides weights and features, and the judge or a runtime needs: eviction age, teachers, classes
+    # … by kind.
     learned: Annotated[dict[str, Any], Each(text="what the fit found besides weights and features, by kind")] = Field(
         default_factory=dict
     )
+    # Of the fit: rows, best validation loss …
     figures: Annotated[Figures, Each(text="figures of the fit, by kind")] = Field(default_factory=dict)
+    # Why `trained` is False; empty where it is True.
     reason: Annotated[str, Means("why trained is false; empty where it is true")] = ""
 
     def write(self, folder: Path) -> None:
@@ -110,21 +126,13 @@ class FittedModel(_Model):
 
 
 class Verdict(Document):
-    """What validation says of a fitted model.
+    """What validation says of a fitted model."""
 
-    Attributes:
-        calibration: threshold, threshold-to-write-rate curve, eviction age, capacities … by kind.
-        policy: how a runtime uses the outputs (queues, state carried or reset, capacity range …).
-        validation: metrics on the validation part, next to its baseline's.
-        beats_baseline: the model did better than its baseline on validation.
-        reason: one line that says how it was judged, or why `trained` or `beats_baseline` is False.
-    """
-
-    calibration: dict[str, Any]
-    policy: dict[str, Any]
-    validation: Figures
-    beats_baseline: bool
-    reason: str
+    calibration: dict[str, Any]  # threshold, threshold-to-write-rate curve, eviction age, capacities … by kind
+    policy: dict[str, Any]  # how a runtime uses the outputs (queues, state carried or reset, capacity range …)
+    validation: Figures  # metrics on the validation part, next to its baseline's
+    beats_baseline: bool  # the model did better than its baseline on validation
+    reason: str  # one line that says how it was judged, or why `trained` or `beats_baseline` is False
 
 
 class TrainedModel(_Model):
@@ -146,11 +154,7 @@ class TrainedModel(_Model):
     ) -> Self:
         """Put both together.
 
-        Args:
-            fitted: the model.
-            verdict: what its judge says.
-            inputs: sha256 of what the judge read, by path.
-            traces: those that the judge read and the fit did not.
+        `inputs` and `traces` are what the judge read and the fit did not; `inputs` are sha256 by path.
         """
         own = {name: getattr(fitted, name) for name in _Model.model_fields}
         own |= {"inputs": {**fitted.inputs, **inputs}, "traces": [*fitted.traces, *traces]}

@@ -16,15 +16,10 @@ Curves = list[tuple[float, float | None]]
 
 @dataclass(frozen=True)
 class Network:
-    """A trained network.
+    """A trained network."""
 
-    Attributes:
-        weights: its tensors, with the heads of all teachers.
-        curves: an epoch's losses on the train and on the validation traces.
-    """
-
-    weights: Mapping[str, F32]
-    curves: Curves
+    weights: Mapping[str, F32]  # its tensors, with the heads of all teachers
+    curves: Curves  # an epoch's losses on the train and on the validation traces
 
 
 def folder_of(fitted: Path, place: int) -> Path:

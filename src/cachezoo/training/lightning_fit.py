@@ -8,14 +8,43 @@ from typing import Any
 
 import lightning
 import numpy as np
+import numpy.typing as npt
 import torch
-from torch.utils.data import DataLoader
+from torch import Tensor
+from torch.utils.data import DataLoader, IterableDataset
 
+from cachezoo.arrays import I64
 from cachezoo.console import Advance, progress
 from cachezoo.settings.lstm import LstmFit
 
 Weights = dict[str, Any]
+Batch = list[Tensor]
 DECAY, SMALLEST = 0.99, 1e-8  # of the mean square of gradients; what is added to its root
+
+
+class Batches(IterableDataset[Batch]):
+    """Batches of examples, in an order of each epoch's own."""
+
+    def __init__(
+        self, length: int, order: Callable[[int], Iterable[I64]],
+        take: Callable[[I64], Iterable[npt.NDArray[np.generic]]],
+    ) -> None:  # fmt: skip
+        """Take the batches of an epoch, the examples of each by epoch, and the arrays of some examples."""
+        self.length, self.order, self.take = length, order, take
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[Batch]:
+        order = self.order(self.epoch)
+        self.epoch += 1
+        for index in order:
+            yield [torch.from_numpy(values) for values in self.take(index)]
+
+    def loader(self) -> DataLoader[Any]:
+        """A loader; batches come ready-made."""
+        return DataLoader(self, batch_size=None)
 
 
 class RmsProp(torch.optim.Optimizer):

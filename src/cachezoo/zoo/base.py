@@ -1,8 +1,10 @@
 """What the rest of the project knows of a system: one record, its parts by name until they are needed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -22,40 +24,34 @@ Scope = Literal["category", "page category", "stream category", "all"]
 
 @dataclass(frozen=True)
 class Lazy:
-    """A module, or something in it, that is imported when it is asked for.
+    """A module, or something in it, that is imported when it is needed."""
 
-    Attributes:
-        name: `package.module`, or `package.module:name`.
-    """
+    name: str  # `package.module`, `package.module:name` or `package.module:name.attribute`
+    # Arguments by name that what is loaded is always called with.
+    given: Mapping[str, Any] = field(default_factory=dict)
 
-    name: str
-
-    def load(self) -> Any:  # noqa: ANN401 - whatever stands there
+    def load(self) -> Any:  # noqa: ANN401 - whatever has that name
         """Import it."""
         module, _, inside = self.name.partition(":")
-        found = import_module(module)
-        return getattr(found, inside) if inside else found
+        found: Any = import_module(module)
+        found = attrgetter(inside)(found) if inside else found
+        return partial(found, **self.given) if self.given else found
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401 - see `load`
+        """Import and call it."""
+        return self.load()(*arguments)
 
 
 @dataclass(frozen=True)
 class AtSize:
-    """A model on a test trace in a page cache of one size.
+    """A model on a test trace in a page cache of one size."""
 
-    Attributes:
-        policy: the model's id.
-        capacity: pages.
-        hit_ratio: page hits per page access, the mean of the seeds where several were run.
-        best_classic: hit ratio of the trace's best classic at that size.
-        optimum: of Belady with bypass.
-        seeds: hit ratio of each training; empty where one alone was run.
-    """
-
-    policy: str
-    capacity: int
-    hit_ratio: float
-    best_classic: float
-    optimum: float
-    seeds: Sequence[float]
+    policy: str  # the model's id
+    capacity: int  # pages
+    hit_ratio: float  # page hits per page access, the mean of the seeds where several were run
+    best_classic: float  # hit ratio of the trace's best classic at that size
+    optimum: float  # of Belady with bypass
+    seeds: Sequence[float]  # hit ratio of each training; empty where one alone was run
 
     @property
     def sd(self) -> float | None:
@@ -88,86 +84,80 @@ class ReportSection(Generic[S]):
 
 @dataclass(frozen=True)
 class Results:
-    """What `cachezoo models results` shows of a system besides what all share.
+    """What `cachezoo models results` shows of a system besides what all share."""
 
-    Attributes:
-        tables: (metrics/<system>.json as its reader gives it; where a model is of a category, those of the categories
-            by name) to tables for the terminal.
-        values: (the same) to the JSON values behind them, lists by name.
-    """
-
+    # (metrics/<system>.json as its reader gives it; where a model is of a category, those of the categories by name) to
+    # tables for the terminal.
     tables: "Callable[[Any], Sequence[ViewTable]]"
+    # (the same) to the JSON values behind them, lists by name.
     values: Callable[[Any], Mapping[str, Sequence[Mapping[str, Any]]]]
 
 
 @dataclass(frozen=True)
 class Card:
-    """A system's own words on the card of its bundles.
+    """A system's own words on the card of its bundles."""
 
-    Attributes:
-        what: what a model does, in one sentence.
-        ask: Python lines that ask a loaded `model`, many requests at once.
-        runtime: Python lines that ask a `model` of cachezoo.runtime, one request at a time.
-        native: the same in C, from a `stream` on.
-        avoid: what it is not for; completes "Not for ...".
-        safer: what to take where it is not promoted; begins a sentence.
-    """
-
-    what: str
-    ask: str
-    runtime: str
-    native: str
-    avoid: str
-    safer: str
+    what: str  # what a model does, in one sentence
+    ask: str  # Python lines that ask a loaded `model`, many requests at once
+    runtime: str  # Python lines that ask a `model` of cachezoo.runtime, one request at a time
+    native: str  # the same in C, from a `stream` on
+    avoid: str  # what it is not for; completes "Not for ..."
+    safer: str  # what to take where it is not promoted; begins a sentence
 
 
 @dataclass(frozen=True)
 class Bundling:
-    """How a system's models become bundles.
+    """How a system's models become bundles."""
 
-    Attributes:
-        card: words of the bundle's card.
-        weights: files of weights that a bundle holds.
-        libraries: distributions that decide a bundle's bytes.
-        kind: `cachezoo.serving.kind.Kind`, how a bundle serves and replays.
-        onnx: (manifest, the weights' files by name) to the bytes of an ONNX file; None where a model is no network or
-            forest.
-        reference: (folder, model, features) to the outputs of the training library, to compare the exported model
-            with; None where what was trained is the file that the bundle holds.
-        calibrated: a bundle needs a threshold that was calibrated to a write budget.
-        must_win: a model that does not beat its baseline on validation is not exported.
-    """
-
-    card: Card
-    weights: tuple[str, ...]
-    libraries: tuple[str, ...]
-    kind: Lazy
+    card: Card  # words of the bundle's card
+    weights: tuple[str, ...]  # files of weights that a bundle holds
+    libraries: tuple[str, ...]  # distributions that decide a bundle's bytes
+    kind: Lazy  # `cachezoo.serving.kind.Kind`, how a bundle serves and replays
+    # (manifest, the weights' files by name) to the bytes of an ONNX file; None where a model is no network or forest.
     onnx: Lazy | None = None
+    # (folder, model, features) to the outputs of the training library, to compare the exported model with; None where
+    # what was trained is the file that the bundle holds.
     reference: Lazy | None = None
-    calibrated: bool = False
-    must_win: bool = False
+    calibrated: bool = False  # a bundle needs a threshold that was calibrated to a write budget
+    must_win: bool = False  # a model that does not beat its baseline on validation is not exported
+
+    @classmethod
+    def of_forests(cls, files: tuple[str, ...], output: str, **others: Any) -> "Bundling":  # noqa: ANN401 - its fields
+        """Of models that are forests: LightGBM's texts, whose scores are the columns of one output."""
+        return cls(
+            weights=files,
+            libraries=("lightgbm", "numba", "numpy"),
+            onnx=Lazy("cachezoo.models.onnx_gbdt:export_forests", {"files": files, "output": output}),
+            reference=Lazy("cachezoo.models.forest:scores_of", {"files": files}),
+            **others,
+        )
+
+    @classmethod
+    def of_lstm(cls, home: str, exported: str, *libraries: str, **others: Any) -> "Bundling":  # noqa: ANN401 - its fields
+        """Of models that are an LSTM, of the system in this package; ONNX holds one `step` or a whole `window`."""
+        return cls(
+            weights=("weights.safetensors",),
+            libraries=("lightning", "numba", "numpy", "safetensors", "torch", *libraries),
+            onnx=Lazy(f"cachezoo.models.onnx_lstm:export_{exported}"),
+            reference=Lazy(f"{home}.infer:reference"),
+            **others,
+        )
 
 
 @dataclass(frozen=True)
 class Studied:
-    """How a system's trainings are compared over seeds; `is` and `are` fields are the figure in words.
+    """How a system's trainings are compared over seeds; `is` and `are` fields are the figure in words."""
 
-    Attributes:
-        system: its id.
-        chooses: the figure that may choose a recipe, of data that judges nothing: its name in train.json's
-            `validation`, or a function of the trained model's folder.
-        lower_is_better: of that figure.
-        judging: name in `validation` of the figure of the verdict.
-        tested: (folder of the trained model, params, category), without category for a system of all, to a figure on
-            each test trace. With `figure` (params, category) to metrics whose rows have it; the chosen row's counts.
-    """
-
-    system: str
+    system: str  # its id
+    # The figure that may choose a recipe, of data that judges nothing: its name in train.json's `validation`, or a
+    # function of the trained model's folder.
     chooses: str | Lazy
     choosing_is: str
-    lower_is_better: bool
-    judging: str
+    lower_is_better: bool  # of that figure
+    judging: str  # name in `validation` of the figure of the verdict
     judging_is: str
+    # (folder of the trained model, params, category), without category for a system of all, to a figure on each test
+    # trace. With `figure` (params, category) to metrics whose rows have it; the chosen row's counts.
     tested: Lazy
     tests_are: str
     figure: str = ""
@@ -212,42 +202,30 @@ class Studied:
 
 @dataclass(frozen=True)
 class System:
-    """A kind of model, from its settings to the section of the report.
+    """A kind of model, from its settings to the section of the report."""
 
-    Attributes:
-        id: lower case; the first part of a model's id, the bundle's kind, and the key in params.yaml.
-        title: one line for people.
-        source: paper and section.
-        scope: what one model is of: a `category`, a `page category` (whose traces serve a page cache), a `stream
-            category` (whose writes a drive lives through), or `all`.
-        headline: names of the figures that its models are compared by.
-        settings: module with `Model`, `Fit` and `Judge`, its sections of params.yaml.
-        bundling: how its models become bundles; None where they become none.
-        page_cache: (trained model, `cachezoo.zoo.page_case.PageCase`) to a page cache's run and figures besides;
-            None where it decides nothing in one.
-        page_bundle: (serving object, name, trace, pages, capacity, warmup) to the same of a loaded bundle.
-        report: its `ReportSection`; None where the common tables say everything.
-        metrics: (path) to `cachezoo.metrics.base.Overall`, the reader of metrics/<system>.json, and where a model is
-            of a category of metrics/<system>/<category>.json; None where the figures of a category's caches say it.
-        results: its `Results`; None where the tables that all share and the summary of its metrics say everything.
-        plots: files of the report that belong to its models, besides a model's own.
-        study: its `Studied`; None where `cachezoo study` cannot compare its trainings.
-    """
-
-    id: str
-    title: str
-    source: str
+    id: str  # lower case; the first part of a model's id, the bundle's kind, and the key in params.yaml
+    title: str  # one line for people
+    source: str  # paper and section
+    # What one model is of: a `category`, a `page category` (whose traces serve a page cache), a `stream category`
+    # (whose writes a drive lives through), or `all`.
     scope: Scope
-    headline: tuple[str, ...]
-    settings: Lazy
-    bundling: Bundling | None = None
+    headline: tuple[str, ...]  # names of the figures that its models are compared by
+    settings: Lazy  # module with `Model`, `Fit` and `Judge`, its sections of params.yaml
+    bundling: Bundling | None = None  # how its models become bundles; None where they become none
+    # (trained model, `cachezoo.zoo.page_case.PageCase`) to a page cache's run and figures besides; None where it
+    # decides nothing in one.
     page_cache: Lazy | None = None
+    # (serving object, name, trace, pages, capacity, warmup) to the same of a loaded bundle.
     page_bundle: Lazy | None = None
-    report: Lazy | None = None
+    report: Lazy | None = None  # its `ReportSection`; None where the common tables say everything
+    # (path) to `cachezoo.metrics.base.Overall`, the reader of metrics/<system>.json, and where a model is of a category
+    # of metrics/<system>/<category>.json; None where the figures of a category's caches say it.
     metrics: Lazy | None = None
+    # Its `Results`; None where the tables that all share and the summary of its metrics say everything.
     results: Lazy | None = None
-    plots: tuple[str, ...] = ()
-    study: Studied | None = None
+    plots: tuple[str, ...] = ()  # files of the report that belong to its models, besides a model's own
+    study: Studied | None = None  # its `Studied`; None where `cachezoo study` cannot compare its trainings
 
 
 def studied_of(system: System) -> Studied:

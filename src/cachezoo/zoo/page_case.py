@@ -12,27 +12,16 @@ from cachezoo.traces.table import Trace
 
 @dataclass(frozen=True)
 class PageCase:
-    """A case.
+    """A case."""
 
-    Attributes:
-        category: the trace's.
-        key: the trace.
-        trace: its requests.
-        pages: their page accesses.
-        fraction: the capacity as a part of the distinct pages.
-        capacity: pages.
-        warmup: page accesses before counting.
-        benefit: `label.benefit`, which says what its labels file holds.
-    """
-
-    category: str
-    key: str
-    trace: Trace
-    pages: PageAccesses
-    fraction: float
-    capacity: int
-    warmup: int
-    benefit: BenefitLabel
+    category: str  # the trace's
+    key: str  # the trace
+    trace: Trace  # its requests
+    pages: PageAccesses  # their page accesses
+    fraction: float  # the capacity as a part of the distinct pages
+    capacity: int  # pages
+    warmup: int  # page accesses before counting
+    benefit: BenefitLabel  # `label.benefit`, which says what its labels file holds
 
 
 def counted_hit_ratio(outcome: U8, pages: PageAccesses) -> float:

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.models.forest import read_forest
+from cachezoo.models.forest import joined, read_forest
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.admission.serve import AdmissionServing
-from cachezoo.zoo.prefetch.model import MODEL_FILES, joined
+from cachezoo.zoo.prefetch.model import MODEL_FILES
 from cachezoo.zoo.prefetch.serve import PrefetchServing
 from tests.c_history import answer
 from tests.oracles.history import naive_history

@@ -34,14 +34,14 @@ def test_every_folder_is_registered_under_its_own_name() -> None:
     assert all(key == system.id for key, system in SYSTEMS.items())
 
 
-def test_every_part_loads_from_the_system_s_own_folder_or_from_its_question(system: System) -> None:
+def test_every_part_loads_from_the_system_s_own_folder_its_family_s_or_its_question_s(system: System) -> None:
     found = dict(parts(system))
     assert {"settings", "kind"} <= set(found)
     assert ("onnx" in found) == ("reference" in found), "what a library trained can be ONNX too"
     assert (system.page_cache is None) == (system.page_bundle is None)
     for name, part in found.items():
-        where = (f"cachezoo.zoo.{system.id}.", *(["cachezoo.questions."] if name in ("report", "results") else []))
-        assert part.name.startswith(tuple(where)), name
+        shared = "cachezoo.questions." if name in ("report", "results") else "cachezoo.models."
+        assert part.name.startswith((f"cachezoo.zoo.{system.id}.", shared)), name
         loaded = part.load()
         assert name in ("settings", "kind", "report", "results") or callable(loaded), name
     assert isinstance(bundling_of(system.id).kind.load(), Kind)

@@ -20,10 +20,6 @@ def admission_page_decisions(model: Path | AdmissionServing, trace: Trace) -> Bo
     For a page cache that asks it: True admits what a read misses. Writes get False: the model decides on
     reads only.
 
-    Args:
-        model: folder of a trained admission model, or a serving object that has served nothing yet.
-        trace: requests.
-
     Returns:
         bool[n].
     """

@@ -18,7 +18,7 @@ from cachezoo.flash.problem import label_of
 from cachezoo.io import dump_json
 from cachezoo.models.forest import Forest, ForestRows, fit_forest, write_forests
 from cachezoo.models.inputs import INPUTS_FILE, distribution
-from cachezoo.models.trained import Feature, FittedModel
+from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
@@ -26,7 +26,6 @@ from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
 from cachezoo.settings.forest import ForestShape
 from cachezoo.traces.table import OP_READ
 from cachezoo.training.episodes import Prepared, encodings, held_out, read_prepared
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.admission.model import MODEL_FILE
 from cachezoo.zoo.admission.serve import HistoryServing, history_of, serve_trace
 from cachezoo.zoo.admission.settings import Fit, Model
@@ -89,31 +88,19 @@ def model_id(category: str, arch: str = "lgbm") -> str:
 
 
 class Rows(NamedTuple):
-    """The first k reads of each settled episode; r rows.
+    """The first k reads of each settled episode; r rows."""
 
-    Attributes:
-        features: float32[r, F].
-        opt: bool[r] OPT admits the episode.
-        held: bool[r] kept for early stopping.
-        open: bool[r] the episode may go on after the trace's end, which may change its label.
-        weights: float32[r] what the row counts.
-    """
-
-    features: F32
-    opt: Bool
-    held: Bool
-    open: Bool
-    weights: F32
+    features: F32  # float32[r, F]
+    opt: Bool  # bool[r] OPT admits the episode
+    held: Bool  # bool[r] kept for early stopping
+    open: Bool  # bool[r] the episode may go on after the trace's end, which may change its label
+    weights: F32  # float32[r] what the row counts
 
 
 def training_rows(parts: Sequence[Prepared], rows: Sequence[F32], label: EpisodeLabel, settings: Settings) -> Rows:
     """The rows of train traces.
 
-    Args:
-        parts: train traces with labels.
-        rows: float32[n, F] features of each.
-        label: the category's `label.episodes`.
-        settings: parameters.
+    `rows` are the features float32[n, F] of each part.
     """
     chosen = []
     for part, features in zip(parts, rows, strict=True):
@@ -130,12 +117,7 @@ def fit_prepared(
 ) -> tuple[FittedModel, Forest]:
     """Fit on train traces.
 
-    Args:
-        category: workload category.
-        parts: train traces with labels.
-        settings: parameters.
-        inputs: sha256 of what was read, by path.
-        variant: which of the category's models.
+    `inputs` are the sha256 of what was read, by path.
 
     Raises:
         TrainingError: there is no train trace, or nothing in it to learn from.

@@ -19,9 +19,11 @@ from cachezoo.zoo.admission.serve import HistoryServing
 COLUMNS = ("hits", "written", "prefetched", "io_segments", "evicted")
 CACHE = ("hit", "partial_hit", "miss", "evicted", "write_invalidates", "lru_is_not_fifo", "kept_out")
 PREFETCHED = ("prefetched", "prefetched_used")
+BUCKET = "policy.history.bucket_requests"
 BUCKET_REQUESTS = 3
 AT_ONCE = 16
 COUNTS_REQUESTS = 260  # a bucket of `counts_script`: more than a byte counts
+CAPACITY = 10  # segments, of the sets whose outputs are given
 FLASH_PER_BLOCK = 8
 LARGE_PER_BLOCK, LARGE_CAPACITY, LARGE_REQUEST = 300, 700, 530  # segments: more than a byte counts
 LARGE_FROM = (0, 1 << 33, 1 << 18, 1 << 33)  # segments from which on requests of the large sets are, in turns
@@ -32,6 +34,11 @@ HISTORY = (
     "several_segments", "same_offset_elsewhere", "history_of_write",
 )  # fmt: skip
 NAMES = ("unknown_name", "namespace_absent", "user_absent")
+
+
+def mode_name(mode: str) -> str:
+    """Of a set and of a branch: `next(3)` is `next_3`."""
+    return mode.replace("(", "_").rstrip(")")
 
 
 def known_names(manifest: Mapping[str, Any], column: str) -> list[str]:
@@ -139,6 +146,13 @@ def large_script(manifest: Mapping[str, Any]) -> Script:
         volume = int(draws.integers(len(LARGE_VOLUMES))) if draws.random() < 0.25 else 0
         script.add(kind, start * segment, size * segment, volume)
     return script
+
+
+HISTORIES = (
+    ("history", history_script, BUCKET_REQUESTS),
+    ("nameless", nameless_script, 1),
+    ("counts", counts_script, COUNTS_REQUESTS),
+)  # sets that the model's own outputs decide: name, requests, those of a bucket
 
 
 def block_of(manifest: Mapping[str, Any], segments: int) -> dict[str, Any]:
@@ -265,11 +279,7 @@ def _evicted(batch: RequestBatch, admit: Bool, prefetch: Prefetch | None, where:
 def behind(batch: RequestBatch, admit: Bool, prefetch: Prefetch | None, where: Where) -> tuple[I32, dict[str, int]]:
     """Run the flash cache behind decisions.
 
-    Args:
-        batch: requests of a set.
-        admit: bool[n], decisions on what reads miss.
-        prefetch: what admitted misses fetch beside; None fetches nothing.
-        where: geometry and capacity.
+    `admit` bool[n] decides on what reads miss; `prefetch` None fetches nothing beside it.
 
     Returns:
         int32[n, 5], columns `COLUMNS`, and how many requests passed each branch of `CACHE` and `PREFETCHED`.

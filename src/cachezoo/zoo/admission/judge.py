@@ -20,7 +20,7 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.contest.lead import Lead, saving
-from cachezoo.flash.load import load_curve, load_windows, time_scale
+from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import (
     BUDGETED,
@@ -39,14 +39,13 @@ from cachezoo.labels.episodes import label_problem
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
-from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
+from cachezoo.models.trained import FittedModel, Read, TrainedModel, Verdict, read_fitted, trace_uses
 from cachezoo.params import At, Picked, traces_of
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
-from cachezoo.training.uses import Read, trace_uses
 from cachezoo.zoo.admission.fit import CONTEXT, VARIANTS, model_id
 from cachezoo.zoo.admission.model import MODEL_FILE, load_admission, scorer_of
 from cachezoo.zoo.admission.serve import history_of, serve_trace
@@ -96,43 +95,58 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class JudgedTrace:
-    """A part to judge on: requests, cache, the model's scores float64[n], and OPT's run."""
+class Part:
+    """A part to judge on: requests, cache, and the admission's scores float64[n]."""
 
     trace: Trace
     problem: FlashProblem
     scores: F64
+
+
+@dataclass(frozen=True)
+class ScoredTrace(Part):
+    """A part with OPT's run."""
+
     opt: FlashRun
 
 
 @dataclass(frozen=True)
-class PlainSetting:
-    """The admission with a prefetch mode that asks no model.
-
-    Attributes:
-        mode: the mode.
-        threshold: of the scores, with which admission and prefetch together meet the budget.
-        found: how it was met.
-        prefetches: what the mode fetches beside on each part.
-        runs: of each part.
-    """
+class Setting:
+    """The admission with a prefetch mode, at the threshold with which both together meet the budget."""
 
     mode: str
-    threshold: float
-    found: BudgetSetting
-    prefetches: list[Prefetch | None]
-    runs: list[FlashRun]
+    threshold: float  # of the scores
+    found: BudgetSetting  # how the budget was met
+    prefetches: list[Prefetch | None]  # what the mode fetches besides on each part
+    runs: list[FlashRun]  # of each part
 
-
-def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[PlainSetting]:
-    """Every plain mode at the budget, the lowest mean read disk-head time first, ties by fewer writes."""
-    settings = []
-    for mode in modes_of(problems):
-        fetched = [prefetch_of(problem, mode) for problem in problems]
-        threshold, found = threshold_for_budget(problems, scores, fetched)
-        parts = zip(problems, scores, fetched, strict=True)
+    @classmethod
+    def of(
+        cls, mode: str, problems: list[FlashProblem], scores: list[F64], prefetches: list[Prefetch | None]
+    ) -> "Setting":
+        """Set the threshold on some parts with scores float64[n]."""
+        threshold, found = threshold_for_budget(problems, scores, prefetches)
+        parts = zip(problems, scores, prefetches, strict=True)
         runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in parts]
-        settings.append(PlainSetting(mode, threshold, found, fetched, runs))
+        return cls(mode, threshold, found, prefetches, runs)
+
+    @property
+    def writes(self) -> int:
+        """Segments written on all parts."""
+        return written(self.runs)
+
+
+def written(runs: Sequence[FlashRun]) -> int:
+    """Segments that some runs write."""
+    return sum(run.segment_writes for run in runs)
+
+
+def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[Setting]:
+    """Every plain mode at the budget, the lowest mean read disk-head time first, ties by fewer writes."""
+    settings = [
+        Setting.of(mode, problems, scores, [prefetch_of(problem, mode) for problem in problems])
+        for mode in modes_of(problems)
+    ]
     return sorted(settings, key=lambda one: (_seconds(problems, one.runs), one.found.writes))
 
 
@@ -143,19 +157,12 @@ def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
 
 @dataclass(frozen=True)
 class Against:
-    """A model held against a rival.
+    """A model held against a rival."""
 
-    Attributes:
-        rival: at the writes of the model, or its most.
-        duel: so.
-        fewer: the duel at the rival's writes, where it cannot write as much as the model.
-        writes: the rival's over the model's.
-    """
-
-    rival: WithoutModel
-    duel: Duel
-    fewer: Duel | None
-    writes: float | None
+    rival: WithoutModel  # at the writes of the model, or its most
+    duel: Duel  # so
+    fewer: Duel | None  # the duel at the rival's writes, where it cannot write as much as the model
+    writes: float | None  # the rival's over the model's
 
     @property
     def won(self) -> bool:
@@ -178,29 +185,32 @@ class Against:
         }
 
 
-def _load(parts: list[JudgedTrace], runs: list[FlashRun], flash: FlashPolicy) -> F64:
-    """Load in each window of each part."""
-    curves = []
-    for part, run in zip(parts, runs, strict=True):
-        windows = load_windows(part.trace.time_us, part.problem, flash, time_scale(part.trace))
-        curves.append(load_curve(part.problem.dt_seconds(run), windows))
-    return np.concatenate(curves)
+def windows_of(parts: Sequence[Part], flash: FlashPolicy) -> list[LoadWindows]:
+    """The windows of time of each part."""
+    return [load_windows(part.trace.time_us, part.problem, flash, time_scale(part.trace)) for part in parts]
 
 
-def _duel(parts: list[JudgedTrace], ours: list[FlashRun], theirs: list[FlashRun], settings: Settings) -> Duel:
-    return Duel(_load(parts, ours, settings.flash), _load(parts, theirs, settings.flash), settings.judge.least_gain)
+def load_of(parts: Sequence[Part], windows: Sequence[LoadWindows], runs: Sequence[FlashRun]) -> F64:
+    """Load in every window of all parts."""
+    trios = zip(parts, windows, runs, strict=True)
+    return np.concatenate([load_curve(part.problem.dt_seconds(run), cut) for part, cut, run in trios])
 
 
-def _against(parts: list[JudgedTrace], ours: PlainSetting, rival: WithoutModel, settings: Settings) -> Against:
-    written = sum(run.segment_writes for run in ours.runs)
+def _against(parts: list[ScoredTrace], ours: Setting, rival: WithoutModel, settings: Settings) -> Against:
+    windows = windows_of(parts, settings.flash)
+
+    def duel(runs: list[FlashRun]) -> Duel:
+        ours, theirs = (load_of(parts, windows, own) for own in (runs, rival.runs))
+        return Duel(ours, theirs, settings.judge.least_gain)
+
     fewer = None
     if not all(own.reached for own in rival.tuned):
-        fewer = _duel(parts, _at_their_writes(parts, ours, rival.runs), rival.runs, settings)
-    ratio = sum(run.segment_writes for run in rival.runs) / written if written else None
-    return Against(rival, _duel(parts, ours.runs, rival.runs, settings), fewer, ratio)
+        fewer = duel(_at_their_writes(parts, ours, rival.runs))
+    ratio = written(rival.runs) / ours.writes if ours.writes else None
+    return Against(rival, duel(ours.runs), fewer, ratio)
 
 
-def _at_their_writes(parts: list[JudgedTrace], setting: PlainSetting, theirs: list[FlashRun]) -> list[FlashRun]:
+def _at_their_writes(parts: list[ScoredTrace], setting: Setting, theirs: list[FlashRun]) -> list[FlashRun]:
     """The model's runs with its threshold raised until it writes no more than the rival does."""
     ours = []
     for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
@@ -210,15 +220,9 @@ def _at_their_writes(parts: list[JudgedTrace], setting: PlainSetting, theirs: li
 
 
 def duel_without_model(
-    parts: list[JudgedTrace], ours: PlainSetting, settings: Settings, seed: int
+    parts: list[ScoredTrace], ours: Setting, settings: Settings, seed: int
 ) -> tuple[dict[str, float | None], bool, str]:
     """Hold a model in a plain mode against the best policy without a model, and against RejectX.
-
-    Args:
-        parts: what to judge on.
-        ours: the model's mode, with its runs.
-        settings: parameters.
-        seed: of CoinFlip's draws.
 
     Returns:
         Figures, whether the model beats the best policy without a model, and the reason in one line.
@@ -232,7 +236,7 @@ def duel_without_model(
     post = found
     if best.policy != REJECTX:
         post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,)), settings)
-    bound = _load(parts, [part.opt for part in parts], settings.flash)
+    bound = load_of(parts, windows_of(parts, settings.flash), [part.opt for part in parts])
     figures: dict[str, float | None] = {
         "peak_dt": float(found.duel.ours.max()),
         "mean_dt": float(found.duel.ours.mean()),
@@ -255,19 +259,14 @@ def duel_without_model(
 def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: bool, settings: Settings) -> Verdict:
     """Calibrate a fitted model and judge it.
 
-    Args:
-        model: the fitted model.
-        scorer: its forest.
-        parts: validation traces; where there are none, the train traces set the threshold and nothing is claimed.
-        held_out: they are validation traces.
-        settings: parameters.
+    Where there are no validation traces (`held_out`), the train traces set the threshold and nothing is claimed.
     """
     label = label_of(settings.label, model.category or "")
     problems = [flash_problem(part.trace, label, settings.flash) for part in parts]
     scores = [scorer(serve_trace(history_of(model), part.trace)) for part in parts]
     plain = plain_settings(problems, scores)
     facing = [
-        JudgedTrace(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
+        ScoredTrace(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
         for part, problem, score in zip(parts, problems, scores, strict=True)
     ]
     figures, beats, reason = duel_without_model(facing, plain[0], settings, model.seeds[CONTEXT])
@@ -292,11 +291,11 @@ def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: b
     )
 
 
-def _calibration(problems: list[FlashProblem], plain: list[PlainSetting]) -> dict[str, Any]:
+def _calibration(problems: list[FlashProblem], plain: list[Setting]) -> dict[str, Any]:
     """`threshold` is the admission's without prefetch; `with_prefetch` holds the plain mode that validation chose."""
     accept_all = sum(problem.accept_all.segment_writes for problem in problems)
 
-    def values(one: PlainSetting) -> dict[str, Any]:
+    def values(one: Setting) -> dict[str, Any]:
         return {"threshold": one.threshold, "writes": one.found.writes / accept_all, "unreached": not one.found.reached}
 
     alone = next(one for one in plain if one.mode == NONE)
@@ -338,7 +337,7 @@ def judge_admission(params: "Params", category: str) -> None:
         folder = paths.fitted(name)
         fitted = read_fitted(folder, "admission")
         read_inputs(folder, fitted.features)  # which is copied as it is
-        verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
+        verdict = judge(fitted, scorer_of(folder, fitted), parts, bool(held), settings)
         model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
         write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE, INPUTS_FILE])
 

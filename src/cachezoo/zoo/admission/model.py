@@ -1,58 +1,29 @@
 """The admission forest: see `cachezoo.models.forest` for why its log-odds are equal everywhere."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from cachezoo.arrays import F32
 from cachezoo.models.forest import Scorer, read_forest
-from cachezoo.models.trained import TrainedModel, read_trained
-from cachezoo.zoo.admission.serve import AdmissionServing, Infer
+from cachezoo.models.trained import FittedModel, TrainedModel, read_trained
+from cachezoo.zoo.admission.serve import KEYS, AdmissionServing
 
 MODEL_FILE = "model.lgb.txt"
 
 
-def serving(trained: TrainedModel, infer: Infer) -> AdmissionServing:
-    """The serving class with a fresh history; `infer` scores rows, e.g. `forest_scorer(text, threads)`."""
-    values = trained.model_dump(mode="json")
-    keys = ("features", "encodings", "geometry", "calibration", "policy")
-    return AdmissionServing(**{key: values[key] for key in keys}, infer=infer)
-
-
-def scorer_of(folder: Path, threads: int) -> Scorer:
+def scorer_of(folder: Path, model: FittedModel | TrainedModel) -> Scorer:
     """The forest of a fitted or trained model, from rows float32[n, F] to log-odds float64[n].
 
     Raises:
         TrainingError: the file is missing or damaged.
     """
-    return read_forest(folder / MODEL_FILE, threads)
+    return read_forest(folder / MODEL_FILE, int(model.arch["threads"]))
 
 
 def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:
-    """Read a trained admission model.
-
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_admission wrote it.
-
-    Returns:
-        Its `train.json` and the serving class, with a fresh history.
+    """Read a trained admission model: its `train.json` and the serving class, with a fresh history.
 
     Raises:
         TrainingError: a file is missing or damaged, or the folder holds another kind of model.
     """
     trained = read_trained(folder, "admission")
-    return trained, serving(trained, scorer_of(folder, int(trained.arch["threads"])))
-
-
-def export_onnx(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
-    """The ONNX file of a bundle's weights."""
-    from cachezoo.models.onnx_gbdt import export_forests
-
-    return export_forests(manifest, [files[MODEL_FILE]], "score")
-
-
-def reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
-    """Golden outputs float32[n, 1] as LightGBM computes them."""
-    return load_admission(folder)[1].scores(features).astype(np.float32)[:, None]
+    values = trained.model_dump(mode="json", include=KEYS)
+    return trained, AdmissionServing(**values, infer=scorer_of(folder, trained))

@@ -10,7 +10,9 @@ ADMISSION = System(
     scope="category",
     headline=("best_mean_dt_saved", "peak_dt"),
     settings=Lazy(f"{HERE}.settings"),
-    bundling=Bundling(
+    bundling=Bundling.of_forests(
+        ("model.lgb.txt",),
+        "score",
         card=Card(
             what="Decides whether what a read missed is worth its flash writes.",
             ask="""\
@@ -30,11 +32,7 @@ cz_decide(stream, &ticket, &decision);        /* on a miss of a read: decision.a
             "it was calibrated for: take another threshold from the curve in `calibration`, or calibrate it again",
             safer="A classic policy",
         ),
-        weights=("model.lgb.txt",),
-        libraries=("lightgbm", "numba", "numpy"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
-        onnx=Lazy(f"{HERE}.model:export_onnx"),
-        reference=Lazy(f"{HERE}.model:reference"),
         calibrated=True,
     ),
     page_cache=Lazy(f"{HERE}.evaluate:page_cache"),

@@ -7,39 +7,25 @@ from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
 
 
 class Small(Strict):
-    """`model.admission.small`: what the small forest beside the full one has of its own.
+    """`model.admission.small`: what the small forest beside the full one has of its own."""
 
-    Attributes:
-        num_leaves: leaves of a tree, at most.
-        max_trees: trees; as few decide in a microsecond.
-        learning_rate: of so few trees.
-    """
-
-    num_leaves: int = Field(ge=2, le=131_072)
-    max_trees: Rounds
-    learning_rate: Part
+    num_leaves: int = Field(ge=2, le=131_072)  # leaves of a tree, at most
+    max_trees: Rounds  # trees; as few decide in a microsecond
+    learning_rate: Part  # of so few trees
 
 
 class Model(ForestShape):
-    """`model.admission`.
+    """`model.admission`."""
 
-    Attributes:
-        small: of the small forest beside the full one.
-    """
-
-    small: Small
+    small: Small  # of the small forest beside the full one
 
 
 class Fit(ForestFit):
-    """`fit.admission`: rows and early stopping.
+    """`fit.admission`: rows and early stopping."""
 
-    Attributes:
-        first_accesses: reads of each episode that become rows (k in the post).
-        open_weight: weight of the rows of settled episodes that are still open where the trace ends, whose labels may
-            yet change; 0 leaves them out.
-    """
-
-    first_accesses: Rounds
+    first_accesses: Rounds  # reads of each episode that become rows (k in the post)
+    # Weight of the rows of settled episodes that are still open where the trace ends, whose labels may yet change; 0
+    # leaves them out.
     open_weight: float = Field(ge=0, le=1)
 
 

@@ -31,20 +31,14 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True)
 class CachingRun:
-    """A caching model on one trace.
+    """A caching model on one trace."""
 
-    Attributes:
-        model_id: the model's.
-        outcomes: what its cache did.
-        totals: counts over the whole trace: page_accesses, hits, admitted, write_hits, ssd_writes, replacements,
-            dirty_evictions, bypassed.
-        figures: tag metrics and ceilings, None where undefined (no labels, or nothing settled).
-    """
-
-    model_id: str
-    outcomes: Outcomes
+    model_id: str  # the model's
+    outcomes: Outcomes  # what its cache did
+    # Counts over the whole trace: page_accesses, hits, admitted, write_hits, ssd_writes, replacements, dirty_evictions,
+    # bypassed.
     totals: dict[str, int]
-    figures: dict[str, float | None]
+    figures: dict[str, float | None]  # tag metrics and ceilings, None where undefined (no labels, or nothing settled)
 
 
 def evaluate_caching(

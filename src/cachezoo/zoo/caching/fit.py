@@ -18,7 +18,7 @@ from cachezoo.features.sequence import COMMON_NAMES, Columns, fit_features, inpu
 from cachezoo.features.table import read_features
 from cachezoo.io import sha256_file
 from cachezoo.labels.tags import BELADY
-from cachezoo.models.trained import Feature, FittedModel
+from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
@@ -26,7 +26,6 @@ from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 from cachezoo.traces.pages import percent
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.training.fitted import Curves, Network, network_weights, write_networks
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.caching.prepared import Prepared, judging_requests, read_prepared
 from cachezoo.zoo.caching.sequences import Lane, Sequences, cut_lanes
 from cachezoo.zoo.caching.settings import Augment, Fit, Model
@@ -42,29 +41,15 @@ PLACE = {name: place for place, name in enumerate(COMMON_NAMES)}
 
 @dataclass(frozen=True)
 class Change:
-    """How a copy differs.
+    """How a copy differs."""
 
-    Attributes:
-        pages: that all addresses are moved by.
-        rate: factor of all gaps, above 0.
-        size: factor of sizes, addresses and distances, above 0.
-    """
-
-    pages: int
-    rate: float
-    size: float
+    pages: int  # that all addresses are moved by
+    rate: float  # factor of all gaps, above 0
+    size: float  # factor of sizes, addresses and distances, above 0
 
 
 def drawn_changes(columns: Columns, options: Augment, seed: int, category: str, key: str) -> list[Change]:
-    """The changes of a trace's copies, the same in every run.
-
-    Args:
-        columns: the trace's raw inputs.
-        options: how many copies, and how far each may go.
-        seed: of params.yaml.
-        category: workload category.
-        key: the trace.
-    """
+    """The changes of a trace's copies, the same in every run."""
     address = columns.common[:, PLACE["address"]].astype(np.float64)
     span = float(address.max() - address.min())
     found = []
@@ -113,15 +98,10 @@ class Settings(Picked):
 
 @dataclass(frozen=True)
 class Inputs:
-    """A model's inputs.
+    """A model's inputs."""
 
-    Attributes:
-        features: in order, with their normalisation.
-        ranges: least and greatest value in training, by the input's name.
-    """
-
-    features: list[Feature]
-    ranges: dict[str, list[float]]
+    features: list[Feature]  # in order, with their normalisation
+    ranges: dict[str, list[float]]  # least and greatest value in training, by the input's name
 
     @classmethod
     def of(cls, parts: list["FitTrace"], fed_back: bool) -> "Inputs":
@@ -191,12 +171,7 @@ def fit_network(
 ) -> tuple[dict[str, F32], Curves]:
     """Train the network.
 
-    Args:
-        title: of the progress bar.
-        train: what it learns from.
-        validation: whose loss chooses the epoch; None takes the train loss.
-        settings: parameters.
-        seed: of the weights and the order of batches.
+    Without validation the train loss chooses the epoch.
 
     Returns:
         The best epoch's weights, with the heads of all teachers, empty where no loss was finite; and the curves.
@@ -234,12 +209,7 @@ def fit_prepared(
 ) -> tuple[FittedModel, list[Network]]:
     """Fit on some traces, choose the epochs on others.
 
-    Args:
-        category: workload category.
-        parts: train traces.
-        validation: validation traces; where empty the train loss chooses the epoch.
-        settings: parameters.
-        inputs: sha256 of what was read, by path.
+    Without validation traces the train loss chooses the epoch. `inputs` are the sha256 of what was read, by path.
 
     Returns:
         The model, and its networks, with the heads of all teachers (one whose loss was never finite as it began; then

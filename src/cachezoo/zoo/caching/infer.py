@@ -17,9 +17,7 @@ STEPS_AT_ONCE = 1000
 def torch_infer(weights: Mapping[str, F32], threads: int) -> Infer:
     """The caching model's step on torch, which runs a step of several lanes faster than numpy or onnxruntime.
 
-    Args:
-        weights: of a caching model with one teacher.
-        threads: torch's threads, for the whole process; a fixed number because results depend on it.
+    The weights are of one teacher. `threads` is torch's, for the whole process, and fixed because results depend on it.
     """
     import torch
 
@@ -111,12 +109,7 @@ def torch_serving(
 ) -> CachingServing:  # fmt: skip
     """A serving object on torch.
 
-    Args:
-        values: `features` and `geometry` as plain values.
-        policy: as `CachingServing` takes it.
-        calibration: likewise.
-        weights: of one teacher.
-        threads: torch's.
+    `values` has `features` and `geometry`; the weights are of one teacher.
     """
     every = int(policy["sequence"]) if policy["state"] == "reset100" else 0
     return CachingServing(

@@ -19,9 +19,7 @@ PAPER_RULES = ("stay", "three")
 def tag_metrics(predicted: Bool, truth: Bool) -> dict[str, float | None]:
     """Accuracy, balanced accuracy, Matthews correlation and majority share of a binary tag.
 
-    Args:
-        predicted: bool[k] over the rows that count.
-        truth: bool[k] of the same rows.
+    Both are bool[k] over the rows that count.
 
     Returns:
         None for what is undefined: everything without rows, balanced accuracy and correlation with one class.

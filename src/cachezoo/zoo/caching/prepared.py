@@ -14,13 +14,13 @@ from cachezoo import paths
 from cachezoo.arrays import Bool
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.counting import first_access
+from cachezoo.errors import TrainingError
 from cachezoo.io import sha256_file
 from cachezoo.labels.tags import Labels, read_benefit_labels
 from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.training.uses import check_one_volume
 
 
 def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:
@@ -32,9 +32,7 @@ def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:
 def judging_requests(pages: PageAccesses, requests: int) -> Bool:
     """bool[n]: requests with a page access in a judging block of a cache's run.
 
-    Args:
-        pages: a validation trace's.
-        requests: it is run on so many of the first.
+    The cache is run on so many of the first requests of a validation trace.
     """
     run = first_requests(pages, requests)
     judging = np.zeros(len(pages.page_ids) + 1, np.int64)
@@ -74,3 +72,16 @@ def read_prepared(category: str, keys: Sequence[str], label: BenefitLabel) -> tu
         parts.append(Prepared(key, trace, read_pages(files[0]), read_benefit_labels(files[1], label, len(trace))))
         inputs.update({str(path): sha256_file(path) for path in files})
     return parts, inputs
+
+
+def check_one_volume(trace: Trace, key: str) -> None:
+    """Refuse a trace whose requests go to several volumes: addresses and jumps between them count on one.
+
+    Raises:
+        TrainingError: it names the trace and the volumes.
+    """
+    used = [trace.volume.names[code] for code in np.unique(trace.volume.codes)]
+    if len(used) > 1:
+        shown = ", ".join(used[:3]) + (" …" if len(used) > 3 else "")
+        message = f"{key}: {len(used)} volumes ({shown}), but the models take one; split it into a trace a volume"
+        raise TrainingError(message)

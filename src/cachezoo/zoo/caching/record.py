@@ -10,7 +10,9 @@ CACHING = System(
     scope="page category",
     headline=("gap_closed", "gap_points", "hit_ratio", "ssd_writes_per_100_io", "mean_response_us", "decision_us"),
     settings=Lazy(f"{HERE}.settings"),
-    bundling=Bundling(
+    bundling=Bundling.of_lstm(
+        HERE,
+        "step",
         card=Card(
             what="Decides whether pages are worth caching, and in which queue of its cache they enter.",
             ask="""\
@@ -31,11 +33,7 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
             avoid="a cache far outside the capacities it was labelled for, or requests unlike its training traces",
             safer="A classic policy",
         ),
-        weights=("weights.safetensors",),
-        libraries=("lightning", "numba", "numpy", "safetensors", "torch"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
-        onnx=Lazy(f"{HERE}.onnx:export_onnx"),
-        reference=Lazy(f"{HERE}.infer:reference"),
     ),
     page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
     page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),

@@ -13,36 +13,22 @@ from cachezoo.labels.tags import Tags
 
 @dataclass(frozen=True)
 class Lane:
-    """A trace at one capacity, as the model sees it.
+    """A trace at one capacity, as the model sees it."""
 
-    Attributes:
-        inputs: float32[n, F'] without the previous requests' tags.
-        tags: each teacher's.
-        counts: bool[n], False for requests of which nothing is learned; None: all count.
-    """
-
-    inputs: F32
-    tags: Sequence[Tags]
-    counts: Bool | None = None
+    inputs: F32  # float32[n, F'] without the previous requests' tags
+    tags: Sequence[Tags]  # each teacher's
+    counts: Bool | None = None  # bool[n], False for requests of which nothing is learned; None: all count
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Equal runs of requests, lane after lane.
+    """Equal runs of requests, lane after lane."""
 
-    Attributes:
-        inputs: float32[S, T, F]; with feedback the last four are the previous request's tags by the oracle.
-        cached: float32[S, T, K] target of each teacher.
-        weight: float32[S, T, K] of the cached loss, 0 where nothing is learned.
-        duration: int64[S, T, K] target 0 soon, 1 mean, 2 late; -1 where nothing is learned.
-        begins: bool[S], the sequence begins a lane.
-    """
-
-    inputs: F32
-    cached: F32
-    weight: F32
-    duration: I64
-    begins: Bool
+    inputs: F32  # float32[S, T, F]; with feedback the last four are the previous request's tags by the oracle
+    cached: F32  # float32[S, T, K] target of each teacher
+    weight: F32  # float32[S, T, K] of the cached loss, 0 where nothing is learned
+    duration: I64  # int64[S, T, K] target 0 soon, 1 mean, 2 late; -1 where nothing is learned
+    begins: Bool  # bool[S], the sequence begins a lane
 
     def __len__(self) -> int:
         return len(self.inputs)

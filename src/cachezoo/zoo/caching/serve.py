@@ -36,25 +36,16 @@ InferAll = Callable[[F32, Advance | None], F32]
 
 @dataclass(frozen=True)
 class Served:
-    """What happened, lane by lane.
+    """What happened, lane by lane."""
 
-    Attributes:
-        outcome: uint8[L, m], 0 bypassed, 1 admitted, 2 hit, as `cachezoo.kernels.outcome` codes it.
-        decisions: int32[L, n], the queue decided on (0 bypass, 1 soon, 2 mean, 3 late), -1 where it was not asked for.
-        outputs: float32[L, n, 4], columns `OUTPUTS`; empty unless asked for.
-        features: float32[L, n, F] model inputs; empty unless asked for.
-        replaced: int32[L, n] pages evicted by each request.
-        dirty_evicted: int32[L, n] those of them that had to be written to the disk.
-        totals: per lane, counts over the whole trace.
-    """
-
-    outcome: U8
+    outcome: U8  # uint8[L, m], 0 bypassed, 1 admitted, 2 hit, as `cachezoo.kernels.outcome` codes it
+    # Int32[L, n], the queue decided on (0 bypass, 1 soon, 2 mean, 3 late), -1 where it was not asked for.
     decisions: I32
-    outputs: F32
-    features: F32
-    replaced: I32
-    dirty_evicted: I32
-    totals: list[dict[str, int]]
+    outputs: F32  # float32[L, n, 4], columns `OUTPUTS`; empty unless asked for
+    features: F32  # float32[L, n, F] model inputs; empty unless asked for
+    replaced: I32  # int32[L, n] pages evicted by each request
+    dirty_evicted: I32  # int32[L, n] those of them that had to be written to the disk
+    totals: list[dict[str, int]]  # per lane, counts over the whole trace
 
     def hits(self, lane: int) -> U8:
         """uint8[m], 1 for a page hit."""
@@ -213,9 +204,7 @@ class CachingServing:
     def outputs(self, rows: F32, advance: Advance | None = None) -> F32:
         """Outputs float32[n, D, 4] of a model without feedback.
 
-        Args:
-            rows: float32[n, D, F] of `inputs`.
-            advance: told the requests done, now and then.
+        `rows` are float32[n, D, F] of `inputs`; `advance` gets the requests done, now and then.
         """
         if self.infer_all is not None:
             return self.infer_all(rows, advance)
@@ -251,12 +240,7 @@ class CachingServing:
     ) -> Served:  # fmt: skip
         """Serve requests from empty caches and a zero state.
 
-        Args:
-            batch: requests, from the first on.
-            pages: their page accesses, such as `batch.pages()`.
-            caches: the lanes.
-            keep: record inputs and outputs (for golden files).
-            advance: told the requests done, now and then.
+        `keep` records inputs and outputs; `advance` gets the requests done, now and then.
 
         Raises:
             ConfigError: no cache, or one that `manager_limits` refuses.
@@ -301,7 +285,7 @@ class CachingServing:
 
 
 def session_infer(run: Callable[[list[str], dict[str, Any]], list[Any]], layers: int, units: int) -> Infer:
-    """One step through a session's `run`; the tensors have the names of `cachezoo.zoo.caching.onnx`."""
+    """One step through a session's `run`; its tensors are those of `cachezoo.models.onnx_lstm`."""
 
     def infer(rows: F32, state: Any) -> tuple[F32, Any]:  # noqa: ANN401 - the state is the session's own
         h, c = state or (np.zeros((layers, len(rows), units), np.float32),) * 2

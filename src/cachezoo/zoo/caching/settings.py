@@ -36,50 +36,36 @@ class Model(Strict):
 
 
 class Augment(Strict):
-    """`fit.caching.augment`: copies of the train traces with other inputs and the same tags.
+    """`fit.caching.augment`: copies of the train traces with other inputs and the same tags."""
 
-    Attributes:
-        copies: of each train trace, beside the trace itself; 0 trains on the traces alone.
-        offset_spans: a copy's addresses are moved by up to this many times the trace's range of addresses, either way.
-        rate_octaves: its gaps are longer or shorter by a factor of up to 2 to the power of this.
-        size_octaves: its sizes, and the distances between requests, likewise.
-    """
-
-    copies: int = Field(ge=0, le=100)
+    copies: int = Field(ge=0, le=100)  # of each train trace, beside the trace itself; 0 trains on the traces alone
+    # A copy's addresses are moved by up to this many times the trace's range of addresses, either way.
     offset_spans: float = Field(ge=0, le=1000)
+    # Its gaps are longer or shorter by a factor of up to 2 to the power of this.
     rate_octaves: float = Field(ge=0, le=20)
-    size_octaves: float = Field(ge=0, le=10)
+    size_octaves: float = Field(ge=0, le=10)  # its sizes, and the distances between requests, likewise
 
 
 class Fit(LstmFit):
-    """`fit.caching`.
+    """`fit.caching`."""
 
-    Attributes:
-        seeds: networks that are trained, alike but for their seed; the judge ships one. A model of fewer than five is
-            not promoted.
-        tag_dropout: with feedback, part of training sequences that do not see the previous requests' tags. In
-            training these are the oracle's, online the model's own; a model that leans on them follows its mistakes.
-        hit_weight: weight of requests that are wholly in the oracle's cache, with "is used again before it leaves"
-            as the target; 0 trains on consulted requests alone.
-        augment: copies of the train traces that are learned from too.
-    """
-
+    # Networks that are trained, alike but for their seed; the judge ships one. A model of fewer than five is not
+    # promoted.
     seeds: int = Field(ge=1, le=100)
+    # With feedback, part of training sequences that do not see the previous requests' tags. In training these are the
+    # oracle's, online the model's own; a model that leans on them follows its mistakes.
     tag_dropout: float = Field(ge=0, le=1)
+    # Weight of requests that are wholly in the oracle's cache, with "is used again before it leaves" as the target; 0
+    # trains on consulted requests alone.
     hit_weight: float = Field(ge=0, le=1)
-    augment: Augment
+    augment: Augment  # copies of the train traces that are learned from too
 
 
 class Judge(Strict):
-    """`judge.caching`.
+    """`judge.caching`."""
 
-    Attributes:
-        thresholds: how many thresholds of the cached probability are compared in closed loop, for each oracle and
-            rules: those that admit all and nothing, and quantiles of the model's outputs between them.
-        closed_loop_requests: requests of each validation trace that the closed loop replays.
-        least_gain: hit ratio above the classic's that is worth a model.
-    """
-
+    # How many thresholds of the cached probability are compared in closed loop, for each oracle and rules: those that
+    # admit all and nothing, and quantiles of the model's outputs between them.
     thresholds: int = Field(ge=3, le=1000)
-    closed_loop_requests: Count
-    least_gain: Gain
+    closed_loop_requests: Count  # requests of each validation trace that the closed loop replays
+    least_gain: Gain  # hit ratio above the classic's that is worth a model

@@ -33,21 +33,13 @@ ONE = np.zeros(1, np.int64)
 
 @dataclass(frozen=True)
 class Takeover:
-    """A model that begins to decide.
+    """A model that begins to decide."""
 
-    Attributes:
-        request: the first that it decides on.
-        model: its place among the models.
-        resident: pages in the cache then.
-        steps: steps that the model took for them, one for each distinct last request of theirs.
-        moved: pages that it put into another queue.
-    """
-
-    request: int
-    model: int
-    resident: int
-    steps: int
-    moved: int
+    request: int  # the first that it decides on
+    model: int  # its place among the models
+    resident: int  # pages in the cache then
+    steps: int  # steps that the model took for them, one for each distinct last request of theirs
+    moved: int  # pages that it put into another queue
 
 
 @dataclass(frozen=True)

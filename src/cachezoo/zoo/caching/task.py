@@ -1,49 +1,33 @@
 """Lightning task and data of the caching LSTM: truncated back-propagation through time (RC-RNN, Sec. 5.2.2)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
+from cachezoo.arrays import I64
 from cachezoo.features.sequence import FEEDBACK_WIDTH
 from cachezoo.models.lstm import CachingLstm
 from cachezoo.seeds import derive_seed
-from cachezoo.training.lightning_fit import Task
+from cachezoo.training.lightning_fit import Batch, Batches, Task
 from cachezoo.zoo.caching.sequences import Sequences, shuffled_order, stream_order, take
 from cachezoo.zoo.caching.settings import Fit, Model
 
-Batch = list[Tensor]
 State = tuple[Tensor, Tensor]
 
 
-class Steps(IterableDataset[Batch]):
-    """Batches in order: parallel streams where the state is carried, a new shuffle each epoch where it is not."""
-
-    def __init__(self, sequences: Sequences, batch: int, shuffle_seed: int | None) -> None:
-        """Take the sequences; `shuffle_seed` None reads streams."""
-        self.sequences, self.batch, self.seed = sequences, batch, shuffle_seed
-        self.epoch = 0
-
-    def __len__(self) -> int:
-        return -(-len(self.sequences) // self.batch)
-
-    def __iter__(self) -> Iterator[Batch]:
-        count = len(self.sequences)
-        if self.seed is None:
-            order = stream_order(count, self.batch)
-        else:
-            order = shuffled_order(count, self.batch, derive_seed(self.seed, "shuffle", self.epoch))
-        self.epoch += 1
-        for index in order:
-            yield [torch.from_numpy(values) for values in take(self.sequences, index)]
-
-
 def loader(sequences: Sequences, batch: int, shuffle_seed: int | None) -> DataLoader[Any]:
-    """A loader over `Steps`; batches come ready-made."""
-    return DataLoader(Steps(sequences, batch, shuffle_seed), batch_size=None)
+    """Parallel streams where the seed is None, for a state that is carried; else a new shuffle each epoch."""
+    count = len(sequences)
+
+    def order(epoch: int) -> I64:
+        if shuffle_seed is None:
+            return stream_order(count, batch)
+        return shuffled_order(count, batch, derive_seed(shuffle_seed, "shuffle", epoch))
+
+    return Batches(-(-count // batch), order, lambda index: take(sequences, index)).loader()
 
 
 class CachingTask(Task):

@@ -20,28 +20,27 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F64, Bool
 from cachezoo.errors import TrainingError
-from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
+from cachezoo.flash.load import LoadWindows
 from cachezoo.flash.modes import ML_MODES, NONE, is_plain, plain_modes
-from cachezoo.flash.policies import WithoutModel, best_without_model, prefetch_of, threshold_curve, threshold_for_budget
+from cachezoo.flash.policies import best_without_model, prefetch_of, threshold_curve
 from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
-from cachezoo.models.forest import Scorer, write_judged_forests
+from cachezoo.models.forest import Scorer, forests_of, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
-from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted, read_trained
+from cachezoo.models.trained import FittedModel, Read, TrainedModel, Verdict, read_fitted, read_trained, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
-from cachezoo.training.uses import Read, trace_uses
 from cachezoo.zoo.admission.fit import model_id as admission_id
-from cachezoo.zoo.admission.judge import Duel, mean_loads
+from cachezoo.zoo.admission.judge import Duel, Part, Setting, load_of, mean_loads, windows_of, written
 from cachezoo.zoo.admission.model import MODEL_FILE as ADMISSION_FILE
 from cachezoo.zoo.admission.model import scorer_of
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.prefetch.fit import CONTEXT, model_id
-from cachezoo.zoo.prefetch.model import MODEL_FILES, infer_of, load_prefetch
+from cachezoo.zoo.prefetch.model import MODEL_FILES, load_prefetch
 from cachezoo.zoo.prefetch.serve import Infer, PrefetchServing
 from cachezoo.zoo.prefetch.settings import Judge
 
@@ -64,66 +63,36 @@ class Settings(Picked):
 
 
 @dataclass(frozen=True)
-class JudgedTrace:
-    """A part to judge on: requests, cache, the admission's scores float64[n], and what each mode prefetches."""
+class ScoredTrace(Part):
+    """A part with what each mode prefetches."""
 
-    trace: Trace
-    problem: FlashProblem
-    scores: F64
     prefetches: Mapping[str, Prefetch | None]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What validation says of the modes.
+    """What validation says of the modes."""
 
-    Attributes:
-        mode: the one to run.
-        threshold: of the admission's scores, at which that mode meets the budget.
-        calibration: how it was met.
-        modes: a row for each mode; `read_dt` figures in disk-head seconds per second.
-        figures: for train.json, on the judging windows.
-        beats: the mode is a learned one.
-        reason: one line.
-    """
-
-    mode: str
-    threshold: float
-    calibration: BudgetSetting
-    modes: list[dict[str, Any]]
-    figures: dict[str, float | None]
-    beats: bool
-    reason: str
+    mode: str  # the one to run
+    threshold: float  # of the admission's scores, at which that mode meets the budget
+    calibration: BudgetSetting  # how it was met
+    modes: list[dict[str, Any]]  # a row for each mode; `read_dt` figures in disk-head seconds per second
+    figures: dict[str, float | None]  # for train.json, on the judging windows
+    beats: bool  # the mode is a learned one
+    reason: str  # one line
 
 
 @dataclass(frozen=True)
-class _Tried:
-    """A mode at its threshold: runs of each part, load in every window of all parts."""
+class _Tried(Setting):
+    """A mode at its threshold, with the load in every window of all parts."""
 
-    mode: str
-    threshold: float
-    found: BudgetSetting
-    runs: list[FlashRun]
     load: F64
 
-    @property
-    def writes(self) -> int:
-        return sum(run.segment_writes for run in self.runs)
 
-
-def _try(parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], mode: str, budgets: Sequence[float]) -> _Tried:
+def _try(parts: Sequence[ScoredTrace], windows: Sequence[LoadWindows], mode: str, budgets: Sequence[float]) -> _Tried:
     problems = [replace(part.problem, budget=budget) for part, budget in zip(parts, budgets, strict=True)]
-    fetched = [part.prefetches[mode] for part in parts]
-    threshold, found = threshold_for_budget(problems, [part.scores for part in parts], fetched)
-    cases = zip(parts, fetched, strict=True)
-    runs = [part.problem.run(part.scores >= threshold, prefetch) for part, prefetch in cases]
-    return _Tried(mode, threshold, found, runs, _load(parts, windows, runs))
-
-
-def _load(parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], runs: Sequence[FlashRun]) -> F64:
-    """Load in every window of all parts."""
-    trios = zip(parts, runs, windows, strict=True)
-    return np.concatenate([load_curve(part.problem.dt_seconds(run), cut) for part, run, cut in trios])
+    found = Setting.of(mode, problems, [part.scores for part in parts], [part.prefetches[mode] for part in parts])
+    return _Tried(**vars(found), load=load_of(parts, windows, found.runs))
 
 
 def _row(tried: _Tried, choosing: Bool, accept_all: int) -> dict[str, Any]:
@@ -143,7 +112,7 @@ def _row(tried: _Tried, choosing: Bool, accept_all: int) -> dict[str, Any]:
 
 
 def choose(
-    parts: Sequence[JudgedTrace], flash: FlashPolicy, least: float, seed: int, *, held_out: bool = True
+    parts: Sequence[ScoredTrace], flash: FlashPolicy, least: float, seed: int, *, held_out: bool = True
 ) -> Choice:
     """Choose the mode and hold the best learned one against the best plain one.
 
@@ -156,7 +125,7 @@ def choose(
         held_out: False where these are the train traces, for want of others: then a plain mode is the one to run.
     """
     finer = flash.model_copy(update={"min_windows": 2 * flash.min_windows})
-    windows = [load_windows(part.trace.time_us, part.problem, finer, time_scale(part.trace)) for part in parts]
+    windows = windows_of(parts, finer)
     choosing = np.concatenate([np.arange(cut.count) % 2 == 0 for cut in windows])
     budgets = [part.problem.budget for part in parts]
     tried = {mode: _try(parts, windows, mode, budgets) for mode in parts[0].prefetches}
@@ -183,7 +152,7 @@ def choose(
 
 
 def _duels(
-    parts: Sequence[JudgedTrace],
+    parts: Sequence[ScoredTrace],
     windows: Sequence[LoadWindows],
     ours: _Tried,
     plain: str,
@@ -195,36 +164,32 @@ def _duels(
 
     A rival without a model that cannot write as much as the learned mode is met at its own writes.
     """
-    written = [float(run.segment_writes) for run in ours.runs]
-    same = _try(parts, windows, plain, written)
-    problems = [replace(part.problem, budget=budget) for part, budget in zip(parts, written, strict=True)]
+    budgets = [float(run.segment_writes) for run in ours.runs]
+    same = _try(parts, windows, plain, budgets)
+    problems = [replace(part.problem, budget=budget) for part, budget in zip(parts, budgets, strict=True)]
     rival = best_without_model(problems, [part.trace.meta.trace_id for part in parts], seed)
     equal = ours
     if not all(own.reached for own in rival.tuned):
         equal = _try(parts, windows, ours.mode, [float(run.segment_writes) for run in rival.runs])
     duels = {
         plain: Duel(ours.load[judging], same.load[judging], least),
-        str(rival): Duel(equal.load[judging], _load(parts, windows, rival.runs)[judging], least),
+        str(rival): Duel(equal.load[judging], load_of(parts, windows, rival.runs)[judging], least),
     }
     over_plain, over_rival = duels.values()
     figures: dict[str, float | None] = {
         **_figures(over_plain, "plain", "mean_dt_saved"),
         "plain_writes_over_ours": same.writes / ours.writes if ours.writes else None,
         **_figures(over_rival, "rival", "rival_dt_saved"),
-        "rival_writes_over_ours": _writes(rival) / ours.writes if ours.writes else None,
+        "rival_writes_over_ours": written(rival.runs) / ours.writes if ours.writes else None,
         "mean_dt": float(ours.load[judging].mean()),
         "peak_dt": float(ours.load[judging].max()),
     }
-    said = "; ".join(
+    duelled = "; ".join(
         f"{ours.mode} {'beats' if duel.won else 'does not beat'} {name}: {duel.describe()}"
         for name, duel in duels.items()
     )
     won = all(duel.won for duel in duels.values())
-    return figures, won, f"on the judging windows of validation {said}"
-
-
-def _writes(rival: WithoutModel) -> int:
-    return sum(run.segment_writes for run in rival.runs)
+    return figures, won, f"on the judging windows of validation {duelled}"
 
 
 def _figures(duel: Duel, name: str, saving: str) -> dict[str, float | None]:
@@ -242,17 +207,12 @@ def judge(
 ) -> Verdict:
     """Choose a fitted model's mode and judge it.
 
-    Args:
-        model: the fitted model.
-        infer: its forests; None where it never trained: then there are the plain modes alone.
-        admits: the category's admission forest.
-        parts: validation traces; where there are none the train traces choose the mode and the threshold, and nothing
-            is claimed: a plain mode is then the one to run.
-        held_out: they are validation traces.
-        settings: parameters.
+    `infer` None is a model that never trained: then there are the plain modes alone. Where there are no validation
+    traces (`held_out`), the train traces choose the mode and the threshold; nothing is claimed, and a plain mode is the
+    one to run.
     """
     label = label_of(settings.label, model.category or "")
-    judged = [_judged(model, infer, admits, part, label, settings.flash) for part in parts]
+    judged = [_scored(model, infer, admits, part, label, settings.flash) for part in parts]
     found = choose(judged, settings.flash, settings.judge.least_gain, model.seeds[CONTEXT], held_out=held_out)
     return Verdict(
         calibration={
@@ -268,9 +228,9 @@ def judge(
     )
 
 
-def _judged(
+def _scored(
     model: FittedModel, infer: Infer | None, admits: Scorer, part: Read, label: EpisodeLabel, flash: FlashPolicy
-) -> JudgedTrace:
+) -> ScoredTrace:
     """What every mode prefetches on a part; the modes that ask the model only where there is one."""
     problem = flash_problem(part.trace, label, flash)
     rows = serve_trace(history_of(model), part.trace)
@@ -287,10 +247,10 @@ def _judged(
             infer=infer,
         )
         prefetches |= {mode: serving.prefetch(rows, mode) for mode in ML_MODES}
-    return JudgedTrace(part.trace, problem, admits(rows), prefetches)
+    return ScoredTrace(part.trace, problem, admits(rows), prefetches)
 
 
-def _calibration(parts: list[JudgedTrace], found: Choice, points: int) -> dict[str, Any]:
+def _calibration(parts: list[ScoredTrace], found: Choice, points: int) -> dict[str, Any]:
     """The chosen mode's admission threshold, and how it was met; `modes` holds every mode's."""
     problems = [part.problem for part in parts]
     accept_all = sum(problem.accept_all.segment_writes for problem in problems)
@@ -336,8 +296,8 @@ def judge_prefetch(params: "Params", category: str) -> None:
     held = settings.roles.get("validation", [])
     parts, inputs = read_traces(category, held or settings.roles.get("train", []))
     inputs[str(admission / ADMISSION_FILE)] = sha256_file(admission / ADMISSION_FILE)
-    infer = infer_of(folder, int(fitted.arch["threads"])) if fitted.trained else None
-    admits = scorer_of(admission, int(admitting.arch["threads"]))
+    infer = forests_of(folder, fitted, MODEL_FILES) if fitted.trained else None
+    admits = scorer_of(admission, admitting)
     verdict = judge(fitted, infer, admits, parts, bool(held), settings)
     model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
     files = (*(MODEL_FILES if fitted.trained else ()), INPUTS_FILE)
@@ -362,7 +322,7 @@ def test_loads(folder: Path, params: "Params", category: str) -> dict[str, float
     model, serving = load_prefetch(folder)
     admission = paths.fitted(admission_id(category, params.model.admission.arch))
     admitting = read_fitted(admission, "admission")
-    scorer, mode = scorer_of(admission, int(admitting.arch["threads"])), model.policy["mode"]
+    scorer, mode = scorer_of(admission, admitting), model.policy["mode"]
 
     def run(trace: Trace, problem: FlashProblem) -> FlashRun:
         rows = serve_trace(history_of(admitting), trace)

@@ -10,7 +10,9 @@ PREFETCH = System(
     scope="category",
     headline=("best_mean_dt_saved", "peak_dt"),
     settings=Lazy(f"{HERE}.settings"),
-    bundling=Bundling(
+    bundling=Bundling.of_forests(
+        ("start.lgb.txt", "end.lgb.txt", "when.lgb.txt"),
+        "reach",
         card=Card(
             what="Says which segments of its block a miss should fetch at once, and whether to.",
             ask="""\
@@ -34,11 +36,7 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
             "`calibration.threshold`: what is prefetched is written to flash too",
             safer="Prefetching without a model",
         ),
-        weights=("start.lgb.txt", "end.lgb.txt", "when.lgb.txt"),
-        libraries=("lightgbm", "numba", "numpy"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
-        onnx=Lazy(f"{HERE}.model:export_onnx"),
-        reference=Lazy(f"{HERE}.model:reference"),
         calibrated=True,
         must_win=True,
     ),

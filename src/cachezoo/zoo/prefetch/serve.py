@@ -2,7 +2,7 @@
 
 ML-Range predicts how far the episode of a read reaches before and after it, ML-When whether fetching that at once saves
 disk-head time. Built from the plain JSON values of `train.json` or a bundle's manifest and a function that scores rows,
-so evaluation (LightGBM), calibration and a bundle's reader (onnxruntime) run the very same code. Source: Baleen post,
+so evaluation (LightGBM), calibration and a bundle's reader run the very same code. Source: Baleen post,
 "Training Baleen to predict what and when to prefetch".
 """
 
@@ -112,10 +112,6 @@ class PrefetchServing(HistoryServing):
         """What the cache fetches beside what a read misses, where that is admitted; n requests.
 
         In the modes that ask the model a request gets its whole range, or nothing where that holds itself alone.
-
-        Args:
-            features: float32[n, F].
-            mode: None takes the model's own.
         """
         mode = self.mode if mode is None else self._known(mode)
         if is_plain(mode):
@@ -123,10 +119,10 @@ class PrefetchServing(HistoryServing):
         outputs = self.outputs(features)
         low, high = self._ranges(features, outputs)
         own = np.minimum(features[:, self._last] + 1, self._per_block) - features[:, self._first]
-        asked = (high - low > own) & self._asked(outputs, mode)
-        return Prefetch(np.where(asked, low, 0).astype(np.int32), np.where(asked, high, 0).astype(np.int32))
+        fetches = (high - low > own) & self._worthwhile(outputs, mode)
+        return Prefetch(np.where(fetches, low, 0).astype(np.int32), np.where(fetches, high, 0).astype(np.int32))
 
-    def _asked(self, outputs: F64, mode: str) -> Bool:
+    def _worthwhile(self, outputs: F64, mode: str) -> Bool:
         if mode == "ml_range":
             return np.ones(len(outputs), np.bool_)
         wanted: Bool = outputs[:, OUTPUTS.index("worth")] >= self._worth

@@ -133,23 +133,14 @@ def forest_cache(classes: U8, plan: Plan) -> Composition:
 
 @dataclass(frozen=True)
 class Seen:
-    """What page accesses show at one capacity, whichever forest scores them.
+    """What page accesses show at one capacity, whichever forest scores them."""
 
-    Attributes:
-        stream: what is asked.
-        capacity: C, pages.
-        inputs: float32[m, F] of the forests.
-        bits: uint8[m] of the shadows.
-        own: float32[m], scores of the trace's own forest, not a number where there is none.
-        target: float32[m], what scores predict; of an access it is read 4 C accesses later.
-    """
-
-    stream: Stream
-    capacity: int
-    inputs: F32
-    bits: U8
-    own: F32
-    target: F32
+    stream: Stream  # what is asked
+    capacity: int  # C, pages
+    inputs: F32  # float32[m, F] of the forests
+    bits: U8  # uint8[m] of the shadows
+    own: F32  # float32[m], scores of the trace's own forest, not a number where there is none
+    target: F32  # float32[m], what scores predict; of an access it is read 4 C accesses later
 
     def corrected(self, scores: npt.NDArray[Any]) -> F32:
         """float32[m]: a forest's scores, float[m], moved towards the own forest's as far as that one earned it."""
@@ -162,12 +153,7 @@ class Seen:
         return classes_of(self.corrected(scores), plan.quantiles, self.bits, len(plan.shadows))
 
     def serve(self, scores: npt.NDArray[Any], plan: Plan) -> Followed:
-        """Serve all from an empty cache: the forest's cache leads until a classic is ahead.
-
-        Args:
-            scores: float[m] of the forest.
-            plan: how pages are ranked, and who stands beside.
-        """
+        """Serve all from an empty cache: the forest's cache leads until a classic is ahead."""
         experts = [parse(text).composition() for text in plan.experts]
         caches = [forest_cache(self.classes(scores, plan), plan), *experts]
         return follow_runs(self.stream, self.capacity, caches, plan.following)
@@ -176,12 +162,7 @@ class Seen:
 def look(asked: Asked, pages: PageAccesses, stream: Stream, capacity: int, policy: Mapping[str, Any]) -> Seen:
     """Go through page accesses once, before any forest scores them.
 
-    Args:
-        asked: the requests.
-        pages: their page accesses.
-        stream: the same, as a cache is asked.
-        capacity: pages.
-        policy: `shadows`, `own_trees`, `own_rows` and `seed` of a model's policy.
+    Of `policy` it reads `shadows`, `own_trees`, `own_rows` and `seed`.
 
     Raises:
         ConfigError: capacity below 1.

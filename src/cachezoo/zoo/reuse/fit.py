@@ -6,7 +6,7 @@ of classes by age that a cache starts from. Seeds differ in the rows and columns
 forest's score, and the verdict, are the judge's: `cachezoo.zoo.reuse.judge`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -23,14 +23,13 @@ from cachezoo.kernels.reuse.hazards import BINS, FIRST_EDGE, edges_of
 from cachezoo.kernels.reuse.past import NAMES
 from cachezoo.labels.reuse import next_use
 from cachezoo.models.forest import Forest, fit_regression, forest_scorer, write_forests
-from cachezoo.models.trained import Feature, FittedModel
+from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Corpus, Roles
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.training.uses import trace_uses
-from cachezoo.zoo.reuse.cache import classes_of, shadow_bits
+from cachezoo.zoo.reuse.cache import Plan, classes_of, counts_and_cuts, plan_of, shadow_bits
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.settings import Fit, Model
 
@@ -54,21 +53,13 @@ class Settings(Picked):
 
 
 class Rows(NamedTuple):
-    """Accesses drawn to learn from.
+    """Accesses drawn to learn from."""
 
-    Attributes:
-        inputs: float32[r, F].
-        target: float32[r], as `cachezoo.labels.reuse` says.
-        bits: uint8[r] of the shadows.
-        events: int16[r], the age bin in which the page was used again, -1 where it was not.
-        risks: int16[r], age bins that were reached and ended with a use or a leaving.
-    """
-
-    inputs: F32
-    target: F32
-    bits: U8
-    events: npt.NDArray[np.int16]
-    risks: npt.NDArray[np.int16]
+    inputs: F32  # float32[r, F]
+    target: F32  # float32[r], as `cachezoo.labels.reuse` says
+    bits: U8  # uint8[r] of the shadows
+    events: npt.NDArray[np.int16]  # int16[r], the age bin in which the page was used again, -1 where it was not
+    risks: npt.NDArray[np.int16]  # int16[r], age bins that were reached and ended with a use or a leaving
 
 
 def model_id(arch: str) -> str:
@@ -92,12 +83,7 @@ def _ages(distance: I64, remaining: I64, capacity: int) -> tuple[npt.NDArray[np.
 def trace_rows(part: Prepared, capacity: int, count: int, settings: Settings, seed: int) -> Rows:
     """Draw rows of a trace at one capacity; none where it is so short that no target is settled.
 
-    Args:
-        part: the trace.
-        capacity: pages.
-        count: rows, at most.
-        settings: parameters.
-        seed: of the draws.
+    At most `count` rows.
     """
     label, m = next_use(part.pages, capacity), len(part.pages.page_ids)
     rng = np.random.default_rng(seed)
@@ -162,15 +148,28 @@ def fit_seed(rows: Rows, settings: Settings, seed: int) -> tuple[Forest, dict[st
     return forest, learned
 
 
+class Learned(NamedTuple):
+    """A seed's forest, LightGBM's text, and the plan of its cache."""
+
+    text: str
+    plan: Plan
+
+
+def learn(rows: Rows, settings: Settings, policy: Mapping[str, Any], weight: float) -> list[Learned]:
+    """Fit every seed's forest of some rows, whose counts have a weight, for a policy of `policy_of`."""
+    found = []
+    for seed in seeds_of(settings):
+        forest, learned = fit_seed(rows, settings, seed)
+        found.append(Learned(forest.text, plan_of(policy, counts_and_cuts(learned, weight))))
+    return found
+
+
 def fit_prepared(
     parts: Sequence[Prepared], settings: Settings, inputs: dict[str, str]
 ) -> tuple[FittedModel, dict[str, Forest]]:
     """Fit on train traces.
 
-    Args:
-        parts: the traces.
-        settings: parameters.
-        inputs: sha256 of what was read, by path.
+    `inputs` are the sha256 of what was read, by path.
 
     Raises:
         TrainingError: there is no train trace, or none long enough for a settled target.

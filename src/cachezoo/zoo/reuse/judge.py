@@ -24,7 +24,7 @@ from cachezoo.io import sha256_file
 from cachezoo.jobs import spread
 from cachezoo.kernels.outcome import HIT
 from cachezoo.models.forest import Scorer, read_forest, write_judged_forests
-from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
+from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
@@ -32,7 +32,6 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.reuse.cache import counts_and_cuts, plan_of, policy_of
 from cachezoo.zoo.reuse.fit import CONTEXT, forest_file, model_id
 from cachezoo.zoo.reuse.model import MODEL_FILE
@@ -48,12 +47,7 @@ NEAR = 0.005  # of page hit ratio, below the classic that one would have chosen
 
 
 def allowed(capacity: int, counted: int) -> float:
-    """Page hit ratio below the best classic that is above the floor still: `FLOOR` and one reload of the cache.
-
-    Args:
-        capacity: pages.
-        counted: page accesses.
-    """
+    """Page hit ratio below the best classic that is above the floor still: `FLOOR` and one reload of the cache."""
     return FLOOR + capacity / counted
 
 
@@ -69,22 +63,14 @@ class Settings(Picked):
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One validation trace.
+class Scored:
+    """One validation trace."""
 
-    Attributes:
-        key: of the trace.
-        allowed: page hit ratio below the rival that is above the floor still.
-        own: hits uint8[m] after warm-up by weight and seed.
-        classics: those of every way to run a classic, by its text.
-        optimum: those of the optimum.
-    """
-
-    key: str
-    allowed: float
-    own: list[list[U8]]
-    classics: dict[str, U8]
-    optimum: U8
+    key: str  # of the trace
+    allowed: float  # page hit ratio below the rival that is above the floor still
+    own: list[list[U8]]  # hits uint8[m] after warm-up by weight and seed
+    classics: dict[str, U8]  # those of every way to run a classic, by its text
+    optimum: U8  # those of the optimum
 
     @property
     def rival(self) -> str:
@@ -115,7 +101,7 @@ def base_policy(model: FittedModel) -> dict[str, Any]:
     }
 
 
-def judge_trace(part: Prepared, model: FittedModel, scorers: Sequence[Scorer], settings: Settings) -> Judged:
+def judge_trace(part: Prepared, model: FittedModel, scorers: Sequence[Scorer], settings: Settings) -> Scored:
     """Run all candidates and rivals on one trace."""
     capacity = capacity_pages(settings.judge.capacity, part.pages.n_pages)
     warmup = first_access(part.pages)
@@ -132,14 +118,14 @@ def judge_trace(part: Prepared, model: FittedModel, scorers: Sequence[Scorer], s
         name: (simulator.run(name, capacity, 0).outcome[warmup:] == HIT).astype(np.uint8) for name in names
     }  # fmt: skip
     optimum = rivals.pop(OPTIMUM)
-    return Judged(part.key, allowed(capacity, len(optimum)), own, rivals, optimum)
+    return Scored(part.key, allowed(capacity, len(optimum)), own, rivals, optimum)
 
 
 def _mean(hits: Sequence[U8], half: int) -> float:
     return float(np.mean([halves(one)[half].mean() for one in hits]))
 
 
-def choose(traces: Sequence[Judged], options: Judge) -> tuple[int, int]:
+def choose(traces: Sequence[Scored], options: Judge) -> tuple[int, int]:
     """The weight, and the seed whose forest is kept, by their mean over the traces on the choosing blocks."""
     by_weight = [np.mean([_mean(trace.own[k], 0) for trace in traces]) for k in range(len(options.weights))]
     weight = int(np.argmax(by_weight))
@@ -153,7 +139,7 @@ def _judging(hits: U8) -> F64:
     return block_means(halves(hits)[1], BLOCKS)
 
 
-def figures_of(traces: Sequence[Judged], weight: int) -> dict[str, float | None]:
+def figures_of(traces: Sequence[Scored], weight: int) -> dict[str, float | None]:
     """Figures on the judging blocks: means over the traces, but for the lowest difference of one."""
     trainings = range(len(traces[0].own[weight]))
     lead = over_trainings(
@@ -200,14 +186,7 @@ def _verdict(figures: Mapping[str, Any], least: float) -> tuple[bool, str]:
 def judge(
     model: FittedModel, scorers: Sequence[Scorer], parts: Sequence[Prepared], settings: Settings
 ) -> Verdict:  # fmt: skip
-    """Judge a fitted model.
-
-    Args:
-        model: the fitted model.
-        scorers: its forests, by seed.
-        parts: validation traces.
-        settings: parameters.
-    """
+    """Judge a fitted model."""
     options, policies = settings.judge, base_policy(model)
     if not parts or not model.trained:
         reason = model.reason or "not judged: there is no validation trace"

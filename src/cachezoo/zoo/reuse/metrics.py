@@ -175,11 +175,7 @@ class ReuseMetrics(Document):
 
 
 def group_text(group: Group) -> str:
-    """A sentence or two about a group: what it closes, the lowest lead; it says don't where the median is not above 0.
-
-    Args:
-        group: of traces at the verdict's capacity.
-    """
+    """What a group closes, its lowest lead, and a warning where the median is not above 0."""
     many = f"{group.traces} {'trace' if group.traces == 1 else 'traces'}"
     lead = f"The lowest lead over the best classic in hindsight is {points(group.lowest_points)} of hit ratio."
     if group.gap_closed is None:

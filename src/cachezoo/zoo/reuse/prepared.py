@@ -21,19 +21,12 @@ from cachezoo.zoo.reuse.cache import Seen, look
 
 @dataclass(frozen=True)
 class Prepared:
-    """A trace.
+    """A trace."""
 
-    Attributes:
-        key: of the trace.
-        path: its canonical requests.
-        trace: requests.
-        pages: their page accesses.
-    """
-
-    key: str
-    path: Path
-    trace: Trace
-    pages: PageAccesses
+    key: str  # of the trace
+    path: Path  # its canonical requests
+    trace: Trace  # requests
+    pages: PageAccesses  # their page accesses
 
     @classmethod
     def read(cls, key: str, path: Path) -> "Prepared":

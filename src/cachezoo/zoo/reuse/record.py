@@ -17,7 +17,9 @@ REUSE = System(
         "program_gap_closed",
     ),
     settings=Lazy(f"{HERE}.settings"),
-    bundling=Bundling(
+    bundling=Bundling.of_forests(
+        ("model.lgb.txt",),
+        "score",
         card=Card(
             what="Runs a whole page cache: its forest's, or that of a classic while that hits more.",
             ask="""\
@@ -38,17 +40,13 @@ cz_cache_access(cache, &request, &served);    /* every request: served.hits, uni
             avoid="a trace of few accesses over the capacity: what it learns as it goes takes tens of capacities",
             safer="A classic policy",
         ),
-        weights=("model.lgb.txt",),
-        libraries=("lightgbm", "numba", "numpy"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
-        onnx=Lazy(f"{HERE}.model:export_onnx"),
-        reference=Lazy(f"{HERE}.model:reference"),
     ),
     page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
     page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),
     report=Lazy(f"{HERE}.report:PART"),
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
-    results=Lazy(f"{HERE}.results:PART"),
+    results=Lazy(f"{HERE}.report:RESULTS"),
     plots=("carried.png",),
     study=Studied(
         system="reuse",

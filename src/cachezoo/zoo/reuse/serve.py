@@ -1,7 +1,7 @@
 """The cache as a runtime serves it: raw requests in, what was resident out.
 
 Built from the plain JSON values of `train.json` or a bundle's manifest and a function that scores rows, so evaluation
-(LightGBM) and a bundle's reader (onnxruntime) run the very same code; numpy is all it needs.
+(LightGBM) and a bundle's reader run the very same code; numpy is all it needs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,22 +22,17 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.zoo.reuse.cache import Seen, look, plan_of
 
 Infer = Callable[[F32], npt.NDArray[Any]]
+KEYS = {"features", "policy", "calibration"}  # of a manifest, for a serving object
 SCORED_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
 class Served:
-    """What happened.
+    """What happened."""
 
-    Attributes:
-        seen: what was asked, and the model inputs of each page access.
-        followed: what the cache did, and whom it followed: 0 the forest's cache, k the k-th of `policy.experts`.
-        scores: float32[m] of the model, before the trace's own forest corrects them.
-    """
-
-    seen: Seen
-    followed: Followed
-    scores: F32
+    seen: Seen  # what was asked, and the model inputs of each page access
+    followed: Followed  # what the cache did, and whom it followed: 0 the forest's cache, k the k-th of `policy.experts`
+    scores: F32  # float32[m] of the model, before the trace's own forest corrects them
 
 
 class ReuseServing:
@@ -74,11 +69,6 @@ class ReuseServing:
 
     def run(self, batch: RequestBatch, pages: PageAccesses, capacity: int) -> Served:
         """Serve requests from an empty cache.
-
-        Args:
-            batch: requests, from the first on.
-            pages: their page accesses, such as `batch.pages()`.
-            capacity: pages.
 
         Raises:
             ConfigError: capacity below 1.

@@ -46,34 +46,21 @@ class Model(Strict):
 
 
 class Fit(Strict):
-    """`fit.reuse`.
+    """`fit.reuse`."""
 
-    Attributes:
-        seeds: forests fitted, each from draws of its own.
-        rows: drawn of each train trace at each capacity.
-        corpus_rows: the same of each trace of the corpus.
-        capacities: parts of a trace's distinct pages that rows are made at.
-        hidden: part of the rows whose process and flags are hidden, as in traces that do not record them.
-        threads: LightGBM's.
-    """
-
-    seeds: int = Field(ge=1, le=100)
-    rows: Count
-    corpus_rows: Count
-    capacities: list[Capacity] = Field(min_length=1)
+    seeds: int = Field(ge=1, le=100)  # forests fitted, each from draws of its own
+    rows: Count  # drawn of each train trace at each capacity
+    corpus_rows: Count  # the same of each trace of the corpus
+    capacities: list[Capacity] = Field(min_length=1)  # parts of a trace's distinct pages that rows are made at
+    # Part of the rows whose process and flags are hidden, as in traces that do not record them.
     hidden: float = Field(ge=0, le=1)
-    threads: Threads
+    threads: Threads  # LightGBM's
 
 
 class Judge(Strict):
-    """`judge.reuse`.
+    """`judge.reuse`."""
 
-    Attributes:
-        weights: candidate weights of the training traces' counts, in accesses for each class and age.
-        capacity: part of the distinct pages at which the verdict is spoken.
-        least_gain: hit ratio above the classic's that is worth a model.
-    """
-
+    # Candidate weights of the training traces' counts, in accesses for each class and age.
     weights: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(min_length=1)
-    capacity: Capacity
-    least_gain: Gain
+    capacity: Capacity  # part of the distinct pages at which the verdict is spoken
+    least_gain: Gain  # hit ratio above the classic's that is worth a model

@@ -15,12 +15,11 @@ from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.errors import TrainingError, no_trace
 from cachezoo.io import atomic_dir, sha256_file
-from cachezoo.models.trained import Feature, FittedModel
+from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.virtual.case import Case
 from cachezoo.zoo.virtual.metrics import Queue
 from cachezoo.zoo.virtual.serve import DOUBLE, profile_of

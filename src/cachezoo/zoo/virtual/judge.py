@@ -24,12 +24,11 @@ from cachezoo.documents import Document
 from cachezoo.io import atomic_dir, sha256_file, write_json
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import read
-from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
+from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.base import Part
 from cachezoo.settings.data import Roles
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.virtual.case import Case, Run, best_plain
 from cachezoo.zoo.virtual.fit import CONTEXT, model_id, read_profile
 from cachezoo.zoo.virtual.metrics import PER, Queue, Setting, Start, Tried

@@ -40,8 +40,7 @@ LEAF = -1
 def window_statistics(columns: F32) -> F64:
     """Statistics of windows.
 
-    Args:
-        columns: float32[w, T, WIDTH] raw inputs, as `cachezoo.features.window.window_columns` gives them.
+    Of float32[w, T, WIDTH], as `cachezoo.features.window.window_columns` gives them.
 
     Returns:
         float64[w, 2 · WIDTH], columns `STATISTICS`.
@@ -100,10 +99,7 @@ class WindowTree:
 def fit_tree(columns: F32, labels: I64, seed: int) -> WindowTree:
     """Grow a tree on windows, classes weighted to equal parts.
 
-    Args:
-        columns: float32[w, T, WIDTH] raw inputs.
-        labels: int64[w] classes.
-        seed: breaks ties between equally good splits.
+    The seed breaks ties between equally good splits.
     """
     from sklearn.tree import DecisionTreeClassifier
 
@@ -168,10 +164,6 @@ BASELINES = (TREE, *CHARACTERISATIONS)
 
 def shares(name: str, columns: F32) -> F64:
     """Share of each class of a characterisation among a window's requests.
-
-    Args:
-        name: one of `CHARACTERISATIONS`.
-        columns: float32[w, T, WIDTH] raw inputs.
 
     Returns:
         float64[w, classes of it].
@@ -246,10 +238,7 @@ def _loss(head: Head, windows: Windows) -> float:
 def fit_baselines(train: Windows, held: Windows | None, seed: int) -> dict[str, Baseline]:
     """All baselines on the train windows, by name.
 
-    Args:
-        train: windows of every category.
-        held: validation windows, whose loss chooses a head's penalty; None takes the middle one.
-        seed: of the tree.
+    The loss on `held`, validation windows, chooses a head's penalty; None takes the middle one.
     """
     out: dict[str, Baseline] = {TREE: fit_tree(train.columns, train.labels, seed)}
     for name in CHARACTERISATIONS:

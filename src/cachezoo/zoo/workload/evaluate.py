@@ -57,19 +57,12 @@ TENTH = 10
 
 @dataclass(frozen=True)
 class Scored:
-    """A trace's windows: their categories, and what was said of them.
+    """A trace's windows: their categories, and what was said of them."""
 
-    Attributes:
-        labels: int64[w] the category that issued most of the window.
-        scored: bool[w], one category did.
-        said: by policy id, int64[w] the likeliest class, sure or not.
-        seen: what the monitor says.
-    """
-
-    labels: I64
-    scored: Bool
-    said: dict[str, I64]
-    seen: Monitored
+    labels: I64  # int64[w] the category that issued most of the window
+    scored: Bool  # bool[w], one category did
+    said: dict[str, I64]  # by policy id, int64[w] the likeliest class, sure or not
+    seen: Monitored  # what the monitor says
 
 
 def _share(chosen: Bool) -> float | None:
@@ -140,9 +133,7 @@ class _Bench:
     def score(self, trace: Trace, labels: I64) -> Scored:
         """Let the classifier and its baselines name every window of a trace.
 
-        Args:
-            trace: requests.
-            labels: int64[n], the category that issued each, as its place among the classes.
+        `labels` int64[n] are the places among the classes of the category that issued each request.
         """
         batch, length = batch_of(trace), self.serving.window
         seen = self.serving.run(batch)
@@ -287,10 +278,6 @@ def evaluate_workload(model_dir: Path, params: "Params") -> WorkloadMetrics:
 
     Mixtures are the concurrent streams: every ordered pair of categories with a test trace, at 60 and 80 %. Intervals
     are None where a case has fewer windows than there are blocks of time. An untrained model has no figures.
-
-    Args:
-        model_dir: `models/trained/workload/workload.<arch>`.
-        params: the traces are read.
 
     Raises:
         TrainingError: the folder holds no readable workload classifier.

@@ -14,13 +14,12 @@ from cachezoo import paths
 from cachezoo.arrays import F32
 from cachezoo.errors import TrainingError, no_trace
 from cachezoo.features.window import fit_inputs
-from cachezoo.models.trained import Feature, FittedModel
+from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.training.fitted import Curves, network_weights, write_lstm
-from cachezoo.training.uses import trace_uses
 from cachezoo.zoo.workload.settings import Fit, Model
 from cachezoo.zoo.workload.unknown import Limits, learn, left_out
 from cachezoo.zoo.workload.windows import Inputs, Prepared, Windows, cut_windows, read_prepared
@@ -113,21 +112,13 @@ def _cut(classes: list[str], parts: list[Prepared], validation: list[Prepared], 
 
 @dataclass(frozen=True)
 class _Found:
-    """What the fit found.
+    """What the fit found."""
 
-    Attributes:
-        weights: of the best epoch; empty where none is.
-        curves: of the training.
-        learned: what the model knows, and from where on it does not know.
-        figures: of the fit.
-        reason: why there are no weights; empty where there are.
-    """
-
-    weights: dict[str, F32]
-    curves: Curves
-    learned: dict[str, Any]
-    figures: dict[str, float | None]
-    reason: str
+    weights: dict[str, F32]  # of the best epoch; empty where none is
+    curves: Curves  # of the training
+    learned: dict[str, Any]  # what the model knows, and from where on it does not know
+    figures: dict[str, float | None]  # of the fit
+    reason: str  # why there are no weights; empty where there are
 
 
 def _know(

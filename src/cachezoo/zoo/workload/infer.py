@@ -8,15 +8,13 @@ import numpy as np
 from cachezoo.arrays import F32
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.models.weights import lstm_layers, read_weights
-from cachezoo.zoo.workload.serve import BATCH, Infer, WorkloadServing
+from cachezoo.zoo.workload.serve import BATCH, KEYS, Infer, WorkloadServing
 
 
 def torch_windows(weights: Mapping[str, F32], threads: int) -> Infer:
     """The classifier on torch.
 
-    Args:
-        weights: of a workload classifier.
-        threads: torch's threads, for the whole process; a fixed number because results depend on it.
+    `threads` is torch's, for the whole process, and fixed because results depend on it.
     """
     import torch
 
@@ -45,16 +43,11 @@ def predict(weights: Mapping[str, F32], rows: F32, threads: int) -> F32:
 
 def workload_serving(model: TrainedModel, infer: Infer) -> WorkloadServing:
     """The serving class of a trained classifier."""
-    values = model.model_dump(mode="json")
-    keys = ("features", "policy", "calibration", "geometry", "encodings")
-    return WorkloadServing(**{key: values[key] for key in keys}, infer=infer)
+    return WorkloadServing(**model.model_dump(mode="json", include=KEYS), infer=infer)
 
 
 def load_workload(folder: Path) -> tuple[TrainedModel, WorkloadServing]:
     """Read a trained workload classifier.
-
-    Args:
-        folder: `models/trained/<system>/<id>` as stage judge_workload wrote it.
 
     Raises:
         TrainingError: a file is missing or damaged, or the folder holds another kind of model.

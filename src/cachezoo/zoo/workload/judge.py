@@ -50,11 +50,7 @@ def duel(
 ) -> tuple[dict[str, float | None], str, bool, str]:
     """Hold the classifier against the best of its baselines on the same windows.
 
-    Args:
-        labels: int64[w] categories.
-        ours: int64[w] that the classifier says.
-        rivals: the same of each baseline, by name.
-        least: gain that is worth a model.
+    Classes are int64[w]: the true ones, the classifier's, and those of each baseline, by name.
 
     Returns:
         Figures, the best baseline, whether it is beaten, and the reason in one line.
@@ -128,13 +124,8 @@ def judge(
 ) -> Verdict:
     """Judge a fitted classifier.
 
-    Args:
-        model: the fitted model.
-        weights: its weights.
-        parts: train traces, which the baselines are fitted on.
-        validation: validation traces; where a category has fewer judging windows in them than there are blocks of
-            time, nothing is claimed.
-        settings: parameters.
+    The baselines are fitted on `parts`. Where a category has fewer judging windows in the validation traces than there
+    are blocks of time, nothing is claimed.
     """
     policies = _policy(model, settings.manager)
     if not model.trained:

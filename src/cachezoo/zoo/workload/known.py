@@ -18,17 +18,11 @@ from cachezoo.errors import ConfigError
 
 @dataclass(frozen=True)
 class Known:
-    """Windows of one train trace.
+    """Windows of one train trace."""
 
-    Attributes:
-        trace: its key.
-        mean: float64[S] of the moments.
-        whitening: float64[S, S], lower triangle: takes what is left of them to unit variances.
-    """
-
-    trace: str
-    mean: F64
-    whitening: F64
+    trace: str  # its key
+    mean: F64  # float64[S] of the moments
+    whitening: F64  # float64[S, S], lower triangle: takes what is left of them to unit variances
 
     def values(self) -> dict[str, Any]:
         """Plain JSON values: row k of `whitening` has its first k + 1 numbers."""

@@ -10,7 +10,10 @@ WORKLOAD = System(
     scope="all",
     headline=("balanced_accuracy",),
     settings=Lazy(f"{HERE}.settings"),
-    bundling=Bundling(
+    bundling=Bundling.of_lstm(
+        HERE,
+        "window",
+        "scikit-learn",
         card=Card(
             what="Names the workload category that is running, so that a cache can switch to its model.",
             ask="""\
@@ -31,11 +34,7 @@ cz_decide(stream, &ticket, &decision);        /* decision.category: place in the
             avoid="mixtures of programs; of a program unlike its training traces it often, not always, says unknown",
             safer="The best baseline of `calibration.baselines`, named in `calibration.judged_against`,",
         ),
-        weights=("weights.safetensors",),
-        libraries=("lightning", "numba", "numpy", "safetensors", "torch", "scikit-learn"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
-        onnx=Lazy(f"{HERE}.onnx:export_onnx"),
-        reference=Lazy(f"{HERE}.infer:reference"),
     ),
     report=Lazy(f"{HERE}.report:PART"),
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),

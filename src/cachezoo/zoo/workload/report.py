@@ -91,7 +91,7 @@ def _single(workload: WorkloadMetrics) -> Table:
             name_cell(row.policy),
             number_cell(row.windows),
             share_cell(row.accuracy, row.accuracy_interval),
-            *_said(row),
+            *_vote_cells(row),
         ]
         for key, trace in workload.traces.items()
         for row in trace.rows
@@ -99,7 +99,7 @@ def _single(workload: WorkloadMetrics) -> Table:
     return Table("Which workload runs: windows of single programs", columns, rows)
 
 
-def _said(row: WindowRow) -> list[Cell]:
+def _vote_cells(row: WindowRow) -> list[Cell]:
     own = row if isinstance(row, ClassifierRow) else None
     values = (None, None, None) if own is None else (own.unknown, own.vote_accuracy, own.unknown_votes)
     return [share_cell(value) for value in values]

@@ -21,6 +21,7 @@ NONE = -1
 UNKNOWN = -2
 BATCH = 256
 MOST_CLASSES = 16
+KEYS = {"features", "policy", "calibration", "geometry", "encodings"}  # of a manifest, for a serving object
 
 Infer = Callable[[F32], F32]
 """Windows float32[B, T, F] to probabilities float32[B, K], one column a category."""
@@ -28,27 +29,16 @@ Infer = Callable[[F32], F32]
 
 @dataclass(frozen=True)
 class Monitored:
-    """What the monitor saw, window by window; requests after the last whole window belong to none.
+    """What the monitor saw, window by window; requests after the last whole window belong to none."""
 
-    Attributes:
-        features: float32[n, F] model inputs of every request.
-        probabilities: float32[w, K], columns as `WorkloadServing.classes`.
-        strangeness: float64[w], see `cachezoo.zoo.workload.known`.
-        likeliest: int32[w], the likeliest category of each window, however strange.
-        classes: int32[w], the same, -2 where the model does not know the window.
-        votes: int32[w], the vote that the window completes, -1 where it completes none, -2 where it is unknown.
-        in_force: int32[w], the category after the window, -1 before the first vote, -2 where votes say unknown.
-        window: requests in a window.
-    """
-
-    features: F32
-    probabilities: F32
-    strangeness: F64
-    likeliest: I32
-    classes: I32
-    votes: I32
-    in_force: I32
-    window: int
+    features: F32  # float32[n, F] model inputs of every request
+    probabilities: F32  # float32[w, K], columns as `WorkloadServing.classes`
+    strangeness: F64  # float64[w], see `cachezoo.zoo.workload.known`
+    likeliest: I32  # int32[w], the likeliest category of each window, however strange
+    classes: I32  # int32[w], the same, -2 where the model does not know the window
+    votes: I32  # int32[w], the vote that the window completes, -1 where it completes none, -2 where it is unknown
+    in_force: I32  # int32[w], the category after the window, -1 before the first vote, -2 where votes say unknown
+    window: int  # requests in a window
 
     def of_requests(self, n: int) -> I32:
         """int32[n]: what each request is served under, known from earlier windows alone; values as `in_force`."""

@@ -7,40 +7,27 @@ from cachezoo.settings.lstm import Layers, LstmFit, Units
 
 
 class Model(Strict):
-    """`model.workload`: the classifier's network.
-
-    Attributes:
-        inputs: formulas of `cachezoo.features.window`, in order.
-        window: requests in a window.
-    """
+    """`model.workload`: the classifier's network."""
 
     arch: str = Field(pattern=r"^[a-z0-9_]+$")
     layers: Layers
     units: Units
-    inputs: list[str] = Field(min_length=1, max_length=64)
-    window: int = Field(ge=2, le=1_000_000)
+    inputs: list[str] = Field(min_length=1, max_length=64)  # formulas of `cachezoo.features.window`, in order
+    window: int = Field(ge=2, le=1_000_000)  # requests in a window
 
 
 class Fit(LstmFit):
-    """`fit.workload`.
+    """`fit.workload`."""
 
-    Attributes:
-        stride: requests between the beginnings of training windows.
-        least_windows: windows that each category must have in the validation traces for their loss to choose the
-            epoch and what is unknown, and as many to judge; with fewer the train loss chooses the epoch.
-        unknown_share: share of the known windows, and of the known votes, that may be called unknown.
-    """
-
-    stride: Rounds
+    stride: Rounds  # requests between the beginnings of training windows
+    # Windows that each category must have in the validation traces for their loss to choose the epoch and what is
+    # unknown, and as many to judge; with fewer the train loss chooses the epoch.
     least_windows: Count
+    # Share of the known windows, and of the known votes, that may be called unknown.
     unknown_share: float = Field(ge=0, lt=1)
 
 
 class Judge(Strict):
-    """`judge.workload`.
+    """`judge.workload`."""
 
-    Attributes:
-        least_gain: balanced accuracy above the best baseline's that is worth a model.
-    """
-
-    least_gain: Gain
+    least_gain: Gain  # balanced accuracy above the best baseline's that is worth a model

@@ -1,46 +1,30 @@
 """Lightning task and data of the workload classifier."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
+from cachezoo.arrays import I64
 from cachezoo.models.lstm import WorkloadLstm
 from cachezoo.seeds import derive_seed
-from cachezoo.training.lightning_fit import Task
+from cachezoo.training.lightning_fit import Batch, Batches, Task
 from cachezoo.zoo.workload.windows import Inputs
-
-Batch = list[Tensor]
-
-
-class Batches(IterableDataset[Batch]):
-    """Batches of windows: a new seeded shuffle each epoch, or in order."""
-
-    def __init__(self, windows: Inputs, batch: int, shuffle_seed: int | None) -> None:
-        """Take the windows; `shuffle_seed` None leaves them in order."""
-        self.windows, self.batch, self.seed = windows, batch, shuffle_seed
-        self.epoch = 0
-
-    def __len__(self) -> int:
-        return -(-len(self.windows) // self.batch)
-
-    def __iter__(self) -> Iterator[Batch]:
-        order = np.arange(len(self.windows))
-        if self.seed is not None:
-            order = np.random.default_rng(derive_seed(self.seed, "shuffle", self.epoch)).permutation(order)
-        self.epoch += 1
-        for low in range(0, len(order), self.batch):
-            index = order[low : low + self.batch]
-            yield [torch.from_numpy(self.windows.rows[index]), torch.from_numpy(self.windows.labels[index])]
 
 
 def loader(windows: Inputs, batch: int, shuffle_seed: int | None) -> DataLoader[Any]:
-    """A loader over `Batches`; batches come ready-made."""
-    return DataLoader(Batches(windows, batch, shuffle_seed), batch_size=None)
+    """Windows in order where the seed is None; else in a new shuffle each epoch."""
+
+    def order(epoch: int) -> list[I64]:
+        rows = np.arange(len(windows))
+        if shuffle_seed is not None:
+            rows = np.random.default_rng(derive_seed(shuffle_seed, "shuffle", epoch)).permutation(rows)
+        return [rows[low : low + batch] for low in range(0, len(rows), batch)]
+
+    count = -(-len(windows) // batch)
+    return Batches(count, order, lambda index: (windows.rows[index], windows.labels[index])).loader()
 
 
 class WorkloadTask(Task):

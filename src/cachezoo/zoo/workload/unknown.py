@@ -22,9 +22,7 @@ LEAST_SCALE = 1e-3
 def learn(train: Inputs, keys: Sequence[str]) -> list[Known]:
     """What each train trace's windows are like.
 
-    Args:
-        train: train windows.
-        keys: names of the traces, by their place.
+    `keys` are the traces' names, by their place.
     """
     values = moments(train.rows)
     scale = np.maximum(values.std(axis=0), LEAST_SCALE)
@@ -61,13 +59,7 @@ def inverse_root(matrix: F64) -> F64:
 
 
 def limit(values: F64, labels: I64, share: float) -> float:
-    """The least strangeness above which at most `share` of the known lies, categories weighing the same.
-
-    Args:
-        values: float64[w], at least one.
-        labels: int64[w] categories.
-        share: from 0 to 1.
-    """
+    """The least strangeness above which at most `share` of the known lies, categories weighing the same."""
     order = np.argsort(-values, kind="stable")
     weights = 1.0 / (np.bincount(labels)[labels[order]] * len(np.unique(labels)))
     above = np.cumsum(weights) - weights  # what lies above each value, from the strangest on
@@ -76,19 +68,12 @@ def limit(values: F64, labels: I64, share: float) -> float:
 
 @dataclass(frozen=True)
 class Strangeness:
-    """Of windows and of votes.
+    """Of windows and of votes."""
 
-    Attributes:
-        windows: float64[w].
-        labels: int64[w], their categories.
-        votes: float64[v] of every run of so many windows of a trace as make a vote.
-        vote_labels: int64[v].
-    """
-
-    windows: F64
-    labels: I64
-    votes: F64
-    vote_labels: I64
+    windows: F64  # float64[w]
+    labels: I64  # int64[w], their categories
+    votes: F64  # float64[v] of every run of so many windows of a trace as make a vote
+    vote_labels: I64  # int64[v]
 
     @classmethod
     def of(cls, windows: F64, labels: I64, traces: I64, vote_windows: int) -> "Strangeness":
@@ -117,7 +102,7 @@ def auroc(known: F64, strange: F64) -> float:
     return float((ranks[n:].sum() - m * (m + 1) / 2) / (n * m))
 
 
-def told_apart(known: Strangeness, strange: Strangeness, limits: Mapping[str, float]) -> dict[str, float]:
+def separation(known: Strangeness, strange: Strangeness, limits: Mapping[str, float]) -> dict[str, float]:
     """How well known windows and votes are told from strange ones: AUROC, and the share of the strange above the limit.
 
     Figures of votes are there only where both have votes.
@@ -133,15 +118,10 @@ def told_apart(known: Strangeness, strange: Strangeness, limits: Mapping[str, fl
 
 @dataclass(frozen=True)
 class Limits:
-    """What is set by hand.
+    """What is set by hand."""
 
-    Attributes:
-        vote_windows: windows in a vote.
-        share: of the known windows, and of the known votes, that may be called unknown.
-    """
-
-    vote_windows: int
-    share: float
+    vote_windows: int  # windows in a vote
+    share: float  # of the known windows, and of the known votes, that may be called unknown
 
     def strangeness(self, known: Sequence[Known], windows: Inputs) -> Strangeness:
         """Of windows in time order within each trace."""
@@ -173,5 +153,5 @@ def left_out(
         ours, theirs = (
             limits.strangeness(known, judging.of((judging.labels == label) == own)) for own in (False, True)
         )
-        figures |= {f"without_{category}_{name}": value for name, value in told_apart(ours, theirs, below).items()}
+        figures |= {f"without_{category}_{name}": value for name, value in separation(ours, theirs, below).items()}
     return figures

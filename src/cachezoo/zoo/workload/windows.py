@@ -20,17 +20,11 @@ from cachezoo.traces.table import Trace
 
 @dataclass(frozen=True)
 class Prepared:
-    """A trace as the fit and the judge read it.
+    """A trace as the fit and the judge read it."""
 
-    Attributes:
-        key: the trace.
-        category: its category.
-        trace: its requests.
-    """
-
-    key: str
-    category: str
-    trace: Trace
+    key: str  # the trace
+    category: str  # its category
+    trace: Trace  # its requests
 
 
 @dataclass(frozen=True)
@@ -56,17 +50,11 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of all traces, in time order within each.
+    """Windows of all traces, in time order within each."""
 
-    Attributes:
-        columns: float32[w, length, WIDTH] raw inputs, trace after trace; no window crosses from trace to trace.
-        labels: int64[w], the category's place among the classes.
-        traces: int64[w], the place of each window's trace among those that were cut.
-    """
-
-    columns: F32
-    labels: I64
-    traces: I64
+    columns: F32  # float32[w, length, WIDTH] raw inputs, trace after trace; no window crosses from trace to trace
+    labels: I64  # int64[w], the category's place among the classes
+    traces: I64  # int64[w], the place of each window's trace among those that were cut
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -100,14 +88,7 @@ def window_columns_of(batch: RequestBatch, length: int, stride: int) -> F32:
 
 
 def cut_windows(parts: Sequence[Prepared], classes: Sequence[str], length: int, stride: int) -> Windows:
-    """Cut traces into windows.
-
-    Args:
-        parts: traces, at least one.
-        classes: categories in the order of the outputs.
-        length: requests in a window.
-        stride: requests between the beginnings of windows.
-    """
+    """Cut traces into windows."""
     columns = [window_columns_of(batch_of(part.trace), length, stride) for part in parts]
     counts = [len(one) for one in columns]
     labels = np.array([list(classes).index(part.category) for part in parts], np.int64)

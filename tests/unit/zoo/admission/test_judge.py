@@ -15,7 +15,7 @@ from cachezoo.models.trained import read_trained
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import Prepared
 from cachezoo.zoo.admission import judge
-from cachezoo.zoo.admission.judge import JudgedTrace, duel_without_model, plain_settings
+from cachezoo.zoo.admission.judge import ScoredTrace, duel_without_model, plain_settings
 from cachezoo.zoo.admission.model import load_admission
 from cachezoo.zoo.admission.serve import serve_trace
 from tests.baleen_data import (
@@ -29,7 +29,6 @@ from tests.baleen_data import (
     partial_scans,
     read_twice,
 )
-from tests.trained_data import digest
 
 TRACE = make_trace(15_000, 2)
 PROBLEM = flash_problem(TRACE, LABEL, FLASH)
@@ -43,7 +42,7 @@ def verdict(
 ) -> tuple[dict[str, float | None], bool, str]:
     problem = replace(problem, budget=budget)
     ours = plain_settings([problem], [scores])[0]
-    return duel_without_model([JudgedTrace(trace, problem, scores, LABELS.choice.run)], ours, JUDGE, 1)
+    return duel_without_model([ScoredTrace(trace, problem, scores, LABELS.choice.run)], ours, JUDGE, 1)
 
 
 def test_opt_beats_what_asks_no_model_and_noise_does_not() -> None:
@@ -61,7 +60,7 @@ def test_the_rival_is_the_best_admission_in_the_best_mode_at_our_writes() -> Non
     scores = np.random.default_rng(5).random(9000)
     ours = plain_settings([problem], [scores])[0]
     figures, beats, reason = duel_without_model(
-        [JudgedTrace(trace, problem, scores, problem.accept_all)], ours, JUDGE, 1
+        [ScoredTrace(trace, problem, scores, problem.accept_all)], ours, JUDGE, 1
     )
     at_ours = replace(problem, budget=float(ours.runs[0].segment_writes))
     best = best_without_model([at_ours], [trace.meta.trace_id], 1)
@@ -98,7 +97,7 @@ def test_both_prefetch_in_their_best_plain_mode() -> None:
     assert seconds == sorted(seconds) and {one.mode for one in settings} == set(plain_modes(64))
     for one in settings:
         assert problem.run(scores >= one.threshold, one.prefetches[0]).segment_writes == one.found.writes
-    reason = duel_without_model([JudgedTrace(trace, problem, scores, problem.accept_all)], settings[0], JUDGE, 1)[2]
+    reason = duel_without_model([ScoredTrace(trace, problem, scores, problem.accept_all)], settings[0], JUDGE, 1)[2]
     assert settings[0].mode.startswith("next(")
     assert re.search(r"validation, \w+ with prefetch next\(\d+\); prefetch next\(\d+\), at equal writes", reason)
 
@@ -114,12 +113,6 @@ def trained(parts: list[Prepared], tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("models") / "admission.database.lgbm"
     fit_and_judge(parts[:1], parts[1:]).write(folder)
     return folder
-
-
-def test_two_verdicts_give_the_same_bytes(parts: list[Prepared], trained: Path, tmp_path: Path) -> None:
-    fit_and_judge(parts[:1], parts[1:]).write(tmp_path / "again")
-    assert digest(tmp_path / "again") == digest(trained)
-    assert set(digest(trained)) == {"model.lgb.txt", "train.json", "curves.csv"}
 
 
 def test_threshold_meets_the_budget_on_validation(parts: list[Prepared], trained: Path) -> None:
@@ -167,11 +160,3 @@ def test_without_validation_nothing_is_claimed(parts: list[Prepared]) -> None:
     model = fit_and_judge(parts[:1], []).trained
     assert not model.beats_baseline and "no validation trace" in model.reason
     assert model.calibration["calibrated_on"] == "train"
-
-
-def test_the_curve_has_as_many_points_as_the_judge_is_told(parts: list[Prepared], trained: Path) -> None:
-    few = replace(JUDGE, judge=JUDGE.judge.model_copy(update={"curve_points": 3}))
-    model, before = fit_and_judge(parts[:1], parts[1:], judging=few).trained, read_trained(trained)
-    assert len(model.calibration["curve"]) == 3
-    same = model.model_copy(update={"calibration": {**model.calibration, "curve": before.calibration["curve"]}})
-    assert same == before

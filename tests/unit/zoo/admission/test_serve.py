@@ -1,8 +1,3 @@
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,8 +7,6 @@ from cachezoo.serving.requests import batch_of
 from cachezoo.zoo.admission.serve import AdmissionServing
 from tests.baleen_data import make_trace
 
-ROOT = Path(__file__).parents[4]
-ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 PLAIN = {
     "features": feature_list([1, 2]),
     "encodings": {"namespace": {}, "user": {}},
@@ -36,35 +29,3 @@ def test_decides_at_or_above_the_threshold() -> None:
 def test_rules() -> None:
     with pytest.raises(ConfigError, match="threshold"):
         AdmissionServing(**{**PLAIN, "calibration": {}}, infer=len)
-
-
-def test_same_bits_without_numba() -> None:
-    code = (
-        "import hashlib, sys\n"
-        "from cachezoo.kernels import jit\n"
-        "jit.HAVE_NUMBA = jit.HAVE_NUMBA and sys.argv[1] == 'numba'\n"
-        "from tests.baleen_data import make_trace\n"
-        "from tests.unit.zoo.admission.test_serve import PLAIN\n"
-        "from cachezoo.serving.requests import batch_of\n"
-        "from cachezoo.zoo.admission.serve import AdmissionServing\n"
-        "trace = make_trace(400, 6)\n"
-        "serving = AdmissionServing(**PLAIN, infer=len)\n"
-        "rows = serving.features(batch_of(trace))\n"
-        "print(hashlib.sha256(rows.tobytes()).hexdigest())"
-    )
-    commands = [[sys.executable, "-c", code, mode] for mode in ("numba", "plain")]
-    digests = {subprocess.run(c, check=True, capture_output=True, cwd=ROOT, env=ENV).stdout for c in commands}
-    assert len(digests) == 1
-
-
-def test_serving_needs_numpy_alone() -> None:
-    code = (
-        "import sys\n"
-        "from cachezoo.kernels import jit\n"
-        "jit.HAVE_NUMBA = False\n"
-        "import cachezoo.zoo.admission.serve\n"
-        "heavy = {'numba', 'pyarrow', 'pandas', 'pydantic', 'lightgbm', 'torch', 'sklearn', 'onnx', 'rich'}\n"
-        "heavy &= set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

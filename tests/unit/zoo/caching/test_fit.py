@@ -23,11 +23,11 @@ from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_pages, read_trace, write_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.fitted import read_networks, write_networks
-from cachezoo.training.uses import check_one_volume
 from cachezoo.zoo.caching.evaluate import evaluate_caching
 from cachezoo.zoo.caching.fit import FitTrace, candidate_teachers, fit_caching, fit_prepared
 from cachezoo.zoo.caching.infer import one_teacher, teacher_outputs, torch_infer, torch_infer_all
 from cachezoo.zoo.caching.judge import judge_caching
+from cachezoo.zoo.caching.prepared import check_one_volume
 from tests.lstm_data import lstm_sides, random_weights
 from tests.rcrnn_data import FIT, JUDGE, fit_and_judge, make_part, make_trace
 from tests.trained_data import digest, fitted_folder, params_of

@@ -15,12 +15,11 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.zoo.caching import closed_loop
-from cachezoo.zoo.caching.closed_loop import ADMIT_ALL, ADMIT_NONE, classic_hits, thresholds_of
+from cachezoo.zoo.caching import judge
 from cachezoo.zoo.caching.evaluate import evaluate_caching
 from cachezoo.zoo.caching.fit import FitTrace
 from cachezoo.zoo.caching.infer import one_teacher, serving_of
-from cachezoo.zoo.caching.judge import Choice, choose, judge, lead_of
+from cachezoo.zoo.caching.judge import ADMIT_ALL, ADMIT_NONE, Choice, choose, classic_hits, lead_of, thresholds_of
 from cachezoo.zoo.caching.prepared import Prepared
 from tests.rcrnn_data import FIT, JUDGE, MadeCaching, fit_and_judge, make_part, make_trace
 from tests.trained_data import Weights, digest
@@ -77,14 +76,6 @@ def test_it_beats_the_best_classic_where_only_the_request_tells(made: MadeCachin
     assert set(digest(folder)) == {"train.json", "weights.safetensors", "curves.csv"}
 
 
-def test_two_verdicts_are_the_same(parts: list[FitTrace], made: MadeCaching) -> None:
-    verdict, chosen = judge(made.fitted, made.weights, [parts[1].part], True, JUDGE)
-    assert chosen.teacher == made.trained.calibration["teacher"]
-    assert chosen.network == made.trained.calibration["network"]
-    assert (verdict.calibration, verdict.policy) == (made.trained.calibration, made.trained.policy)
-    assert (verdict.validation, verdict.reason) == (made.trained.validation, made.trained.reason)
-
-
 def test_evaluation_serves_the_trained_model_on_a_trace_it_never_saw(folder: Path, tmp_path: Path) -> None:
     test = make_part(make_trace(4000, 3, "test"), tmp_path).part
     capacity = capacity_pages(0.1, test.pages.n_pages)
@@ -130,7 +121,7 @@ def test_the_rival_is_the_best_of_all_tuned_classics(made: MadeCaching, parts: l
 def test_the_judged_blocks_of_validation_do_not_choose(
     parts: list[FitTrace], made: MadeCaching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen, replayed = made.trained.calibration, closed_loop.run_all
+    chosen, replayed = made.trained.calibration, judge.run_all
 
     def worse(*arguments: Any) -> Any:
         runs = replayed(*arguments)
@@ -139,7 +130,7 @@ def test_the_judged_blocks_of_validation_do_not_choose(
                 block[: len(block) // 2] = 0
         return runs
 
-    monkeypatch.setattr(closed_loop, "run_all", worse)
+    monkeypatch.setattr(judge, "run_all", worse)
     found = again(made, parts[1].part)
     assert [row["hit_ratio"] for row in found.curve] == [row["hit_ratio"] for row in chosen["thresholds"]]
     assert (found.chosen.threshold, found.chosen.network) == (chosen["threshold"], chosen["network"])

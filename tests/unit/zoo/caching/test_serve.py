@@ -1,7 +1,3 @@
-import hashlib
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +17,6 @@ from cachezoo.zoo.caching.serve import CachingServing, Served, serve_decisions
 from tests.oracles.manager import NaiveManager
 from tests.page_data import lists_of, seeded_trace
 
-ROOT = Path(__file__).parents[4]
 MEMORY = {"memory_accesses": 300, "window_accesses": 100, "region_bytes": 65536, "region_bits": 8, "clip": 6.0}
 POLICY = {
     "state": "carried", "sequence": 100, "memory": MEMORY, "demote_capacities": 5, "protected_percent": 20,
@@ -255,40 +250,6 @@ def test_a_threshold_of_zero_admits_all_and_above_one_none() -> None:
     assert (served.decisions[0] != 0).all() and served.totals[0]["bypassed"] == 0
     assert served.totals[1]["admitted"] == served.totals[1]["hits"] == 0
     assert served.totals[1]["bypassed"] == served.totals[1]["page_accesses"] == len(PAGES.page_ids)
-
-
-def test_same_bits_without_numba() -> None:
-    code = (
-        "import sys, warnings\n"
-        "warnings.simplefilter('error')\n"
-        "from cachezoo.kernels import jit\n"
-        "jit.HAVE_NUMBA = jit.HAVE_NUMBA and sys.argv[1] == 'numba'\n"
-        "from tests.unit.zoo.caching.test_serve import digest, run, serving\n"
-        "print(digest(run(serving(), [7, 2], [0.5, 0.4])))"
-    )
-    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-    commands = [[sys.executable, "-c", code, mode] for mode in ("numba", "plain")]
-    runs = [subprocess.run(c, capture_output=True, cwd=ROOT, env=env, text=True) for c in commands]
-    assert [done.stderr for done in runs] == ["", ""]
-    assert {done.stdout.strip() for done in runs} == {digest(run(serving(), [7, 2], [0.5, 0.4]))}
-
-
-def digest(served: Served) -> str:
-    parts = (served.outcome, served.decisions, served.features, served.replaced, served.dirty_evicted)
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
-
-
-def test_serving_needs_numpy_alone() -> None:
-    code = (
-        "import sys\n"
-        "from cachezoo.kernels import jit\n"
-        "jit.HAVE_NUMBA = False\n"
-        "import cachezoo.zoo.caching.serve\n"
-        "heavy = {'numba', 'pyarrow', 'pandas', 'pydantic', 'lightning', 'torch', 'sklearn', 'onnx', 'rich'}\n"
-        "heavy &= set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_rules() -> None:

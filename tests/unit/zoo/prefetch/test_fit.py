@@ -10,20 +10,18 @@ from cachezoo import paths
 from cachezoo.bundles.writer import refusal
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.flash import DiskHead
-from cachezoo.models.forest import write_forests
-from cachezoo.models.trained import read_fitted, read_trained
+from cachezoo.models.trained import read_fitted
 from cachezoo.traces.store import read_trace, write_trace
 from cachezoo.training.episodes import Prepared, block_hash, folds, held_out
 from cachezoo.zoo.admission.fit import fit_admission
-from cachezoo.zoo.prefetch.fit import Settings, fit_prefetch, fit_prepared
+from cachezoo.zoo.prefetch.fit import Fitter, Rows, Settings, fit_prefetch, fit_prepared, net_saving, prefetch_rows
 from cachezoo.zoo.prefetch.judge import judge_prefetch
 from cachezoo.zoo.prefetch.model import MODEL_FILES
-from cachezoo.zoo.prefetch.ranges import Fitter, Rows, net_saving, prefetch_rows
 from tests import baleen_data
 from tests.baleen_data import FLASH, LABEL
 from tests.oracles.prefetch import naive_benefit
 from tests.prefetch_data import FIT, JUDGE, PER_BLOCK, by_user, fit_and_judge, make_trace, part
-from tests.trained_data import MadeForests, digest, params_of
+from tests.trained_data import MadeForests, in_three_folders, params_of
 
 COST = DiskHead(FLASH.seek_ms, FLASH.rate_mib_s)
 MODEL = "prefetch.database.lgbm"
@@ -41,13 +39,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 @pytest.fixture(scope="module")
 def admitting(own: Prepared) -> MadeForests:
     return baleen_data.fit_and_judge([own], [])
-
-
-def test_two_fits_give_the_same_bytes(own: Prepared, admitting: MadeForests, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        write_forests(tmp_path / name, *fit_prepared("database", admitting.fitted, [own], FIT, {}))
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
-    assert set(digest(tmp_path / "one")) == {*MODEL_FILES, "fit.json", "curves.csv"}
 
 
 def test_what_fit_json_says(own: Prepared, admitting: MadeForests) -> None:
@@ -133,31 +124,26 @@ def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leav
 ) -> None:
     roles = {"train": ["one"], "validation": ["two"]}
     finer = JUDGE.judge.model_copy(update={"curve_points": 33})
-    fits, verdicts = [], []
-    for name, own in (("here", JUDGE.judge), ("there", JUDGE.judge), ("finer", finer)):
-        (tmp_path / name).mkdir()
-        monkeypatch.chdir(tmp_path / name)
+    labels, folder = paths.labels("episodes", "database", "one"), paths.fitted("admission.database.lgbm")
+
+    def run(otherwise: bool) -> None:
         for seed, key in ((1, "one"), (2, "two")):
             write_trace(make_trace(6_000, seed, by_user, key), paths.requests("database", key))
-        labels = paths.labels("episodes", "database", "one")
         part(read_trace(paths.requests("database", "one")), labels.name, labels.parent)
-        judging = replace(JUDGE, judge=own, roles=roles)
+        judging = replace(JUDGE, judge=finer if otherwise else JUDGE.judge, roles=roles)
         params = params_of("database", baleen_data.FIT, replace(FIT, roles=roles), judging)
         fit_admission(params, "database")
         fit_prefetch(params, "database")
         judge_prefetch(params, "database")
-        folder, model = paths.fitted("admission.database.lgbm"), read_trained(paths.trained(MODEL))
+
+    fits, verdicts, models = in_three_folders([MODEL], run, tmp_path, monkeypatch)
+    fit_reads = {str(path) for path in (paths.requests("database", "one"), labels, folder / "fit.json")}
+    for model in models:
         assert set(model.inputs) == {
-            str(path)
-            for path in (
-                paths.requests("database", "one"), labels, folder / "fit.json", paths.requests("database", "two"),
-                folder / "model.lgb.txt",
-            )
+            *fit_reads, str(paths.requests("database", "two")), str(folder / "model.lgb.txt"),
         }  # fmt: skip
-        assert set(read_fitted(paths.fitted(MODEL), "prefetch").inputs) < set(model.inputs)
         assert [(item.trace, item.role) for item in model.traces] == [("one", "train"), ("two", "validation")]
-        fits.append(digest(paths.fitted(MODEL)))
-        verdicts.append(digest(paths.trained(MODEL)))
-    assert fits[0] == fits[1] == fits[2]
-    assert verdicts[0] == verdicts[1] != verdicts[2]
-    assert all(digests[name] == fits[0][name] for digests in verdicts for name in MODEL_FILES)
+    assert set(read_fitted(paths.fitted(MODEL), "prefetch").inputs) == fit_reads
+    assert len(models[0].calibration["curve"]) <= JUDGE.judge.curve_points < len(models[2].calibration["curve"]) <= 33
+    assert set(fits[MODEL]) == {*MODEL_FILES, "fit.json", "curves.csv", "inputs.json"}
+    assert all(digests[MODEL][name] == fits[MODEL][name] for digests in verdicts for name in MODEL_FILES)

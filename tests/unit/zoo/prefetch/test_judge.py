@@ -11,18 +11,16 @@ from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.labels.episodes import label_problem, opt_range
 from cachezoo.metrics.flash import ModeFigures
-from cachezoo.models.trained import read_trained
 from cachezoo.training.episodes import Prepared
 from cachezoo.zoo.admission.model import load_admission
 from cachezoo.zoo.admission.serve import serve_trace
 from cachezoo.zoo.prefetch import judge
-from cachezoo.zoo.prefetch.judge import JudgedTrace, choose
-from cachezoo.zoo.prefetch.model import MODEL_FILES, load_prefetch
+from cachezoo.zoo.prefetch.judge import ScoredTrace, choose
+from cachezoo.zoo.prefetch.model import load_prefetch
 from tests import baleen_data
 from tests.baleen_data import FLASH, LABEL
 from tests.prefetch_data import (
     FIT,
-    JUDGE,
     PER_BLOCK,
     at_random,
     fit_and_judge,
@@ -45,8 +43,8 @@ PLAIN_MODES = plain_modes(PER_BLOCK)
 PLAIN = {mode: prefetch_of(PROBLEM, mode) for mode in PLAIN_MODES}
 
 
-def judged(**learned: Prefetch) -> JudgedTrace:
-    return JudgedTrace(TRACE, PROBLEM, SCORES, {**PLAIN, **learned})
+def judged(**learned: Prefetch) -> ScoredTrace:
+    return ScoredTrace(TRACE, PROBLEM, SCORES, {**PLAIN, **learned})
 
 
 def test_the_true_ranges_beat_the_plain_modes() -> None:
@@ -114,7 +112,7 @@ def test_the_plain_mode_is_given_the_writes_of_the_learned_one() -> None:
     found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 0.02, 1)
     assert found.figures["plain_writes_over_ours"] == pytest.approx(1.0, abs=0.03)
     larger = replace(PROBLEM, budget=2 * PROBLEM.budget)
-    richer = choose([JudgedTrace(TRACE, larger, SCORES, {**PLAIN, "ml_range": TRUE_RANGE})], FLASH, 0.02, 1)
+    richer = choose([ScoredTrace(TRACE, larger, SCORES, {**PLAIN, "ml_range": TRUE_RANGE})], FLASH, 0.02, 1)
     assert richer.calibration.writes > found.calibration.writes
 
 
@@ -193,14 +191,6 @@ def test_where_nothing_is_to_be_learned_it_says_so(script: object, tmp_path: Pat
         assert model.trained and "does not beat none" in model.reason
 
 
-def test_two_verdicts_give_the_same_bytes(
-    parts: list[Prepared], admitting: MadeForests, trained: Path, tmp_path: Path
-) -> None:
-    fit_and_judge(admitting, parts[:1], parts[1:]).write(tmp_path / "again")
-    assert digest(tmp_path / "again") == digest(trained)
-    assert set(digest(trained)) == {*MODEL_FILES, "train.json", "curves.csv"}
-
-
 def test_without_validation_nothing_is_claimed(parts: list[Prepared], admitting: MadeForests) -> None:
     model = fit_and_judge(admitting, parts[:1], []).trained
     assert model.trained and not model.beats_baseline and "no validation trace" in model.reason
@@ -214,14 +204,3 @@ def test_an_untrained_model_is_written_without_forests(
     model = fit_and_judge(admitting, parts[:1], parts[1:], few).write(tmp_path / "model")
     assert set(digest(tmp_path / "model")) == {"train.json", "curves.csv"}
     assert load_prefetch(tmp_path / "model") == (model, None)
-
-
-def test_the_curve_has_as_many_points_as_the_judge_is_told(
-    parts: list[Prepared], admitting: MadeForests, trained: Path
-) -> None:
-    few = replace(JUDGE, judge=JUDGE.judge.model_copy(update={"curve_points": 3}))
-    model = fit_and_judge(admitting, parts[:1], parts[1:], judging=few).trained
-    before = read_trained(trained)
-    assert len(model.calibration["curve"]) == 3
-    same = model.model_copy(update={"calibration": {**model.calibration, "curve": before.calibration["curve"]}})
-    assert same == before

@@ -1,8 +1,4 @@
 import itertools
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +13,6 @@ from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.zoo.prefetch.serve import PrefetchServing, predicted_range
 from tests.baleen_data import make_trace
 
-ROOT = Path(__file__).parents[4]
-ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 PLAIN = {
     "features": feature_list([1, 2]),
     "encodings": {"namespace": {}, "user": {}},
@@ -123,32 +117,3 @@ def test_modes_without_a_model_fetch_what_the_simulator_does() -> None:
 def test_rules(section: str, values: object, match: str) -> None:
     with pytest.raises(ConfigError, match=match):
         PrefetchServing(**{**PLAIN, section: values}, infer=history_infer)
-
-
-def test_same_decisions_without_numba() -> None:
-    code = (
-        "import hashlib, sys\n"
-        "from cachezoo.kernels import jit\n"
-        "jit.HAVE_NUMBA = jit.HAVE_NUMBA and sys.argv[1] == 'numba'\n"
-        "from tests.unit.zoo.prefetch.test_serve import PLAIN, batch, history_infer\n"
-        "from cachezoo.zoo.prefetch.serve import PrefetchServing\n"
-        "serving = PrefetchServing(**PLAIN, infer=history_infer)\n"
-        "asked = serving.prefetch(serving.features(batch(400, 6)))\n"
-        "print(hashlib.sha256(asked.low.tobytes() + asked.high.tobytes()).hexdigest())"
-    )
-    commands = [[sys.executable, "-c", code, mode] for mode in ("numba", "plain")]
-    digests = {subprocess.run(c, check=True, capture_output=True, cwd=ROOT, env=ENV).stdout for c in commands}
-    assert len(digests) == 1
-
-
-def test_serving_needs_numpy_alone() -> None:
-    code = (
-        "import sys\n"
-        "from cachezoo.kernels import jit\n"
-        "jit.HAVE_NUMBA = False\n"
-        "import cachezoo.zoo.prefetch.serve\n"
-        "heavy = {'numba', 'pyarrow', 'pandas', 'pydantic', 'lightgbm', 'torch', 'sklearn', 'onnx', 'rich'}\n"
-        "heavy &= set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,7 +10,7 @@ from cachezoo.models.trained import TrainedModel, read_fitted
 from cachezoo.policies.simulate import simulate
 from cachezoo.zoo.reuse import judge
 from cachezoo.zoo.reuse.cache import weighted
-from cachezoo.zoo.reuse.judge import Judged
+from cachezoo.zoo.reuse.judge import Scored
 from cachezoo.zoo.reuse.model import load_reuse
 from tests.reuse_data import JUDGE, part, write_model
 
@@ -26,9 +26,9 @@ def hits(rate: float, seed: int) -> np.ndarray:
     return (np.random.default_rng(seed).random(8000) < rate).astype(np.uint8)
 
 
-def judged(own: float, classic: float, seeds: int = 5, key: str = "one", allowed: float = 0.03) -> Judged:
+def judged(own: float, classic: float, seeds: int = 5, key: str = "one", allowed: float = 0.03) -> Scored:
     lists = [[hits(own - 0.05 * (k == 1), 10 * k + s) for s in range(seeds)] for k in range(2)]
-    return Judged(key, allowed, lists, {"lru": hits(classic, 98), "lfu": hits(classic - 0.1, 99)}, hits(0.9, 97))
+    return Scored(key, allowed, lists, {"lru": hits(classic, 98), "lfu": hits(classic - 0.1, 99)}, hits(0.9, 97))
 
 
 def test_the_verdict_wants_a_lead_that_seeds_and_blocks_do_not_explain() -> None:
@@ -64,7 +64,7 @@ def test_the_choosing_blocks_choose_and_the_others_do_not() -> None:
         for own in row:
             for cut in cuts[1::2]:
                 own[cut] = 0
-    assert judge.choose([Judged("one", 0.02, flipped, trace.classics, trace.optimum)], JUDGE.judge) == (weight, seed)
+    assert judge.choose([Scored("one", 0.02, flipped, trace.classics, trace.optimum)], JUDGE.judge) == (weight, seed)
 
 
 def test_counts_are_thinned_to_their_weight() -> None:

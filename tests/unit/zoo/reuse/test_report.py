@@ -6,12 +6,93 @@ import pytest
 from cachezoo.models.measured import Measured, Model
 from cachezoo.show.plots import CARRIED
 from cachezoo.show.style import settings
-from cachezoo.zoo.reuse.metrics import ReuseMetrics
-from cachezoo.zoo.reuse.report import PART, carried_figure
-from tests.metrics_data import reuse_metrics, reuse_trace, workload_metrics
+from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.reuse.metrics import PLACES, ReuseMetrics, group_text
+from cachezoo.zoo.reuse.report import PART, advice, carried_figure, group_table, ordered, tables, trace_table, values
+from tests.metrics_data import FRACTIONS, reuse_metrics, reuse_trace, workload_metrics
 from tests.report_data import trained
 
 MODEL = "reuse.follow"
+METRICS = reuse_metrics(MODEL)
+
+
+def with_traces(**traces: object) -> ReuseMetrics:
+    return METRICS.model_copy(update={"traces": traces})
+
+
+def test_a_group_is_of_its_traces_at_one_capacity() -> None:
+    home = METRICS.group("home", 0.1)
+    assert (home.traces, home.leading, home.above_floor, home.rivals) == (3, 3, 3, 216)
+    assert (home.gap_closed, home.lowest_gap_closed, home.highest_gap_closed) == pytest.approx((0.2, 0.15, 0.25))
+    assert home.sd_points == pytest.approx(0.1 * 10**0.5) and home.lowest_points == pytest.approx(0.1)
+    assert home.writes_ratio == pytest.approx(0.9) and home.worth is True
+    program = METRICS.group("program", 0.1)
+    assert (program.traces, program.leading, program.above_floor) == (3, 1, 1)
+    assert program.gap_closed == pytest.approx(-0.1) and program.worth is False
+    assert program.lowest_points == pytest.approx(-4)
+    assert METRICS.group("home", 0.2).sd_points is None  # the kept model alone was run
+    assert METRICS.group("home", 0.3) is None
+    assert [(group.where, group.capacity_fraction) for group in METRICS.groups()] == [
+        (where, fraction) for where in PLACES for fraction in FRACTIONS
+    ]
+
+
+def test_traces_without_a_gap_or_writes_are_no_ground_for_a_median() -> None:
+    narrow = reuse_trace(MODEL, "home", 0.001, gap_wide=0.01, seeds=1)
+    rows = [row.model_copy(update={"best_classic_ssd_writes": 0}) for row in narrow.rows]
+    group = with_traces(narrow=narrow.model_copy(update={"rows": rows})).group("home", 0.1)
+    assert group.gap_closed is group.worth is group.writes_ratio is group.sd_points is None
+    assert advice(group, promoted=True).text == "cannot be told"
+    assert "below 0.02 on each of 1 trace, so nothing can be gained" in group_text(group)
+
+
+@pytest.mark.parametrize(
+    ("lead", "other", "promoted", "text"),
+    [
+        (0.02, 0.03, True, "yes"),
+        (0.02, -0.001, True, "yes"),
+        (0.05, -0.02, True, "not on 1 of 2"),
+        (0.01, -0.01, True, "don't"),
+        (-0.02, 0.01, True, "don't"),
+        (0.02, 0.03, False, "don't"),
+    ],
+)
+def test_it_says_don_t(lead: float, other: float, promoted: bool, text: str) -> None:
+    metrics = with_traces(a=reuse_trace(MODEL, "program", lead), b=reuse_trace(MODEL, "program", other))
+    group = metrics.group("program", 0.1)
+    assert advice(group, promoted).text == text
+    assert ("Don't use it there" in group_text(group)) == (lead + other <= 0)
+
+
+def test_an_unpromoted_model_is_don_t_everywhere() -> None:
+    refused = reuse_metrics(MODEL, promoted=False)
+    assert {row[4].text for row in group_table(refused).rows} == {"don't"}
+    assert {group["use"] for group in values(refused)["groups"]} == {"don't"}
+
+
+def test_the_summary_has_each_place_and_the_lowest_lead() -> None:
+    said = METRICS.summary().replace("\N{NO-BREAK SPACE}", " ")
+    assert "later days of recipes that the model was trained on it closes 20.0 % of the gap" in said
+    assert "is +0.1 points of hit ratio." in said and said.count("Don't use it there") == 1
+    assert with_traces().summary() == ""
+
+
+def test_headlines_are_those_of_the_record() -> None:
+    found = METRICS.headline(MODEL)
+    assert set(found) == set(SYSTEMS["reuse"].headline)
+    assert found["hit_ratio"] == pytest.approx(0.3 + sum((0.05, 0.03, 0.001, 0.02, -0.004, -0.02, -0.04, 0.01)) / 8)
+    assert found["gap_closed"] == pytest.approx((0.25 + 0.15 + 0.1 - 0.02 - 0.1 - 0.2 + 0.05) / 7)
+    assert found["setup_gap_closed"] == pytest.approx(0.04)
+    assert METRICS.headline("reuse.other") == {} == with_traces().headline(MODEL)
+    assert "program_gap_closed" not in with_traces(a=METRICS.traces["web_test"]).headline(MODEL)
+
+
+def test_traces_stand_by_place_and_gap() -> None:
+    keys = [key for key, _ in ordered(METRICS)]
+    assert keys[:3] == ["web_test", "mail_test", "narrow_test"] and keys[3:5] == ["web_wide", "web_slow"]
+    assert keys[5:] == ["redis_test", "lighttpd_test", "mariadb_test"]
+    assert [row[0].text for row in trace_table(METRICS).rows] == keys
+    assert tables(with_traces()) == []
 
 
 def sources(metrics: Any, promoted: bool = True, models: bool = True) -> Measured:

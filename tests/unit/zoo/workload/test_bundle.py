@@ -14,8 +14,7 @@ from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import build_bundle, write_bundle
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch, batch_of, join
-from cachezoo.zoo.workload import infer
-from cachezoo.zoo.workload.bundle import _steady
+from cachezoo.zoo.workload.bundle import _certain_rows
 from cachezoo.zoo.workload.infer import load_workload
 from cachezoo.zoo.workload.serve import UNKNOWN, Monitored
 from tests.bundle_data import EXPORT, metrics, reseal
@@ -74,7 +73,6 @@ def test_classes_that_the_network_does_not_have_are_refused(bundle_of_it: Path) 
     def change(manifest: dict[str, Any]) -> None:
         manifest["policy"]["classes"].append("mail")
         manifest["golden"]["outputs"].append("mail")
-        manifest["outputs"][0]["shape"] = ["B", 3]
 
     reseal(bundle_of_it, change)
     with pytest.raises(BundleError, match=r"tensor 'category\.weight' is not float32 3x8"):
@@ -112,13 +110,6 @@ def test_a_bundle_without_limits_always_names_a_category(bundle_of_it: Path) -> 
     np.testing.assert_array_equal(seen.classes, with_limits.likeliest)
 
 
-def test_exporter_that_lies_is_caught(folder: Path, trained_of: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = infer.reference
-    monkeypatch.setattr(infer, "reference", lambda *a: right(*a) + np.float32(0.1))
-    with pytest.raises(BundleError, match=r"differs by 0\.1 from the trained one"):
-        build_bundle(folder, trained_of("workload")[1], Metrics(), EXPORT)
-
-
 def test_fewer_golden_requests_than_a_window(folder: Path) -> None:
     files, _ = build_bundle(folder, batch_of(make_stream(7, 3, "pairs")).part(0, 7), Metrics(), EXPORT)
     golden = json.loads(files["model.json"])["golden"]
@@ -134,12 +125,12 @@ def test_steady_by_hand() -> None:
     probabilities = np.array([[0.9, 0.05, 0.05], [0.5, 0.500009, 0.0], [0.2, 0.2, 0.6]], np.float32)
     never: Any = SimpleNamespace(window=10, vote_windows=2, unknown_above={"window": math.inf, "vote": math.inf})
     calm = [1.0, 1.0, 1.0]
-    assert _steady(never, monitored(probabilities, calm), 35) == 10
-    assert _steady(never, monitored(probabilities[[0, 2]], calm[:2]), 25) == 25
-    assert _steady(never, monitored(probabilities[:, :1], calm), 35) == 35
-    assert _steady(never, monitored(probabilities[:0], []), 5) == 5
+    assert _certain_rows(never, monitored(probabilities, calm), 35) == 10
+    assert _certain_rows(never, monitored(probabilities[[0, 2]], calm[:2]), 25) == 25
+    assert _certain_rows(never, monitored(probabilities[:, :1], calm), 35) == 35
+    assert _certain_rows(never, monitored(probabilities[:0], []), 5) == 5
     limits: Any = SimpleNamespace(window=10, vote_windows=2, unknown_above={"window": 3.0, "vote": 2.0})
     clear = probabilities[[0, 2, 0, 2]]
-    assert _steady(limits, monitored(clear, [1.0, 1.0, 3.0 + 1e-9, 0.5]), 45) == 20
-    assert _steady(limits, monitored(clear, [1.0, 1.0, 2.5, 1.5 - 1e-9]), 45) == 20
-    assert _steady(limits, monitored(clear, [1.0, 1.0, 2.9, 1.2]), 45) == 45
+    assert _certain_rows(limits, monitored(clear, [1.0, 1.0, 3.0 + 1e-9, 0.5]), 45) == 20
+    assert _certain_rows(limits, monitored(clear, [1.0, 1.0, 2.5, 1.5 - 1e-9]), 45) == 20
+    assert _certain_rows(limits, monitored(clear, [1.0, 1.0, 2.9, 1.2]), 45) == 45

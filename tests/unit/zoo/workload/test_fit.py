@@ -9,16 +9,14 @@ from cachezoo.bundles.writer import refusal
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError, TrainingError
 from cachezoo.features.window import WIDTH, normalised, window_columns
-from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace
-from cachezoo.training.fitted import write_lstm
 from cachezoo.zoo.workload.fit import fit_prepared, fit_workload
 from cachezoo.zoo.workload.judge import judge_workload
 from cachezoo.zoo.workload.windows import Prepared, cut_windows
 from tests.lstm_data import CLASSES, FIT, JUDGE, fit_and_judge, make_stream, part, parts
-from tests.trained_data import MadeLstm, digest, fitted_folder, params_of
+from tests.trained_data import MadeLstm, digest, fitted_folder, in_three_folders, params_of
 
 FILES = {"weights.safetensors", "fit.json", "curves.csv"}
 MODEL = "workload.lstm8"
@@ -27,15 +25,6 @@ MODEL = "workload.lstm8"
 @pytest.fixture(scope="module")
 def made() -> MadeLstm:
     return fit_and_judge(CLASSES, parts(2000, 1), parts(1000, 3))
-
-
-def test_two_fits_give_the_same_bytes(made: MadeLstm, tmp_path: Path) -> None:
-    write_lstm(tmp_path / "a", made.fitted, made.weights, made.curves)
-    write_lstm(tmp_path / "b", *fit_prepared(CLASSES, parts(2000, 1), parts(1000, 3), FIT, {}))
-    assert digest(tmp_path / "a") == digest(tmp_path / "b")
-    assert set(digest(tmp_path / "a")) == FILES
-    lines = (tmp_path / "a" / "curves.csv").read_text().splitlines()
-    assert lines[0] == "epoch,train_loss,validation_loss" and len(lines) == 5
 
 
 def test_what_fit_json_says(made: MadeLstm) -> None:
@@ -169,25 +158,27 @@ def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leav
     made: MadeLstm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stricter = JUDGE.judge.model_copy(update={"least_gain": 0.5})
-    fits, verdicts, figures = [], [], []
-    for name, own in (("here", JUDGE.judge), ("there", JUDGE.judge), ("stricter", stricter)):
-        (tmp_path / name).mkdir()
-        monkeypatch.chdir(tmp_path / name)
+
+    def run(otherwise: bool) -> None:
         for k, category in enumerate(CLASSES):
             _requests(make_stream(2000, 1 + k, category), f"{category}_train")
             _requests(make_stream(1000, 3 + k, category), f"{category}_val")
-        params = params_of("", replace(FIT, roles=ROLES), replace(JUDGE, judge=own, roles=ROLES))
+        judging = replace(JUDGE, judge=stricter if otherwise else JUDGE.judge, roles=ROLES)
+        params = params_of("", replace(FIT, roles=ROLES), judging)
         fit_workload(params)
         judge_workload(params)
-        model = read_trained(paths.trained(MODEL))
+
+    fits, verdicts, models = in_three_folders([MODEL], run, tmp_path, monkeypatch)
+    for model in models:
         assert len(model.inputs) == 4 and [item.role for item in model.traces] == ["train"] * 2 + ["validation"] * 2
-        assert model.features == made.fitted.features == read_fitted(paths.fitted(MODEL), "workload").features
-        fits.append(digest(paths.fitted(MODEL)))
-        verdicts.append(digest(paths.trained(MODEL)))
-        figures.append(model.validation)
-    assert fits[0] == fits[1] == fits[2]
-    assert verdicts[0] == verdicts[1] != verdicts[2] and figures[0] == figures[1] == made.trained.validation
-    assert verdicts[0]["weights.safetensors"] == verdicts[2]["weights.safetensors"] == fits[0]["weights.safetensors"]
+        assert model.features == made.fitted.features
+    assert models[0].validation == made.trained.validation
+    assert set(fits[MODEL]) == FILES
+    assert {digests[MODEL]["weights.safetensors"] for digests in (*verdicts, fits)} == {
+        fits[MODEL]["weights.safetensors"]
+    }
+    lines = (paths.fitted(MODEL) / "curves.csv").read_text().splitlines()
+    assert lines[0] == "epoch,train_loss,validation_loss" and len(lines) == 5
 
 
 def test_a_missing_trace_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

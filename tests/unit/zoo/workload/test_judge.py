@@ -40,12 +40,6 @@ def test_learns_what_no_window_statistic_shows(made: MadeLstm, tmp_path: Path) -
     assert (seen.classes == 1).mean() > 0.9 and seen.in_force[-1] == 1
 
 
-def test_two_verdicts_are_the_same(made: MadeLstm) -> None:
-    again = judge(made.fitted, made.weights, parts(2000, 1), parts(1000, 3), JUDGE)
-    assert (again.calibration, again.policy) == (made.trained.calibration, made.trained.policy)
-    assert (again.validation, again.reason) == (made.trained.validation, made.trained.reason)
-
-
 def test_what_cannot_be_judged_is_not_claimed() -> None:
     for held in ([], parts(1000, 3)[:1], parts(150, 3)):
         model = fit_and_judge(CLASSES, parts(2000, 1), held).trained

@@ -2,11 +2,45 @@ import json
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from cachezoo.errors import ConfigError
 from cachezoo.zoo.workload.known import Known, moments, of_votes, strangeness
-from cachezoo.zoo.workload.unknown import Limits, Strangeness, auroc, learn, left_out, limit, told_apart
+from cachezoo.zoo.workload.unknown import Limits, Strangeness, auroc, inverse_root, learn, left_out, limit, separation
 from cachezoo.zoo.workload.windows import Inputs
+
+SIZES = np.arange(1, 11, dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def train() -> Inputs:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4000, 20, 10)).astype(np.float32) * SIZES
+    traces = rng.integers(0, 3, len(rows))
+    return Inputs(rows=rows, labels=traces, traces=traces)
+
+
+def test_what_is_known_hangs_on_no_number_of_threads(train: Inputs) -> None:
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            known = learn(train, ["a", "b", "c"])
+            found.append(([one.values() for one in known], strangeness(train.rows, known).tolist()))
+    assert found[0] == found[1]
+
+
+def test_strangeness_is_the_mean_square_of_what_is_whitened(train: Inputs) -> None:
+    known, values = learn(train, ["a", "b", "c"]), moments(train.rows)
+    apart = [np.mean(((values - one.mean) @ one.whitening.T) ** 2, axis=1) for one in known]
+    np.testing.assert_allclose(strangeness(train.rows, known), np.min(apart, axis=0), rtol=1e-10)
+    own = values[train.traces == 0] - known[0].mean
+    assert np.mean((own @ known[0].whitening.T) ** 2) == pytest.approx(1, abs=0.1)
+
+
+def test_the_inverse_root_is_lapack_s() -> None:
+    values = np.random.default_rng(1).normal(size=(200, 12))
+    matrix = values.T @ values
+    np.testing.assert_allclose(inverse_root(matrix), np.linalg.inv(np.linalg.cholesky(matrix)), rtol=1e-9, atol=1e-12)
 
 
 def drawn(windows: int, seed: int, label: int) -> Inputs:
@@ -100,7 +134,7 @@ def test_auroc_by_hand() -> None:
     assert auroc(np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])) == 1.0
     assert auroc(np.array([3.0, 4.0]), np.array([1.0])) == 0.0
     assert auroc(np.array([1.0, 2.0, 3.0]), np.array([2.0])) == 0.5
-    told = told_apart(
+    told = separation(
         Strangeness.of(np.array([0.1, 0.2]), np.zeros(2, np.int64), np.zeros(2, np.int64), 3),
         Strangeness.of(np.array([0.15, 0.5, 0.6]), np.ones(3, np.int64), np.zeros(3, np.int64), 3),
         {"window": 0.3, "vote": 0.3},
