@@ -9,23 +9,14 @@ from cachezoo.models.trained import TrainedModel
 
 @dataclass(frozen=True)
 class Model:
-    """A trained model and what became of it.
+    """A trained model and what became of it."""
 
-    Attributes:
-        trained: its train.json.
-        curves: (name, step, value) of its training.
-        card: its bundle's card.md, or None where there is no bundle.
-        refused: why there is no bundle, or None.
-        promoted: it may be champion.
-        reason: why, or why not.
-    """
-
-    trained: TrainedModel
-    curves: list[tuple[str, int, float]]
-    card: str | None
-    refused: str | None
-    promoted: bool
-    reason: str
+    trained: TrainedModel  # its train.json
+    curves: list[tuple[str, int, float]]  # (name, step, value) of its training
+    card: str | None  # its bundle's card.md, or None where there is no bundle
+    refused: str | None  # why there is no bundle, or None
+    promoted: bool  # it may be champion
+    reason: str  # why, or why not
 
     @property
     def id(self) -> str:
