@@ -28,7 +28,7 @@ class Lazy:
 
     name: str  # `package.module`, `package.module:name` or `package.module:name.attribute`
     # Arguments by name that what is loaded is always called with.
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def load(self) -> Any:  # noqa: ANN401 - whatever has that name
         """Import it."""
