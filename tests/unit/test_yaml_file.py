@@ -91,7 +91,7 @@ PARSERS = {("yaml", "safe_load"), ("yaml", "load"), ("json", "loads"), ("json", 
 # bundles, which numpy alone has to do for, catch what is nested too deeply themselves.
 OWN = {
     "bundles/integrity.py", "bundles/schema.py", "devices/fio/replay.py", "io.py", "kept.py", "kernels/jit.py",
-    "labels/tags.py", "report/traces.py", "runtime/__main__.py", "serving/strict_json.py", "questions/share/mix.py",
+    "labels/tags.py", "report/gather.py", "runtime/__main__.py", "serving/strict_json.py", "questions/share/mix.py",
     "to_go.py", "traces/provenance.py", "traces/remarks.py", "yaml_file.py",
 }  # fmt: skip
 
