@@ -46,7 +46,7 @@ MOST_FILES = {
     "rcrnn_added": 55,
     "rcrnn": 160,
     "fios": 110,
-    "hca": 140,
+    "hca": 150,
     "virtual": 140,
 }
 
