@@ -95,7 +95,7 @@ def test_json_alone_writes_no_page(folder):
         (("--models", "nowhere"), "no such folder"),
         (("--no-models", "--try"), "--no-models"),
         (("--no-models", "--models", "."), "--no-models"),
-        (("-o", "trace.parquet"), "give a name that ends in .html or .json"),
+        (("-o", "trace.parquet"), "would be replaced"),
         (("--format", "nosuch"), "nosuch"),
     ],
 )
