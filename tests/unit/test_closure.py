@@ -189,7 +189,7 @@ def test_what_carries_shows_or_starts_refits_and_relabels_nothing(house):
     for room in ("io.py", "documents.py", "stage.py", "kept.py", "jobs.py", "paths.py", "params.py"):
         assert stored[room] == [], room
     learned = ("ingest", "corpus", "replay", "label_", "features", "fit_", "judge_")
-    shown = ("cli", "report", "trace_report", "show", "tracking", "study", "recommend", "sizing")
+    shown = ("cli", "report", "trace_report", "show", "tracking", "study", "questions")
     for room in shown:
         assert not [stage for stage in stored[room] if stage.startswith(learned)], room
     for name in ("traces/table.py", "traces/store.py"):
