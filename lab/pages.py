@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
 from cachezoo.metrics.files import MAKE, read
-from cachezoo.questions.result_tables import printed
 from cachezoo.show import markdown
+from cachezoo.show.output import drawn
 from cachezoo.show.table import Cell, Column, Table
 from lab.claims.finding import Figure, Finding, shown
 from lab.fios import document as fios
@@ -59,22 +59,22 @@ def _bound(one: Finding) -> str:
 
 def tables(figures: Sequence[tuple[RcrnnFigure, Figure]]) -> list["Printed"]:
     """A table a figure, and the claims."""
-    return [*(printed(listed.table(one)) for listed, one in figures), printed(findings([one for _, one in figures]))]
+    return [*(drawn(listed.table(one)) for listed, one in figures), drawn(findings([one for _, one in figures]))]
 
 
 def fios_tables(found: fios.FiosFigure) -> list["Printed"]:
     """A line a drive, and the claims."""
-    return [printed(fios_plot.table(found)), printed(findings([found]))]
+    return [drawn(fios_plot.table(found)), drawn(findings([found]))]
 
 
 def hca_tables(found: hca.HcaFigure) -> list["Printed"]:
     """A line a run, set-up and size, and the claims."""
-    return [*(printed(table) for table in hca_plot.tables(found)), printed(findings([found]))]
+    return [*(drawn(table) for table in hca_plot.tables(found)), drawn(findings([found]))]
 
 
 def virtual_tables(found: virtual.VirtualFigure) -> list["Printed"]:
     """A line a size, an application, a workload, a setting and a disk, and the claims."""
-    return [*(printed(table) for table in tables_of_virtual(found)), printed(findings([found]))]
+    return [*(drawn(table) for table in tables_of_virtual(found)), drawn(findings([found]))]
 
 
 def page(figures: Sequence[Figure], others: Mapping[str, Figure]) -> str:
@@ -84,9 +84,9 @@ def page(figures: Sequence[Figure], others: Mapping[str, Figure]) -> str:
         figures: RC-RNN's.
         others: one figure of each other paper, by the paper's name.
     """
-    parts = [HEAD, "## RC-RNN\n", markdown.table(printed(findings(figures)))]
+    parts = [HEAD, "## RC-RNN\n", markdown.table(drawn(findings(figures)))]
     for paper, figure in others.items():
-        parts += [f"## {paper}\n", f"{figure.note}\n", markdown.table(printed(findings([figure])))]
+        parts += [f"## {paper}\n", f"{figure.note}\n", markdown.table(drawn(findings([figure])))]
     return "\n".join(parts)
 
 

@@ -27,7 +27,7 @@ from cachezoo.metrics.base import Overall
 from cachezoo.metrics.page import PolicyRow
 from cachezoo.policies.registry import classics
 from cachezoo.questions import results as found
-from cachezoo.questions.result_tables import admissions_table, flash_table, printed, summary_table
+from cachezoo.questions.result_tables import admissions_table, flash_table, summary_table
 from cachezoo.questions.share import table as share
 from cachezoo.questions.tiers import table as tiers
 from cachezoo.questions.wear import report as streams
@@ -36,6 +36,7 @@ from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables
 from cachezoo.show import markdown
 from cachezoo.show.formats import NONE, percent, points, words
+from cachezoo.show.output import drawn
 from cachezoo.show.plots import CARRIED, policies_plot
 from cachezoo.show.style import settings
 from cachezoo.show.table import Cell, Column, Table, name_cell
@@ -111,7 +112,7 @@ def _block(*parts: "Table | Printed | str") -> str:
         if isinstance(part, str):
             texts.append(f"{part}\n")
         else:
-            texts.append(markdown.titled(printed(part, 0) if isinstance(part, Table) else part))
+            texts.append(markdown.titled(drawn(part, 0) if isinstance(part, Table) else part))
     return "\n".join(texts)
 
 
@@ -204,7 +205,7 @@ def verdicts(facts: Facts) -> str:
         kinds.setdefault(kind, ([], []))[not one.promoted].append(rest)
     columns = [Column(name, numeric=False) for name in ("models", "promoted", "not promoted")]
     rows = [[Cell(kind), *(Cell(", ".join(names) or NONE) for names in own)] for kind, own in kinds.items()]
-    return markdown.table(printed(Table("", columns, rows)))
+    return markdown.table(drawn(Table("", columns, rows)))
 
 
 def waiting(facts: Facts) -> str:

@@ -61,31 +61,23 @@ def _print_summary(run: "Results", chosen: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.questions.result_tables import next_steps, summary_table
     from cachezoo.questions.results import lines
+    from cachezoo.show.output import print_lines
 
     out().print(summary_table(lines(run)))
     more = "  .venv/bin/cachezoo models results -v    every policy, and why each model"
-    print_steps(next_steps(run.bundles(), chosen), more)
+    print_lines(next_steps(run.bundles(), chosen), more)
 
 
 def _print_all(run: "Results", chosen: str | None) -> None:
     """Every policy, the tables of systems, what to buy, and the models."""
     from cachezoo.console import out
     from cachezoo.questions import result_tables as found
+    from cachezoo.show.output import drawn, print_lines
 
     width, bundles = out().width, run.bundles()
     tables = [found.results_table(some) for some in found.narrow(run.page_rows(), width)]
     tables += [found.flash_table(some, run.flash_saved()) for some in found.narrow(run.flash_rows(), width)]
     tables += [found.admissions_table(rows)] if (rows := run.admission_rows()) else []
-    tables += [found.printed(table, width) for table in run.own_tables()]
+    tables += [drawn(table, width) for table in run.own_tables()]
     out().print(*tables, found.bundles_table(bundles))
-    for text in run.summaries():
-        out().print(text, soft_wrap=True, markup=False, highlight=False)
-    print_steps(found.next_steps(bundles, chosen))
-
-
-def print_steps(*steps: str) -> None:
-    """Print commands that a reader may want, each in a line that can be copied."""
-    from cachezoo.console import out
-
-    for text in steps:
-        out().print(text, soft_wrap=True, markup=False, highlight=False)
+    print_lines(*run.summaries(), found.next_steps(bundles, chosen))

@@ -6,37 +6,14 @@ from typing import TYPE_CHECKING, TypeVar
 from cachezoo.metrics.flash import FlashRow
 from cachezoo.questions.results import PLAIN, BundleResult, FlashResult, FlashSaved, Line, PageResult
 from cachezoo.show.formats import NONE, number, percent, span
-from cachezoo.show.table import Table as View
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Row = TypeVar("Row", PageResult, FlashResult)
 NAME_CHARS, TRACE_CHARS = 41, 17  # of a column of policies and of one of a trace, with the space between
-HINT_CHARS = 16  # of a column that has room for its hint
 PAGE_CACHES = ("caching.", "reuse.")  # models that `compare` runs
 SAVED = {"best": "saved against the best without a model", "plain": f"saved against {PLAIN}"}
-
-
-def printed(view: View, width: int = 160) -> "Table":
-    """A system's table for the terminal: notes follow their cells, hints are below the titles of columns.
-
-    Args:
-        view: the table.
-        width: of the console; where columns are narrow, hints are below the table.
-    """
-    from rich.table import Table
-    from rich.text import Text
-
-    room = width >= HINT_CHARS * len(view.columns)
-    hints = [f"{column.title}: {column.hint}" for column in view.columns if column.hint]
-    table = Table(title=view.caption, caption=None if room else "; ".join(hints) or None)
-    for column in view.columns:
-        title = f"{column.title}\n({column.hint})" if column.hint and room else column.title
-        table.add_column(title, justify="right" if column.numeric else "left", overflow="fold")
-    for row in view.rows:
-        table.add_row(*(Text(f"{cell.text} ({cell.note})" if cell.note else cell.text) for cell in row))
-    return table
 
 
 def _grid(

@@ -1,6 +1,5 @@
 """The figures that a run of the pipeline ends with: policies by test traces, models; as rows, JSON and CSV."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,6 @@ from cachezoo.bundles.measured import FLASH_MODEL
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.documents import Figures, Interval
 from cachezoo.errors import CachezooError, ConfigError
-from cachezoo.io import atomic_file
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow
@@ -21,6 +19,7 @@ from cachezoo.questions.share.columns import ShareMetrics, read_share, share_met
 from cachezoo.questions.tiers import table as tiers_tables
 from cachezoo.questions.tiers.columns import FOLDER as TIERS
 from cachezoo.questions.tiers.columns import TiersMetrics, read_tiers
+from cachezoo.show import output
 from cachezoo.show.table import Table
 from cachezoo.zoo.base import Results as SystemResults
 from cachezoo.zoo.registry import SYSTEMS
@@ -341,9 +340,5 @@ def write_csv(run: Results, path: Path) -> None:
     rows = rows_of(run)
     if not rows:
         raise CachezooError(f"{path}: not written, as there are no results of test traces yet; run `make repro`")
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = [name for name in names if any(row.get(name) is not None for row in rows)]
-    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    known = {name for row in rows for name, value in row.items() if value is not None}
+    output.write_csv(path, rows, without={name for row in rows for name in row} - known)

@@ -8,10 +8,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from cachezoo.cli import app
-from cachezoo.questions.result_tables import narrow, printed, summary_table
+from cachezoo.questions.result_tables import narrow, summary_table
 from cachezoo.questions.results import lines, read_results
 from cachezoo.show.formats import ordinary
-from cachezoo.show.table import Cell, Column, Table
 from tests.metrics_data import flash_metrics, flash_trace, page_metrics, page_model, page_trace, row, write
 
 CACHING, ADMISSION, OTHER = "caching.web.lstm8", "admission.web.lgbm", "caching.web.refused"
@@ -67,10 +66,3 @@ def test_a_narrow_terminal_has_fewer_traces_in_a_table(project: Path, width: int
     assert len(parts) == tables
     assert {(row.trace, row.policy) for part in parts for row in part} == {(row.trace, row.policy) for row in rows}
     assert all(len({row.trace for row in part}) == 2 // tables for part in parts)
-
-
-def test_hints_stand_below_a_table_without_room_for_them() -> None:
-    view = Table("a table", [Column("one", "what it is"), Column("two")], [[Cell("1"), Cell("2")]])
-    assert printed(view, 32).columns[0].header == "one\n(what it is)"
-    narrow_one = printed(view, 31)
-    assert (narrow_one.columns[0].header, narrow_one.caption) == ("one", "one: what it is")

@@ -1,8 +1,8 @@
-"""Where a verdict on wear is decided: for `cachezoo wear`, for `cachezoo cache-wear`, and for the report.
+"""Where a verdict on wear is decided: for `recommend --only wear` and `--only cache-wear`, and for the report.
 
 A placement is compared with a drive without streams, by the share of flash writes that it saves (`Wear.saved`), and has
 to save `LEAST_SAVING` above chance. Which placement is compared is chosen on the cycle before the counted one: by
-`cachezoo wear` here, for the report by the judge of the model (`cachezoo.zoo.streams.judge`).
+the command here, for the report by the judge of the model (`cachezoo.zoo.streams.judge`).
 """
 
 from collections.abc import Mapping, Sequence
