@@ -36,7 +36,7 @@ def bundle_receive(
     key: KeyOption = None,
     as_json: Json = False,
 ) -> None:
-    """Check a release's signature and all its archives; older ones than it stands by are refused from then on."""
+    """Check a release's signature and all its archives; from then on releases below its floor are refused."""
     from cachezoo.bundles.release import receive
 
     found = receive(folder, key)
@@ -54,7 +54,7 @@ def bundle_release(
         int | None, typer.Option("--number", help="Of the signed release; else the one after that in OUT.", min=1)
     ] = None,
     floor: Annotated[
-        int | None, typer.Option("--floor", help="Least release still good; else as in the one before.", min=1)
+        int | None, typer.Option("--floor", help="Oldest release still accepted; default as in the one before.", min=1)
     ] = None,
     output: Annotated[list[Path] | None, output_option("The table of all bundles, as Markdown (.md).")] = None,
     as_json: Json = False,

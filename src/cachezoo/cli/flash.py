@@ -1,4 +1,4 @@
-"""Baleen's flash cache for one trace: `cachezoo flash`."""
+"""Baleen's flash cache for one trace: `cachezoo recommend --only flash`."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One cache for several applications: `cachezoo share`."""
+"""One cache for several applications: `cachezoo recommend --only share`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal

@@ -1,4 +1,4 @@
-"""What a trace's writes do to flash: `cachezoo wear`."""
+"""What a trace's writes do to flash: `cachezoo recommend --only wear`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

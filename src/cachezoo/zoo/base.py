@@ -225,7 +225,7 @@ class System:
     # Its `Results`; None where the tables that all share and the summary of its metrics say everything.
     results: Lazy | None = None
     plots: tuple[str, ...] = ()  # files of the report that belong to its models, besides a model's own
-    study: Studied | None = None  # its `Studied`; None where `cachezoo study` cannot compare its trainings
+    study: Studied | None = None  # its `Studied`; None where `cachezoo models study` cannot compare its trainings
 
 
 def studied_of(system: System) -> Studied:

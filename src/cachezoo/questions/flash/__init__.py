@@ -1,1 +1,1 @@
-"""What `cachezoo flash` prints: Baleen's flash cache for one trace, policies and bundles at write rates."""
+"""What `cachezoo recommend --only flash` prints: Baleen's flash cache, policies and bundles at write rates."""

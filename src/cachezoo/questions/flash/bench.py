@@ -1,4 +1,4 @@
-"""One trace's flash cache: candidates run at a write budget, and their rows; for `cachezoo flash` as for the stage."""
+"""One trace's flash cache: candidates at a write budget, and their rows; for `recommend --only flash` and the stage."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Options of `cachezoo flash`: how large the cache is, how fast it may write, and which policies run.
+"""Options of `cachezoo recommend --only flash`: how large the cache is, how fast it may write, and which policies run.
 
 A write rate is typed as `10MB/s`, `10MiB/s`, `500GiB/day`, or `25%` of what AcceptAll writes.
 """

@@ -120,7 +120,7 @@ class RateLead:
 
 @dataclass(frozen=True)
 class FlashTable:
-    """What `cachezoo flash` says of a trace."""
+    """What `cachezoo recommend --only flash` says of a trace."""
 
     geometry: Geometry
     capacity: int  # segments

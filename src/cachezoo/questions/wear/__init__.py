@@ -1,1 +1,1 @@
-"""What placements of writes do to a drive of flash, for any trace: `cachezoo wear`."""
+"""What placements of writes do to a drive of flash, for any trace: `cachezoo recommend --only wear`."""

@@ -1,4 +1,4 @@
-"""Options of `cachezoo wear`: placements, numbers of streams, over-provisioning, and the cycles of a trace."""
+"""Options of `recommend --only wear`: placements, numbers of streams, over-provisioning, cycles of a trace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
