@@ -92,7 +92,7 @@ def compare(
     ] = None,
     every: Annotated[bool, typer.Option("--all-classics", help="Run every classic beside each --policy.")] = False,
     bundle: Annotated[
-        list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; for others recommend --only flash.")
+        list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; others: recommend --only flash.")
     ] = None,
     counted: Counted = "half",
     writes: WritesOption = "back",

@@ -160,8 +160,8 @@ def why_policy(found: Recommendation) -> str:
             f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
             f"{lead.blocks} time blocks; lead {figures}{unsure}."
         )
-    least = f"under {points(100 * LEAST_HITS).lstrip('+')}"
-    return f"LRU, the simplest: {name}, which the first half chose, leads by {least} on the second ({figures})."
+    least = f"leads by under {points(100 * LEAST_HITS).lstrip('+')}" if lead.value > 0 else "has no more hits"
+    return f"LRU, the simplest: {name}, which the first half chose, {least} on the second ({figures})."
 
 
 def how_sure(found: Recommendation) -> str:
@@ -310,9 +310,9 @@ def commands(found: Recommendation) -> list[str]:
     trace = " ".join(filter(None, [name, found.options.reading]))
     if not found.picked.useful:
         return [f"cachezoo trace info {trace}"]
-    row = found.row
+    row, own = found.row, found.options
     policy = shlex.quote(row.ran.policy)
-    device = f" --device {shlex.quote(found.options.device)}" if found.options.device else ""
+    device = f" --device {shlex.quote(own.device)}" if own.device else ""
     whole = row.capacity >= found.bench.pages.n_pages
     again = f"--size {'100%' if whole else typed(row.capacity)}"
     lines = [
@@ -320,5 +320,7 @@ def commands(found: Recommendation) -> list[str]:
         f"cachezoo compare {trace} {again}{device}",
     ]
     if found.likeness is not None and found.likeness.page_cache and found.tried is None:
-        lines.append(f"cachezoo recommend {trace} --try")
+        aims = {"--size": own.budget, "--target-hit": own.hit, "--target-ms": own.ms}
+        aim = "".join(f" {option} {value}" for option, value in aims.items() if value is not None)
+        lines.append(f"cachezoo recommend {trace}{aim}{device} --try")
     return lines
