@@ -1,7 +1,5 @@
 """FIOS's figure: the claims, the table, the page and the plot."""
 
-from pathlib import Path
-
 import pytest
 
 from cachezoo.errors import CachezooError
@@ -11,9 +9,6 @@ from lab.fios import plot as fios_plot
 from lab.pages import fios_tables
 from tests.lab.figures_data import cells, plain
 from tests.lab.fios_data import case, figure, unmeasured
-
-ROOT = Path(__file__).resolve().parents[2]
-
 
 EQUAL = "Goal: never above equal partition by more than 1 %"
 

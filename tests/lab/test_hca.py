@@ -1,7 +1,5 @@
 """HCA's figure: the paper's tables, the claims, the tables, the page and the plots."""
 
-from pathlib import Path
-
 import pytest
 
 from cachezoo.errors import CachezooError
@@ -13,8 +11,6 @@ from lab.hca.paper import OLTP, RANDOM, WORKLOADS
 from lab.pages import hca_tables
 from tests.lab.figures_data import cells
 from tests.lab.hca_data import figure, long_run, points, sized_run
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def claim(found, text):

@@ -1,7 +1,5 @@
 """The virtual I/O cache's figure: the claims, the tables, the page and the plots."""
 
-from pathlib import Path
-
 import pytest
 
 from cachezoo.errors import CachezooError
@@ -16,7 +14,6 @@ from lab.virtual.paper import APPLICATIONS, SIZES_MB, WORKLOADS
 from tests.lab.figures_data import cells
 from tests.lab.virtual_data import QUEUES, busy, figure, heat, mixed, point, profile, swept
 
-ROOT = Path(__file__).resolve().parents[2]
 KINDS = tuple(virtual.KINDS)
 STREAMING, SATISFIED = (read_claims("virtual").names[name] for name in ("streaming", "satisfied"))
 

@@ -66,7 +66,7 @@ NO_VALUE = re.compile(
     r"NULL|U?INT\d+_C|CZ_OK|CZ_BAD_\w+|CZ_NO_MEMORY|CZ_IO|CZ_DIFFERENT|CZ_AGAIN|\w+_MAX|\w+_MIN|CZ_LEAF|CZ_FAN"
 )
 ASSIGNS = {"=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%=", "<<=", ">>=", "++", "--"}
-OPENS, CLOSES = "([{", ")]}"
+CLOSES = ")]}"
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ SHARE = 0.1  # of the pages or segments, the cache
 FLASH_MODES = ("all_on_partial", "none", "next(16)", "all_on_miss", "all_on_partial")
 RANGE_MODES = ("ml_range", "ml_range_when", "all_on_partial", "ml_range", "ml_range_when")
 QUEUES = ("lru", "lfu", "arc", "lfu", "arc")
-COUNTS = (15, 3, 24)  # cuts, shadows and own trees of the deployed cache
 
 Serve = Callable[[Mapping[str, Any]], Any]
 

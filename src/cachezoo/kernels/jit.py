@@ -8,7 +8,7 @@ compiled kernels; numba alone would keep apart what lies in different folders. O
 kernel one compiles it, and the other waits and reads it.
 A compiled kernel is a pickle, which runs code when it is read. So where others can write to the cache, every kernel
 refuses with the reason when it is called: stages and commands, which import kernels first, then say it in one line.
-Where numba is not installed (the bundle runtime needs only numpy and onnxruntime) `njit` leaves the function as it
+Where numba is not installed (to serve a bundle numpy is enough) `njit` leaves the function as it
 is: the same code, slower.
 """
 
