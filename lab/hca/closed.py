@@ -8,6 +8,8 @@ the SSD does one thing at a time: time never runs ahead of its work.
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from lab.hca.paper import PRICE, RUN_HOURS, SNAPSHOT_S
 from lab.hca.traces import SAMPLE, Workload, pages_of
 
 HOUR_US = 3600e6
+WINDOW_HOURS = 1 / 6  # of the curves over time
 FIRST_TRY = 1 << 15  # requests of the sample; twice as many where they do not last six hours
 AGREED = 0.002  # a run whose times move less than this, in proportion, is taken
 TURNS = 8
@@ -54,6 +57,14 @@ class Timed:
             if asked is reduced.ssd:
                 work += np.bincount(asked.request, times, n)
         self.end_us: F64 = SAMPLE * np.maximum(np.cumsum(self.path_us), np.cumsum(work))
+
+
+class Window(NamedTuple):
+    """A part of the six hours."""
+
+    shares: tuple[float, float, float] | None  # of page reads: RAM's with the buffer, the SSD's, the disk's
+    iops: float  # requests a second, of the whole workload
+    latency_ms: float | None  # mean of a read by itself; None without a read
 
 
 @dataclass(frozen=True)
@@ -89,10 +100,18 @@ class SixHours:
         """How many end within the first hours."""
         return int(np.searchsorted(self.timed.end_us, hours * HOUR_US, side="right"))
 
-    def disk_by_hour(self) -> list[float]:
-        """The disk's share in each of the six hours."""
-        ends = [self.requests_by(hour) for hour in range(1, round(RUN_HOURS) + 1)]
-        return [self.shares(low, high)[2] for low, high in zip([0, *ends], ends, strict=False)]
+    def over_time(self) -> list[Window]:
+        """The six hours by windows of `WINDOW_HOURS`."""
+        bounds = [self.requests_by(k * WINDOW_HOURS) for k in range(round(RUN_HOURS / WINDOW_HOURS) + 1)]
+        return [self._window(low, high) for low, high in pairwise(bounds)]
+
+    def _window(self, low: int, high: int) -> Window:
+        if low == high:  # not one request of the sample ends in it
+            return Window(None, 0.0, None)
+        reads = self.ts.trace.op[low:high] == OP_READ
+        shares = self.shares(low, high) if reads.any() else None
+        latency = float(self.timed.path_us[low:high][reads].mean()) / 1000 if reads.any() else None
+        return Window(shares, (high - low) * SAMPLE / (WINDOW_HOURS * 3600), latency)
 
     def latency_ms(self) -> float:
         """Mean of a read by itself."""

@@ -9,7 +9,7 @@ from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 from cachezoo.show.table import Cell, Column, Table
 from cachezoo.sizes import human
 from lab.claims.plot import headed, page
-from lab.hca.document import LONG, NAMES, SIZED, CurvePoint, HcaFigure, System
+from lab.hca.document import LONG, NAMES, SIZED, CurvePoint, HcaFigure, LongRun, System, Ten
 from lab.hca.paper import MAIN, SET_GB, WORKLOADS, Main
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ PANEL_INCHES = 2.2
 BUFFER = 65536  # of Figs. 23 and 24
 CURVES = ("Fig. 2", "Figs. 2")  # how the claims of Figs. 23 to 28 begin
 Value = Callable[[CurvePoint], float]
+TIME_NOTE = (
+    "Figs. 5 to 13 are of random read, 14 to 22 of OLTP, from empty caches; RAM alone is the paper's baseline, L2ARC "
+    "its hybrid storage. The paper prints these curves as pictures, so that none of its points is shown here."
+)
 
 
 def tables(found: HcaFigure) -> list[Table]:
@@ -138,6 +142,61 @@ def draw_tables(found: HcaFigure, path: Path) -> None:
         for panel in axes[:, 0]:
             panel.set(ylabel="here")
         headed(canvas, own, axes[0][0])
+
+
+Point = Callable[[Ten], float | None]
+RATES: tuple[tuple[str, Point], ...] = (
+    ("IOPS of the file system", lambda one: one.iops),
+    ("IOPS of SSD and disk", lambda one: one.storage_iops),
+    ("ms a read", lambda one: one.latency_ms),
+    ("$ / IOPS", lambda one: one.cost),
+)
+PARTS: tuple[tuple[str, str, Point], ...] = (
+    ("from RAM", SKY, lambda one: one.ram),
+    ("from the SSD", GREEN, lambda one: one.ssd),
+    ("from the disk", AMBER, lambda one: one.disk),
+)
+OVER_TIME: tuple[System, ...] = ("ram", "l2arc", "hca")
+
+
+def draw_time(found: HcaFigure, path: Path) -> None:
+    """Figs. 5 to 22: a column a workload; where reads are served by set-up, then rates, time and cost.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    own = found.model_copy(
+        update={"title": "Figs. 5 to 22: six hours, by ten minutes", "findings": [], "note": TIME_NOTE}
+    )
+    rows = len(OVER_TIME) + len(RATES)
+    with page(own, path, rows, len(WORKLOADS), rows * 1.7) as (canvas, axes):
+        for column, workload in enumerate(WORKLOADS):
+            for row, system in enumerate(OVER_TIME):
+                _sources(axes[row][column], found.long_run(workload, system))
+                axes[row][column].set(title=f"{workload}: {NAMES[system]}")
+            for row, (_, value) in enumerate(RATES, start=len(OVER_TIME)):
+                for system in OVER_TIME:
+                    tens = found.long_run(workload, system).over_time
+                    axes[row][column].plot(*_known(tens, value), color=COLOURS[system], label=NAMES[system])
+                axes[row][column].set_ylim(bottom=0)
+            axes[-1][column].set(xlabel="hours")
+        for row in range(len(OVER_TIME)):
+            axes[row][0].set(ylabel="reads, %")
+        for row, (label, _) in enumerate(RATES, start=len(OVER_TIME)):
+            axes[row][0].set(ylabel=label)
+        headed(canvas, own, axes[0][0], axes[len(OVER_TIME)][0])
+
+
+def _known(tens: Sequence[Ten], value: Point) -> tuple[list[float], list[float]]:
+    points = [(one.hours, own) for one in tens if (own := value(one)) is not None]
+    return [hours for hours, _ in points], [own for _, own in points]
+
+
+def _sources(axes: "Axes", run: LongRun) -> None:
+    for label, colour, value in PARTS:
+        hours, shares = _known(run.over_time, value)
+        axes.plot(hours, [100 * share for share in shares], color=colour, label=label)
+    axes.set_ylim(0, 100)
 
 
 def _with(found: HcaFigure, title: str, *, curves: bool) -> HcaFigure:

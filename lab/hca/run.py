@@ -23,7 +23,7 @@ from cachezoo.settings.data import REQUESTS, Roles
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_pages, read_trace
-from lab.hca.closed import FEED_BYTES_S, SixHours, six_hours
+from lab.hca.closed import FEED_BYTES_S, WINDOW_HOURS, SixHours, six_hours
 from lab.hca.document import (
     FINANCIAL,
     LONG,
@@ -34,12 +34,14 @@ from lab.hca.document import (
     LongRun,
     SizedRun,
     System,
+    Ten,
     figure_of,
 )
 from lab.hca.paper import (
     MAIN_RAM_GB,
     MAIN_SET_GB,
     MAIN_SSD_GB,
+    PRICE,
     RANDOM,
     WORKLOADS,
     Cell,
@@ -91,12 +93,27 @@ def long_run(name: str, system: System, seed: int) -> LongRun:
     held, hours = found.held_pages()
     then = int(np.searchsorted(hours, FILL_HOURS, side="right"))
     return LongRun(
-        workload=name, system=system, ram=ram, ssd=ssd, disk=disk, disk_by_hour=found.disk_by_hour(),
+        workload=name, system=system, ram=ram, ssd=ssd, disk=disk, over_time=tens(found),
         iops=found.iops, latency_ms=found.latency_ms(), cost=found.cost(),
         filled_hours=float(hours[np.argmax(held >= FILLED * held.max())]) if len(held) else None,
         filled=float(held[then - 1]) / pages_of(MAIN_SET_GB) if then else 0.0,
         ssd_writes_mb_s=found.ssd_writes_mb_s(),
     )  # fmt: skip
+
+
+def tens(found: SixHours) -> list[Ten]:
+    """The points of Figs. 5 to 22."""
+    rows = []
+    for k, window in enumerate(found.over_time()):
+        ram, ssd, disk = window.shares or (None, None, None)
+        rows.append(
+            Ten(
+                hours=round((k + 1) * WINDOW_HOURS, 6), ram=ram, ssd=ssd, disk=disk, iops=window.iops,
+                storage_iops=None if ram is None else window.iops * (1 - ram), latency_ms=window.latency_ms,
+                cost=PRICE / window.iops if window.iops else None,
+            )
+        )  # fmt: skip
+    return rows
 
 
 def sized_run(name: str, system: System, cell: Cell, seed: int) -> SizedRun:

@@ -114,13 +114,23 @@ def test_tables_have_a_line_for_each_run_and_the_paper_s_beside():
     assert len(curves) == 1 + 6 and curves[1][1] == "1:4"
 
 
+def test_the_last_hour_is_by_requests_and_leaves_out_what_has_none():
+    own = long_run(OLTP, "l2arc")
+    tens = [*own.over_time]
+    tens[30] = tens[30].model_copy(update={"disk": 0.5, "iops": 3 * tens[30].iops})
+    tens[31] = tens[31].model_copy(update={"disk": None, "iops": 0.0})
+    disk = own.over_time[35].disk
+    found = own.model_copy(update={"over_time": tens}).disk_at_the_end
+    assert found == pytest.approx((3 * 0.5 + 4 * disk) / 7)
+
+
 def test_a_ratio_and_a_buffer_in_words():
     assert [hca_plot.ratio_text(one) for one in (1 / 16, 0.5, 1.0, 2.0)] == ["1:16", "1:2", "1:1", "2:1"]
     assert [hca_plot.buffer_text(one) for one in (0, 16384)] == ["none", "16 KiB"]
 
 
 def test_the_plots_are_the_same_bytes_again(tmp_path):
-    for draw in (hca_plot.draw_tables, hca_plot.draw_curves):
+    for draw in (hca_plot.draw_tables, hca_plot.draw_time, hca_plot.draw_curves):
         for name in ("a.png", "b.png"):
             draw(figure(), tmp_path / name)
         assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()

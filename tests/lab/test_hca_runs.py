@@ -105,9 +105,14 @@ def test_six_hours_are_six_hours(l2arc):
     assert ends[l2arc.requests - 1] <= RUN_HOURS * HOUR_US < ends[l2arc.requests]
     assert l2arc.iops == pytest.approx(1e6 * SAMPLE * l2arc.requests / ends[l2arc.requests - 1], rel=0.01)
     assert sum(l2arc.shares()) == pytest.approx(1)
-    by_hour, counts = l2arc.disk_by_hour(), np.diff([0, *(l2arc.requests_by(hour) for hour in range(1, 7))])
-    assert np.average(by_hour, weights=counts) == pytest.approx(l2arc.shares(last=int(counts.sum()))[2])
-    assert by_hour[0] > by_hour[-1]  # the SSD fills
+    windows = l2arc.over_time()
+    counts = np.diff([l2arc.requests_by(k / 6) for k in range(37)])
+    assert [one.iops for one in windows] == pytest.approx((counts * SAMPLE / 600).tolist())
+    disk = [one.shares[2] for one in windows]
+    assert np.average(disk, weights=counts) == pytest.approx(l2arc.shares(last=int(counts.sum()))[2])
+    latency = [one.latency_ms for one in windows]
+    assert np.average(latency, weights=counts) == pytest.approx(l2arc.latency_ms())
+    assert disk[0] > disk[-1]  # the SSD fills
 
 
 def test_a_feed_s_clock_agrees_with_what_its_run_takes(l2arc):
