@@ -62,3 +62,18 @@ def test_what_cannot_be_is_refused_in_one_line(trace, tmp_path, args, status, sa
     assert done.returncode == status and said in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "s.parquet").exists()
+
+
+def test_a_long_trace_overwrites_the_space_of_its_original(trace, tmp_path):
+    out = tmp_path / "long.parquet"
+    asked = ("trace", "synth", trace, "-o", out, "--requests", "9000", "--json")
+    found, grown = (json.loads(run(*asked, *more).stdout) for more in (("--overwrite", "100%"), ()))
+    assert found["synthetic"]["distinct pages"] <= found["original"]["distinct pages"]
+    assert grown["synthetic"]["distinct pages"] > 1.5 * found["original"]["distinct pages"]
+
+
+def test_a_share_of_no_trace_is_refused(trace, tmp_path):
+    model = tmp_path / "m.json"
+    run("trace", "synth", trace, "-o", tmp_path / "a.parquet", "--model", model)
+    done = run("trace", "synth", "-o", tmp_path / "b.parquet", "--model", model, "--overwrite", "50%", ok=False)
+    assert "--overwrite '50%': there is no trace to take a part of; give bytes" in done.stderr

@@ -17,7 +17,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.show.formats import NONE, number, percent, points
 from cachezoo.show.output import print_lines, print_table
 from cachezoo.show.table import text_table
-from cachezoo.sizes import human
+from cachezoo.sizes import Size, human, refused
 
 if TYPE_CHECKING:
     from cachezoo.synth.compare import Row, Statistics
@@ -196,6 +196,14 @@ def synth(
     scale: Annotated[
         float, typer.Option(min=1e-3, max=1e3, help="Times as many requests over times as many pages.")
     ] = 1.0,
+    overwrite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Stay within so much space, as a drive in use: what is new takes the place of what was used longest "
+            "ago. `100%` is all pages of TRACE.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, another trace of the same statistics.")] = 0,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -205,11 +213,15 @@ def synth(
     from cachezoo.synth.compare import compare, statistics
     from cachezoo.synth.generate import synthetic
     from cachezoo.synth.model import load_model, save_model
+    from cachezoo.synth.overwrite import overwriting
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.store import write_trace
 
     if trace is None and model is None:
         raise ConfigError("trace synth: give a trace to be like, or --model of one made before")
+    room = None if overwrite is None else Size.parse(overwrite, "--overwrite")
+    if room is not None and room.unit == "%" and trace is None:
+        raise refused("--overwrite", overwrite or "", "there is no trace to take a part of; give bytes, such as 4GiB")
     given = [path for path in (trace, model) if path is not None]
     check_output(given, output)
     if trace is not None and model is not None:
@@ -225,6 +237,10 @@ def synth(
         advance(1, "drawing")
         drawn = synthetic(found, seed, requests, duration, scale)
         pages = expand_pages(drawn)
+        if room is not None:
+            distinct = 1 if original is None else int(original.numbers["distinct pages"])
+            drawn = overwriting(drawn, pages, room.pages(distinct))
+            pages = expand_pages(drawn)
         write_trace(drawn, output, pages)
         advance(2, "comparing")
         theirs = statistics(drawn, pages)
