@@ -14,7 +14,8 @@ import numpy.typing as npt
 from timing import least
 
 from cachezoo.errors import CachezooError
-from cachezoo.kernels.ftl import FlashDrive, SepBit, run_ftl
+from cachezoo.kernels.ftl import FlashDrive, run_ftl
+from cachezoo.kernels.placing import SepBit
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.read import read_any
@@ -89,7 +90,7 @@ def show(name: str, cycles: Sequence[Trace]) -> None:
                 line.append(f"{streams} {found.waf:.3f}")
             except CachezooError as error:
                 line.append(f"{streams} refused ({error})")
-        placed = wear(writes, None, own, sepbit=SepBit())
+        placed = wear(writes, None, own, rule=SepBit())
         print(f"  {share:.0%}: streams by true lifetime {', '.join(line)}; SepBIT {placed.waf:.3f}")
     for setting in (
         {},

@@ -5,9 +5,9 @@ place, the old one is garbage, and where free blocks run out the drive erases on
 Its write amplification is what it wrote, copies included, for each page that the host wrote.
 
 Source: FIOS, Sec. III-C: a block belongs to one stream, is taken for it on demand once its last one is full, and
-valid pages keep their stream when they are copied. The block to erase, chosen greedily or with a view to wear: Agrawal
-et al., "Design Tradeoffs for SSD Performance", USENIX ATC 2008, Sec. 3.5, which the SSD module of DiskSim holds.
-Placement by inferred lifetime: SepBIT, Wang et al., FAST 2022, Alg. 1.
+valid pages keep their stream when they are copied; other placements are schemes of `cachezoo.kernels.placing`. The
+block to erase, chosen greedily or with a view to wear: Agrawal et al., "Design Tradeoffs for SSD Performance", USENIX
+ATC 2008, Sec. 3.5, which the SSD module of DiskSim holds.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,6 @@ from cachezoo.kernels.ftl_steps import (
     ERASED,
     FREE,
     HOST,
-    LONG,
     LOWEST,
     LOWEST_RESTING,
     NOT_FULL,
@@ -33,9 +32,7 @@ from cachezoo.kernels.ftl_steps import (
     write,
 )
 from cachezoo.kernels.lists import links
-
-SEPBIT_STREAMS = 6
-SEPBIT_COPY_STREAMS = 4
+from cachezoo.kernels.placing import BY_HOST, Rule, deaths
 
 
 @dataclass(frozen=True)
@@ -76,27 +73,6 @@ class FlashDrive:
 
 
 @dataclass(frozen=True)
-class SepBit:
-    """What SepBIT is set by; the values are the paper's.
-
-    Attributes:
-        collected: blocks of class 1 that are erased between two estimates of their mean life.
-        young, old: a copied page is young below `young` mean lives of such a block, and old from `old` on.
-    """
-
-    collected: int = 16
-    young: float = 4.0
-    old: float = 16.0
-
-    def __post_init__(self) -> None:
-        if self.collected < 1 or not 0 < self.young <= self.old:
-            raise ConfigError(f"SepBIT with {self}: collected is at least 1, and 0 < young <= old")
-
-
-SEPBIT = SepBit()
-
-
-@dataclass(frozen=True)
 class FtlRun:
     """What a drive did over t intervals of writes.
 
@@ -128,7 +104,7 @@ def _shift(pages_per_block: int) -> int:
     return (pages_per_block - 1).bit_length()
 
 
-def _new(drive: FlashDrive, sepbit: bool) -> Flash:
+def _new(drive: FlashDrive) -> Flash:
     shift = _shift(drive.pages_per_block)
     before, after = links(drive.blocks, 2 * (drive.pages_per_block + 1))
     numbers = np.zeros(6, np.int64)
@@ -147,9 +123,6 @@ def _new(drive: FlashDrive, sepbit: bool) -> Flash:
         opened=np.full(drive.streams, NOWHERE, np.int32),
         free=np.arange(drive.blocks, dtype=np.int32),
         numbers=numbers,
-        written=np.zeros(drive.logical_pages if sepbit else 0, np.int64),
-        begun=np.zeros(drive.blocks, np.int64),
-        lives=np.array([np.inf, 0.0, 0.0]),
     )
 
 
@@ -175,42 +148,35 @@ def run_ftl(
     bounds: I64,
     trim: Bool | None = None,
     prefill: bool = True,
-    relocate: Literal["keep", "sepbit"] = "keep",
-    sepbit: SepBit = SEPBIT,
+    rule: Rule = BY_HOST,
 ) -> FtlRun:
     """Run a drive over n page writes and trims of the host.
 
     Args:
         pages: int32[n] flash pages, in the order in which the drive gets them.
-        streams: uint8[n] stream of each write; None writes all to stream 0, and SepBIT asks for none.
+        streams: uint8[n] stream of each write; None writes all to stream 0, and schemes that place need none.
         drive: the drive.
         bounds: int64[t + 1] rising; interval i counts the writes [bounds[i], bounds[i + 1]). Others run uncounted.
         trim: bool[n], True where the host gives the page up in place of writing it.
-        prefill: write every page once before, in stream 0 and by address; uncounted.
-        relocate: `keep`: copied pages keep their stream. `sepbit`: the drive chooses the stream of writes and copies,
-            by SepBIT: the host's writes by how long the version lived that dies by them, copies by how old they are.
-        sepbit: what SepBIT is set by.
+        prefill: write every page once before, by address and in the rule's stream for that (0); uncounted.
+        rule: which stream writes and copies go to.
 
     Raises:
-        ConfigError: pages or streams that the drive lacks, lengths that differ, bounds that do not rise, or a drive too
-            small for SepBIT's streams.
+        ConfigError: pages or streams that the drive lacks, lengths that differ, bounds that do not rise, or a drive of
+            too few streams for the rule.
     """
     _check(pages, streams, drive, trim, bounds)
-    own = relocate == "sepbit"
-    if own and (drive.streams < SEPBIT_STREAMS or drive.gc_free_blocks <= SEPBIT_COPY_STREAMS):
-        message = (
-            f"SepBIT on a drive with {drive.streams} streams that keeps {drive.gc_free_blocks} blocks free: it writes "
-            f"{SEPBIT_STREAMS} streams, and copies to {SEPBIT_COPY_STREAMS}, so that more must be free than these"
-        )
-        raise ConfigError(message)
+    rule.check(drive.streams, drive.gc_free_blocks)
     shift, slack = _shift(drive.pages_per_block), drive.wear_slack if drive.victim == "wear" else -1
-    size = (drive.blocks, drive.pages_per_block, shift, drive.gc_free_blocks, slack)
-    shape = Shape(*size, own, sepbit.collected, sepbit.young, sepbit.old)
-    flash = _new(drive, own)
-    if prefill:
-        fill(flash, shape, LONG if own else 0)
+    shape = Shape(drive.blocks, drive.pages_per_block, shift, drive.gc_free_blocks, slack)
+    flash, placing = _new(drive), rule.start(drive.logical_pages, drive.blocks)
     named = np.zeros(len(pages), np.uint8) if streams is None else streams
     trims = np.zeros(0, np.bool_) if trim is None else trim
+    death = first = np.zeros(0, np.int64)
+    if rule.knows:
+        death, first = deaths(pages, trims, drive.logical_pages, drive.logical_pages if prefill else 0)
+    if prefill:
+        fill(flash, shape, placing, rule.fills, first)
     intervals = len(bounds) - 1
     counts = np.zeros((intervals + 2, 2, drive.streams), np.int64)
     erased = np.zeros(intervals + 2, np.int64)
@@ -218,7 +184,8 @@ def run_ftl(
     for i in range(intervals + 2):
         part = slice(ends[i], ends[i + 1])
         before = int(flash.numbers[ERASED])
-        write(flash, shape, pages[part], named[part], trims[part] if trim is not None else trims, counts[i])
+        # A column that there is none of is empty, and so is each part of it.
+        write(flash, shape, placing, pages[part], named[part], trims[part], death[part], counts[i])
         erased[i] = flash.numbers[ERASED] - before
     counted = counts[1:-1]
     return FtlRun(

@@ -2,16 +2,23 @@
 
 from typing import NamedTuple
 
-from cachezoo.arrays import F64, I32, I64, U8, Bool
+from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, unlink
+from cachezoo.kernels.placing import (
+    NEVER,
+    Placing,
+    block_chosen,
+    block_opened,
+    page_written,
+    stream_of_copy,
+    stream_of_write,
+)
 from cachezoo.kernels.step import step
 
 NOWHERE = -1
 CANDIDATE, RESTING, NOT_FULL = range(3)
 FREE_FIRST, FREE, ERASED, CLOCK, LOWEST, LOWEST_RESTING = range(6)  # of Flash.numbers
-SHORT, LONG, AFTER_SHORT, YOUNG, MIDDLE, OLD = range(6)  # SepBIT's classes 1 to 6
-MEAN_LIFE, LIVES, LIVES_SEEN = range(3)  # of Flash.lives
 HOST, COPIED = range(2)
 
 
@@ -23,10 +30,6 @@ class Shape(NamedTuple):
     shift: int
     keep_free: int
     slack: int
-    sepbit: bool
-    collected: int
-    young: float
-    old: float
 
 
 class Flash(NamedTuple):
@@ -43,9 +46,6 @@ class Flash(NamedTuple):
         opened: int32[streams] open block, or NOWHERE.
         free: int32[blocks] ring of free blocks; the first erased is the first taken.
         numbers: int64[6].
-        written: int64[logical pages] time of the host's last write, in its page writes; int64[0] without SepBIT.
-        begun: int64[blocks] time at which a block was taken.
-        lives: float64[3] of SepBIT: the mean life of erased blocks of class 1, and lives summed since, and counted.
     """
 
     place: I32
@@ -60,9 +60,6 @@ class Flash(NamedTuple):
     opened: I32
     free: I32
     numbers: I64
-    written: I64
-    begun: I64
-    lives: F64
 
 
 @step
@@ -94,7 +91,7 @@ def _kill(flash: Flash, shape: Shape, page: int) -> None:
 
 
 @step
-def _append(flash: Flash, shape: Shape, page: int, stream: int) -> None:
+def _append(flash: Flash, shape: Shape, placing: Placing, page: int, stream: int) -> None:
     """Write a page to its stream's open block; a free block is taken where there is none."""
     block = int(flash.opened[stream])
     if block == NOWHERE:
@@ -103,7 +100,7 @@ def _append(flash: Flash, shape: Shape, page: int, stream: int) -> None:
         flash.numbers[FREE] -= 1
         flash.opened[stream] = block
         flash.stream[block] = stream
-        flash.begun[block] = flash.numbers[CLOCK]
+        block_opened(placing, int(flash.numbers[CLOCK]), block, stream)
     slot = (block << shape.shift) | int(flash.filled[block])
     flash.place[page] = slot
     flash.owner[slot] = page
@@ -143,51 +140,22 @@ def _wake(flash: Flash, shape: Shape) -> None:
 
 
 @step
-def _note_life(flash: Flash, shape: Shape, block: int) -> None:
-    """SepBIT: a block of class 1 is erased; the mean life of the last `collected` is the new bound."""
-    flash.lives[LIVES] += flash.numbers[CLOCK] - flash.begun[block]
-    flash.lives[LIVES_SEEN] += 1
-    if flash.lives[LIVES_SEEN] == shape.collected:
-        flash.lives[MEAN_LIFE] = flash.lives[LIVES] / flash.lives[LIVES_SEEN]
-        flash.lives[LIVES] = 0.0
-        flash.lives[LIVES_SEEN] = 0.0
-
-
-@step
-def _class_of_write(flash: Flash, page: int) -> int:
-    """SepBIT: a write is short-lived where the version that dies by it was."""
-    short = flash.place[page] != NOWHERE and flash.numbers[CLOCK] - flash.written[page] < flash.lives[MEAN_LIFE]
-    return SHORT if short else LONG
-
-
-@step
-def _class_of_copy(flash: Flash, shape: Shape, page: int, stream: int) -> int:
-    """SepBIT: by the class of the block that it was in, and by its age."""
-    if stream == SHORT:
-        return AFTER_SHORT
-    age = flash.numbers[CLOCK] - flash.written[page]
-    if age < shape.young * flash.lives[MEAN_LIFE]:
-        return YOUNG
-    return MIDDLE if age < shape.old * flash.lives[MEAN_LIFE] else OLD
-
-
-@step
-def _collect(flash: Flash, shape: Shape, counts: I64) -> None:
+def _collect(flash: Flash, shape: Shape, placing: Placing, counts: I64) -> None:
     """Erase one block; its valid pages are copied first."""
     victim = _victim(flash, shape)
     stream = int(flash.stream[victim])
     unlink(flash.before, flash.after, victim)
     flash.home[victim] = NOT_FULL
-    if shape.sepbit and stream == SHORT:
-        _note_life(flash, shape, victim)
+    clock = int(flash.numbers[CLOCK])
+    block_chosen(placing, clock, victim, stream, int(flash.valid[victim]))
     first = victim << shape.shift
     for slot in range(first, first + shape.per_block):
         page = int(flash.owner[slot])
         if page == NOWHERE:
             continue
-        target = _class_of_copy(flash, shape, page, stream) if shape.sepbit else stream
+        target = stream_of_copy(placing, clock, page, victim, stream)
         flash.owner[slot] = NOWHERE
-        _append(flash, shape, page, target)
+        _append(flash, shape, placing, page, target)
         counts[COPIED, target] += 1
     flash.valid[victim] = 0
     flash.filled[victim] = 0
@@ -200,30 +168,36 @@ def _collect(flash: Flash, shape: Shape, counts: I64) -> None:
 
 
 @njit
-def fill(flash: Flash, shape: Shape, stream: int) -> None:
-    """Write each page once, by address."""
+def fill(flash: Flash, shape: Shape, placing: Placing, stream: int, death: I64) -> None:
+    """Write each page once, by address; `death` is int64[logical pages] of these versions, or int64[0]."""
     for page in range(flash.place.size):
-        _append(flash, shape, page, stream)
-        if shape.sepbit:
-            flash.written[page] = flash.numbers[CLOCK]
+        _append(flash, shape, placing, page, stream)
+        page_written(placing, int(flash.numbers[CLOCK]), page, stream, death[page] if death.size > 0 else NEVER)
         flash.numbers[CLOCK] += 1
 
 
 @njit
-def write(flash: Flash, shape: Shape, pages: I32, streams: U8, trim: Bool, counts: I64) -> None:
-    """Writes and trims in their order; `counts` is int64[2, streams] of pages by the host, and copied."""
+def write(
+    flash: Flash, shape: Shape, placing: Placing, pages: I32, streams: U8, trim: Bool, death: I64, counts: I64
+) -> None:
+    """Writes and trims in their order; `counts` is int64[2, streams] of pages by the host, and copied.
+
+    `streams`, `trim` and `death` (`cachezoo.kernels.placing.deaths`) are as long as `pages`; the last two may be empty.
+    """
     for i in range(pages.size):
         page = int(pages[i])
         if trim.size > 0 and trim[i]:
             _kill(flash, shape, page)
             continue
-        stream = _class_of_write(flash, page) if shape.sepbit else int(streams[i])
+        clock, dies = int(flash.numbers[CLOCK]), death[i] if death.size > 0 else NEVER
+        slot = flash.place[page]
+        source = int(flash.stream[slot >> shape.shift]) if slot != NOWHERE else NOWHERE
+        stream = stream_of_write(placing, clock, page, int(streams[i]), slot != NOWHERE, source, dies)
         _kill(flash, shape, page)
         if flash.opened[stream] == NOWHERE:
             while flash.numbers[FREE] <= shape.keep_free:
-                _collect(flash, shape, counts)
-        _append(flash, shape, page, stream)
-        if shape.sepbit:
-            flash.written[page] = flash.numbers[CLOCK]
+                _collect(flash, shape, placing, counts)
+        _append(flash, shape, placing, page, stream)
+        page_written(placing, clock, page, stream, dies)
         flash.numbers[CLOCK] += 1
         counts[HOST, stream] += 1

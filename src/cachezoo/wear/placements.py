@@ -14,6 +14,7 @@ import numpy as np
 from cachezoo.arrays import U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.autostream import sfr
+from cachezoo.kernels.placing import BY_HOST, Rule, SepBit
 from cachezoo.wear.names import LEGACY, ORACLE, SEPBIT, Kind
 from cachezoo.wear.writes import NEVER, DriveWrites
 
@@ -104,6 +105,9 @@ PLACEMENTS: Mapping[str, Callable[..., U8]] = {
     "legacy": legacy, "equal": equal, "autostream": autostream, "oracle": oracle,
 }  # fmt: skip
 
+INSIDE: Mapping[str, type[Rule]] = {SEPBIT: SepBit}
+"""Those that the drive itself places by."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -111,10 +115,11 @@ class Placement:
 
     policy: str
     kind: Kind
-    place: Callable[[DriveWrites], U8] | None  # uint8[n] streams of the writes; None where the drive chooses (SepBIT)
+    place: Callable[[DriveWrites], U8] | None  # uint8[n] streams of the writes; None where the drive chooses
     parameters: Parameters = field(default_factory=dict)
     streams: int = 0  # that there are for it; 0: as many as the drive has
     note: str = ""  # on how it was chosen, in words that hold for fewer streams too
+    inside: Rule = BY_HOST  # what the drive does with the streams that it is given, or places by
 
 
 def rule(policy: str, parameters: Parameters, streams: int) -> Placement:
@@ -124,10 +129,10 @@ def rule(policy: str, parameters: Parameters, streams: int) -> Placement:
         ConfigError: there is none of that name.
     """
     kind: Kind = "legacy" if policy == LEGACY else "bound" if policy == ORACLE else "baseline"
-    if policy == SEPBIT:
-        return Placement(policy, kind, None, parameters)
+    if policy in INSIDE:
+        return Placement(policy, kind, None, parameters, inside=INSIDE[policy](**parameters))
     if policy not in PLACEMENTS:
-        message = f"judge.streams.baselines.{policy}: no such placement; use {', '.join([*PLACEMENTS, SEPBIT])}"
+        message = f"judge.streams.baselines.{policy}: no such placement; use {', '.join([*PLACEMENTS, *INSIDE])}"
         raise ConfigError(message)
     own = {"streams": streams, **parameters} if policy != LEGACY else dict(parameters)
     return Placement(policy, kind, lambda writes: PLACEMENTS[policy](writes, **own), parameters)

@@ -13,7 +13,8 @@ from cachezoo.arrays import F64, I64, U8
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.lead import Lead, Mean, ratio_of, saving
 from cachezoo.errors import DeviceError, TraceError
-from cachezoo.kernels.ftl import SEPBIT_STREAMS, FlashDrive, SepBit, run_ftl
+from cachezoo.kernels.ftl import FlashDrive, run_ftl
+from cachezoo.kernels.placing import BY_HOST, Rule
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import human
 from cachezoo.wear.writes import DriveWrites
@@ -121,7 +122,7 @@ def wear(
     counted: int = -1,
     *,
     n_streams: int | None = None,
-    sepbit: SepBit | None = None,
+    rule: Rule = BY_HOST,
     blocks: int = BLOCKS,
 ) -> Wear:
     """Run a drive through the cycles up to the counted one, and count that one alone.
@@ -134,8 +135,8 @@ def wear(
         streams: uint8[n] stream of each page write; None writes all to stream 0.
         settings: the drive.
         counted: the cycle that counts; -1 is the last.
-        n_streams: streams that the drive has; None has as many as are named, and SepBIT 6.
-        sepbit: the drive itself places by SepBIT, as set here; `streams` is not read.
+        n_streams: streams that the drive has; None has as many as the rule writes, or as are named.
+        rule: which stream writes and copies go to; most place by themselves, and do not read `streams`.
         blocks: blocks of time.
 
     Raises:
@@ -152,15 +153,14 @@ def wear(
         )
         raise TraceError(message)
     if n_streams is None:
-        n_streams = SEPBIT_STREAMS if sepbit else 1 if streams is None else int(streams.max()) + 1
+        n_streams = rule.streams or (1 if streams is None else int(streams.max()) + 1)
     drive = drive_for(writes, settings, n_streams)
     run = run_ftl(
         writes.pages[: part.stop],
-        None if streams is None or sepbit else streams[: part.stop],
+        None if streams is None or rule.streams else streams[: part.stop],
         drive,
         bounds=part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks,
-        relocate="sepbit" if sepbit else "keep",
-        sepbit=sepbit or SepBit(),
+        rule=rule,
     )
     return Wear(
         host=run.host,

@@ -17,7 +17,6 @@ from cachezoo.contest.lead import Interval
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.io import atomic_file
-from cachezoo.kernels.ftl import SEPBIT_STREAMS
 from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.questions.wear.options import WearOptions
 from cachezoo.seeds import derive_seed
@@ -27,7 +26,7 @@ from cachezoo.sizes import human
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import AUTOSTREAM, BUNDLE, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT, Kind
-from cachezoo.wear.placements import Grids, Parameters, Placement, combinations, rule
+from cachezoo.wear.placements import INSIDE, Grids, Parameters, Placement, combinations, rule
 from cachezoo.wear.run import Wear, drive_for
 from cachezoo.wear.writes import DriveWrites, drive_writes, volume_starts
 from cachezoo.zoo.streams.bench import Bench, classes_and_parts
@@ -86,7 +85,7 @@ class Placing:
             found[since:] = self.bundle.look_up(writes.first_chunks[since:])
             return _fixed(name, "ours", found, {}, self.bundle.count)
         tried = (rule(name, own, streams) for own in combinations(GRIDS.get(name, {})))
-        count = 1 if name == LEGACY else SEPBIT_STREAMS if name == SEPBIT else streams
+        count = 1 if name == LEGACY else INSIDE[name].streams if name in INSIDE else streams
         return self._tuned(
             replace(one, streams=count)
             if one.place is None
@@ -173,10 +172,12 @@ def _words(parameters: Parameters) -> str:
 
 
 def counts_of(name: str, streams: Sequence[int]) -> list[int]:
-    """The numbers of streams that a placement is tried with: legacy with 1, SepBIT with its own."""
+    """The numbers of streams that a placement is tried with: legacy with 1, the drive's own with theirs."""
     if name == LEGACY:
         return [1]
-    return [SEPBIT_STREAMS] if name == SEPBIT else [0] if name == BUNDLE else [count for count in streams if count > 1]
+    if name in INSIDE:
+        return [INSIDE[name].streams]
+    return [0] if name == BUNDLE else [count for count in streams if count > 1]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import numpy as np
 
 from cachezoo.arrays import U8
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.ftl import SepBit
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.table import Trace
@@ -59,13 +58,11 @@ class Bench:
             TraceError: the counted cycle writes too little.
         """
         placed = None if placement.place is None else placement.place(self.writes)
-        what = repr(sorted(placement.parameters.items())).encode() if placed is None else placed.tobytes()
-        streams = placement.streams or self.streams
+        what = repr(placement.inside).encode() + (b"" if placed is None else placed.tobytes())
+        streams = placement.inside.streams or placement.streams or self.streams
         key = sha256(what).hexdigest(), streams, counted
-        if key not in self.runs and placed is None:
-            self.runs[key] = wear(self.writes, None, self.drive, counted, sepbit=SepBit(**placement.parameters))
-        elif key not in self.runs:
-            self.runs[key] = wear(self.writes, placed, self.drive, counted, n_streams=streams)
+        if key not in self.runs:
+            self.runs[key] = wear(self.writes, placed, self.drive, counted, n_streams=streams, rule=placement.inside)
         return self.runs[key]
 
     def tried(self, placement: Placement) -> Tried:

@@ -65,7 +65,7 @@ class AutoStream(Strict):
 
 
 class SepBit(Strict):
-    """The same of `cachezoo.kernels.ftl.SepBit`."""
+    """The same of `cachezoo.kernels.placing.SepBit`."""
 
     collected: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
 
