@@ -94,6 +94,11 @@ class Drive:
                 one.worn = False
                 self.event(one)
 
+    def fill(self, page):
+        self.append(page, 1 if self.sepbit else 0)
+        self.written[page] = self.clock
+        self.clock += 1
+
     def write(self, page, stream):
         if self.sepbit:
             stream = 0 if page in self.where and self.clock - self.written[page] < self.bound else 1
@@ -107,17 +112,15 @@ class Drive:
         return stream
 
 
-def run(pages, streams, drive, bounds, trim, prefill, sepbit):
-    simulated = Drive(drive, sepbit)
+def run(pages, streams, drive, bounds, trim, prefill, sepbit, placed=None):
+    simulated = placed or Drive(drive, sepbit)
     if prefill:
         for page in range(drive.logical_pages):
-            simulated.append(page, 1 if sepbit else 0)
-            simulated.written[page] = simulated.clock
-            simulated.clock += 1
+            simulated.fill(page)
     host, copied, erased = ([0] * (len(bounds) - 1) for _ in range(3))
     by_host, by_copy = [0] * drive.streams, [0] * drive.streams
     for i, (page, stream, gone) in enumerate(zip(pages, streams, trim, strict=True)):
-        simulated.copies, simulated.erased = [], 0
+        simulated.copies, simulated.erased, simulated.now = [], 0, i
         if gone:
             simulated.forget(page)
         else:

@@ -147,7 +147,7 @@ def _collect(flash: Flash, shape: Shape, placing: Placing, counts: I64) -> None:
     unlink(flash.before, flash.after, victim)
     flash.home[victim] = NOT_FULL
     clock = int(flash.numbers[CLOCK])
-    block_chosen(placing, clock, victim, stream, int(flash.valid[victim]))
+    block_chosen(placing, clock, victim, stream, int(flash.valid[victim]), flash, shape)
     first = victim << shape.shift
     for slot in range(first, first + shape.per_block):
         page = int(flash.owner[slot])
