@@ -112,7 +112,7 @@ class Sfs(Scheme):
 
     def of_erase(self, victim):
         self.since += 1
-        if self.known and self.since < max(len(self.drive.blocks) // 64, 1):
+        if self.known and self.since < max(len(self.drive.blocks) // 8, 1):
             return
         self.since = 0
         hot = []
@@ -140,34 +140,36 @@ class MultiLog(Scheme):
     def __init__(self, drive):
         super().__init__(drive)
         self.log, self.deepest, self.draws, self.since = {}, 0, 0, None
-        self.valid, self.collected, self.garbage = ([0] * CLASSES for _ in range(3))
+        self.valid, self.took, self.bound = ([0] * CLASSES for _ in range(3))
 
     def of_write(self, page):
         log = self.log.get(page, 0)
-        if log and self.collected[log]:
-            expected = self.valid[log] * (1.0 - self.garbage[log] / self.collected[log]) / 2.0
-            if self.age(page) < expected:
-                self.draws += 1
-                chance = math.modf(self.draws * 0.6180339887498949)[0]
-                if chance < (expected - self.age(page)) / expected:
-                    self.log[page] = log - 1
+        if log and self.bound[log] and self.age(page) < self.bound[log]:
+            self.draws += 1
+            chance = math.modf(self.draws * 0.6180339887498949)[0]
+            if chance < (self.bound[log] - self.age(page)) / self.bound[log]:
+                self.log[page] = log - 1
         return self.log.get(page, 0)
+
+    def done(self, page, stream):
+        super().done(page, stream)
+        self.took[stream] += 1
 
     def of_copy(self, page, block):
         log = self.log.get(page, 0)
         if log == self.deepest and log + 1 < CLASSES and self.valid[log] >= self.drive.drive.pages_per_block:
             self.deepest += 1
-        self.log[page] = min(log + 1, self.deepest) if log < self.deepest else log
+        self.log[page] = log + 1 if log < self.deepest else log
         return self.log[page]
 
     def of_erase(self, block):
-        self.collected[block.stream] += len(block.slots)
-        self.garbage[block.stream] += len(block.slots) - block.valid
         self.since = 0 if self.since is None else self.since + 1
         if self.since % max(len(self.drive.blocks) // 64, 1) == 0:
-            self.valid = [
-                sum(one.valid for one in self.drive.blocks if one.stream == log) for log in range(CLASSES)
-            ]
+            self.valid = [sum(one.valid for one in self.drive.blocks if one.stream == log) for log in range(CLASSES)]
+            for log, took in enumerate(self.took):
+                if took:
+                    self.bound[log] = self.valid[log] * sum(self.took) / took / 2
+            self.took = [0] * CLASSES
 
 
 class Mida(Scheme):
@@ -277,7 +279,9 @@ class Foresight(Scheme):
         self.life[page], self.seen[region] = life, self.drive.clock
         own = self.predicted(self.known[page])
         below = [own < cut for cut in self.cuts]
-        self.cuts = [cut + ((k + 1) / 3 - under) / 256 for k, (cut, under) in enumerate(zip(self.cuts, below, strict=True))]
+        self.cuts = [
+            cut + ((k + 1) / 3 - under) / 256 for k, (cut, under) in enumerate(zip(self.cuts, below, strict=True))
+        ]
         return below.count(False)
 
     def of_copy(self, page, block):

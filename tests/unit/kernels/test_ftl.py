@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.ftl import FlashDrive, run_ftl
+from cachezoo.kernels.ftl import VICTIMS, FlashDrive, run_ftl
 from cachezoo.kernels.placing import BY_HOST, NEVER, SepBit, deaths
 from tests.oracles import ftl as oracle
 
@@ -18,14 +18,18 @@ def cases(draw, sepbit=False):
     per_block = draw(st.sampled_from([1, 2, 3, 4, 7]))
     data = draw(st.integers(1, 5))
     logical = draw(st.integers(max(1, (data - 1) * per_block), data * per_block))
+    copies = draw(st.sampled_from(["keep", "shared", "apart"]))
     drive = FlashDrive(
-        blocks=data + free + streams,
+        blocks=data + free + {"keep": streams, "shared": streams + 1, "apart": 2 * streams}[copies],
         pages_per_block=per_block,
         logical_pages=logical,
         gc_free_blocks=free,
-        victim=draw(st.sampled_from(["greedy", "wear"])),
+        victim=draw(st.sampled_from(list(VICTIMS))),
         streams=streams,
         wear_slack=draw(st.integers(0, 2)),
+        among=draw(st.integers(1, 4)),
+        copies=copies,
+        seed=draw(st.integers(0, 2)),
     )
     # Long, as blocks must be erased several times; so drawn by a seed.
     rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))

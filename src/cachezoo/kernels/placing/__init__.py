@@ -12,7 +12,7 @@ Sources: the host's streams, that copies keep: FIOS, Sec. III-C. SepBIT: Wang et
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,17 +31,16 @@ from cachezoo.kernels.placing.state import (
     SEPBIT,
     SFS,
     WARCIP,
+    Blocks,
     Placing,
     Rule,
 )
 from cachezoo.kernels.step import step
 
-if TYPE_CHECKING:
-    from cachezoo.kernels.ftl_steps import Flash, Shape
-
 __all__ = [
     "BY_HOST",
     "NEVER",
+    "Blocks",
     "Named",
     "Placing",
     "Rule",
@@ -128,6 +127,8 @@ def page_written(placing: Placing, clock: int, page: int, stream: int, death: in
         placing.death[page] = death
     if placing.scheme == WARCIP:
         warcip.written(placing, stream)
+    if placing.scheme == MULTILOG:
+        multilog.written(placing, stream)
 
 
 @step
@@ -140,10 +141,8 @@ def block_opened(placing: Placing, clock: int, block: int, stream: int) -> None:
 
 
 @step
-def block_chosen(
-    placing: Placing, clock: int, block: int, stream: int, valid: int, flash: "Flash", shape: "Shape"
-) -> None:
-    """A block is about to be erased; its valid pages are copied after this. The drive is there to be looked at."""
+def block_chosen(placing: Placing, clock: int, block: int, stream: int, blocks: Blocks) -> None:
+    """A block is about to be erased; its valid pages are copied after this."""
     if placing.scheme == SEPBIT and stream == SHORT:
         numbers, reals = placing.numbers, placing.reals
         reals[LIVES] += clock - placing.begun[block]
@@ -153,9 +152,9 @@ def block_chosen(
             reals[LIVES] = 0.0
             numbers[LIVES_SEEN] = 0
     if placing.scheme == SFS:
-        sfs.of_erase(placing, clock, block, flash, shape)
+        sfs.of_erase(placing, clock, block, blocks)
     if placing.scheme == MULTILOG:
-        multilog.of_erase(placing, block, flash, shape)
+        multilog.of_erase(placing, blocks)
 
 
 @dataclass(frozen=True)

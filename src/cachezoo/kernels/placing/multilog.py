@@ -2,27 +2,26 @@
 
 Source: Stoica and Ailamaki, "Improving Flash Write Performance by Using Update Frequency", PVLDB 6(9), 2013, as Wang et
 al., FAST 2022, compare with it. New pages go to the first log. A valid page of an erased block goes to the next, which
-is opened once the last one holds a block's worth. A page that is updated sooner than its log's pages are on average
-rises with a chance that grows with how much sooner. Left out: the paper sizes the logs too, by choosing the log of the
-victim; here the drive chooses the victim.
+is opened once the last one holds a block's worth. A page that is updated much sooner than those of its log are on
+average rises a log, with a chance that grows with how much sooner. Left out: the paper sizes the logs too, by choosing
+the log of the victim; here the drive chooses the victim.
 
-Our own reading: the clock is page writes of the host; the valid pages of the logs are counted anew after a share of the
-blocks was erased; chance is the sequence of multiples of the golden ratio.
+Our own reading: a log's mean interval is its valid pages over its share of the host's writes, and half of it is the
+bound; the clock is page writes of the host; pages and shares are counted anew after a share of the blocks was erased;
+chance is the sequence of multiples of the golden ratio.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from cachezoo.kernels.placing.state import CLASSES, MULTILOG, Placing, Rule
+from cachezoo.kernels.placing.state import CLASSES, MULTILOG, Blocks, Placing, Rule
 from cachezoo.kernels.step import step
 
-if TYPE_CHECKING:
-    from cachezoo.kernels.ftl_steps import Flash, Shape
-
 # Of Placing.numbers: erases since the last count, counts, the last log in use, draws of chance, flash pages of a block;
-# then by log: valid pages as last counted, flash pages that were erased, and those of them that were garbage.
+# then by log: valid pages as last counted, and writes of the host since.
 SINCE, SURVEYS, DEEPEST, DRAWS, PER_BLOCK, VALID = range(6)
-COLLECTED, GARBAGE = VALID + CLASSES, VALID + 2 * CLASSES
+WRITES = VALID + CLASSES
+BOUND = 0  # of Placing.reals: by log, the age below which an update is early
 LOG = 0  # of Placing.by_page; log 0 is the hottest
 SHARE = 64  # blocks over this many are erased between two counts
 GOLDEN = 0.6180339887498949
@@ -39,13 +38,11 @@ def _chance(placing: Placing) -> float:
 @step
 def of_write(placing: Placing, clock: int, page: int) -> int:
     """Its log, or the hotter one."""
-    numbers = placing.numbers
     log = int(placing.by_page[LOG, page])
-    if log > 0 and numbers[COLLECTED + log] > 0:
-        survive = 1.0 - numbers[GARBAGE + log] / numbers[COLLECTED + log]
-        expected = numbers[VALID + log] * survive / 2.0
-        early = expected - (clock - placing.written[page])
-        if early > 0.0 and _chance(placing) < early / expected:
+    bound = placing.reals[BOUND + log]
+    if log > 0 and bound > 0.0:
+        early = bound - (clock - placing.written[page])
+        if early > 0.0 and _chance(placing) < early / bound:
             log -= 1
             placing.by_page[LOG, page] = log
     return log
@@ -66,22 +63,32 @@ def of_copy(placing: Placing, page: int) -> int:
 
 
 @step
-def of_erase(placing: Placing, victim: int, flash: "Flash", shape: "Shape") -> None:
-    """Count what the block held, and all logs' valid pages where enough blocks were erased."""
-    numbers, log = placing.numbers, flash.stream[victim]
-    numbers[PER_BLOCK] = shape.per_block
-    numbers[COLLECTED + log] += shape.per_block
-    numbers[GARBAGE + log] += shape.per_block - flash.valid[victim]
+def written(placing: Placing, stream: int) -> None:
+    """The host wrote a page to a log."""
+    placing.numbers[WRITES + stream] += 1
+
+
+@step
+def of_erase(placing: Placing, blocks: Blocks) -> None:
+    """Count the logs' valid pages, and find their mean intervals, where enough blocks were erased."""
+    numbers, reals = placing.numbers, placing.reals
+    numbers[PER_BLOCK] = blocks.per_block
     numbers[SINCE] += 1
-    if numbers[SINCE] < max(shape.blocks // SHARE, 1) and numbers[SURVEYS] > 0:
+    if numbers[SINCE] < max(blocks.valid.size // SHARE, 1) and numbers[SURVEYS] > 0:
         return
     numbers[SINCE] = 0
     numbers[SURVEYS] += 1
-    for k in range(CLASSES):
-        numbers[VALID + k] = 0
-    for block in range(shape.blocks):
-        if flash.valid[block] > 0:
-            numbers[VALID + flash.stream[block]] += flash.valid[block]
+    total = 0
+    for log in range(CLASSES):
+        numbers[VALID + log] = 0
+        total += numbers[WRITES + log]
+    for block in range(blocks.valid.size):
+        if blocks.valid[block] > 0:
+            numbers[VALID + blocks.stream[block]] += blocks.valid[block]
+    for log in range(CLASSES):
+        if numbers[WRITES + log] > 0:
+            reals[BOUND + log] = numbers[VALID + log] * total / numbers[WRITES + log] / 2.0
+        numbers[WRITES + log] = 0
 
 
 @dataclass(frozen=True)
@@ -94,5 +101,5 @@ class MultiLog(Rule):
 
     def start(self, logical_pages: int, blocks: int) -> Placing:
         """See `Rule.start`."""
-        numbers = (0,) * (GARBAGE + CLASSES)
-        return self._state(written=logical_pages, numbers=numbers, by_page=(1, logical_pages))
+        numbers, reals = (0,) * (WRITES + CLASSES), (0.0,) * CLASSES
+        return self._state(written=logical_pages, numbers=numbers, reals=reals, by_page=(1, logical_pages))

@@ -12,19 +12,16 @@ ones; a group without a block keeps its centre; of equally near centres the cold
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from cachezoo.arrays import F64
-from cachezoo.kernels.placing.state import CLASSES, SFS, Placing, Rule
+from cachezoo.kernels.placing.state import CLASSES, SFS, Blocks, Placing, Rule
 from cachezoo.kernels.step import step
-
-if TYPE_CHECKING:
-    from cachezoo.kernels.ftl_steps import Flash, Shape
 
 SINCE, SURVEYS, COUNTS = range(3)  # of Placing.numbers: erases since the last survey, surveys, and blocks by class
 CENTRES, SUMS, HOT = 0, CLASSES, 2 * CLASSES  # of Placing.reals: falling centres, sums by class, hotness by block
 ROUNDS = 3
-SHARE = 64  # blocks over this many are erased between two surveys
+SHARE = 8  # blocks over this many are erased between two surveys
 
 
 @step
@@ -46,15 +43,15 @@ def class_of(placing: Placing, clock: int, page: int) -> int:
 
 
 @step
-def _hotness(placing: Placing, clock: int, victim: int, flash: "Flash", shape: "Shape") -> int:
+def _hotness(placing: Placing, clock: int, victim: int, blocks: Blocks) -> int:
     """Of each full block with valid pages, in order, into the reals; returns how many."""
     found = 0
-    for block in range(shape.blocks):
-        if flash.filled[block] < shape.per_block or flash.valid[block] == 0 or block == victim:
+    for block in range(blocks.valid.size):
+        if blocks.filled[block] < blocks.per_block or blocks.valid[block] == 0 or block == victim:
             continue
-        writes, age, first = 0, 0, block << shape.shift
-        for slot in range(first, first + shape.per_block):
-            page = flash.owner[slot]
+        writes, age, first = 0, 0, block << blocks.shift
+        for slot in range(first, first + blocks.per_block):
+            page = blocks.owner[slot]
             if page >= 0:
                 writes += placing.writes[page]
                 age += clock - placing.written[page]
@@ -85,14 +82,14 @@ def _sort(centres: F64) -> None:
 
 
 @step
-def of_erase(placing: Placing, clock: int, victim: int, flash: "Flash", shape: "Shape") -> None:
+def of_erase(placing: Placing, clock: int, victim: int, blocks: Blocks) -> None:
     """Find the centres anew, where enough blocks were erased."""
     numbers, reals = placing.numbers, placing.reals
     numbers[SINCE] += 1
-    if numbers[SINCE] < max(shape.blocks // SHARE, 1) and numbers[SURVEYS] > 0:
+    if numbers[SINCE] < max(blocks.valid.size // SHARE, 1) and numbers[SURVEYS] > 0:
         return
     numbers[SINCE] = 0
-    found = _hotness(placing, clock, victim, flash, shape)
+    found = _hotness(placing, clock, victim, blocks)
     if found == 0:
         return
     if numbers[SURVEYS] == 0:

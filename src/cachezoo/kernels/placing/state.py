@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import F64, I64
+from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.errors import ConfigError
 
 NAMED, SEPBIT, FUTURE, DAC, SFS, MULTILOG, MIDA, WARCIP, FORESIGHT = range(9)  # schemes
@@ -35,6 +35,25 @@ class Placing(NamedTuple):
     reals: F64
     by_page: I64
     by_block: I64
+
+
+class Blocks(NamedTuple):
+    """What a scheme may look at of a drive; see `cachezoo.kernels.ftl_steps.Flash`.
+
+    Attributes:
+        owner: int32[slots] page of which it is the valid version, -1 for none.
+        valid, filled: int32[blocks] valid pages; pages written since the block was erased.
+        stream: uint8[blocks] of a block that is not free.
+        shift: a block's first slot is its number << shift.
+        per_block: pages of a block.
+    """
+
+    owner: I32
+    valid: I32
+    filled: I32
+    stream: U8
+    shift: int
+    per_block: int
 
 
 @dataclass(frozen=True)
