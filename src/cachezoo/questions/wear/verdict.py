@@ -15,7 +15,7 @@ from cachezoo.questions.wear.table import WearRow, WearTable
 from cachezoo.show.formats import number, ordinary, percent, share, span
 from cachezoo.show.table import Cell
 from cachezoo.sizes import human
-from cachezoo.wear.names import EQUAL, LEGACY, ORACLE, SEPBIT
+from cachezoo.wear.names import BOUNDS, BY_DRIVE, EQUAL, LEGACY
 from cachezoo.zoo.streams.metrics import StreamsModel, StreamsRow
 
 SHORT = 0.5  # a cycle that writes less than this of the trace's distinct pages is little to judge by
@@ -52,7 +52,7 @@ def answer(table: WearTable) -> str:
     lasts = f"{number(legacy.drive_writes)} drive writes ({times})"
     if legacy.waf < LEAST_WAF:
         return f"No, there is nothing to gain: {text}, and lasts {lasts}. {_wrote(table)}"
-    usable = [row for row in own if row.placement not in (LEGACY, SEPBIT, ORACLE)]
+    usable = [row for row in own if row.placement not in (LEGACY, *BY_DRIVE, *BOUNDS)]
     least = {row.placement: row for row in sorted(own, key=lambda row: -row.waf)}
     if not usable:
         found = f"No placement that a host can use is among these: {text}, and lasts {lasts}. {_wrote(table)}"
@@ -64,10 +64,12 @@ def answer(table: WearTable) -> str:
         found += f"(90 % interval {span(best.fewer_interval, 1)}). "
         found += f"It lasts {number(best.drive_writes)} in place of {lasts}."
         found += f" {_wrote(table)}" if table.host_pages < SHORT * table.footprint else ""
-    if SEPBIT in least and least[SEPBIT].waf < best.waf:
-        found += f" A drive that places by itself (sepbit) has {least[SEPBIT].waf:.2f}."
-    if ORACLE in least:
-        found += f" Known lifetimes would allow {least[ORACLE].waf:.2f}."
+    inside = min((least[name] for name in BY_DRIVE if name in least), key=lambda row: row.waf, default=None)
+    if inside is not None and inside.waf < best.waf:
+        found += f" A drive that places by itself ({inside.placement}) has {inside.waf:.2f}."
+    known = [least[name].waf for name in BOUNDS if name in least]
+    if known:
+        found += f" Known lifetimes would allow {min(known):.2f}."
     return found
 
 
