@@ -46,7 +46,7 @@ def cycles_of(name: str) -> list[Trace]:
 
 def column(name: str, victim: str) -> dict[str, float]:
     """Of each placement its write amplification on a capture."""
-    cycles, drive = cycles_of(name), Drive().model_copy(update={"victim": victim})
+    cycles, drive = cycles_of(name), Drive(victim=victim)
     bench = Bench(writes_of(cycles, drive), drive)
     placing = Placing(bench, cycles, 0)
     return {one: bench.run(placing.of(one, 1 if one == LEGACY else STREAMS)).waf for one in PLACEMENTS}

@@ -92,6 +92,11 @@ Copies = Literal["keep", "shared", "apart"]
 COPIES: dict[Copies, int] = {"keep": KEEP, "shared": SHARED, "apart": APART}
 
 
+def open_blocks(streams: int, copies: Copies) -> int:
+    """Blocks that are open at once, for what the host writes to so many streams and for copies."""
+    return {"keep": streams, "shared": streams + 1, "apart": 2 * streams}[copies]
+
+
 @dataclass(frozen=True)
 class FlashDrive:
     """The drive."""
@@ -132,7 +137,7 @@ class FlashDrive:
     @property
     def open_blocks(self) -> int:
         """Streams, those of copies included: each has an open block."""
-        return {"keep": self.streams, "shared": self.streams + 1, "apart": 2 * self.streams}[self.copies]
+        return open_blocks(self.streams, self.copies)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from cachezoo.arrays import F64, I64, U8
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.lead import Lead, Mean, ratio_of, saving
 from cachezoo.errors import DeviceError, TraceError
-from cachezoo.kernels.ftl import FlashDrive, run_ftl
+from cachezoo.kernels.ftl import FlashDrive, open_blocks, run_ftl
 from cachezoo.kernels.placing import BY_HOST, Rule
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import human
@@ -22,7 +22,7 @@ from cachezoo.wear.writes import DriveWrites
 LEAST_SPARE = 2
 
 
-def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
+def drive_for(writes: DriveWrites, settings: Drive, streams: int, seed: int = 0) -> FlashDrive:
     """A drive whose addresses are what is written, or of the capacity that is given.
 
     Its flash is addresses / (1 - over-provisioning), in whole blocks. The number of streams does not change it: each
@@ -46,13 +46,14 @@ def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
     data_pages = settings.pages_per_block - settings.metadata_pages
     blocks = math.ceil(addresses / (1 - settings.over_provisioning) / data_pages)
     spare = blocks - math.ceil(writes.footprint / data_pages)
-    needed = streams + settings.gc_free_blocks + LEAST_SPARE
+    opened = open_blocks(streams, settings.copies)
+    needed = opened + settings.gc_free_blocks + LEAST_SPARE
     if spare < needed:
         message = (
             f"{written}: at {settings.over_provisioning:.0%} over-provisioning that leaves {spare} spare blocks of "
             f"{settings.pages_per_block} pages, and {needed} are needed ({settings.gc_free_blocks} kept free, "
-            f"{streams} open for streams, {LEAST_SPARE} more): give a trace that writes more places, fewer streams, "
-            "or more over-provisioning"
+            f"{opened} open for streams, {LEAST_SPARE} more): give a trace that writes more places, fewer streams, or "
+            "more over-provisioning"
         )
         raise DeviceError(message)
     return FlashDrive(
@@ -63,6 +64,9 @@ def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
         victim=settings.victim,
         streams=streams,
         wear_slack=settings.wear_slack,
+        among=settings.among,
+        copies=settings.copies,
+        seed=seed,
     )
 
 
@@ -79,6 +83,8 @@ class Wear:
     drive: FlashDrive
     addresses: int  # flash pages that the host can address; more than are written, where a capacity was given
     cycles: int  # erases that an erase block endures
+    page_bytes: int  # of a flash page
+    host_bytes: int  # that the host wrote over the cycle
 
     @property
     def waf(self) -> float:
@@ -109,10 +115,18 @@ class Wear:
         return int((self.host_by_stream > 0).sum())
 
     @property
+    def by_bytes(self) -> float:
+        """Bytes written to flash for each byte of the host: above `waf` where the host writes less than whole pages."""
+        return self.page_bytes * float(self.written.sum()) / self.host_bytes
+
+    @property
     def drive_writes(self) -> float:
-        """Times that the host can write all addresses until the blocks have had their erases, if they wear evenly."""
+        """Times that the host can write all addresses, in bytes, until blocks have had their erases.
+
+        It is taken that blocks wear evenly.
+        """
         flash = self.drive.blocks * self.drive.pages_per_block
-        return self.cycles * flash / (self.waf * self.addresses)
+        return self.cycles * flash / (self.by_bytes * self.addresses)
 
 
 def wear(
@@ -124,6 +138,7 @@ def wear(
     n_streams: int | None = None,
     rule: Rule = BY_HOST,
     blocks: int = BLOCKS,
+    seed: int = 0,
 ) -> Wear:
     """Run a drive through the cycles up to the counted one, and count that one alone.
 
@@ -138,6 +153,7 @@ def wear(
         n_streams: streams that the drive has; None has as many as the rule writes, or as are named.
         rule: which stream writes and copies go to; most place by themselves, and do not read `streams`.
         blocks: blocks of time.
+        seed: of chance, see `cachezoo.kernels.ftl.FlashDrive`.
 
     Raises:
         TraceError: the counted cycle writes fewer pages than there are blocks of time.
@@ -154,7 +170,9 @@ def wear(
         raise TraceError(message)
     if n_streams is None:
         n_streams = rule.streams or (1 if streams is None else int(streams.max()) + 1)
-    drive = drive_for(writes, settings, n_streams)
+    if rule.streams:
+        settings = settings.model_copy(update={"copies": "keep"})  # the rule says where copies go
+    drive = drive_for(writes, settings, n_streams, seed)
     run = run_ftl(
         writes.pages[: part.stop],
         None if streams is None or rule.streams else streams[: part.stop],
@@ -172,4 +190,6 @@ def wear(
         drive=drive,
         addresses=(settings.capacity_bytes or 0) // settings.page_bytes or writes.footprint,
         cycles=settings.cycles,
+        page_bytes=writes.page_bytes,
+        host_bytes=writes.host_bytes(part.start, part.stop),
     )

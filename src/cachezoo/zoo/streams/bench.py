@@ -31,7 +31,7 @@ class Bench:
     streams: int = 1  # K, that it has, unless a placement has a number of its own
     since: int = 0  # the first page write that anything learned serves
     # By what is placed where, so that placements that agree run once.
-    runs: dict[tuple[str, int, int], Wear] = field(default_factory=dict)
+    runs: dict[tuple[str, int, int, int], Wear] = field(default_factory=dict)
 
     @classmethod
     def of(cls, train: Sequence[Trace], served: Sequence[Trace], drive: Drive, streams: int) -> "Bench":
@@ -50,8 +50,8 @@ class Bench:
         writes = drive_writes([*train, *served], drive.page_bytes)
         return cls(writes, drive, streams, int(writes.starts[len(train)]))
 
-    def run(self, placement: Placement, counted: int = -1) -> Wear:
-        """What a placement does to the drive in a cycle; -1 is the last.
+    def run(self, placement: Placement, counted: int = -1, seed: int = 0) -> Wear:
+        """What a placement does to the drive in a cycle; -1 is the last. `seed` is of chance, see `cachezoo.wear.run`.
 
         Raises:
             DeviceError: the drive has no room for its streams.
@@ -60,9 +60,11 @@ class Bench:
         placed = None if placement.place is None else placement.place(self.writes)
         what = repr(placement.inside).encode() + (b"" if placed is None else placed.tobytes())
         streams = placement.inside.streams or placement.streams or self.streams
-        key = sha256(what).hexdigest(), streams, counted
+        key = sha256(what).hexdigest(), streams, counted, seed
         if key not in self.runs:
-            self.runs[key] = wear(self.writes, placed, self.drive, counted, n_streams=streams, rule=placement.inside)
+            self.runs[key] = wear(
+                self.writes, placed, self.drive, counted, n_streams=streams, rule=placement.inside, seed=seed
+            )
         return self.runs[key]
 
     def tried(self, placement: Placement) -> Tried:

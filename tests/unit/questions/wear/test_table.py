@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.questions.wear.table import Placing
+from cachezoo.contest.verdict import Verdict
+from cachezoo.questions.wear.options import WearOptions
+from cachezoo.questions.wear.table import Placing, wear_table
+from cachezoo.questions.wear.verdict import answer
 from cachezoo.settings.wear import Drive
+from cachezoo.show.formats import ordinary
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.wear.writes import drive_writes
@@ -23,6 +27,32 @@ EVERYTHING = written(np.arange(4 * CHUNKS))
 
 def placing_of(cycles, drive=DRIVE):
     return Placing(Bench(drive_writes(cycles), drive), cycles, 0)
+
+
+def test_a_saving_that_chance_moves_as_far_is_none():
+    options = WearOptions(("legacy", "equal"), (1, 4), (0.25,), DRIVE, 0, ("greedy", "cost-benefit"))
+    writes = drive_writes(CYCLES)
+    table = wear_table(writes, CYCLES, options, lambda done, note="": None)
+    greedy, by_age = table.advice
+    assert (greedy.victim, by_age.victim) == ("greedy", "cost-benefit")
+    assert greedy.legacy.waf != by_age.legacy.waf and greedy.noise > 0
+    assert greedy.rival is None  # there is one placement alone
+
+    def said(saved, noise):
+        won = replace(greedy.chosen, fewer=saved, verdict=Verdict.BETTER)
+        return ordinary(answer(replace(table, advice=(replace(greedy, chosen=won, noise=noise),))))
+
+    assert said(0.1, 0.05).startswith("Yes: at 25 %")
+    assert said(0.1, 0.1).startswith("No, chance moves as much: at 25 %")
+    assert "chance among equal blocks moves it by 10.0 %" in said(0.1, 0.1)
+    # Under two victims that differ, both are named.
+    won = replace(greedy, chosen=replace(greedy.chosen, fewer=0.1, verdict=Verdict.BETTER), noise=0.01)
+    lost = replace(by_age, chosen=replace(by_age.chosen, fewer=-0.1, verdict=Verdict.WORSE), noise=0.01)
+    text = ordinary(answer(replace(table, advice=(won, lost))))
+    assert text.startswith(
+        "It depends on the drive's garbage collection: Yes under greedy, no under cost-benefit victims"
+    )
+    assert f"which the drive chooses and no host, it writes {by_age.legacy.waf:.2f}" in text
 
 
 @pytest.mark.parametrize("page_bytes", [4096, 8192])
