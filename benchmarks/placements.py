@@ -63,7 +63,7 @@ def show(names: Sequence[str]) -> None:
         print(f"{one:12} {who:7} " + " ".join(wafs))
 
 
-def speed(n: int = 10_000_000) -> None:
+def speed(n: int = 3_000_000) -> None:
     """Page writes a second and bytes a page."""
     pages = 131_072
     rng = np.random.default_rng(derive_seed(0, "benchmark placements"))
@@ -71,7 +71,7 @@ def speed(n: int = 10_000_000) -> None:
     written = np.where(hot, rng.integers(0, pages // 10, n), rng.integers(pages // 10, pages, n)).astype(np.int32)
     drive = FlashDrive(int(pages / 0.8 / 63), 63, pages, 8, streams=CLASSES)
     for name, rule in {LEGACY: BY_HOST, **{name: make() for name, make in INSIDE.items()}}.items():
-        best, run = least(partial(run_ftl, written, None, drive, bounds=np.array([0, n]), rule=rule), 3)
+        best, run = least(partial(run_ftl, written, None, drive, bounds=np.array([0, n]), rule=rule), 2)
         state = rule.start(pages, drive.blocks)
         kept = sum(array.nbytes for array in state[1:]) / pages
         print(

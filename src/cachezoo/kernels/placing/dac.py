@@ -60,4 +60,5 @@ class Dac(Rule):
     def start(self, logical_pages: int, blocks: int) -> Placing:
         """See `Rule.start`."""
         young = max(round(self.young * logical_pages), 1) if self.young else 0
-        return self._state(written=logical_pages, numbers=(young,), by_page=(1, logical_pages))
+        written = logical_pages if young else 0
+        return self._state(written=written, numbers=(young,), by_page=(1, logical_pages))

@@ -67,6 +67,10 @@ class Bench:
             )
         return self.runs[key]
 
+    def fits(self, placement: Placement) -> bool:
+        """Whether the drive keeps as many blocks free as a rule inside it copies to."""
+        return placement.inside.keeps <= self.drive.gc_free_blocks
+
     def tried(self, placement: Placement) -> Tried:
         """A placement's figures on validation."""
         run, parameters = self.run(placement), dict(placement.parameters)
