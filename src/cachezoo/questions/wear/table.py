@@ -67,7 +67,6 @@ GRIDS: Grids = {
     ORACLE: {"rule": ("both",), "share": (0.0625, 0.125, 0.25, 0.5, 1.0)},
     FUTURE: {"span": (63, 1024, 4096, 16384)},
 }
-SEEDS = 5  # of chance: 0, which the rows are of, and others
 NOT_THE_HOSTS = (LEGACY, *BY_DRIVE, *BOUNDS)  # placements that no host can use, and the one that all are compared with
 BAR = 0.72
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
@@ -244,9 +243,7 @@ class Advice:
     legacy: WearRow
     chosen: WearRow | None  # None: no placement that a host can use is among the rows
     hindsight: bool  # whether it was chosen on the cycle that it is quoted from
-    # How far chance moves what `chosen` saves: the widest distance over `SEEDS`, of which equal victim is erased and
-    # where the pre-fill begins.
-    noise: float
+    noise: float  # how far chance moves what `chosen` saves, see `Bench.noise`
     rival: WearRow | None  # the best of the other placements that a host can use, chosen alike
     over_rival: float  # share of the rival's flash writes that `chosen` saves
     over_rival_interval: Interval
@@ -441,11 +438,7 @@ def _advice(bench: Bench, ran: Sequence[Ran]) -> Advice:
     rival = min(others, key=rank, default=None)
     noise, over = 0.0, None
     if chosen is not None:
-        saved = [
-            bench.run(chosen.placement, seed=seed).saved(bench.run(ran[0].placement, seed=seed)).value
-            for seed in range(SEEDS)
-        ]
-        noise = max(saved) - min(saved)
+        noise = bench.noise(chosen.placement, ran[0].placement)
         over = None if rival is None else chosen.run.saved(rival.run)
     return Advice(
         victim=bench.drive.victim,

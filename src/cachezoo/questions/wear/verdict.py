@@ -31,7 +31,7 @@ PAYS = {
     Verdict.SHORT: "Not clearly",
     Verdict.WORSE: "No",
 }
-YES, PARTS, NO, UNSURE = "yes", "equal parts", "don't", "cannot be told"
+YES, PARTS, DEPENDS, NO, UNSURE = "yes", "equal parts", "depends on the drive", "don't", "cannot be told"
 CHOSEN = "chosen"  # the dictionary that validation chose, among rows that are compared
 MOST_OF_LEGACY = 1 - LEAST_SAVING
 
@@ -164,6 +164,9 @@ def _wrote(table: WearTable) -> str:
 def pays(model: StreamsModel, rows: Mapping[str, StreamsRow]) -> Cell:
     """Whether to use streams, and whose: validation says whether the model's, the test cycle whether it pays.
 
+    It pays where it saves flash writes above chance, more than chance among equal victims moves, by a share worth
+    having, and under each victim that was tried; what pays under the main one alone depends on the drive.
+
     Args:
         model: the dictionary's verdict.
         rows: of `compared`.
@@ -171,11 +174,18 @@ def pays(model: StreamsModel, rows: Mapping[str, StreamsRow]) -> Cell:
     row, note = rows[CHOSEN], ""
     if not model.promoted:
         row, note = rows.get(EQUAL, row), "the dictionary is not promoted"
-    if row.of_legacy_interval[1] < 1 and row.of_legacy <= MOST_OF_LEGACY:
-        return Cell(YES if model.promoted else PARTS, note=note, tone="good")
-    if row.of_legacy_interval[0] < 1 and row.of_legacy <= MOST_OF_LEGACY:
+    if row.of_legacy > min(MOST_OF_LEGACY, 1 - (row.noise or 0.0)) or row.of_legacy_interval[0] >= 1:
+        return Cell(NO, note=note, tone="bad")
+    if row.of_legacy_interval[1] >= 1:
         return Cell(UNSURE, note=note, tone="unsure")
-    return Cell(NO, note=note, tone="bad")
+    fails = [
+        victim
+        for victim, found in row.victim_of_legacy.items()
+        if found > MOST_OF_LEGACY or row.victim_of_legacy_interval[victim][1] >= 1
+    ]
+    if fails:
+        return Cell(DEPENDS, note=f"not under {', '.join(fails)} victims", tone="unsure")
+    return Cell(YES if model.promoted else PARTS, note=note, tone="good")
 
 
 def cache_answer(caches: list[CacheWrites], tables: list[WearTable]) -> str:

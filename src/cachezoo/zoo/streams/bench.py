@@ -21,6 +21,8 @@ from cachezoo.zoo.streams.learn import Variant
 from cachezoo.zoo.streams.metrics import Tried
 from cachezoo.zoo.streams.settings import Classes
 
+SEEDS = 5  # of chance: 0, by which all else is told, and others
+
 
 @dataclass
 class Bench:
@@ -70,6 +72,14 @@ class Bench:
     def fits(self, placement: Placement) -> bool:
         """Whether the drive keeps as many blocks free as a rule inside it copies to."""
         return placement.inside.keeps <= self.drive.gc_free_blocks
+
+    def noise(self, placement: Placement, rival: Placement) -> float:
+        """How far chance moves what a placement saves of a rival's flash writes in the last cycle: the widest distance.
+
+        Chance is which of equal victims is erased and where the pre-fill begins, which no design fixes.
+        """
+        saved = [self.run(placement, seed=k).saved(self.run(rival, seed=k)).value for k in range(SEEDS)]
+        return max(saved) - min(saved)
 
     def tried(self, placement: Placement) -> Tried:
         """A placement's figures on validation."""

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cachezoo.settings.base import Count, Gain, Part, Strict
+from cachezoo.settings.wear import Victim
 
 Window = Literal["1s", "60s", "5min", "100th"]
 Streams = Annotated[int, Field(ge=2, le=256)]
@@ -130,4 +131,6 @@ class Judge(Strict):
     least_waf: float = Field(ge=1, le=100)  # of a drive without streams; below it there is nothing to gain
     # Further shares of flash without an address that the test is repeated with.
     over_provisioning: list[Annotated[float, Field(gt=0, lt=1)]]
+    # Further victims of the drive that the test is repeated with, and that an answer has to hold under.
+    victims: list[Victim] = Field(default=["cost-benefit"])
     lifetime: Classes = Classes()

@@ -120,7 +120,13 @@ def test_the_test_cycle_is_counted_alone_and_what_is_served_there_was_learned_on
     assert rows["legacy"].of_legacy == 1 and rows["legacy"].of_legacy_interval == (1, 1)
     assert set(rows["legacy"].over_provisioning_waf) == {"0.4"}
     assert rows["legacy"].over_provisioning_waf["0.4"] < rows["legacy"].waf
+    for row in found.rows:
+        (victim,) = row.victim_waf
+        there = row.victim_waf[victim] / rows["legacy"].victim_waf[victim]
+        assert victim == "cost-benefit" and row.victim_of_legacy[victim] == pytest.approx(there)
+    assert rows["legacy"].victim_waf["cost-benefit"] != rows["legacy"].waf
     own = rows[judged.chosen]
+    assert rows["legacy"].noise == 0 < own.noise < 1 - own.of_legacy
     assert own.of_legacy < 0.95 and own.waf_interval[0] <= own.waf <= own.waf_interval[1]
     assert rows[f"hindsight.{judged.chosen}"].kind == "hindsight"
     assert {"equal.4"} <= set(rows)
