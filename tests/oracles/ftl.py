@@ -129,6 +129,11 @@ class Drive:
                 one.worn = False
                 self.event(one)
 
+    def fill(self, page):
+        self.append(page, 1 if self.sepbit else 0)
+        self.written[page] = self.clock
+        self.clock += 1
+
     def write(self, page, stream):
         if self.sepbit:
             stream = 0 if page in self.where and self.clock - self.written[page] < self.bound else 1
@@ -142,18 +147,16 @@ class Drive:
         return stream
 
 
-def run(pages, streams, drive, bounds, trim, prefill, sepbit):
-    simulated = Drive(drive, sepbit)
+def run(pages, streams, drive, bounds, trim, prefill, sepbit, placed=None):
+    simulated = placed or Drive(drive, sepbit)
     if prefill:
         begin = simulated.chance % drive.logical_pages if drive.seed else 0
         for page in [*range(begin, drive.logical_pages), *range(begin)]:
-            simulated.append(page, 1 if sepbit else 0)
-            simulated.written[page] = simulated.clock
-            simulated.clock += 1
+            simulated.fill(page)
     host, copied, erased = ([0] * (len(bounds) - 1) for _ in range(3))
     by_host, by_copy = ([0] * (drive.streams if sepbit else drive.open_blocks) for _ in range(2))
     for i, (page, stream, gone) in enumerate(zip(pages, streams, trim, strict=True)):
-        simulated.copies, simulated.erased = [], 0
+        simulated.copies, simulated.erased, simulated.now = [], 0, i
         if gone:
             simulated.forget(page)
         else:

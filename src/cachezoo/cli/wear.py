@@ -62,7 +62,9 @@ def wear(
     ],
     by: Annotated[
         str,
-        typer.Option(help="Placements with commas; fios:FC places by features that are named, not by FIOS's choice."),
+        typer.Option(
+            help="Placements with commas, see docs/wear.md; fios:FC places by named features, not by FIOS's choice."
+        ),
     ] = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
     streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
     op: Shares = "7%,11%,28%",
@@ -179,7 +181,7 @@ def cache_wear(
         str, typer.Option(help="Of the cache: 64MiB, 10% of the trace's distinct pages, or 4096p.")
     ] = "10%",
     by: Annotated[
-        str, typer.Option(help="Placements with commas: legacy, equal, autostream, sepbit, oracle.")
+        str, typer.Option(help="Placements with commas that learn nothing before, see docs/wear.md.")
     ] = "legacy",
     streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
     op: Shares = "7%,11%,28%",

@@ -8,6 +8,7 @@ from cachezoo.kernels.lists import link_head, unlink
 from cachezoo.kernels.pairing import NONE, put, take
 from cachezoo.kernels.placing import (
     NEVER,
+    Blocks,
     Placing,
     block_chosen,
     block_opened,
@@ -282,7 +283,8 @@ def _collect(flash: Flash, shape: Shape, placing: Placing, counts: I64) -> None:
     _delist(flash, shape, victim, int(flash.valid[victim]))
     flash.home[victim] = NOT_FULL
     clock = int(flash.numbers[CLOCK])
-    block_chosen(placing, clock, victim, stream, int(flash.valid[victim]))
+    blocks = Blocks(flash.owner, flash.valid, flash.filled, flash.stream, shape.shift, shape.per_block)
+    block_chosen(placing, clock, victim, stream, blocks)
     first = victim << shape.shift
     for slot in range(first, first + shape.per_block):
         page = int(flash.owner[slot])

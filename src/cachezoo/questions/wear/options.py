@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from cachezoo.errors import ConfigError
 from cachezoo.settings.wear import Drive, Victim
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import AUTOSTREAM, BUNDLE, EQUAL, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT
+from cachezoo.wear.names import AUTOSTREAM, BOUNDS, BUNDLE, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
 from cachezoo.wear.writes import volume_starts
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 
-PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, SEPBIT, LIFETIME, ORACLE)
+PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, MULTIQ, LIFETIME, *BY_DRIVE, *BOUNDS)
 LEARNED = (FIOS, LIFETIME, BUNDLE)
 USUAL_CYCLES = 3
 MOST_DIGITS = 12

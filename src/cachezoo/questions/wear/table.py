@@ -26,7 +26,22 @@ from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, writ
 from cachezoo.sizes import human
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import AUTOSTREAM, BUNDLE, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT, Kind
+from cachezoo.wear.names import (
+    AUTOSTREAM,
+    BOUNDS,
+    BUNDLE,
+    BY_DRIVE,
+    DAC,
+    FIOS,
+    FUTURE,
+    LEGACY,
+    LIFETIME,
+    MULTIQ,
+    ORACLE,
+    SEPBIT,
+    WARCIP,
+    Kind,
+)
 from cachezoo.wear.placements import INSIDE, Grids, Parameters, Placement, combinations, rule
 from cachezoo.wear.run import Wear, drive_for
 from cachezoo.wear.writes import DriveWrites, drive_writes, volume_starts
@@ -45,10 +60,14 @@ WINDOW = "100th"
 # What is tried of each placement that has parameters.
 GRIDS: Grids = {
     AUTOSTREAM: {"decay": (0.5, 2.0, 8.0, 32.0), "chunk_bytes": (1 << 15, 1 << 17, 1 << 20)},
+    MULTIQ: {"chunk_bytes": (1 << 15, 1 << 17, 1 << 20)},
     SEPBIT: {"collected": (4, 16, 64)},
+    DAC: {"young": (0.0, 0.1, 0.5, 2.0)},
+    WARCIP: {"window": (32, 256)},
     ORACLE: {"rule": ("both",), "share": (0.0625, 0.125, 0.25, 0.5, 1.0)},
+    FUTURE: {"span": (63, 1024, 4096, 16384)},
 }
-NOT_THE_HOSTS = (LEGACY, ORACLE, *INSIDE)  # placements that no host can use, and the one that all are compared with
+NOT_THE_HOSTS = (LEGACY, *BY_DRIVE, *BOUNDS)  # placements that no host can use, and the one that all are compared with
 BAR = 0.72
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 ROOM = 1.3  # of the longest bar, so that its value fits into the panel
@@ -212,7 +231,7 @@ class WearRow:
     @property
     def shown(self) -> str:
         """Placement and streams in a word or two."""
-        alone = self.placement in (LEGACY, SEPBIT)
+        alone = self.placement == LEGACY or self.placement in INSIDE
         return self.placement if alone else f"{self.placement}, {self.streams} streams"
 
 

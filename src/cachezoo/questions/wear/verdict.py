@@ -17,8 +17,7 @@ from cachezoo.questions.wear.table import Advice, WearTable
 from cachezoo.show.formats import number, ordinary, percent, share, span
 from cachezoo.show.table import Cell
 from cachezoo.sizes import human
-from cachezoo.wear.names import EQUAL, LEGACY, ORACLE
-from cachezoo.wear.placements import INSIDE
+from cachezoo.wear.names import BOUNDS, BY_DRIVE, EQUAL, LEGACY
 from cachezoo.zoo.streams.metrics import StreamsModel, StreamsRow
 
 SHORT = 0.5  # a cycle that writes less than this of the trace's distinct pages is little to judge by
@@ -137,13 +136,13 @@ def _bounds(table: WearTable) -> str:
     inside, known = [], []
     for one in table.advice:
         own = [row for row in table.rows if (row.over_provisioning, row.victim) == (table.main, one.victim)]
-        by_drive = min((row for row in own if row.placement in INSIDE), key=lambda row: row.waf, default=None)
+        by_drive = min((row for row in own if row.placement in BY_DRIVE), key=lambda row: row.waf, default=None)
         under = f" with {one.victim} victims" if one != table.advice[0] else ""
         if one.legacy.waf < LEAST_WAF:
             continue
         if by_drive is not None and by_drive.waf < (one.chosen or one.legacy).waf:
             inside.append(f"({by_drive.placement}) has {by_drive.waf:.2f}{under}")
-        if reached := [row.waf for row in own if row.placement == ORACLE]:
+        if reached := [row.waf for row in own if row.placement in BOUNDS]:
             known.append(f"{min(reached):.2f}{under}")
     text = f" A drive that places by itself {', and '.join(inside)}." if inside else ""
     return text + (f" Known lifetimes would allow {', and '.join(known)}." if known else "")

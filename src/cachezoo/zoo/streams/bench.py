@@ -69,6 +69,10 @@ class Bench:
             )
         return self.runs[key]
 
+    def fits(self, placement: Placement) -> bool:
+        """Whether the drive keeps as many blocks free as a rule inside it copies to."""
+        return placement.inside.keeps <= self.drive.gc_free_blocks
+
     def noise(self, placement: Placement, rival: Placement) -> float:
         """How far chance moves what a placement saves of a rival's flash writes in the last cycle: the widest distance.
 

@@ -24,8 +24,9 @@ class Tried(Document):
     kind: Annotated[
         Kind,
         Means(
-            "legacy, a baseline, a combination of FIOS's features, a variant of ours, a forest of lifetimes, a "
-            "dictionary learned anew each cycle, one that learned on the cycle itself, or a bound that knows the future"
+            "legacy, a baseline that a host can name, a drive that places by itself, a combination of FIOS's features, "
+            "a variant of ours, a forest of lifetimes, a dictionary learned anew each cycle, one that learned on the "
+            "cycle itself, or a bound that knows the future"
         ),
     ]
     streams: Annotated[int, Means("that any write goes to", "streams")]

@@ -71,6 +71,34 @@ class SepBit(Strict):
     collected: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
 
 
+class MultiQ(Strict):
+    """The same of `multiq`."""
+
+    chunk_bytes: list[Count] | None = None
+
+
+class Dac(Strict):
+    """The same of `cachezoo.kernels.placing.dac.Dac`."""
+
+    young: list[Annotated[float, Field(ge=0, le=1e6)]] | None = None
+
+
+class Warcip(Strict):
+    """The same of `cachezoo.kernels.placing.warcip.Warcip`."""
+
+    window: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
+
+
+class Future(Strict):
+    """The same of `cachezoo.kernels.placing.future.Future`."""
+
+    span: list[Count] | None = None
+
+
+class Plain(Strict):
+    """A placement without arguments."""
+
+
 class Oracle(Strict):
     """The same of `oracle`."""
 
@@ -83,8 +111,16 @@ class Baselines(Strict):
 
     equal: Equal | None = None
     autostream: AutoStream | None = None
+    multiq: MultiQ | None = None
     sepbit: SepBit | None = None
+    dac: Dac | None = None
+    sfs: Plain | None = None
+    multilog: Plain | None = None
+    mida: Plain | None = None
+    warcip: Warcip | None = None
+    foresight: Plain | None = None
     oracle: Oracle | None = None
+    fk: Future | None = None
 
 
 class Judge(Strict):

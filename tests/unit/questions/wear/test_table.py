@@ -14,6 +14,7 @@ from cachezoo.settings.wear import Drive
 from cachezoo.show.formats import ordinary
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.wear.names import BOUNDS
 from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.deaths import MOST_PARTS
@@ -159,3 +160,17 @@ def test_what_fios_clusters_by_is_said_in_words_that_fit_any_number_of_streams()
     placing = placing_of(CYCLES)
     more = "fios:F: the chunks' features have 2 distinct points, and no more streams are used"
     assert [placing.of("fios:F", count).note for count in (2, 4, 16)] == ["", more, more]
+
+
+def test_what_a_drive_places_or_nobody_can_is_shown_but_not_advised():
+    by = ("legacy", "equal", "mida", "foresight", *BOUNDS)
+    options = WearOptions(by, (1, 4), (0.25,), Drive(over_provisioning=0.25), 0, ("greedy",))
+    table = wear_table(drive_writes(CYCLES), CYCLES, options, lambda done, note="": None)
+    assert [row.placement for row in table.rows] == list(by)
+    assert [row.streams for row in table.rows] == [1, 4, 6, 6, 4, 6]
+    assert table.advice[0].chosen.placement == "equal"
+    own = {row.placement: row for row in table.rows}
+    best = min((own["mida"], own["foresight"]), key=lambda row: row.waf)
+    assert (f"({best.placement}) has {best.waf:.2f}" in ordinary(answer(table))) == (best.waf < own["equal"].waf)
+    assert f"Known lifetimes would allow {min(own[name].waf for name in BOUNDS):.2f}" in ordinary(answer(table))
+    assert best.shown == best.placement

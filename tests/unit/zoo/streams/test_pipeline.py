@@ -24,7 +24,7 @@ from tests.wear_data import PAGE, on_volume, skewed, written
 
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=5)
 BASELINES = Baselines.model_validate(
-    {"equal": {"streams": [2, 4]}, "sepbit": {"collected": [4]}, "oracle": {"share": [0.125]}}
+    {"equal": {"streams": [2, 4]}, "sepbit": {"collected": [4]}, "dac": {}, "warcip": {}, "oracle": {"share": [0.125]}}
 )
 JUDGE = Judge(baselines=BASELINES, least_gain=0.02, least_waf=1.05, over_provisioning=[0.4])
 EXACT = 200e6  # bytes for a TB that no dictionary takes
@@ -60,12 +60,19 @@ def test_hot_and_cold_chunks_in_between_are_told_apart_and_the_verdict_says_so(v
     assert verdict.beats_baseline, verdict.reason
     assert judged.chosen == min(sorted(wafs), key=wafs.get) or wafs[judged.chosen] == min(wafs.values())
     assert wafs["F"] < 0.95 * wafs["legacy"], wafs
-    rival = min((row for row in judged.rows if row.kind in ("legacy", "baseline")), key=lambda row: row.waf)
+    rival = min((row for row in judged.rows if row.kind in ("legacy", "baseline", "drive")), key=lambda row: row.waf)
     assert verdict.validation["rival_waf"] == rival.waf and f"with {rival.policy}, the best placement" in verdict.reason
     assert verdict.validation["saved_low"] > 0
     assert verdict.calibration["waf"] == wafs[judged.chosen] == verdict.validation["waf"]
     assert sum(verdict.calibration["writes_by_stream"]) == 20_000
     assert {"type", "unknown"} <= set(verdict.policy)
+
+
+def test_what_copies_to_more_blocks_than_the_drive_keeps_free_is_left_out(verdict_and_selection):
+    kinds = {policy: row.kind for policy, row in verdict_and_selection[1].least.items()}
+    assert kinds == {
+        "legacy": "legacy", "equal": "baseline", "sepbit": "drive", "warcip": "drive", "oracle": "bound"
+    }  # fmt: skip
 
 
 def test_each_baseline_goes_to_the_test_with_its_best_arguments_alone(made, verdict_and_selection):

@@ -12,44 +12,49 @@ Sources: the host's streams, that copies keep: FIOS, Sec. III-C. SepBIT: Wang et
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, Bool
+from cachezoo.arrays import I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.placing import dac, foresight, future, mida, multilog, sfs, warcip
+from cachezoo.kernels.placing.state import (
+    DAC,
+    FORESIGHT,
+    FUTURE,
+    MIDA,
+    MULTILOG,
+    NAMED,
+    NEVER,
+    SEPBIT,
+    SFS,
+    WARCIP,
+    Blocks,
+    Placing,
+    Rule,
+)
 from cachezoo.kernels.step import step
 
-NAMED, SEPBIT = range(2)  # schemes
-NEVER = np.iinfo(np.int64).max  # death of a version that nothing overwrites or trims
+__all__ = [
+    "BY_HOST",
+    "NEVER",
+    "Blocks",
+    "Named",
+    "Placing",
+    "Rule",
+    "SepBit",
+    "block_chosen",
+    "block_opened",
+    "deaths",
+    "page_written",
+    "stream_of_copy",
+    "stream_of_write",
+]
 SHORT, LONG, AFTER_SHORT, YOUNG, MIDDLE, OLD = range(6)  # SepBIT's classes 1 to 6
 COLLECTED, LIVES_SEEN = range(2)  # SepBIT's numbers
 MEAN_LIFE, LIVES, YOUNG_UNTIL, OLD_FROM = range(4)  # SepBIT's reals
-
-
-class Placing(NamedTuple):
-    """What a scheme knows. Arrays that it does not need have length 0, and are not kept.
-
-    Attributes:
-        scheme: its number.
-        written: int64[logical pages] time of the host's last write of each page.
-        writes: int64[logical pages] writes of the host of each page, the pre-fill's included.
-        death: int64[logical pages] time at which the current version will die, for schemes that know the future; NEVER.
-        begun: int64[blocks] time at which each block that is not free was taken.
-        numbers, reals: knobs and state of the scheme's own.
-        by_page: int64[rows, logical pages], by_block: int64[rows, blocks]: the same for each page and block.
-    """
-
-    scheme: int
-    written: I64
-    writes: I64
-    death: I64
-    begun: I64
-    numbers: I64
-    reals: F64
-    by_page: I64
-    by_block: I64
 
 
 @step
@@ -67,6 +72,20 @@ def stream_of_write(placing: Placing, clock: int, page: int, named: int, lived: 
     """
     if placing.scheme == SEPBIT:
         return SHORT if lived and clock - placing.written[page] < placing.reals[MEAN_LIFE] else LONG
+    if placing.scheme == FUTURE:
+        return future.class_of(placing, death - clock)
+    if placing.scheme == DAC:
+        return dac.of_write(placing, clock, page, lived)
+    if placing.scheme == SFS:
+        return sfs.class_of(placing, clock, page)
+    if placing.scheme == MULTILOG:
+        return multilog.of_write(placing, clock, page)
+    if placing.scheme == MIDA:
+        return 0
+    if placing.scheme == WARCIP:
+        return warcip.of_write(placing, clock, page, lived)
+    if placing.scheme == FORESIGHT:
+        return foresight.of_write(placing, clock, page, lived)
     return named
 
 
@@ -80,6 +99,20 @@ def stream_of_copy(placing: Placing, clock: int, page: int, block: int, stream: 
         if age < placing.reals[YOUNG_UNTIL] * placing.reals[MEAN_LIFE]:
             return YOUNG
         return MIDDLE if age < placing.reals[OLD_FROM] * placing.reals[MEAN_LIFE] else OLD
+    if placing.scheme == FUTURE:
+        return future.class_of(placing, int(placing.death[page] - clock))
+    if placing.scheme == DAC:
+        return dac.of_copy(placing, clock, page)
+    if placing.scheme == SFS:
+        return sfs.class_of(placing, clock, page)
+    if placing.scheme == MULTILOG:
+        return multilog.of_copy(placing, page)
+    if placing.scheme == MIDA:
+        return mida.of_copy(stream)
+    if placing.scheme == WARCIP:
+        return warcip.of_copy(placing, clock, page)
+    if placing.scheme == FORESIGHT:
+        return foresight.of_copy(placing, clock, page, stream)
     return stream
 
 
@@ -92,6 +125,10 @@ def page_written(placing: Placing, clock: int, page: int, stream: int, death: in
         placing.writes[page] += 1
     if placing.death.size > 0:
         placing.death[page] = death
+    if placing.scheme == WARCIP:
+        warcip.written(placing, stream)
+    if placing.scheme == MULTILOG:
+        multilog.written(placing, stream)
 
 
 @step
@@ -99,10 +136,12 @@ def block_opened(placing: Placing, clock: int, block: int, stream: int) -> None:
     """A free block is taken for a stream."""
     if placing.begun.size > 0:
         placing.begun[block] = clock
+    if placing.scheme == WARCIP:
+        warcip.of_block(placing, stream)
 
 
 @step
-def block_chosen(placing: Placing, clock: int, block: int, stream: int, valid: int) -> None:
+def block_chosen(placing: Placing, clock: int, block: int, stream: int, blocks: Blocks) -> None:
     """A block is about to be erased; its valid pages are copied after this."""
     if placing.scheme == SEPBIT and stream == SHORT:
         numbers, reals = placing.numbers, placing.reals
@@ -112,59 +151,10 @@ def block_chosen(placing: Placing, clock: int, block: int, stream: int, valid: i
             reals[MEAN_LIFE] = reals[LIVES] / numbers[LIVES_SEEN]
             reals[LIVES] = 0.0
             numbers[LIVES_SEEN] = 0
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A scheme and its knobs, and what it needs of a drive."""
-
-    scheme: ClassVar[int]
-    streams: ClassVar[int] = 0  # that it writes, those of copies included; 0: those of the host, whatever they are
-    keeps: ClassVar[int] = 1  # blocks to be kept free: one more than streams that one erased block's copies go to
-    fills: ClassVar[int] = 0  # stream of the pre-fill
-    knows: ClassVar[bool] = False  # whether it knows when each version dies
-
-    def start(self, logical_pages: int, blocks: int) -> Placing:
-        """The state before the first write."""
-        return self._state()
-
-    def check(self, streams: int, keep_free: int) -> None:
-        """Refuse a drive that has too few streams for it.
-
-        Raises:
-            ConfigError: it has.
-        """
-        if streams < self.streams or keep_free < self.keeps:
-            message = (
-                f"{type(self).__name__} on a drive with {streams} streams that keeps {keep_free} blocks free: it "
-                f"writes {self.streams} streams, and {self.keeps} free blocks are kept to copy to"
-            )
-            raise ConfigError(message)
-
-    def _state(
-        self,
-        *,
-        written: int = 0,
-        writes: int = 0,
-        begun: int = 0,
-        numbers: tuple[int, ...] = (),
-        reals: tuple[float, ...] = (),
-        by_page: tuple[int, int] = (0, 0),
-        by_block: tuple[int, int] = (0, 0),
-        death: int = 0,
-    ) -> Placing:
-        """A state with arrays of these lengths, all 0, and with these numbers."""
-        return Placing(
-            scheme=self.scheme,
-            written=np.zeros(written, np.int64),
-            writes=np.zeros(writes, np.int64),
-            death=np.full(death, NEVER, np.int64),
-            begun=np.zeros(begun, np.int64),
-            numbers=np.array(numbers, np.int64),
-            reals=np.array(reals, np.float64),
-            by_page=np.zeros(by_page, np.int64),
-            by_block=np.zeros(by_block, np.int64),
-        )
+    if placing.scheme == SFS:
+        sfs.of_erase(placing, clock, block, blocks)
+    if placing.scheme == MULTILOG:
+        multilog.of_erase(placing, blocks)
 
 
 @dataclass(frozen=True)
