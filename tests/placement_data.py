@@ -80,7 +80,8 @@ def metrics(model_id: str) -> StreamsMetrics:
         return StreamsRow(
             policy=policy, kind=kind, streams=1 if kind == "legacy" else STREAMS, parameters={}, waf=waf,
             waf_interval=(waf - 0.1, waf + 0.1), of_legacy=waf / 1.9, of_legacy_interval=(0.6, 1.0), validation_waf=waf,
-            copied_pages=1000, erases=100, erases_most=9, over_provisioning_waf={},
+            copied_pages=1000, erases=100, erases_most=9, noise=0.01, victim_waf={}, victim_of_legacy={},
+            victim_of_legacy_interval={}, over_provisioning_waf={},
         )  # fmt: skip
 
     rows = [row("legacy", "legacy", 1.9), row("FC.100th", "fios", 1.4)]

@@ -3,6 +3,8 @@
 import math
 from types import SimpleNamespace
 
+from cachezoo.seeds import derive_seed
+
 
 class Block:
     def __init__(self, number):
@@ -26,8 +28,13 @@ class Drive:
         self.events = 0
         self.since = {}  # full block: when it got the number of valid pages it has, or became one to choose from
         self.clock, self.written = 0, {}
+        self.chance = derive_seed(drive.seed, "flash drive") % (2**31 - 2) + 1
         self.bound, self.lives = math.inf, []
         self.copies, self.erased = [], 0
+
+    def draw(self, most):
+        self.chance = self.chance * 48271 % (2**31 - 1)
+        return self.chance % most
 
     def event(self, block):
         self.events += 1
@@ -49,7 +56,7 @@ class Drive:
         block.slots.append(page)
         self.where[page] = block
         if len(block.slots) == self.drive.pages_per_block:
-            block.full = True
+            block.full, block.full_at, block.sealed = True, self.clock, self.events
             del self.opened[stream]
             block.worn = self.is_worn(block)
             self.event(block)
@@ -59,13 +66,41 @@ class Drive:
         return self.drive.victim == "wear" and block.erases > mean + self.drive.wear_slack
 
     def victim(self):
-        useful = [block for block in self.blocks if block.full and block.valid < self.drive.pages_per_block]
-        fresh = [block for block in useful if not block.worn]
-        return min(fresh or useful, key=lambda block: (block.valid, self.since[block]))
+        size, kind = self.drive.pages_per_block, self.drive.victim
+        full = sorted((block for block in self.blocks if block.full), key=lambda block: block.sealed)
+        useful = [block for block in full if block.valid < size]
+        if kind == "fifo":
+            return full[0]
+        if kind == "d-choices":
+            drawn = []
+            while len(drawn) < self.drive.among:
+                block = self.blocks[self.draw(len(self.blocks))]
+                drawn += [block] if block.full else []
+            return min(drawn, key=lambda block: block.valid)
+        if kind in ("cost-benefit", "cost-age-times"):
+            empty = [block for block in useful if block.valid == 0]
+            return empty[0] if empty else max(useful, key=self.worth)
+        if kind == "windowed":
+            useful = full[: self.drive.among]
+        elif kind == "wear":
+            useful = [block for block in useful if not block.worn] or useful
+        least = min(block.valid for block in useful)
+        equal = [block for block in useful if block.valid == least]
+        if kind != "windowed":
+            equal.sort(key=lambda block: self.since[block])
+        return equal[self.draw(len(equal)) if self.drive.seed else 0]
+
+    def worth(self, block):
+        u = block.valid / self.drive.pages_per_block
+        score = (1 - u) / (2 * u) * (self.clock - block.full_at)
+        if self.drive.victim == "cost-age-times":
+            return score / max(block.erases, 1), -block.sealed
+        return score, -block.valid, -block.sealed
 
     def copy_stream(self, page, block):
         if not self.sepbit:
-            return block.stream
+            hosts, own = self.drive.streams, block.stream
+            return {"keep": own, "shared": hosts, "apart": own % hosts + hosts}[self.drive.copies]
         if block.stream == 0:
             return 2
         age = self.clock - self.written[page]
@@ -94,6 +129,11 @@ class Drive:
                 one.worn = False
                 self.event(one)
 
+    def fill(self, page):
+        self.append(page, 1 if self.sepbit else 0)
+        self.written[page] = self.clock
+        self.clock += 1
+
     def write(self, page, stream):
         if self.sepbit:
             stream = 0 if page in self.where and self.clock - self.written[page] < self.bound else 1
@@ -107,17 +147,16 @@ class Drive:
         return stream
 
 
-def run(pages, streams, drive, bounds, trim, prefill, sepbit):
-    simulated = Drive(drive, sepbit)
+def run(pages, streams, drive, bounds, trim, prefill, sepbit, placed=None):
+    simulated = placed or Drive(drive, sepbit)
     if prefill:
-        for page in range(drive.logical_pages):
-            simulated.append(page, 1 if sepbit else 0)
-            simulated.written[page] = simulated.clock
-            simulated.clock += 1
+        begin = simulated.chance % drive.logical_pages if drive.seed else 0
+        for page in [*range(begin, drive.logical_pages), *range(begin)]:
+            simulated.fill(page)
     host, copied, erased = ([0] * (len(bounds) - 1) for _ in range(3))
-    by_host, by_copy = [0] * drive.streams, [0] * drive.streams
+    by_host, by_copy = ([0] * (drive.streams if sepbit else drive.open_blocks) for _ in range(2))
     for i, (page, stream, gone) in enumerate(zip(pages, streams, trim, strict=True)):
-        simulated.copies, simulated.erased = [], 0
+        simulated.copies, simulated.erased, simulated.now = [], 0, i
         if gone:
             simulated.forget(page)
         else:

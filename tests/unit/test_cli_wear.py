@@ -11,6 +11,7 @@ from cachezoo.coded import Coded
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace, TraceMeta
 from tests.page_data import seeded_trace
+from tests.trace_data import sample
 
 PAGE = 8192
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "protocol2" / "streams.ledger.fios"
@@ -56,8 +57,9 @@ def written(pages, name="trace.parquet", op=1):
     return name
 
 
-def rows_of(out):
-    return {(row["placement"], row["streams"], row["over_provisioning"]): row for row in json.loads(out)["rows"]}
+def rows_of(out, victim="greedy"):
+    rows = [row for row in json.loads(out)["rows"] if row["victim"] == victim]
+    return {(row["placement"], row["streams"], row["over_provisioning"]): row for row in rows}
 
 
 def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
@@ -82,7 +84,16 @@ def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
     said = json.loads(out)
     assert said["host_pages"] == 20_000
     assert said["footprint"] == len(set(hot_and_cold().tolist()))
-    assert said["answer"].startswith("Yes: at 20 % over-provisioning the drive without streams writes ")
+    begin = "Yes under greedy and under cost-benefit victims: at 20 % over-provisioning the drive without streams "
+    assert said["answer"].startswith(begin)
+    assert {row["victim"] for row in said["rows"]} == {"greedy", "cost-benefit"}
+    for advice in said["advice"]:
+        own = rows_of(out, advice["victim"])
+        chosen = own[advice["placement"], advice["streams"], 0.2]
+        rival = own[advice["rival"], advice["rival_streams"], 0.2]
+        assert advice["fewer"] == chosen["fewer"] > advice["noise"] > 0
+        assert advice["fewer_than_rival"] == pytest.approx(1 - chosen["waf"] / rival["waf"])
+        assert rival["waf_before"] >= chosen["waf_before"]
     assert said["notes"] == ["fios:F: the chunks' features have 2 distinct points, and no more streams are used"]
 
 
@@ -136,7 +147,7 @@ def test_several_traces_are_cycles_and_one_is_cut_into_them(run):
     [
         (
             np.arange(60_000) % 20_000, ("--by", "equal,oracle", "--op", "15%"),
-            "No, there is nothing to gain: at 15 %",
+            "No, there is nothing to gain under greedy and under cost-benefit victims: at 15 %",
             "1.0 times the trace's distinct pages (156.2 MiB).",
         ),
         (
@@ -153,6 +164,45 @@ def test_the_answer_says_what_there_is_to_gain_and_what_it_rests_on(run, pages, 
     status, out, err = run(written(pages), "--streams", "4", *words)
     assert status == 0, err
     assert out.startswith(begin) and more in out.splitlines()[0]
+
+
+def test_what_saves_nothing_is_not_told_apart(run):
+    pages = np.random.default_rng(0).integers(0, 12_000, 60_000)  # any placement is as good as none
+    words = ("--by", "equal", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
+    status, out, err = run(written(pages), *words)
+    assert status == 0, err
+    (advice,) = json.loads(out)["advice"]
+    assert abs(advice["fewer"]) < 0.02 and advice["verdict"] != "better"
+    file = written(hot_and_cold(), "skewed.parquet")
+    words = ("--by", "fios:F", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
+    assert json.loads(run(file, *words)[1])["advice"][0]["verdict"] == "better"
+
+
+@pytest.mark.needs("public_traces")
+def test_writes_smaller_than_a_flash_page_come_first(run):
+    """NAND bytes over those of the host, and drive writes in bytes, as the case among the public traces says."""
+    words = ("--op", "28%", "--streams", "1,4", "--by", "legacy", "--victim", "greedy")
+    file = sample("cases/wear-512-byte-writes.csv.gz")
+    status, out, err = run(file, *words, "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    (row,) = found["rows"]
+    assert found["host_bytes"] == 52_731 * 512
+    assert row["waf_bytes"] == pytest.approx(34.8, abs=0.05)
+    assert row["drive_writes"] == pytest.approx(120, abs=0.5)
+    assert found["answer"].startswith(
+        "Writes smaller than a flash page come first: a page of 8 KiB is written for 512 B of the host on average, "
+        "so that without streams flash takes 34.8 bytes for each byte of the host, 16.0 by small writes times 2.17 by"
+    )
+
+
+def test_the_erase_unit_and_the_place_of_copies_are_options(run):
+    file = written(hot_and_cold())
+    words = ("--by", "fios:F", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
+    kept, shared = (rows_of(run(file, *words, "--copies", copies)[1]) for copies in ("keep", "shared"))
+    small = rows_of(run(file, *words, "--unit", "128KiB", "--free", "4")[1])
+    assert len({found["fios:F", 4, 0.28]["waf"] for found in (kept, shared, small)}) == 3
+    assert small["legacy", 1, 0.28]["erases"] > 3 * kept["legacy", 1, 0.28]["erases"]
 
 
 def test_two_cycles_are_enough_to_learn_on_one_and_serve_the_other(run):
@@ -203,7 +253,7 @@ def test_a_bundle_places_as_its_dictionary_says(run):
     file = written(hot_and_cold())
     status, out, err = run(file, "--by", "equal", "--streams", "4", "--op", "28%", "--bundle", GOLDEN, "--json")
     assert status == 0, err
-    assert [row["placement"] for row in json.loads(out)["rows"]] == ["legacy", "equal", "bundle"]
+    assert [name for name, *_ in rows_of(out)] == ["legacy", "equal", "bundle"]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +269,9 @@ def test_a_bundle_places_as_its_dictionary_says(run):
         (("--streams", "4,8,250", "--op", "1%,28%"), "; these fit: --op 28% --streams 4,8"),
         (("--streams", "4,250", "--by", "equal", "--op", "2.5%,28%"), "; these fit: --op 28% --streams 4"),
         (("trace.parquet", "--cycles", "3"), "several traces are a cycle each, leave --cycles out"),
+        (("--victim", "lru"), "--victim 'lru': the drive's victims are greedy, wear, cost-benefit, "),
+        (("--unit", "12KiB"), "the least is 32 KiB"),
+        (("--unit", "36KiB"), "--unit 36KiB: give a multiple of a flash page of 8192 bytes"),
         (("-o", "wear.pdf"), "give a name that ends in .png or .svg"),
     ],
 )

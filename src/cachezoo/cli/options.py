@@ -6,7 +6,7 @@ Each takes the option's name, as every message begins with it and the text: `--s
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
 from cachezoo.numerals import number, whole
 from cachezoo.sizes import BYTES, LONGEST, NUMBER, UNITS, Size, human, refused
@@ -14,6 +14,7 @@ from cachezoo.sizes import BYTES, LONGEST, NUMBER, UNITS, Size, human, refused
 if TYPE_CHECKING:
     from cachezoo.questions.flash.options import WriteRate
     from cachezoo.questions.tiers.budget import Money
+    from cachezoo.settings.wear import Victim
     from cachezoo.traces.mixing import Turn
 
 # Words of before, by those that stand for them now: the first that a command has.
@@ -167,6 +168,19 @@ def stream_counts(text: str, option: str = "--streams") -> tuple[int, ...]:
             raise refused(option, part, f"give numbers of streams between 1 and {MOST_STREAMS}, such as 1,4,16")
         found.append(value)
     return tuple(sorted(set(found)))
+
+
+def victims(text: str, option: str = "--victim") -> "tuple[Victim, ...]":
+    """Victims of a drive's garbage collection, each once.
+
+    Raises:
+        ConfigError: one is unknown.
+    """
+    from cachezoo.settings.wear import Victim
+
+    known = get_args(Victim)
+    found = names(text, option, known, f"the drive's victims are {', '.join(known)}")
+    return cast("tuple[Victim, ...]", tuple(found))
 
 
 def endurance(text: str, option: str = "--endurance") -> float:

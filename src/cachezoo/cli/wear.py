@@ -1,12 +1,13 @@
 """What a trace's writes do to flash: `cachezoo recommend --only wear`."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
-from cachezoo.cli.options import in_bytes, over_provisioning, stream_counts
+from cachezoo.cli.options import in_bytes, over_provisioning, stream_counts, victims
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Policies, TracePath, known
 from cachezoo.errors import ConfigError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from cachezoo.questions.wear.cache import CacheWrites
     from cachezoo.questions.wear.options import WearOptions
     from cachezoo.questions.wear.table import WearRow, WearTable
+    from cachezoo.settings.wear import Copies, Drive
     from cachezoo.zoo.streams.dictionary import Dictionary
 
 app = typer.Typer()
@@ -27,7 +29,18 @@ Cycles = Annotated[
     int | None, typer.Option(min=2, max=100, help="Parts that one trace is cut into; default 3. The last counts.")
 ]
 Endurance = Annotated[int, typer.Option(min=1, max=1_000_000, help="Erases that a block endures.")]
-COLUMNS = ["placement", "OP", "WAF", "90 %", "fewer flash writes", "erases", "of a block", "drive writes", "streams"]
+COLUMNS = [
+    "placement",
+    "OP",
+    "victim",
+    "WAF",
+    "90 %",
+    "fewer flash writes",
+    "erases",
+    "of a block",
+    "drive writes",
+    "streams",
+]
 CACHE_COLUMNS = [
     "policy",
     "OP",
@@ -49,7 +62,9 @@ def wear(
     ],
     by: Annotated[
         str,
-        typer.Option(help="Placements with commas; fios:FC places by features that are named, not by FIOS's choice."),
+        typer.Option(
+            help="Placements with commas, see docs/wear.md; fios:FC places by named features, not by FIOS's choice."
+        ),
     ] = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
     streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
     op: Shares = "7%,11%,28%",
@@ -59,6 +74,28 @@ def wear(
         str | None, typer.Option(help="The drive, such as 10GiB; at most 1TiB. Default: as large as what is written.")
     ] = None,
     endurance: Endurance = 3000,
+    victim: Annotated[
+        str,
+        typer.Option(
+            help="Which block the drive erases, with commas: greedy, wear, cost-benefit, cost-age-times, d-choices, "
+            "windowed, fifo. The answer is for each."
+        ),
+    ] = "greedy,cost-benefit",
+    copies: Annotated[
+        Literal["keep", "shared", "apart"],
+        typer.Option(
+            help="Where the drive copies valid pages to: the open block of their stream (keep), a block of their own "
+            "for all streams (shared; FDP's initially isolated handles), or for each (apart; persistently isolated)."
+        ),
+    ] = "keep",
+    unit: Annotated[
+        str, typer.Option(help="What is erased at once, such as 512KiB, or a reclaim unit of 64MiB; at most 1GiB.")
+    ] = "512KiB",
+    trims: Annotated[
+        bool,
+        typer.Option(help="Whether the drive heeds discards, in traces that have any: what is given up is garbage."),
+    ] = True,
+    free: Annotated[int, typer.Option(min=1, max=1_000, help="Blocks that the drive keeps free.")] = 8,
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -77,6 +114,8 @@ def wear(
 
     files = outputs(output, ("plot", "csv", "json"), trace)
     options = _options(by, streams, op, endurance, ssd, bundle is not None)
+    drive = _drive_of(options.drive, unit, free, copies).model_copy(update={"trims": trims})
+    options = replace(options, victims=victims(victim), drive=drive)
     learned = None if bundle is None else _dictionary(bundle)
     names = [path.name for path in trace]
     own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
@@ -94,6 +133,21 @@ def wear(
     if hand_out(answer, as_json, files, answer["rows"]):
         return
     _print(found, " ".join(names))
+
+
+def _drive_of(drive: "Drive", unit: str, free: int, copies: "Copies") -> "Drive":
+    """A drive with another erase unit and other copies.
+
+    Raises:
+        ConfigError: a unit that cannot be.
+    """
+    from cachezoo.questions.wear.options import LEAST_UNIT, MOST_UNIT
+
+    size = in_bytes(unit, "--unit", LEAST_UNIT, MOST_UNIT, "512KiB")
+    if size % drive.page_bytes:
+        raise ConfigError(f"--unit {unit}: give a multiple of a flash page of {drive.page_bytes} bytes")
+    own = {"pages_per_block": size // drive.page_bytes, "gc_free_blocks": free, "copies": copies}
+    return drive.model_copy(update=own)
 
 
 def _options(
@@ -127,7 +181,7 @@ def cache_wear(
         str, typer.Option(help="Of the cache: 64MiB, 10% of the trace's distinct pages, or 4096p.")
     ] = "10%",
     by: Annotated[
-        str, typer.Option(help="Placements with commas: legacy, equal, autostream, sepbit, oracle.")
+        str, typer.Option(help="Placements with commas that learn nothing before, see docs/wear.md.")
     ] = "legacy",
     streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
     op: Shares = "7%,11%,28%",
@@ -219,8 +273,9 @@ def _print(found: "WearTable", name: str) -> None:
 
     out().print(answer(found), soft_wrap=True, markup=False)
     caption = (
-        f"counted: cycle {found.cycles} of {found.cycles}; WAF: flash pages written for each of the host, with its "
-        "interval by blocks of time; of a block: its erases since the drive was new, least / mean / most; drive writes "
+        f"counted: cycle {found.cycles} of {found.cycles}; victim: which block the drive erases; WAF: flash pages "
+        "written for each of the host, with its interval by blocks of time; of a block: its erases since the drive was "
+        "new, least / mean / most; drive writes "
         f"until a block has had {found.endured:,} erases; streams: that writes of the host went to; oracle knows the "
         "future"
     )
@@ -242,6 +297,7 @@ def _cells(row: "WearRow") -> dict[str, str]:
     return {
         "placement": row.shown,
         "OP": percent(row.over_provisioning, 0),
+        "victim": row.victim,
         "WAF": number(row.waf, 3),
         "90 %": span(row.waf_interval, 2, 1),
         "fewer flash writes": percent(row.fewer),

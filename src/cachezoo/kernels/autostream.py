@@ -1,13 +1,17 @@
-"""Streams by how often and how lately a chunk is written, found while it is written: AutoStream's SFR.
+"""Streams by how often and how lately a chunk is written, found while it is written: AutoStream's two algorithms.
 
 Source: Yang, Pandurangan, Choi and Balakrishnan, "AutoStream: Automatic Stream Management for Multi-streamed SSDs",
-SYSTOR 2017, the algorithm of sequentiality, frequency and recency.
+SYSTOR 2017: the one of sequentiality, frequency and recency, and the one of several queues.
 """
 
 import numpy as np
 
 from cachezoo.arrays import I64, U8, Bool
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.lists import link_head, links, unlink
+
+NONE = -1
+NEVER = np.iinfo(np.int64).max
 
 
 @njit
@@ -42,4 +46,60 @@ def sfr(chunks: I64, at: I64, follows: Bool, n_chunks: int, decay: float, stream
             left /= 2.0
             stream += 1
         found[i] = stream
+    return found
+
+
+@njit
+def multiq(chunks: I64, at: I64, n_chunks: int, streams: int) -> U8:
+    """The stream of each of r write requests: the queue that its chunk is in when it comes.
+
+    A write puts its chunk at the end of the queue of log2 of the chunk's writes, rounded down, the last at most. The
+    chunk expires where it is not written again within a lifetime: the page writes between the last two writes of the
+    hottest chunk, the one with the most writes. After each write the chunk at the head of each queue, from the last
+    queue on, goes down a queue if it has expired, and may stay there for another lifetime; it keeps its count.
+
+    Our own reading, where the paper's text is not at hand but that of its authors' US patent 10656838: time is page
+    writes of the host; before a chunk was written twice none expires; once the hottest chunk goes down, the hottest is
+    the one that was written last in the highest queue that has any. A chunk that is new is in the first queue.
+
+    Args:
+        chunks: int64[r] as `sfr` has them.
+        at: int64[r] likewise.
+        n_chunks: chunks.
+        streams: that there are, a queue each, at least 1.
+    """
+    before, after = links(n_chunks, streams)
+    queue = np.full(n_chunks, NONE, np.int64)
+    count, last, expires = np.zeros(n_chunks, np.int64), np.zeros(n_chunks, np.int64), np.zeros(n_chunks, np.int64)
+    found = np.zeros(chunks.size, np.uint8)
+    hottest, most, life = NONE, 0, NEVER
+    for i in range(chunks.size):
+        chunk, now = chunks[i], at[i]
+        found[i] = max(queue[chunk], 0)
+        count[chunk] += 1
+        if count[chunk] > most:
+            hottest, most = chunk, count[chunk]
+            if count[chunk] > 1:
+                life = now - last[chunk]
+        own = 0
+        while own < streams - 1 and count[chunk] >> (own + 1) > 0:
+            own += 1
+        if queue[chunk] != NONE:
+            unlink(before, after, chunk)
+        queue[chunk], last[chunk] = own, now
+        expires[chunk] = NEVER if life == NEVER else now + life
+        link_head(before, after, n_chunks + own, chunk)
+        for k in range(streams - 1, 0, -1):
+            head = before[n_chunks + k]
+            if head == n_chunks + k or expires[head] >= now:
+                continue
+            unlink(before, after, head)
+            queue[head], expires[head] = k - 1, now + life
+            link_head(before, after, n_chunks + k - 1, head)
+            if head == hottest:
+                top = streams - 1
+                while after[n_chunks + top] == n_chunks + top:
+                    top -= 1
+                hottest = after[n_chunks + top]
+                most = count[hottest]
     return found

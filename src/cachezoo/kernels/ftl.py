@@ -5,12 +5,13 @@ place, the old one is garbage, and where free blocks run out the drive erases on
 Its write amplification is what it wrote, copies included, for each page that the host wrote.
 
 Source: FIOS, Sec. III-C: a block belongs to one stream, is taken for it on demand once its last one is full, and
-valid pages keep their stream when they are copied. The block to erase, chosen greedily or with a view to wear: Agrawal
-et al., "Design Tradeoffs for SSD Performance", USENIX ATC 2008, Sec. 3.5, which the SSD module of DiskSim holds.
-Placement by inferred lifetime: SepBIT, Wang et al., FAST 2022, Alg. 1.
+valid pages keep their stream when they are copied; other placements are schemes of `cachezoo.kernels.placing`. The
+block to erase, chosen greedily or with a view to wear: Agrawal et al., "Design Tradeoffs for SSD Performance", USENIX
+ATC 2008, Sec. 3.5, which the SSD module of DiskSim holds. The sources of the other victims and of where copies go:
+`Victim` and `Copies`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,24 +19,82 @@ import numpy as np
 from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.ftl_steps import (
+    APART,
+    CHANCE,
     COPIED,
+    COST_AGE_TIMES,
+    COST_BENEFIT,
+    D_CHOICES,
     ERASED,
+    FIFO,
     FREE,
+    GREEDY,
     HOST,
-    LONG,
+    KEEP,
     LOWEST,
     LOWEST_RESTING,
     NOT_FULL,
     NOWHERE,
+    PRIME,
+    SHARED,
+    WEAR,
+    WINDOWED,
     Flash,
     Shape,
     fill,
     write,
 )
 from cachezoo.kernels.lists import links
+from cachezoo.kernels.pairing import NONE
+from cachezoo.kernels.placing import BY_HOST, Rule, deaths
+from cachezoo.seeds import derive_seed
 
-SEPBIT_STREAMS = 6
-SEPBIT_COPY_STREAMS = 4
+Victim = Literal["greedy", "wear", "cost-benefit", "cost-age-times", "d-choices", "windowed", "fifo"]
+"""Which full block is erased, of u = the share of its pages that is valid.
+
+- `greedy`: the one with the fewest valid pages; of several, the one that has had so few for the longest.
+- `wear`: the same among blocks whose erases are at most `wear_slack` above the mean of all blocks, rounded down; of the
+  others only where each of those is valid throughout. (Agrawal et al. lower the chance of worn blocks step by step;
+  here it is a fixed bound, so that no chance enters.)
+- `cost-benefit`: the greatest (1 - u) / 2u times its age, in page writes of the host since it became full (Kawaguchi,
+  Nishioka and Motoda, "A Flash-Memory Based File System", USENIX ATC 1995, after the log-structured file system of
+  Rosenblum and Ousterhout, TOCS 1992, which has (1 - u) / (1 + u), as it reads the whole segment, and takes the age of
+  the youngest page). One without a valid page comes first.
+- `cost-age-times`: the same over the erases that the block has had, at least 1 (Chiang and Chang, "Cleaning Policies in
+  Mobile Computers Using Flash Memory", Journal of Systems and Software 48, 1999; that a block which was never erased
+  counts as one that was erased once is our reading).
+- `d-choices`: the fewest valid pages of `among` full blocks that are drawn by chance (Van Houdt, "A Mean Field Model
+  for a Class of Garbage Collection Algorithms in Flash-Based Solid State Drives", SIGMETRICS 2013).
+- `windowed`: the fewest valid pages of the `among` blocks that have been full for the longest (Hu et al., "Write
+  Amplification Analysis in Flash-Based Solid State Drives", SYSTOR 2009).
+- `fifo`: the one that has been full for the longest.
+"""
+VICTIMS: dict[Victim, int] = {
+    "greedy": GREEDY,
+    "wear": WEAR,
+    "cost-benefit": COST_BENEFIT,
+    "cost-age-times": COST_AGE_TIMES,
+    "d-choices": D_CHOICES,
+    "windowed": WINDOWED,
+    "fifo": FIFO,
+}
+Copies = Literal["keep", "shared", "apart"]
+"""Where valid pages go that the drive copies, of streams that the host names.
+
+- `keep`: to the open block of their stream, among what the host writes (FIOS, Sec. III-C).
+- `shared`: to one stream of their own, whatever stream they were in. Our reading of the *initially isolated* reclaim
+  unit handles of NVMe's Flexible Data Placement (TP4146): what a host wrote by different handles is apart when it is
+  written, and the drive may put it together when it moves it.
+- `apart`: to a stream of their own for each of the host's. Of FDP's *persistently isolated* handles: what the drive
+  moves never comes together with what another handle wrote. `keep` is that as well; the standard leaves it to the
+  drive whether moved data and new data of one handle share a reclaim unit.
+"""
+COPIES: dict[Copies, int] = {"keep": KEEP, "shared": SHARED, "apart": APART}
+
+
+def open_blocks(streams: int, copies: Copies) -> int:
+    """Blocks that are open at once, for what the host writes to so many streams and for copies."""
+    return {"keep": streams, "shared": streams + 1, "apart": 2 * streams}[copies]
 
 
 @dataclass(frozen=True)
@@ -47,53 +106,38 @@ class FlashDrive:
     logical_pages: int  # flash pages that have an address, from 0
     # a block is taken for the host only while more than so many are free; blocks are erased until they are
     gc_free_blocks: int
-    # which full block is erased. `greedy`: the one with the fewest valid pages; of several, the one that has had so few
-    # for the longest. `wear`: the same among blocks whose erases are at most `wear_slack` above the mean of all blocks,
-    # rounded down; of the others only where each of those is valid throughout. (Agrawal et al. lower the chance of worn
-    # blocks step by step; here it is a fixed bound, so that no chance enters.)
-    victim: Literal["greedy", "wear"] = "greedy"
-    streams: int = 1  # streams that the host may name
-    wear_slack: int = 8  # see `victim`
+    victim: Victim = "greedy"
+    streams: int = 1  # streams that the host may name, or that a rule writes
+    wear_slack: int = 8  # of the victim `wear`
+    among: int = 10  # of the victims `d-choices` and `windowed`
+    copies: Copies = "keep"  # of rules that place by themselves it means nothing
+    # Of chance: 0 has none, but for what `d-choices` draws. Others decide among victims that are equal, and where the
+    # pre-fill begins: what no design fixes, and what differences between designs are to be above.
+    seed: int = 0
 
     def __post_init__(self) -> None:
         smallest = {"blocks": 2, "pages_per_block": 1, "logical_pages": 1, "gc_free_blocks": 1, "streams": 1}
-        for name, least in {**smallest, "wear_slack": 0}.items():
+        for name, least in {**smallest, "wear_slack": 0, "among": 1, "seed": 0}.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"a drive with {name} {getattr(self, name)}: it is at least {least}")
-        if self.streams > 256:
-            raise ConfigError(f"a drive with {self.streams} streams: it has at most 256")
+        if self.open_blocks > 256:
+            raise ConfigError(f"a drive with {self.open_blocks} streams: it has at most 256")
         if self.blocks << _shift(self.pages_per_block) > np.iinfo(np.int32).max:
             message = f"a drive with {self.blocks} blocks of {self.pages_per_block} pages: they are too many to number"
             raise ConfigError(message)
-        room = self.blocks - self.gc_free_blocks - self.streams
+        room = self.blocks - self.gc_free_blocks - self.open_blocks
         if self.logical_pages > room * self.pages_per_block:
             message = (
                 f"a drive with {self.blocks} blocks of {self.pages_per_block} pages has {max(room, 0)} for data, less "
-                f"{self.gc_free_blocks} free and {self.streams} open ones: too few for {self.logical_pages} pages; "
+                f"{self.gc_free_blocks} free and {self.open_blocks} open ones: too few for {self.logical_pages} pages; "
                 "take more over-provisioning, fewer streams, or fewer free blocks"
             )
             raise ConfigError(message)
 
-
-@dataclass(frozen=True)
-class SepBit:
-    """What SepBIT is set by; the values are the paper's.
-
-    Attributes:
-        collected: blocks of class 1 that are erased between two estimates of their mean life.
-        young, old: a copied page is young below `young` mean lives of such a block, and old from `old` on.
-    """
-
-    collected: int = 16
-    young: float = 4.0
-    old: float = 16.0
-
-    def __post_init__(self) -> None:
-        if self.collected < 1 or not 0 < self.young <= self.old:
-            raise ConfigError(f"SepBIT with {self}: collected is at least 1, and 0 < young <= old")
-
-
-SEPBIT = SepBit()
+    @property
+    def open_blocks(self) -> int:
+        """Streams, those of copies included: each has an open block."""
+        return open_blocks(self.streams, self.copies)
 
 
 @dataclass(frozen=True)
@@ -103,7 +147,7 @@ class FtlRun:
     Attributes:
         host, copied: int64[t] flash pages that the host wrote, and that the drive copied, in each interval.
         erased: int64[t] blocks erased in each interval.
-        host_by_stream, copied_by_stream: int64[streams], over all intervals.
+        host_by_stream, copied_by_stream: int64[streams], over all intervals; those of copies after the host's.
         erases: int64[blocks] times that each block was erased from the start, also outside the intervals.
         valid: int32[blocks] valid pages at the end.
         block: int32[logical_pages] the block that holds each page at the end, -1 for none.
@@ -128,12 +172,15 @@ def _shift(pages_per_block: int) -> int:
     return (pages_per_block - 1).bit_length()
 
 
-def _new(drive: FlashDrive, sepbit: bool) -> Flash:
-    shift = _shift(drive.pages_per_block)
-    before, after = links(drive.blocks, 2 * (drive.pages_per_block + 1))
-    numbers = np.zeros(6, np.int64)
+def _new(drive: FlashDrive) -> Flash:
+    shift, pages = _shift(drive.pages_per_block), drive.pages_per_block
+    before, after = links(drive.blocks, 2 * (pages + 1) if VICTIMS[drive.victim] <= WEAR else 1)
+    heaps = drive.victim == "cost-benefit"
+    numbers = np.zeros(8, np.int64)
     numbers[FREE] = drive.blocks
-    numbers[[LOWEST, LOWEST_RESTING]] = drive.pages_per_block
+    numbers[[LOWEST, LOWEST_RESTING]] = pages
+    numbers[CHANCE] = derive_seed(drive.seed, "flash drive") % (PRIME - 1) + 1
+    valid = np.arange(1, pages) / pages
     return Flash(
         place=np.full(drive.logical_pages, NOWHERE, np.int32),
         owner=np.full(drive.blocks << shift, NOWHERE, np.int32),
@@ -144,12 +191,14 @@ def _new(drive: FlashDrive, sepbit: bool) -> Flash:
         home=np.full(drive.blocks, NOT_FULL, np.uint8),
         before=before,
         after=after,
-        opened=np.full(drive.streams, NOWHERE, np.int32),
+        child=np.full(drive.blocks if heaps else 0, NONE, np.int32),
+        root=np.full(pages + 1 if heaps else 0, NONE, np.int32),
+        sealed=np.zeros(drive.blocks, np.int64),
+        full_at=np.zeros(drive.blocks, np.int64),
+        weight=np.append(np.inf, (1 - valid) / (2 * valid)),
+        opened=np.full(drive.open_blocks, NOWHERE, np.int32),
         free=np.arange(drive.blocks, dtype=np.int32),
         numbers=numbers,
-        written=np.zeros(drive.logical_pages if sepbit else 0, np.int64),
-        begun=np.zeros(drive.blocks, np.int64),
-        lives=np.array([np.inf, 0.0, 0.0]),
     )
 
 
@@ -175,50 +224,58 @@ def run_ftl(
     bounds: I64,
     trim: Bool | None = None,
     prefill: bool = True,
-    relocate: Literal["keep", "sepbit"] = "keep",
-    sepbit: SepBit = SEPBIT,
+    rule: Rule = BY_HOST,
 ) -> FtlRun:
     """Run a drive over n page writes and trims of the host.
 
     Args:
         pages: int32[n] flash pages, in the order in which the drive gets them.
-        streams: uint8[n] stream of each write; None writes all to stream 0, and SepBIT asks for none.
+        streams: uint8[n] stream of each write; None writes all to stream 0, and schemes that place need none.
         drive: the drive.
         bounds: int64[t + 1] rising; interval i counts the writes [bounds[i], bounds[i + 1]). Others run uncounted.
         trim: bool[n], True where the host gives the page up in place of writing it.
-        prefill: write every page once before, in stream 0 and by address; uncounted.
-        relocate: `keep`: copied pages keep their stream. `sepbit`: the drive chooses the stream of writes and copies,
-            by SepBIT: the host's writes by how long the version lived that dies by them, copies by how old they are.
-        sepbit: what SepBIT is set by.
+        prefill: write every page once before, by address and in the rule's stream for that (0); uncounted.
+        rule: which stream writes and copies go to.
 
     Raises:
-        ConfigError: pages or streams that the drive lacks, lengths that differ, bounds that do not rise, or a drive too
-            small for SepBIT's streams.
+        ConfigError: pages or streams that the drive lacks, lengths that differ, bounds that do not rise, or a drive of
+            too few streams for the rule.
     """
     _check(pages, streams, drive, trim, bounds)
-    own = relocate == "sepbit"
-    if own and (drive.streams < SEPBIT_STREAMS or drive.gc_free_blocks <= SEPBIT_COPY_STREAMS):
-        message = (
-            f"SepBIT on a drive with {drive.streams} streams that keeps {drive.gc_free_blocks} blocks free: it writes "
-            f"{SEPBIT_STREAMS} streams, and copies to {SEPBIT_COPY_STREAMS}, so that more must be free than these"
-        )
-        raise ConfigError(message)
-    shift, slack = _shift(drive.pages_per_block), drive.wear_slack if drive.victim == "wear" else -1
-    size = (drive.blocks, drive.pages_per_block, shift, drive.gc_free_blocks, slack)
-    shape = Shape(*size, own, sepbit.collected, sepbit.young, sepbit.old)
-    flash = _new(drive, own)
-    if prefill:
-        fill(flash, shape, LONG if own else 0)
+    rule.check(drive.streams, drive.gc_free_blocks)
+    if rule.streams:
+        drive = replace(drive, copies="keep")  # the rule says where copies go
+    shift = _shift(drive.pages_per_block)
+    shape = Shape(
+        blocks=drive.blocks,
+        per_block=drive.pages_per_block,
+        shift=shift,
+        keep_free=drive.gc_free_blocks,
+        victim=VICTIMS[drive.victim],
+        slack=drive.wear_slack,
+        among=drive.among,
+        shuffled=drive.seed > 0,
+        copies=COPIES[drive.copies],
+        streams=drive.streams,
+    )
+    flash, placing = _new(drive), rule.start(drive.logical_pages, drive.blocks)
     named = np.zeros(len(pages), np.uint8) if streams is None else streams
     trims = np.zeros(0, np.bool_) if trim is None else trim
+    death = first = np.zeros(0, np.int64)
+    if rule.knows:
+        death, first = deaths(pages, trims, drive.logical_pages, drive.logical_pages if prefill else 0)
+    if prefill:
+        begin = flash.numbers[CHANCE] % drive.logical_pages if drive.seed else 0
+        fill(flash, shape, placing, rule.fills, first, int(begin))
     intervals = len(bounds) - 1
-    counts = np.zeros((intervals + 2, 2, drive.streams), np.int64)
+    counts = np.zeros((intervals + 2, 2, drive.open_blocks), np.int64)
     erased = np.zeros(intervals + 2, np.int64)
     ends = np.concatenate([[0], bounds, [len(pages)]])
     for i in range(intervals + 2):
         part = slice(ends[i], ends[i + 1])
         before = int(flash.numbers[ERASED])
-        write(flash, shape, pages[part], named[part], trims[part] if trim is not None else trims, counts[i])
+        # A column that there is none of is empty, and so is each part of it.
+        write(flash, shape, placing, pages[part], named[part], trims[part], death[part], counts[i])
         erased[i] = flash.numbers[ERASED] - before
     counted = counts[1:-1]
     return FtlRun(

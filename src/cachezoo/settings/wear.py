@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from cachezoo.settings.base import Count, Rounds, Strict
 
+Victim = Literal["greedy", "wear", "cost-benefit", "cost-age-times", "d-choices", "windowed", "fifo"]
+Copies = Literal["keep", "shared", "apart"]
 PageBytes = Annotated[int, Field(ge=512, le=1 << 20)]
 
 
@@ -19,20 +21,26 @@ class Drive(Strict):
         over_provisioning: part of the flash that no address has.
         gc_free_blocks: the drive erases blocks until more than so many are free, each time it opens one. It is pinned,
             because write amplification moves with it.
-        victim: which full block is erased, see `cachezoo.kernels.ftl.FlashDrive`.
+        victim: which full block is erased, see `cachezoo.kernels.ftl.Victim`.
         wear_slack: of the victim `wear`: erases above the mean that a block may have, and still be chosen.
+        among: of the victims `d-choices` and `windowed`: blocks of which the emptiest is erased.
+        copies: where copied pages go, see `cachezoo.kernels.ftl.Copies`.
+        trims: whether the drive heeds trims, in traces that have any.
         capacity_bytes: addresses of the drive; None takes as many as are written. Addresses that nothing writes are
             room to spare.
         cycles: erases that a block endures; for the lifetime alone.
     """
 
     page_bytes: PageBytes = 8192
-    pages_per_block: Annotated[int, Field(ge=2, le=1 << 16)] = 64
+    pages_per_block: Annotated[int, Field(ge=2, le=1 << 20)] = 64
     metadata_pages: Annotated[int, Field(ge=0, le=1 << 10)] = 1
     over_provisioning: float = Field(default=0.11, gt=0, lt=0.9)
     gc_free_blocks: Rounds = 8
-    victim: Literal["greedy", "wear"] = "greedy"
+    victim: Victim = "greedy"
     wear_slack: Annotated[int, Field(ge=0, le=1_000_000)] = 8
+    among: Annotated[int, Field(ge=1, le=1_000_000)] = 10
+    copies: Copies = "keep"
+    trims: bool = False
     capacity_bytes: Count | None = None
     cycles: Rounds = 3000
 

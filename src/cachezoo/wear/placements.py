@@ -11,10 +11,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cachezoo.arrays import U8
+from cachezoo.arrays import I64, U8
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.autostream import multiq as queues
 from cachezoo.kernels.autostream import sfr
-from cachezoo.wear.names import LEGACY, ORACLE, SEPBIT, Kind
+from cachezoo.kernels.placing import BY_HOST, Rule, SepBit
+from cachezoo.kernels.placing.dac import Dac
+from cachezoo.kernels.placing.foresight import Foresight
+from cachezoo.kernels.placing.future import Future
+from cachezoo.kernels.placing.mida import Mida
+from cachezoo.kernels.placing.multilog import MultiLog
+from cachezoo.kernels.placing.sfs import Sfs
+from cachezoo.kernels.placing.warcip import Warcip
+from cachezoo.wear import names
+from cachezoo.wear.names import BOUNDS, BY_DRIVE, LEGACY, Kind
 from cachezoo.wear.writes import NEVER, DriveWrites
 
 MIB = 1 << 20
@@ -47,18 +57,43 @@ def autostream(writes: DriveWrites, streams: int, decay: float = 8.0, chunk_byte
     Raises:
         ConfigError: decay or chunk_bytes that cannot be.
     """
-    if decay <= 0 or chunk_bytes < writes.page_bytes or chunk_bytes % writes.page_bytes:
-        message = (
-            f"autostream with decay {decay} and chunk_bytes {chunk_bytes}: decay is above 0, and chunk_bytes a "
-            f"multiple of {writes.page_bytes}"
-        )
-        raise ConfigError(message)
-    heads = np.flatnonzero(writes.begins)
-    begin = writes.address[writes.pages[heads]]
+    if decay <= 0:
+        raise ConfigError(f"autostream with decay {decay}: it is above 0")
+    heads, begin, chunks = _heads(writes, chunk_bytes, "autostream")
     ends = writes.address[writes.pages[np.append(heads[1:], len(writes)) - 1]] + writes.page_bytes
     follows = np.append(False, begin[1:] == ends[:-1])
-    distinct, chunks = np.unique(begin // chunk_bytes, return_inverse=True)
-    found = sfr(chunks, heads, follows, len(distinct), decay * writes.footprint, streams)
+    found = sfr(chunks, heads, follows, int(chunks.max()) + 1, decay * writes.footprint, streams)
+    return _of_requests(writes, heads, found)
+
+
+def multiq(writes: DriveWrites, streams: int, chunk_bytes: int = MIB) -> U8:
+    """AutoStream's MQ (Yang et al., SYSTOR 2017): by the queue that a chunk is in, which its writes and its age decide.
+
+    See `cachezoo.kernels.autostream.multiq`.
+
+    Args:
+        writes: of all cycles, as `autostream` has them.
+        streams: that there are, a queue each; the last takes what is written most.
+        chunk_bytes: bytes whose writes are counted together; a multiple of a flash page.
+
+    Raises:
+        ConfigError: chunk_bytes that cannot be.
+    """
+    heads, _, chunks = _heads(writes, chunk_bytes, "multiq")
+    return _of_requests(writes, heads, queues(chunks, heads, int(chunks.max()) + 1, streams))
+
+
+def _heads(writes: DriveWrites, chunk_bytes: int, policy: str) -> tuple[I64, I64, I64]:
+    """Of each request its first page write, its first byte, and the dense number of the chunk that this lies in."""
+    if chunk_bytes < writes.page_bytes or chunk_bytes % writes.page_bytes:
+        raise ConfigError(f"{policy} with chunk_bytes {chunk_bytes}: it is a multiple of {writes.page_bytes}")
+    heads = np.flatnonzero(writes.begins)
+    begin = writes.address[writes.pages[heads]]
+    return heads, begin, np.unique(begin // chunk_bytes, return_inverse=True)[1]
+
+
+def _of_requests(writes: DriveWrites, heads: I64, found: U8) -> U8:
+    """Each page write's stream, of those of requests."""
     placed: U8 = np.repeat(found, np.diff(np.append(heads, len(writes))))
     return placed
 
@@ -101,8 +136,14 @@ def oracle(
 
 
 PLACEMENTS: Mapping[str, Callable[..., U8]] = {
-    "legacy": legacy, "equal": equal, "autostream": autostream, "oracle": oracle,
+    "legacy": legacy, "equal": equal, "autostream": autostream, "multiq": multiq, "oracle": oracle,
 }  # fmt: skip
+
+INSIDE: Mapping[str, type[Rule]] = {
+    names.SEPBIT: SepBit, names.DAC: Dac, names.SFS: Sfs, names.MULTILOG: MultiLog, names.MIDA: Mida,
+    names.WARCIP: Warcip, names.FORESIGHT: Foresight, names.FUTURE: Future,
+}  # fmt: skip
+"""Those that the drive itself places by."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +152,11 @@ class Placement:
 
     policy: str
     kind: Kind
-    place: Callable[[DriveWrites], U8] | None  # uint8[n] streams of the writes; None where the drive chooses (SepBIT)
+    place: Callable[[DriveWrites], U8] | None  # uint8[n] streams of the writes; None where the drive chooses
     parameters: Parameters = field(default_factory=dict)
     streams: int = 0  # that there are for it; 0: as many as the drive has
     note: str = ""  # on how it was chosen, in words that hold for fewer streams too
+    inside: Rule = BY_HOST  # what the drive does with the streams that it is given, or places by
 
 
 def rule(policy: str, parameters: Parameters, streams: int) -> Placement:
@@ -123,11 +165,12 @@ def rule(policy: str, parameters: Parameters, streams: int) -> Placement:
     Raises:
         ConfigError: there is none of that name.
     """
-    kind: Kind = "legacy" if policy == LEGACY else "bound" if policy == ORACLE else "baseline"
-    if policy == SEPBIT:
-        return Placement(policy, kind, None, parameters)
+    kinds: Mapping[str, Kind] = {LEGACY: "legacy", **dict.fromkeys(BY_DRIVE, "drive"), **dict.fromkeys(BOUNDS, "bound")}
+    kind = kinds.get(policy, "baseline")
+    if policy in INSIDE:
+        return Placement(policy, kind, None, parameters, inside=INSIDE[policy](**parameters))
     if policy not in PLACEMENTS:
-        message = f"judge.streams.baselines.{policy}: no such placement; use {', '.join([*PLACEMENTS, SEPBIT])}"
+        message = f"judge.streams.baselines.{policy}: no such placement; use {', '.join([*PLACEMENTS, *INSIDE])}"
         raise ConfigError(message)
     own = {"streams": streams, **parameters} if policy != LEGACY else dict(parameters)
     return Placement(policy, kind, lambda writes: PLACEMENTS[policy](writes, **own), parameters)

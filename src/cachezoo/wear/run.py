@@ -13,7 +13,8 @@ from cachezoo.arrays import F64, I64, U8
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.lead import Lead, Mean, ratio_of, saving
 from cachezoo.errors import DeviceError, TraceError
-from cachezoo.kernels.ftl import SEPBIT_STREAMS, FlashDrive, SepBit, run_ftl
+from cachezoo.kernels.ftl import FlashDrive, open_blocks, run_ftl
+from cachezoo.kernels.placing import BY_HOST, Rule
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import human
 from cachezoo.wear.writes import DriveWrites
@@ -21,7 +22,7 @@ from cachezoo.wear.writes import DriveWrites
 LEAST_SPARE = 2
 
 
-def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
+def drive_for(writes: DriveWrites, settings: Drive, streams: int, seed: int = 0) -> FlashDrive:
     """A drive whose addresses are what is written, or of the capacity that is given.
 
     Its flash is addresses / (1 - over-provisioning), in whole blocks. The number of streams does not change it: each
@@ -45,13 +46,14 @@ def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
     data_pages = settings.pages_per_block - settings.metadata_pages
     blocks = math.ceil(addresses / (1 - settings.over_provisioning) / data_pages)
     spare = blocks - math.ceil(writes.footprint / data_pages)
-    needed = streams + settings.gc_free_blocks + LEAST_SPARE
+    opened = open_blocks(streams, settings.copies)
+    needed = opened + settings.gc_free_blocks + LEAST_SPARE
     if spare < needed:
         message = (
             f"{written}: at {settings.over_provisioning:.0%} over-provisioning that leaves {spare} spare blocks of "
             f"{settings.pages_per_block} pages, and {needed} are needed ({settings.gc_free_blocks} kept free, "
-            f"{streams} open for streams, {LEAST_SPARE} more): give a trace that writes more places, fewer streams, "
-            "or more over-provisioning"
+            f"{opened} open for streams, {LEAST_SPARE} more): give a trace that writes more places, fewer streams, or "
+            "more over-provisioning"
         )
         raise DeviceError(message)
     return FlashDrive(
@@ -62,6 +64,9 @@ def drive_for(writes: DriveWrites, settings: Drive, streams: int) -> FlashDrive:
         victim=settings.victim,
         streams=streams,
         wear_slack=settings.wear_slack,
+        among=settings.among,
+        copies=settings.copies,
+        seed=seed,
     )
 
 
@@ -78,6 +83,8 @@ class Wear:
     drive: FlashDrive
     addresses: int  # flash pages that the host can address; more than are written, where a capacity was given
     cycles: int  # erases that an erase block endures
+    page_bytes: int  # of a flash page
+    host_bytes: int  # that the host wrote over the cycle
 
     @property
     def waf(self) -> float:
@@ -108,10 +115,18 @@ class Wear:
         return int((self.host_by_stream > 0).sum())
 
     @property
+    def by_bytes(self) -> float:
+        """Bytes written to flash for each byte of the host: above `waf` where the host writes less than whole pages."""
+        return self.page_bytes * float(self.written.sum()) / self.host_bytes
+
+    @property
     def drive_writes(self) -> float:
-        """Times that the host can write all addresses until the blocks have had their erases, if they wear evenly."""
+        """Times that the host can write all addresses, in bytes, until blocks have had their erases.
+
+        It is taken that blocks wear evenly.
+        """
         flash = self.drive.blocks * self.drive.pages_per_block
-        return self.cycles * flash / (self.waf * self.addresses)
+        return self.cycles * flash / (self.by_bytes * self.addresses)
 
 
 def wear(
@@ -121,8 +136,9 @@ def wear(
     counted: int = -1,
     *,
     n_streams: int | None = None,
-    sepbit: SepBit | None = None,
+    rule: Rule = BY_HOST,
     blocks: int = BLOCKS,
+    seed: int = 0,
 ) -> Wear:
     """Run a drive through the cycles up to the counted one, and count that one alone.
 
@@ -134,9 +150,10 @@ def wear(
         streams: uint8[n] stream of each page write; None writes all to stream 0.
         settings: the drive.
         counted: the cycle that counts; -1 is the last.
-        n_streams: streams that the drive has; None has as many as are named, and SepBIT 6.
-        sepbit: the drive itself places by SepBIT, as set here; `streams` is not read.
+        n_streams: streams that the drive has; None has as many as the rule writes, or as are named.
+        rule: which stream writes and copies go to; most place by themselves, and do not read `streams`.
         blocks: blocks of time.
+        seed: of chance, see `cachezoo.kernels.ftl.FlashDrive`.
 
     Raises:
         TraceError: the counted cycle writes fewer pages than there are blocks of time.
@@ -152,16 +169,21 @@ def wear(
         )
         raise TraceError(message)
     if n_streams is None:
-        n_streams = SEPBIT_STREAMS if sepbit else 1 if streams is None else int(streams.max()) + 1
-    drive = drive_for(writes, settings, n_streams)
-    run = run_ftl(
-        writes.pages[: part.stop],
-        None if streams is None or sepbit else streams[: part.stop],
-        drive,
-        bounds=part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks,
-        relocate="sepbit" if sepbit else "keep",
-        sepbit=sepbit or SepBit(),
-    )
+        n_streams = rule.streams or (1 if streams is None else int(streams.max()) + 1)
+    if rule.streams:
+        settings = settings.model_copy(update={"copies": "keep"})  # the rule says where copies go
+    drive = drive_for(writes, settings, n_streams, seed)
+    pages = writes.pages[: part.stop]
+    placed = None if streams is None or rule.streams else streams[: part.stop]
+    bounds, trim = part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks, None
+    if settings.trims and writes.trims is not None:
+        at = writes.trims.at[: np.searchsorted(writes.trims.at, part.stop, side="right")]
+        pages = np.insert(pages, at, writes.trims.pages[: len(at)])
+        placed = None if placed is None else np.insert(placed, at, 0)
+        trim = np.zeros(len(pages), np.bool_)
+        trim[at + np.arange(len(at))] = True
+        bounds = bounds + np.searchsorted(at, bounds)
+    run = run_ftl(pages, placed, drive, bounds=bounds, trim=trim, rule=rule)
     return Wear(
         host=run.host,
         copied=run.copied,
@@ -172,4 +194,6 @@ def wear(
         drive=drive,
         addresses=(settings.capacity_bytes or 0) // settings.page_bytes or writes.footprint,
         cycles=settings.cycles,
+        page_bytes=writes.page_bytes,
+        host_bytes=writes.host_bytes(part.start, part.stop),
     )

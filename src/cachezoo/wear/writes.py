@@ -16,6 +16,15 @@ NEVER = -1
 
 
 @dataclass(frozen=True)
+class Trims:
+    """Pages that the host gave up, k in all: whole ones, of those that are ever written."""
+
+    at: I64  # [k] page writes before each, rising
+    pages: I32  # [k] as in `DriveWrites`
+    commands: int  # discards of the traces, whatever pages they are of
+
+
+@dataclass(frozen=True)
 class DriveWrites:
     """The n page writes of c cycles, in the order in which the drive gets them.
 
@@ -28,6 +37,8 @@ class DriveWrites:
     request: I64  # [n] row of its request in its cycle's trace
     starts: I64  # [c + 1]; cycle i wrote the entries [starts[i], starts[i + 1])
     page_bytes: int  # of a flash page
+    parts: I32 | None = None  # [n] bytes of each page that the host wrote; None: all of each
+    trims: "Trims | None" = None  # what the host gave up in between; None where the traces say nothing of it
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -41,6 +52,12 @@ class DriveWrites:
     def footprint(self) -> int:
         """Distinct flash pages that are written."""
         return len(self.address)
+
+    def host_bytes(self, begin: int, end: int) -> int:
+        """What the host wrote with the entries [begin, end), in bytes: of a page that is written in part that part."""
+        if self.parts is None:
+            return (end - begin) * self.page_bytes
+        return int(self.parts[begin:end].sum(dtype=np.int64))
 
     @cached_property
     def page_chunks(self) -> I64:
@@ -119,8 +136,8 @@ def several_volumes(volumes: Collection[str], what: str) -> str:
     return f"the {what} traces write to {len(volumes)} volumes ({', '.join(list(volumes)[:3])} …), a drive has one"
 
 
-def _cycle(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> tuple[I64, I64]:
-    """Of each page write: the page by address, and the row of its request."""
+def _cycle(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> tuple[I64, I64, I32]:
+    """Of each page write: the page by address, the row of its request, and the bytes of the page that it writes."""
     rows = np.flatnonzero(trace.op == OP_WRITE)
     start_of = np.array([starts.get(name, 0) for name in trace.volume.names], np.int64)
     begin = start_of[trace.volume.codes[rows]] + trace.offset[rows]
@@ -134,7 +151,40 @@ def _cycle(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> tuple[I6
         )
         raise TraceError(message)
     inside = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
-    return np.repeat(first, count) + inside, np.repeat(rows, count)
+    page = np.repeat(first, count) + inside
+    end = np.repeat(begin + trace.size[rows], count)
+    bytes_ = np.minimum(end, (page + 1) * page_bytes) - np.maximum(np.repeat(begin, count), page * page_bytes)
+    return page, np.repeat(rows, count), bytes_.astype(np.int32)
+
+
+def _trims(
+    traces: Sequence[Trace], starts: Mapping[str, int], distinct: I64, page_bytes: int, rows: Sequence[I64]
+) -> Trims | None:
+    """The trims of cycles.
+
+    Args:
+        traces: the cycles.
+        starts: first byte of each volume.
+        distinct: pages that are written, rising.
+        page_bytes: of a page.
+        rows: of each cycle, the row of each page write's request.
+    """
+    at, pages, commands, written = [], [], 0, 0
+    for trace, row in zip(traces, rows, strict=True):
+        given = trace.discards
+        if given is not None:
+            commands += len(given)
+            # Where nothing of a volume is written, nothing of it can be given up.
+            begins = np.array([starts.get(name, NEVER) for name in given.volume.names], np.int64)[given.volume.codes]
+            begin = np.where(begins == NEVER, 0, begins + given.offset)
+            end = np.where(begins == NEVER, 0, begins + given.offset + given.size)
+            first = np.searchsorted(distinct, -(-begin // page_bytes))
+            count = np.maximum(np.searchsorted(distinct, end // page_bytes) - first, 0)
+            inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+            pages.append((np.repeat(first, count) + inside).astype(np.int32))
+            at.append(np.repeat(written + np.searchsorted(row, given.at), count))
+        written += len(row)
+    return Trims(np.concatenate(at), np.concatenate(pages), commands) if at else None
 
 
 def drive_writes(
@@ -142,7 +192,8 @@ def drive_writes(
 ) -> DriveWrites:
     """The page writes of a drive that lives through the cycles, in their order.
 
-    A page that a write touches only in part counts as written; a request writes each of its pages once. A row that
+    A page that a write touches only in part is written whole, as a drive without a buffer reads and writes it; a
+    request writes each of its pages once. A row that
     stands for several accesses (`count`) is one write.
 
     Args:
@@ -159,16 +210,18 @@ def drive_writes(
     if not own:
         raise TraceError(f"{names}: no request writes, so that no flash wears; give a trace with writes")
     parts = [_cycle(trace, starts or own, page_bytes) for trace in traces]
-    cuts = np.cumsum([0, *(len(page) for page, _ in parts)], dtype=np.int64)
+    cuts = np.cumsum([0, *(len(page) for page, *_ in parts)], dtype=np.int64)
     if cuts[-1] > MAX_WRITES:
         message = f"{names}: {cuts[-1]} page writes in all, at most {MAX_WRITES} can be simulated: cut the traces"
         raise TraceError(message)
-    distinct, ids = np.unique(np.concatenate([page for page, _ in parts]), return_inverse=True)
+    distinct, ids = np.unique(np.concatenate([page for page, *_ in parts]), return_inverse=True)
     return DriveWrites(
         pages=ids.astype(np.int32),
         address=distinct * page_bytes,
-        time_us=np.concatenate([trace.time_us[row] for trace, (_, row) in zip(traces, parts, strict=True)]),
-        request=np.concatenate([row for _, row in parts]),
+        time_us=np.concatenate([trace.time_us[row] for trace, (_, row, _) in zip(traces, parts, strict=True)]),
+        request=np.concatenate([row for _, row, _ in parts]),
         starts=cuts,
         page_bytes=page_bytes,
+        parts=np.concatenate([part for *_, part in parts]),
+        trims=_trims(traces, starts or own, distinct, page_bytes, [row for _, row, _ in parts]),
     )

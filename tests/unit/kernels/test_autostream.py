@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.kernels.autostream import sfr
+from cachezoo.kernels.autostream import multiq, sfr
 from tests.oracles import autostream as oracle
 
 
@@ -36,3 +36,26 @@ def test_what_follows_goes_along_and_is_not_counted():
     found = sfr(np.zeros(4, np.int64), np.arange(4), follows, 1, 1e9, 16)
     assert found.tolist() == [0, 0, 0, 0]
     assert sfr(np.zeros(4, np.int64), np.arange(4), np.zeros(4, np.bool_), 1, 1e9, 16).tolist() == [0, 0, 1, 1]
+
+
+@given(case=cases())
+def test_the_queues_are_those_that_are_defined(case):
+    chunks, at, _, n_chunks, _, streams = case
+    assert multiq(chunks, at, n_chunks, streams).tolist() == oracle.multiq(chunks.tolist(), at.tolist(), streams)
+
+
+def test_the_queues_are_so_of_many_chunks():
+    rng = np.random.default_rng(5)
+    chunks = np.minimum(rng.zipf(1.2, 4000) - 1, 59).astype(np.int64)
+    at = np.cumsum(rng.integers(1, 5, 4000))
+    found = multiq(chunks, at, 60, 6).tolist()
+    assert found == oracle.multiq(chunks.tolist(), at.tolist(), 6)
+    assert set(found) == set(range(6))
+
+
+def test_a_chunk_that_is_written_no_more_goes_down_a_queue_at_a_time():
+    # Chunk 0 is written every time unit, then chunk 1 is: it is as often, so that its interval is the lifetime.
+    chunks = np.array([0] * 8 + [1] * 40 + [0], np.int64)
+    found = multiq(chunks, np.arange(49), 2, 4)
+    assert found[7] == 2
+    assert found[48] == 0

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.ftl import FlashDrive, SepBit, run_ftl
+from cachezoo.kernels.ftl import VICTIMS, FlashDrive, run_ftl
+from cachezoo.kernels.placing import BY_HOST, NEVER, SepBit, deaths
 from tests.oracles import ftl as oracle
 
 FIELDS = ("host", "copied", "erased", "host_by_stream", "copied_by_stream", "erases", "valid", "block")
@@ -17,14 +18,18 @@ def cases(draw, sepbit=False):
     per_block = draw(st.sampled_from([1, 2, 3, 4, 7]))
     data = draw(st.integers(1, 5))
     logical = draw(st.integers(max(1, (data - 1) * per_block), data * per_block))
+    copies = draw(st.sampled_from(["keep", "shared", "apart"]))
     drive = FlashDrive(
-        blocks=data + free + streams,
+        blocks=data + free + {"keep": streams, "shared": streams + 1, "apart": 2 * streams}[copies],
         pages_per_block=per_block,
         logical_pages=logical,
         gc_free_blocks=free,
-        victim=draw(st.sampled_from(["greedy", "wear"])),
+        victim=draw(st.sampled_from(list(VICTIMS))),
         streams=streams,
         wear_slack=draw(st.integers(0, 2)),
+        among=draw(st.integers(1, 4)),
+        copies=copies,
+        seed=draw(st.integers(0, 2)),
     )
     # Long, as blocks must be erased several times; so drawn by a seed.
     rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
@@ -37,8 +42,7 @@ def cases(draw, sepbit=False):
 
 
 def run(pages, streams, drive, bounds, trim, prefill, rule):
-    how = {"relocate": "sepbit", "sepbit": rule} if rule else {}
-    return run_ftl(pages, streams, drive, bounds=bounds, trim=trim, prefill=prefill, **how)
+    return run_ftl(pages, streams, drive, bounds=bounds, trim=trim, prefill=prefill, rule=rule or BY_HOST)
 
 
 def assert_same(case):
@@ -166,7 +170,7 @@ SMALL = FlashDrive(8, 4, 8, 1, streams=2)
         ({"bounds": np.array([0, 4])}, "at least two, rising, within 0 and 3"),
         ({"bounds": np.array([2, 1])}, "rising"),
         ({"bounds": np.array([2])}, "at least two"),
-        ({"relocate": "sepbit"}, "SepBIT on a drive with 2 streams that keeps 1 blocks free"),
+        ({"rule": SepBit()}, "SepBit on a drive with 2 streams that keeps 1 blocks free"),
     ],
 )
 def test_what_a_drive_cannot_run_is_refused(wrong, said):
@@ -193,3 +197,18 @@ def test_a_drive_that_cannot_be_is_refused(sizes, said):
 def test_sepbit_is_set_sensibly(rule):
     with pytest.raises(ConfigError, match="collected is at least 1, and 0 < young <= old"):
         SepBit(*rule)
+
+
+@given(case=cases())
+def test_deaths_are_those_that_come(case):
+    pages, _, drive, _, trim, prefill, _ = case
+    start = drive.logical_pages if prefill else 0
+    found, first = deaths(pages, trim, drive.logical_pages, start)
+    times = start + np.cumsum(~trim) - (~trim)  # of each write; of a trim that of the next one
+
+    def next_of(page, after):
+        return next((times[j] for j in range(after, len(pages)) if pages[j] == page), NEVER)
+
+    for i in np.flatnonzero(~trim):
+        assert found[i] == next_of(pages[i], i + 1)
+    np.testing.assert_array_equal(first, [next_of(page, 0) for page in range(drive.logical_pages)])

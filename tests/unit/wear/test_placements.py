@@ -3,7 +3,7 @@ import pytest
 
 from cachezoo.errors import ConfigError
 from cachezoo.settings.wear import Drive
-from cachezoo.wear.placements import PLACEMENTS, autostream, equal, grid, legacy, oracle
+from cachezoo.wear.placements import INSIDE, PLACEMENTS, autostream, equal, grid, legacy, multiq, oracle, rule
 from cachezoo.wear.run import wear
 from cachezoo.wear.writes import NEVER, DriveWrites
 from tests.oracles import autostream as naive
@@ -47,10 +47,31 @@ def naive_streams(chunks, at, decay):
     return [one] * 4 + [others[0]] + [others[1]] * 2
 
 
-@pytest.mark.parametrize(("decay", "chunk_bytes"), [(0, 8192), (1.0, 4096), (1.0, 12288), (-1.0, 8192)])
-def test_autostream_refuses_what_cannot_be(decay, chunk_bytes):
-    with pytest.raises(ConfigError, match="decay is above 0, and chunk_bytes a multiple of 8192"):
-        autostream(writes_of([0, 1]), 4, decay, chunk_bytes)
+@pytest.mark.parametrize("decay", [0, -1.0])
+def test_autostream_refuses_a_count_that_never_halves(decay):
+    with pytest.raises(ConfigError, match=f"autostream with decay {decay}: it is above 0"):
+        autostream(writes_of([0, 1]), 4, decay, 8192)
+
+
+@pytest.mark.parametrize("chunk_bytes", [4096, 12288])
+@pytest.mark.parametrize("place", [autostream, multiq])
+def test_autostream_refuses_chunks_that_cannot_be(place, chunk_bytes):
+    with pytest.raises(ConfigError, match=f"{place.__name__} with chunk_bytes {chunk_bytes}: it is a multiple of 8192"):
+        place(writes_of([0, 1]), 4, chunk_bytes=chunk_bytes)
+
+
+def test_the_queues_place_whole_requests_by_the_chunk_they_begin_in():
+    writes = writes_of([0, 1, 2, 3, 0, 0, 1], request=[0, 0, 1, 1, 2, 3, 3])
+    # Requests begin in chunks 0, 1, 0, 0; the queue of chunk 0 is the second once it was written twice.
+    assert multiq(writes, 16, chunk_bytes=16384).tolist() == [0, 0, 0, 0, 0, 1, 1]
+
+
+def test_what_a_drive_places_and_what_nobody_can_is_said():
+    kinds = {name: rule(name, {}, 8).kind for name in (*PLACEMENTS, *INSIDE)}
+    assert [name for name, kind in kinds.items() if kind == "bound"] == ["oracle", "fk"]
+    assert {name for name, kind in kinds.items() if kind == "drive"} == {*INSIDE} - {"fk"}
+    assert [name for name, kind in kinds.items() if kind == "baseline"] == ["equal", "autostream", "multiq"]
+    assert kinds["legacy"] == "legacy"
 
 
 def test_the_oracle_parts_lifetimes_and_deaths():
@@ -76,7 +97,7 @@ def test_the_oracle_needs_two_streams():
 def test_a_placement_of_hot_and_cold_pages_copies_no_more_than_one_stream(name):
     writes = hot_and_cold(60_000)
     plain = wear(writes, None, DRIVE).waf
-    found = PLACEMENTS[name](writes, streams=4, **({"chunk_bytes": 32768} if name == "autostream" else {}))
+    found = PLACEMENTS[name](writes, streams=4, **({"chunk_bytes": 32768} if name in ("autostream", "multiq") else {}))
     assert found.dtype == np.uint8
     assert len(found) == len(writes)
     run = wear(writes, found, DRIVE, n_streams=4)

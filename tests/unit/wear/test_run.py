@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import DeviceError, TraceError
-from cachezoo.kernels.ftl import FlashDrive, SepBit, run_ftl
+from cachezoo.kernels.ftl import FlashDrive, run_ftl
+from cachezoo.kernels.placing import SepBit
 from cachezoo.settings.wear import Drive
 from cachezoo.wear.run import drive_for, wear
 from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
@@ -89,10 +90,10 @@ def test_a_real_volume_copies_half_with_a_stream_for_what_dies_late():
 
 
 def test_sepbit_places_by_itself():
-    found = wear(CYCLES, None, SETTINGS, sepbit=SepBit())
+    found = wear(CYCLES, None, SETTINGS, rule=SepBit())
     assert found.waf < wear(CYCLES, None, SETTINGS).waf
     assert found.drive.streams == 6
-    np.testing.assert_array_equal(wear(CYCLES, BY_HALF, SETTINGS, sepbit=SepBit()).copied, found.copied)
+    np.testing.assert_array_equal(wear(CYCLES, BY_HALF, SETTINGS, rule=SepBit()).copied, found.copied)
 
 
 def test_more_written_than_the_drive_has_is_one_line():

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cachezoo.errors import ConfigError
-from cachezoo.settings.wear import Drive
+from cachezoo.settings.wear import Drive, Victim
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import AUTOSTREAM, BUNDLE, EQUAL, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT
+from cachezoo.wear.names import AUTOSTREAM, BOUNDS, BUNDLE, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
 from cachezoo.wear.writes import volume_starts
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 
-PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, SEPBIT, LIFETIME, ORACLE)
+PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, MULTIQ, LIFETIME, *BY_DRIVE, *BOUNDS)
 LEARNED = (FIOS, LIFETIME, BUNDLE)
 USUAL_CYCLES = 3
 MOST_DIGITS = 12
 MOST_NAMED = 3  # volumes in a message
+LEAST_UNIT, MOST_UNIT = 32 << 10, 1 << 30  # of an erase unit, in bytes
 MOST_BYTES = 1 << 40  # of a drive that is simulated: each of its pages takes memory
 
 
@@ -27,6 +28,7 @@ class WearOptions:
     over_provisioning: tuple[float, ...]  # shares of flash without an address, rising
     drive: Drive  # the rest of it
     seed: int  # of K-means
+    victims: tuple[Victim, ...] = ("greedy",)  # the answer is for each; what is tuned is tuned under each
 
 
 def parse_by(text: str, bundle: bool) -> tuple[str, ...]:

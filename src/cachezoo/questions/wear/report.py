@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cachezoo.questions.wear.verdict import CHOSEN, NO, PARTS, UNSURE, YES, pays
+from cachezoo.questions.wear.verdict import CHOSEN, DEPENDS, NO, PARTS, UNSURE, YES, pays
 from cachezoo.show.formats import NONE, number, percent, span
 from cachezoo.show.plots import STREAMS
 from cachezoo.show.section import Figure, Section
@@ -24,10 +24,11 @@ TITLE = "Does it pay to use streams here?"
 SHORT = {
     YES: "Yes, by what was learned (flash writes saved on the test cycle)",
     PARTS: "Yes, but equal parts of the address space will do, and the learned dictionary is not promoted",
+    DEPENDS: "It depends on the drive's garbage collection: not under each victim that was tried",
     NO: "No",
     UNSURE: "Cannot be told",
 }
-ANSWERS = {NO: "no", UNSURE: "cannot be told"}
+ANSWERS = {DEPENDS: "it depends on the drive's victims", NO: "no", UNSURE: "cannot be told"}
 BARS = {
     LEGACY: ("without streams", LIGHT),
     EQUAL: ("equal parts", GREY),
@@ -75,7 +76,7 @@ def summary_table(metrics: Found) -> Table:
         Column("category", numeric=False),
         Column("use streams?", numeric=False),
         Column("written", "times its footprint, in the test cycle"),
-        Column("without streams", "WAF: flash pages written over the host's"),
+        Column("without streams", "WAF: flash pages written over the host's, and with other victims"),
         Column("equal parts", "of the address space, as validation chose; of the WAF without streams"),
         Column("FIOS's choice", "of features, by the trace's characteristics; likewise"),
         Column("chosen", "the dictionary that validation chose; likewise, 90 % interval"),
@@ -104,7 +105,7 @@ def _summary_cells(one: StreamsMetrics, model: StreamsModel, trace: StreamsTrace
         name_cell(one.category),
         pays(model, rows),
         number_cell(trace.footprints, 1),
-        number_cell(rows[LEGACY].waf, 3),
+        Cell(number(rows[LEGACY].waf, 3), rows[LEGACY].waf, _by_victim(rows[LEGACY])),
         share(EQUAL, f"{rows[EQUAL].streams} streams" if EQUAL in rows else ""),
         share(AUTOMATIC, model.learned or "none"),
         share(CHOSEN, f"{chosen.policy} {span(chosen.of_legacy_interval, 1)}"),
@@ -114,15 +115,22 @@ def _summary_cells(one: StreamsMetrics, model: StreamsModel, trace: StreamsTrace
     ]
 
 
+def _by_victim(row: StreamsRow) -> str:
+    """WAF on drives of other victims, in words."""
+    return ", ".join(f"{number(waf, 2)} {victim}" for victim, waf in row.victim_waf.items())
+
+
 def placement_table(metrics: StreamsMetrics, key: str, trace: StreamsTrace) -> Table:
     """Every placement on a test cycle, least write amplification first."""
     shares = sorted({share for row in trace.rows for share in row.over_provisioning_waf}, key=float)
+    victims = list(dict.fromkeys(victim for row in trace.rows for victim in row.victim_waf))
     columns = [
         Column("placement", numeric=False),
         Column("kind", numeric=False),
         Column("streams", "that are written to"),
         Column("WAF", f"at {percent(trace.over_provisioning, 0)} over-provisioning"),
         Column("of legacy", "90 % interval"),
+        *(Column(f"WAF, {victim}", "with these victims") for victim in victims),
         Column("validation", "WAF there"),
         Column("erases"),
         *(Column(f"WAF at {percent(float(share), 0)}", "over-provisioning") for share in shares),
@@ -134,6 +142,7 @@ def placement_table(metrics: StreamsMetrics, key: str, trace: StreamsTrace) -> T
             number_cell(row.streams),
             number_cell(row.waf, 3),
             share_cell(row.of_legacy, row.of_legacy_interval),
+            *(number_cell(row.victim_waf.get(victim), 3) for victim in victims),
             number_cell(row.validation_waf, 3),
             number_cell(row.erases),
             *(number_cell(row.over_provisioning_waf.get(share), 3) for share in shares),

@@ -5,8 +5,9 @@ Placements that learn do so on the cycle before, others are tuned there.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,17 +18,31 @@ from cachezoo.contest.lead import Interval
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.io import atomic_file
-from cachezoo.kernels.ftl import SEPBIT_STREAMS
 from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.questions.wear.options import WearOptions
 from cachezoo.seeds import derive_seed
-from cachezoo.settings.wear import Drive
+from cachezoo.settings.wear import Drive, Victim
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
 from cachezoo.sizes import human
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import AUTOSTREAM, BUNDLE, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT, Kind
-from cachezoo.wear.placements import Grids, Parameters, Placement, combinations, rule
+from cachezoo.wear.names import (
+    AUTOSTREAM,
+    BOUNDS,
+    BUNDLE,
+    BY_DRIVE,
+    DAC,
+    FIOS,
+    FUTURE,
+    LEGACY,
+    LIFETIME,
+    MULTIQ,
+    ORACLE,
+    SEPBIT,
+    WARCIP,
+    Kind,
+)
+from cachezoo.wear.placements import INSIDE, Grids, Parameters, Placement, combinations, rule
 from cachezoo.wear.run import Wear, drive_for
 from cachezoo.wear.writes import DriveWrites, drive_writes, volume_starts
 from cachezoo.zoo.streams.bench import Bench, classes_and_parts
@@ -45,9 +60,14 @@ WINDOW = "100th"
 # What is tried of each placement that has parameters.
 GRIDS: Grids = {
     AUTOSTREAM: {"decay": (0.5, 2.0, 8.0, 32.0), "chunk_bytes": (1 << 15, 1 << 17, 1 << 20)},
+    MULTIQ: {"chunk_bytes": (1 << 15, 1 << 17, 1 << 20)},
     SEPBIT: {"collected": (4, 16, 64)},
+    DAC: {"young": (0.0, 0.1, 0.5, 2.0)},
+    WARCIP: {"window": (32, 256)},
     ORACLE: {"rule": ("both",), "share": (0.0625, 0.125, 0.25, 0.5, 1.0)},
+    FUTURE: {"span": (63, 1024, 4096, 16384)},
 }
+NOT_THE_HOSTS = (LEGACY, *BY_DRIVE, *BOUNDS)  # placements that no host can use, and the one that all are compared with
 BAR = 0.72
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 ROOM = 1.3  # of the longest bar, so that its value fits into the panel
@@ -86,7 +106,7 @@ class Placing:
             found[since:] = self.bundle.look_up(writes.first_chunks[since:])
             return _fixed(name, "ours", found, {}, self.bundle.count)
         tried = (rule(name, own, streams) for own in combinations(GRIDS.get(name, {})))
-        count = 1 if name == LEGACY else SEPBIT_STREAMS if name == SEPBIT else streams
+        count = 1 if name == LEGACY else INSIDE[name].streams if name in INSIDE else streams
         return self._tuned(
             replace(one, streams=count)
             if one.place is None
@@ -173,10 +193,12 @@ def _words(parameters: Parameters) -> str:
 
 
 def counts_of(name: str, streams: Sequence[int]) -> list[int]:
-    """The numbers of streams that a placement is tried with: legacy with 1, SepBIT with its own."""
+    """The numbers of streams that a placement is tried with: legacy with 1, the drive's own with theirs."""
     if name == LEGACY:
         return [1]
-    return [SEPBIT_STREAMS] if name == SEPBIT else [0] if name == BUNDLE else [count for count in streams if count > 1]
+    if name in INSIDE:
+        return [INSIDE[name].streams]
+    return [0] if name == BUNDLE else [count for count in streams if count > 1]
 
 
 @dataclass(frozen=True)
@@ -187,8 +209,10 @@ class WearRow:
     streams: int  # that there are for it
     streams_used: int  # that the host wrote to
     over_provisioning: float  # share of the flash without an address
+    victim: str  # of the drive
     waf: float  # flash pages written over those that the host wrote
     waf_interval: Interval
+    waf_bytes: float  # bytes written to flash for each byte of the host
     fewer: float  # share of the flash writes without streams that is saved
     fewer_interval: Interval
     verdict: Verdict  # on that saving
@@ -196,8 +220,8 @@ class WearRow:
     erases_least: int  # of a block, since the drive was new
     erases_mean: float
     erases_most: int
-    # Times that the host can write all addresses until the blocks have had the erases that they endure, if they wear
-    # evenly.
+    # Times that the host can write all addresses, in bytes, until the blocks have had the erases that they endure, if
+    # they wear evenly.
     drive_writes: float
     parameters: dict[str, Any]  # chosen on the cycle before
     # The WAF on the cycle before, which the verdict chooses by; None where there is none to choose on, as what learns
@@ -207,20 +231,45 @@ class WearRow:
     @property
     def shown(self) -> str:
         """Placement and streams in a word or two."""
-        alone = self.placement in (LEGACY, SEPBIT)
+        alone = self.placement == LEGACY or self.placement in INSIDE
         return self.placement if alone else f"{self.placement}, {self.streams} streams"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The placement to speak of under a victim, at the main over-provisioning."""
+
+    victim: str
+    legacy: WearRow
+    chosen: WearRow | None  # None: no placement that a host can use is among the rows
+    hindsight: bool  # whether it was chosen on the cycle that it is quoted from
+    noise: float  # how far chance moves what `chosen` saves, see `Bench.noise`
+    rival: WearRow | None  # the best of the other placements that a host can use, chosen alike
+    over_rival: float  # share of the rival's flash writes that `chosen` saves
+    over_rival_interval: Interval
+
+    @property
+    def verdict(self) -> Verdict:
+        """On what `chosen` saves; what chance moves as far is not told apart from nothing."""
+        assert self.chosen is not None, "there is one to judge"
+        return Verdict.EVEN if abs(self.chosen.fewer) <= self.noise else self.chosen.verdict
 
 
 @dataclass(frozen=True)
 class WearTable:
     """All rows."""
 
-    rows: tuple[WearRow, ...]  # by over-provisioning, then by placement and streams
+    rows: tuple[WearRow, ...]  # by over-provisioning, then by victim, placement and streams
+    advice: tuple[Advice, ...]  # for each victim
     page_bytes: int  # of a flash page
     footprint: int  # distinct flash pages that are written
     host_pages: int  # page writes of the last cycle
+    host_bytes: int  # that it writes
     cycles: int
     endured: int  # erases of a block
+    trims: int  # discards of all cycles
+    trimmed: int  # flash pages that they give up
+    heeded: bool  # whether the drive does
     capacity_bytes: int | None  # of the drive; None where it is as large as what is written
     notes: tuple[str, ...]  # on how placements were chosen, one each at most
 
@@ -237,7 +286,11 @@ def nearest(shares: Sequence[float]) -> float:
 
 def count_rows(options: WearOptions) -> int:
     """Rows that a table will have."""
-    return len(options.over_provisioning) * sum(len(counts_of(name, options.streams)) for name in options.by)
+    return (
+        len(options.over_provisioning)
+        * len(options.victims)
+        * sum(len(counts_of(name, options.streams)) for name in options.by)
+    )
 
 
 def writes_of(cycles: Sequence[Trace], drive: Drive) -> DriveWrites:
@@ -328,43 +381,102 @@ def wear_table(
         DeviceError: a drive that is too small, see `cachezoo.wear.run.drive_for`.
         TraceError: the cycle that is counted writes too little.
     """
-    shares = options.over_provisioning
-    benches = {share: Bench(writes, options.drive.model_copy(update={"over_provisioning": share})) for share in shares}
-    placing = Placing(benches[nearest(shares)], cycles, options.seed, bundle)
+    drives = list(product(options.over_provisioning, options.victims))
+    benches = {
+        (share, victim): Bench(writes, options.drive.model_copy(update={"over_provisioning": share, "victim": victim}))
+        for share, victim in drives
+    }
+    main = nearest(options.over_provisioning)
+    placing = Placing(benches[drives[0]], cycles, options.seed, bundle)
     before = writes.cycle(writes.cycles - 2)
     chooses = writes.cycles > LEAST_CYCLES and before.stop - before.start >= BLOCKS
-    found: dict[float, list[tuple[Placement, Wear, float | None]]] = {share: [] for share in shares}
+    found: dict[tuple[float, Victim], list[Ran]] = {drive: [] for drive in drives}
     notes, done = dict[str, str](), 0
-    for name in options.by:
+    for name, victim in product(options.by, options.victims):
+        placing.bench = benches[main, victim]
         for count in counts_of(name, options.streams):
             placement = placing.of(name, count)
-            notes[name] = placement.note  # numbers of streams rise, and the note for the most holds for fewer
-            for share, bench in benches.items():
+            if placement.note:
+                notes[name] = placement.note  # numbers of streams rise, and the note for the most holds for fewer
+            for share in options.over_provisioning:
+                bench = benches[share, victim]
                 earlier = bench.run(placement, writes.cycles - 2).waf if chooses else None
-                found[share].append((placement, bench.run(placement), earlier))
+                run, legacy = bench.run(placement), found[share, victim][0].run if found[share, victim] else None
+                row = _row(placement, run, earlier, legacy or run, bench.drive)
+                found[share, victim].append(Ran(placement, run, row))
                 advance(done := done + 1, name)
     part = writes.cycle(-1)
     return WearTable(
-        rows=tuple(_row(*one, own[0][1], share) for share, own in found.items() for one in own),
+        rows=tuple(one.row for own in found.values() for one in own),
+        advice=tuple(_advice(benches[main, victim], found[main, victim]) for victim in options.victims),
         page_bytes=writes.page_bytes,
         footprint=writes.footprint,
         host_pages=part.stop - part.start,
+        host_bytes=writes.host_bytes(part.start, part.stop),
         cycles=writes.cycles,
         endured=options.drive.cycles,
+        trims=0 if writes.trims is None else writes.trims.commands,
+        trimmed=0 if writes.trims is None else len(writes.trims.pages),
+        heeded=options.drive.trims,
         capacity_bytes=options.drive.capacity_bytes,
-        notes=tuple(note for note in notes.values() if note),
+        notes=(*notes.values(), *_trimmed(writes, options.drive.trims)),
     )
 
 
-def _row(placement: Placement, run: Wear, before: float | None, legacy: Wear, share: float) -> WearRow:
+def _trimmed(writes: DriveWrites, heeded: bool) -> list[str]:
+    """A note on trims, where the traces have any."""
+    if writes.trims is None:
+        return []
+    said = f"trims: {writes.trims.commands:,} discards give up {len(writes.trims.pages):,} flash pages"
+    return [f"{said}, {'and the drive heeds them' if heeded else 'which the drive does not heed'}"]
+
+
+class Ran(NamedTuple):
+    """A placement that was run."""
+
+    placement: Placement
+    run: Wear
+    row: WearRow
+
+
+def _advice(bench: Bench, ran: Sequence[Ran]) -> Advice:
+    """The placement to speak of; where it can be chosen on the cycle before the counted one, it is."""
+    usable = [one for one in ran if one.row.placement not in NOT_THE_HOSTS]
+    hindsight = len(usable) > 1 and any(one.row.waf_before is None for one in usable)
+
+    def rank(one: Ran) -> tuple[float, int]:
+        return (one.row.waf if one.row.waf_before is None or hindsight else one.row.waf_before, one.row.streams)
+
+    chosen = min(usable, key=rank, default=None)
+    others = [one for one in usable if chosen is not None and one.row.placement != chosen.row.placement]
+    rival = min(others, key=rank, default=None)
+    noise, over = 0.0, None
+    if chosen is not None:
+        noise = bench.noise(chosen.placement, ran[0].placement)
+        over = None if rival is None else chosen.run.saved(rival.run)
+    return Advice(
+        victim=bench.drive.victim,
+        legacy=ran[0].row,
+        chosen=None if chosen is None else chosen.row,
+        hindsight=hindsight,
+        noise=noise,
+        rival=None if rival is None else rival.row,
+        over_rival=0.0 if over is None else over.value,
+        over_rival_interval=(0.0, 0.0) if over is None else over.ends,
+    )
+
+
+def _row(placement: Placement, run: Wear, before: float | None, legacy: Wear, drive: Drive) -> WearRow:
     fewer = run.saved(legacy)
     return WearRow(
         placement=placement.policy,
         streams=placement.streams,
         streams_used=run.streams_used,
-        over_provisioning=share,
+        over_provisioning=drive.over_provisioning,
+        victim=drive.victim,
         waf=run.waf,
         waf_interval=run.waf_mean.ends,
+        waf_bytes=run.by_bytes,
         fewer=fewer.value,
         fewer_interval=fewer.ends,
         verdict=verdict(fewer, LEAST_SAVING),
@@ -391,19 +503,19 @@ def draw_wear(table: WearTable, title: str, path: Path) -> None:
     """
     from matplotlib.ticker import EngFormatter
 
-    shares = list(dict.fromkeys(row.over_provisioning for row in table.rows))
-    height = 1.0 + len(shares) * 0.7 + 0.21 * len(table.rows)
+    drives = list(dict.fromkeys((row.over_provisioning, row.victim) for row in table.rows))
+    height = 1.0 + len(drives) * 0.7 + 0.21 * len(table.rows)
     with settings(), atomic_file(path) as temporary:
-        canvas, grid = panels(len(shares), len(COLUMNS), height)
-        for line, share in zip(grid, shares, strict=True):
-            rows = [row for row in table.rows if row.over_provisioning == share]
+        canvas, grid = panels(len(drives), len(COLUMNS), height)
+        for line, drive in zip(grid, drives, strict=True):
+            rows = [row for row in table.rows if (row.over_provisioning, row.victim) == drive]
             _bars(line[0], rows, [row.waf for row in rows], "{:.2f}", [row.waf_interval for row in rows])
             _bars(line[1], rows, [row.erases for row in rows], "{:,.0f}")
             _bars(line[2], rows, [row.drive_writes for row in rows], "{:,.0f}")
             for axes in line[1:]:
                 axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 400M in place of a power of ten in the corner
             line[0].axvline(1, color=GREY, linewidth=0.8)  # no drive can write less
-            line[0].set_title(f"{share:.0%} over-provisioning", loc="left")
+            line[0].set_title(f"{drive[0]:.0%} over-provisioning, {drive[1]} victims", loc="left")
             line[0].set_yticks(range(len(rows)), [row.shown for row in rows])
         for axes, label in zip(grid[-1], COLUMNS, strict=True):
             axes.set_xlabel(label)

@@ -1,25 +1,28 @@
 """Where a verdict on wear is decided: for `recommend --only wear` and `--only cache-wear`, and for the report.
 
 A placement is compared with a drive without streams, by the share of flash writes that it saves (`Wear.saved`), and has
-to save `LEAST_SAVING` above chance. Which placement is compared is chosen on the cycle before the counted one: by
-the command here, for the report by the judge of the model (`cachezoo.zoo.streams.judge`).
+to save `LEAST_SAVING` above chance, and more than chance among equal victims moves. Which placement is compared is
+chosen on the cycle before the counted one: by the command here, for the report by the judge of the model
+(`cachezoo.zoo.streams.judge`). Whether streams pay is said for each victim: a drive's own choice of it may be worth
+more than any placement.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict
 from cachezoo.questions.wear.cache import CacheWrites
-from cachezoo.questions.wear.table import WearRow, WearTable
+from cachezoo.questions.wear.table import Advice, WearTable
 from cachezoo.show.formats import number, ordinary, percent, share, span
 from cachezoo.show.table import Cell
 from cachezoo.sizes import human
-from cachezoo.wear.names import EQUAL, LEGACY, ORACLE, SEPBIT
+from cachezoo.wear.names import BOUNDS, BY_DRIVE, EQUAL, LEGACY
 from cachezoo.zoo.streams.metrics import StreamsModel, StreamsRow
 
 SHORT = 0.5  # a cycle that writes less than this of the trace's distinct pages is little to judge by
 ROOMY = 0.9  # a trace that writes less of a drive than this leaves it room that no over-provisioning counts
+WHOLE = 0.9  # bytes of the host over those of the pages that it writes; below it small writes are named
 LEAST_WAF = 1.05  # of a drive without streams; below it there is nothing to gain
 PAYS = {
     Verdict.BETTER: "Yes",
@@ -28,65 +31,130 @@ PAYS = {
     Verdict.SHORT: "Not clearly",
     Verdict.WORSE: "No",
 }
-YES, PARTS, NO, UNSURE = "yes", "equal parts", "don't", "cannot be told"
+YES, PARTS, DEPENDS, NO, UNSURE = "yes", "equal parts", "depends on the drive", "don't", "cannot be told"
 CHOSEN = "chosen"  # the dictionary that validation chose, among rows that are compared
 MOST_OF_LEGACY = 1 - LEAST_SAVING
 
 
 def values(table: WearTable) -> dict[str, Any]:
     """For `--json`."""
-    known = {name: getattr(table, name) for name in ("page_bytes", "footprint", "host_pages", "cycles", "endured")}
+    names = ("page_bytes", "footprint", "host_pages", "host_bytes", "cycles", "endured", "trims", "trimmed", "heeded")
+    known = {name: getattr(table, name) for name in names}
+    advice = [_advised(one) for one in table.advice]
     rows = [asdict(row) for row in table.rows]
-    return {**known, "answer": ordinary(answer(table)), "notes": list(table.notes), "rows": rows}
+    answered = {"answer": ordinary(answer(table)), "advice": advice, "notes": list(table.notes)}
+    return {**known, **answered, "rows": rows}
+
+
+def _advised(one: Advice) -> dict[str, Any]:
+    chosen, rival = one.chosen, one.rival
+    return {
+        "victim": one.victim,
+        "placement": None if chosen is None else chosen.placement,
+        "streams": None if chosen is None else chosen.streams,
+        "verdict": None if chosen is None else one.verdict,
+        "fewer": None if chosen is None else chosen.fewer,
+        "noise": one.noise,
+        "rival": None if rival is None else rival.placement,
+        "rival_streams": None if rival is None else rival.streams,
+        "fewer_than_rival": None if rival is None else one.over_rival,
+        "fewer_than_rival_interval": None if rival is None else one.over_rival_interval,
+    }
 
 
 def answer(table: WearTable) -> str:
-    """Whether it pays to use streams, in a sentence or two."""
-    own = [row for row in table.rows if row.over_provisioning == table.main]
-    legacy = own[0]
+    """Whether it pays to use streams, in a sentence or more."""
+    words = {one.victim: _word(one) for one in table.advice}
+    several, same = len(words) > 1, len(set(words.values())) == 1
+    first, *others = table.advice
+    if same:
+        speaks = several and first.chosen is not None
+        begin = words[first.victim] + (f" under {' and under '.join(words)} victims" if speaks else "")
+    else:
+        pairs = [f"{word if k == 0 else word.lower()} under {name}" for k, (name, word) in enumerate(words.items())]
+        begin = f"It depends on the drive's garbage collection: {', '.join(pairs)} victims"
     text = (
-        f"at {percent(table.main, 0)} over-provisioning the drive without streams writes {number(legacy.waf, 2)} flash "
-        "pages for each page of the host"
+        f"{begin}: at {percent(table.main, 0)} over-provisioning the drive without streams writes "
+        f"{number(first.legacy.waf, 2)} flash pages for each page of the host"
     )
     times = f"times that it can be written in full, at {table.endured:,} erases a block"
-    lasts = f"{number(legacy.drive_writes)} drive writes ({times})"
-    if legacy.waf < LEAST_WAF:
-        return f"No, there is nothing to gain: {text}, and lasts {lasts}. {_wrote(table)}"
-    usable = [row for row in own if row.placement not in (LEGACY, SEPBIT, ORACLE)]
-    least = {row.placement: row for row in sorted(own, key=lambda row: -row.waf)}
-    if not usable:
-        found = f"No placement that a host can use is among these: {text}, and lasts {lasts}. {_wrote(table)}"
-        best = legacy
-    else:
-        best, how = _choice(usable)
-        pays = PAYS[best.verdict] if best.fewer > 0 else PAYS[Verdict.WORSE]
-        found = f"{pays}: {text}, and with {best.shown}{how} {best.waf:.2f}: {percent(best.fewer)} fewer flash writes "
-        found += f"(90 % interval {span(best.fewer_interval, 1)}). "
-        found += f"It lasts {number(best.drive_writes)} in place of {lasts}."
-        found += f" {_wrote(table)}" if table.host_pages < SHORT * table.footprint else ""
-    if SEPBIT in least and least[SEPBIT].waf < best.waf:
-        found += f" A drive that places by itself (sepbit) has {least[SEPBIT].waf:.2f}."
-    if ORACLE in least:
-        found += f" Known lifetimes would allow {least[ORACLE].waf:.2f}."
-    return found
+    lasts = f"{number(first.legacy.drive_writes)} drive writes ({times})"
+    speaks = first.chosen is not None and first.legacy.waf >= LEAST_WAF
+    text += f"{_with(first)} It lasts {number(first.chosen.drive_writes)} in place of {lasts}." if (
+        speaks and first.chosen is not None
+    ) else f", and lasts {lasts}."  # fmt: skip
+    for one in others:
+        text += (
+            f" With {one.victim} victims, which the drive chooses and no host, it writes {number(one.legacy.waf, 2)}"
+        )
+        text += _with(one) if one.chosen is not None and one.legacy.waf >= LEAST_WAF else "."
+    if not speaks or table.host_pages < SHORT * table.footprint:
+        text += f" {_wrote(table)}"
+    return _small(table) + text + _bounds(table)
 
 
-def _choice(usable: Sequence[WearRow]) -> tuple[WearRow, str]:
-    """The placement to speak of, and how it was chosen: where it can be, by the cycle before the quoted one."""
-    if len(usable) == 1:
-        return usable[0], ""
-    if any(row.waf_before is None for row in usable):
-        return min(usable, key=lambda row: (row.waf, row.streams)), ", the best in hindsight,"
-    return min(usable, key=lambda row: (row.waf_before, row.streams)), ", the best on the cycle before,"
+def _word(one: Advice) -> str:
+    """The answer under one victim."""
+    if one.legacy.waf < LEAST_WAF:
+        return "No, there is nothing to gain"
+    if one.chosen is None:
+        return "No placement that a host can use is among these"
+    if one.verdict == Verdict.EVEN and one.chosen.verdict in (Verdict.BETTER, Verdict.TRIFLE):
+        return "No, chance moves as much"
+    return PAYS[one.verdict] if one.chosen.fewer > 0 else PAYS[Verdict.WORSE]
+
+
+def _with(one: Advice) -> str:
+    """The placement that is spoken of, what it saves, and its strongest rival."""
+    assert one.chosen is not None, "there is one to speak of"
+    chosen, usable = one.chosen, one.rival is not None
+    how = ", the best in hindsight," if one.hindsight else ", the best on the cycle before," if usable else ""
+    text = f", and with {chosen.shown}{how} {chosen.waf:.2f}: {percent(chosen.fewer)} fewer flash writes "
+    text += f"(90 % interval {span(chosen.fewer_interval, 1)}"
+    text += f"; chance among equal blocks moves it by {percent(one.noise)})"
+    if one.rival is not None:
+        text += f", {percent(one.over_rival)} fewer than with {one.rival.shown} ({one.rival.waf:.2f})"
+    return text + "."
+
+
+def _small(table: WearTable) -> str:
+    """A first sentence on writes that are smaller than a flash page, where there are many."""
+    share_ = table.host_bytes / (table.host_pages * table.page_bytes)
+    if share_ > WHOLE:
+        return ""
+    legacy = table.advice[0].legacy
+    return (
+        f"Writes smaller than a flash page come first: a page of {human(table.page_bytes)} is written for "
+        f"{human(round(share_ * table.page_bytes))} of the host on average, so that without streams flash takes "
+        f"{number(legacy.waf_bytes, 1)} bytes for each byte of the host, {number(1 / share_, 1)} by small writes times "
+        f"{number(legacy.waf, 2)} by garbage collection. Streams act on the second alone. "
+    )
+
+
+def _bounds(table: WearTable) -> str:
+    """What a drive reaches that places by itself, or knows the future, under each victim."""
+    inside, known = [], []
+    for one in table.advice:
+        own = [row for row in table.rows if (row.over_provisioning, row.victim) == (table.main, one.victim)]
+        by_drive = min((row for row in own if row.placement in BY_DRIVE), key=lambda row: row.waf, default=None)
+        under = f" with {one.victim} victims" if one != table.advice[0] else ""
+        if one.legacy.waf < LEAST_WAF:
+            continue
+        if by_drive is not None and by_drive.waf < (one.chosen or one.legacy).waf:
+            inside.append(f"({by_drive.placement}) has {by_drive.waf:.2f}{under}")
+        if reached := [row.waf for row in own if row.placement in BOUNDS]:
+            known.append(f"{min(reached):.2f}{under}")
+    text = f" A drive that places by itself {', and '.join(inside)}." if inside else ""
+    return text + (f" Known lifetimes would allow {', and '.join(known)}." if known else "")
 
 
 def _wrote(table: WearTable) -> str:
     """How much the answer rests on."""
     written = table.footprint * table.page_bytes
     text = (
-        f"The last cycle writes {human(table.host_pages * table.page_bytes)}, {table.host_pages / table.footprint:.1f} "
+        f"The last cycle writes {human(table.host_bytes)}, in page writes {table.host_pages / table.footprint:.1f} "
+        f"times the trace's distinct pages ({human(written)})"
     )
-    text += f"times the trace's distinct pages ({human(written)})"
     text += "; a longer trace may say otherwise." if table.host_pages < SHORT * table.footprint else "."
     if table.capacity_bytes is not None and written < ROOMY * table.capacity_bytes:
         text += f" They are {percent(written / table.capacity_bytes, 0)} of the drive, and the rest is room to spare."
@@ -96,6 +164,9 @@ def _wrote(table: WearTable) -> str:
 def pays(model: StreamsModel, rows: Mapping[str, StreamsRow]) -> Cell:
     """Whether to use streams, and whose: validation says whether the model's, the test cycle whether it pays.
 
+    It pays where it saves flash writes above chance, more than chance among equal victims moves, by a share worth
+    having, and under each victim that was tried; what pays under the main one alone depends on the drive.
+
     Args:
         model: the dictionary's verdict.
         rows: of `compared`.
@@ -103,11 +174,18 @@ def pays(model: StreamsModel, rows: Mapping[str, StreamsRow]) -> Cell:
     row, note = rows[CHOSEN], ""
     if not model.promoted:
         row, note = rows.get(EQUAL, row), "the dictionary is not promoted"
-    if row.of_legacy_interval[1] < 1 and row.of_legacy <= MOST_OF_LEGACY:
-        return Cell(YES if model.promoted else PARTS, note=note, tone="good")
-    if row.of_legacy_interval[0] < 1 and row.of_legacy <= MOST_OF_LEGACY:
+    if row.of_legacy > min(MOST_OF_LEGACY, 1 - (row.noise or 0.0)) or row.of_legacy_interval[0] >= 1:
+        return Cell(NO, note=note, tone="bad")
+    if row.of_legacy_interval[1] >= 1:
         return Cell(UNSURE, note=note, tone="unsure")
-    return Cell(NO, note=note, tone="bad")
+    fails = [
+        victim
+        for victim, found in row.victim_of_legacy.items()
+        if found > MOST_OF_LEGACY or row.victim_of_legacy_interval[victim][1] >= 1
+    ]
+    if fails:
+        return Cell(DEPENDS, note=f"not under {', '.join(fails)} victims", tone="unsure")
+    return Cell(YES if model.promoted else PARTS, note=note, tone="good")
 
 
 def cache_answer(caches: list[CacheWrites], tables: list[WearTable]) -> str:

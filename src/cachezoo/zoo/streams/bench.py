@@ -9,7 +9,6 @@ import numpy as np
 
 from cachezoo.arrays import U8
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.ftl import SepBit
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.table import Trace
@@ -22,6 +21,8 @@ from cachezoo.zoo.streams.learn import Variant
 from cachezoo.zoo.streams.metrics import Tried
 from cachezoo.zoo.streams.settings import Classes
 
+SEEDS = 5  # of chance: 0, by which all else is told, and others
+
 
 @dataclass
 class Bench:
@@ -32,7 +33,7 @@ class Bench:
     streams: int = 1  # K, that it has, unless a placement has a number of its own
     since: int = 0  # the first page write that anything learned serves
     # By what is placed where, so that placements that agree run once.
-    runs: dict[tuple[str, int, int], Wear] = field(default_factory=dict)
+    runs: dict[tuple[str, int, int, int], Wear] = field(default_factory=dict)
 
     @classmethod
     def of(cls, train: Sequence[Trace], served: Sequence[Trace], drive: Drive, streams: int) -> "Bench":
@@ -51,22 +52,34 @@ class Bench:
         writes = drive_writes([*train, *served], drive.page_bytes)
         return cls(writes, drive, streams, int(writes.starts[len(train)]))
 
-    def run(self, placement: Placement, counted: int = -1) -> Wear:
-        """What a placement does to the drive in a cycle; -1 is the last.
+    def run(self, placement: Placement, counted: int = -1, seed: int = 0) -> Wear:
+        """What a placement does to the drive in a cycle; -1 is the last. `seed` is of chance, see `cachezoo.wear.run`.
 
         Raises:
             DeviceError: the drive has no room for its streams.
             TraceError: the counted cycle writes too little.
         """
         placed = None if placement.place is None else placement.place(self.writes)
-        what = repr(sorted(placement.parameters.items())).encode() if placed is None else placed.tobytes()
-        streams = placement.streams or self.streams
-        key = sha256(what).hexdigest(), streams, counted
-        if key not in self.runs and placed is None:
-            self.runs[key] = wear(self.writes, None, self.drive, counted, sepbit=SepBit(**placement.parameters))
-        elif key not in self.runs:
-            self.runs[key] = wear(self.writes, placed, self.drive, counted, n_streams=streams)
+        what = repr(placement.inside).encode() + (b"" if placed is None else placed.tobytes())
+        streams = placement.inside.streams or placement.streams or self.streams
+        key = sha256(what).hexdigest(), streams, counted, seed
+        if key not in self.runs:
+            self.runs[key] = wear(
+                self.writes, placed, self.drive, counted, n_streams=streams, rule=placement.inside, seed=seed
+            )
         return self.runs[key]
+
+    def fits(self, placement: Placement) -> bool:
+        """Whether the drive keeps as many blocks free as a rule inside it copies to."""
+        return placement.inside.keeps <= self.drive.gc_free_blocks
+
+    def noise(self, placement: Placement, rival: Placement) -> float:
+        """How far chance moves what a placement saves of a rival's flash writes in the last cycle: the widest distance.
+
+        Chance is which of equal victims is erased and where the pre-fill begins, which no design fixes.
+        """
+        saved = [self.run(placement, seed=k).saved(self.run(rival, seed=k)).value for k in range(SEEDS)]
+        return max(saved) - min(saved)
 
     def tried(self, placement: Placement) -> Tried:
         """A placement's figures on validation."""

@@ -69,19 +69,29 @@ def placements_of(
 
 
 def rows_of(
-    bench: Bench, placements: Sequence[Placement], judged: Selection, others: Sequence[Bench]
+    bench: Bench,
+    placements: Sequence[Placement],
+    judged: Selection,
+    others: Sequence[Bench],
+    victims: Sequence[Bench],
 ) -> list[StreamsRow]:
-    """A row a placement, the drive without streams first; the main ones also on drives of other sizes."""
+    """A row a placement, the drive without streams first, each also on drives of other victims.
+
+    The main ones are run on drives of other sizes, too, and it is said how far chance moves them.
+    """
     main = {*judged.least, judged.chosen, judged.automatic, LIFETIME, ONLINE}
     before = {row.policy: row.waf for row in judged.rows} | {name: row.waf for name, row in judged.least.items()}
     for tried in judged.lifetime:
         before[LIFETIME] = tried.waf
     # On validation the train cycle's dictionary is the one of the cycle just past.
     before[ONLINE] = before[judged.chosen]
-    legacy = next(bench.run(one) for one in placements if one.policy == LEGACY)
+    plain = next(one for one in placements if one.policy == LEGACY)
+    legacy = bench.run(plain)
     rows = []
     for placement in placements:
         run = bench.run(placement)
+        by_victim = {other.drive.victim: other.run(placement) for other in victims}
+        lead = {other.drive.victim: by_victim[other.drive.victim].over(other.run(plain)) for other in victims}
         elsewhere = [(other, other.run(placement).waf) for other in others if placement.policy in main]
         rows.append(
             StreamsRow(
@@ -93,6 +103,10 @@ def rows_of(
                 copied_pages=int(run.copied.sum()),
                 erases=int(run.erased.sum()),
                 erases_most=int(run.erases.max()),
+                noise=bench.noise(placement, plain) if placement.policy in main else None,
+                victim_waf={victim: there.waf for victim, there in by_victim.items()},
+                victim_of_legacy={victim: own.value for victim, own in lead.items()},
+                victim_of_legacy_interval={victim: own.ends for victim, own in lead.items()},
                 over_provisioning_waf={f"{other.drive.over_provisioning:g}": waf for other, waf in elsewhere},
             )
         )
@@ -111,14 +125,16 @@ def evaluate(
     streams, served = int(model.arch["streams"]), [*cycles["validation"], *cycles["test"]]
     sizes = [settings.drive.over_provisioning, *settings.judge.over_provisioning]
     drives = [settings.drive.model_copy(update={"over_provisioning": size}) for size in sizes]
-    bench, *further = [Bench.of(cycles["train"], served, drive, streams) for drive in drives]
+    drives += [settings.drive.model_copy(update={"victim": victim}) for victim in settings.judge.victims]
+    bench, *rest = [Bench.of(cycles["train"], served, drive, streams) for drive in drives]
+    further, victims = rest[: len(sizes) - 1], rest[len(sizes) - 1 :]
     placements = placements_of(bench, judged, variants, others, len(cycles["train"]) + len(cycles["validation"]))
     return StreamsTrace(
         role="test",
         host_pages=int(bench.run(rule(LEGACY, {}, streams)).host.sum()),
         footprint_pages=bench.writes.footprint,
         over_provisioning=settings.drive.over_provisioning,
-        rows=rows_of(bench, placements, judged, further),
+        rows=rows_of(bench, placements, judged, further, victims),
     )
 
 

@@ -94,7 +94,8 @@ def _reason(chosen: Tried, legacy: Tried, rival: Tried, saved: Lead, nothing: fl
     """The verdict in one line."""
     wafs = (
         f"WAF {chosen.waf:.3f} with {chosen.policy} on {chosen.streams} streams, {legacy.waf:.3f} without "
-        f"streams, {rival.waf:.3f} with {rival.policy}, the best placement that learns nothing"
+        f"streams, {rival.waf:.3f} with {rival.policy}, the best placement that nobody taught"
+        f"{', which a drive runs and no host' if rival.kind == 'drive' else ''}"
     )
     if legacy.waf < nothing:
         return (
@@ -128,7 +129,8 @@ def judge(
         DeviceError: the drive has no room for its streams.
         TraceError: the validation cycle writes too little.
     """
-    plain = run_all(bench, grid(settings.baselines.model_dump(exclude_none=True), bench.streams))
+    tried = grid(settings.baselines.model_dump(exclude_none=True), bench.streams)
+    plain = run_all(bench, [one for one in tried if bench.fits(one)])
     learned = run_all(bench, [bench.learned(variant) for variant in variants])
     tries = [] if lifetimes is None else classes_and_parts(settings.lifetime, bench.streams)
     forests = [bench.tried(bench.forests(lifetimes, own)[0]) for own in tries if lifetimes is not None]

@@ -24,8 +24,9 @@ class Tried(Document):
     kind: Annotated[
         Kind,
         Means(
-            "legacy, a baseline, a combination of FIOS's features, a variant of ours, a forest of lifetimes, a "
-            "dictionary learned anew each cycle, one that learned on the cycle itself, or a bound that knows the future"
+            "legacy, a baseline that a host can name, a drive that places by itself, a combination of FIOS's features, "
+            "a variant of ours, a forest of lifetimes, a dictionary learned anew each cycle, one that learned on the "
+            "cycle itself, or a bound that knows the future"
         ),
     ]
     streams: Annotated[int, Means("that any write goes to", "streams")]
@@ -46,6 +47,37 @@ class StreamsRow(Tried):
     copied_pages: Annotated[int, Means("that the drive copied in the cycle", "flash pages")]
     erases: Annotated[int, Means("of blocks in the cycle")]
     erases_most: Annotated[int, Means("of the most erased block since the drive was new")]
+    noise: Annotated[
+        float | None,
+        Means(
+            "how far chance among equal victims moves what it saves of legacy's writes; null of the lesser ones",
+            "share",
+        ),
+    ]
+    victim_waf: Annotated[
+        dict[str, float],
+        Each("a placement on a drive of another victim", "policy and victim", "victim", "its WAF there", "ratio"),
+    ]
+    victim_of_legacy: Annotated[
+        dict[str, float],
+        Each(
+            "a placement on a drive of another victim",
+            "policy and victim",
+            "victim",
+            "its WAF over that without streams there",
+            "ratio",
+        ),
+    ]
+    victim_of_legacy_interval: Annotated[
+        dict[str, Interval],
+        Each(
+            "a placement on a drive of another victim",
+            "policy and victim",
+            "victim",
+            "90 % interval of its WAF over that without streams there",
+            "ratio",
+        ),
+    ]
     over_provisioning_waf: Annotated[
         dict[str, float],
         Each(

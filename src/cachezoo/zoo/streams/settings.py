@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cachezoo.settings.base import Count, Gain, Part, Strict
+from cachezoo.settings.wear import Victim
 
 Window = Literal["1s", "60s", "5min", "100th"]
 Streams = Annotated[int, Field(ge=2, le=256)]
@@ -65,9 +66,37 @@ class AutoStream(Strict):
 
 
 class SepBit(Strict):
-    """The same of `cachezoo.kernels.ftl.SepBit`."""
+    """The same of `cachezoo.kernels.placing.SepBit`."""
 
     collected: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
+
+
+class MultiQ(Strict):
+    """The same of `multiq`."""
+
+    chunk_bytes: list[Count] | None = None
+
+
+class Dac(Strict):
+    """The same of `cachezoo.kernels.placing.dac.Dac`."""
+
+    young: list[Annotated[float, Field(ge=0, le=1e6)]] | None = None
+
+
+class Warcip(Strict):
+    """The same of `cachezoo.kernels.placing.warcip.Warcip`."""
+
+    window: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
+
+
+class Future(Strict):
+    """The same of `cachezoo.kernels.placing.future.Future`."""
+
+    span: list[Count] | None = None
+
+
+class Plain(Strict):
+    """A placement without arguments."""
 
 
 class Oracle(Strict):
@@ -82,8 +111,16 @@ class Baselines(Strict):
 
     equal: Equal | None = None
     autostream: AutoStream | None = None
+    multiq: MultiQ | None = None
     sepbit: SepBit | None = None
+    dac: Dac | None = None
+    sfs: Plain | None = None
+    multilog: Plain | None = None
+    mida: Plain | None = None
+    warcip: Warcip | None = None
+    foresight: Plain | None = None
     oracle: Oracle | None = None
+    fk: Future | None = None
 
 
 class Judge(Strict):
@@ -94,4 +131,6 @@ class Judge(Strict):
     least_waf: float = Field(ge=1, le=100)  # of a drive without streams; below it there is nothing to gain
     # Further shares of flash without an address that the test is repeated with.
     over_provisioning: list[Annotated[float, Field(gt=0, lt=1)]]
+    # Further victims of the drive that the test is repeated with, and that an answer has to hold under.
+    victims: list[Victim] = Field(default=["cost-benefit"])
     lifetime: Classes = Classes()

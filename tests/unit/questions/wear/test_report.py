@@ -13,10 +13,13 @@ MODEL = "streams.ledger.fios"
 
 
 def row(policy: str, kind: str, of_legacy: float, spread: float = 0.01) -> StreamsRow:
+    ends = (of_legacy - spread, of_legacy + spread)
     return StreamsRow(
         policy=policy, kind=kind, streams=4, parameters={}, waf=3 * of_legacy, waf_interval=(1.0, 4.0),
-        of_legacy=of_legacy, of_legacy_interval=(of_legacy - spread, of_legacy + spread), validation_waf=None,
-        copied_pages=1, erases=2, erases_most=3, over_provisioning_waf={"0.28": 1.5},
+        of_legacy=of_legacy, of_legacy_interval=ends, validation_waf=None,
+        copied_pages=1, erases=2, erases_most=3, noise=0.01, victim_waf={"cost-benefit": 2 * of_legacy},
+        victim_of_legacy={"cost-benefit": of_legacy}, victim_of_legacy_interval={"cost-benefit": ends},
+        over_provisioning_waf={"0.28": 1.5},
     )  # fmt: skip
 
 
@@ -57,6 +60,27 @@ def test_the_answer_follows_validation_and_the_test_cycle(given, cell, said):
     assert pays(given.models[MODEL], compared(given.models[MODEL], trace)).text == cell
     told = " ".join(PART.section(sources(given), {}).texts).replace("\N{NO-BREAK SPACE}", " ")
     assert said in told
+
+
+def test_what_pays_under_one_victim_alone_depends_on_the_drive():
+    given = metrics()
+    (trace,) = given.traces.values()
+    rows = compared(given.models[MODEL], trace)
+    elsewhere = {
+        "victim_of_legacy": {"cost-benefit": 1.02},
+        "victim_of_legacy_interval": {"cost-benefit": (0.99, 1.05)},
+    }
+    cell = pays(given.models[MODEL], rows | {"chosen": rows["chosen"].model_copy(update=elsewhere)})
+    assert (cell.text, cell.note) == ("depends on the drive", "not under cost-benefit victims")
+
+
+def test_what_chance_moves_as_far_is_no_saving():
+    given = metrics()
+    (trace,) = given.traces.values()
+    rows = compared(given.models[MODEL], trace)
+    assert (
+        pays(given.models[MODEL], rows | {"chosen": rows["chosen"].model_copy(update={"noise": 0.21})}).text == "don't"
+    )
 
 
 def test_what_was_not_measured_is_said_with_its_reason():

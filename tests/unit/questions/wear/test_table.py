@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.questions.wear.table import Placing
+from cachezoo.contest.verdict import Verdict
+from cachezoo.questions.wear.options import WearOptions
+from cachezoo.questions.wear.table import Placing, wear_table
+from cachezoo.questions.wear.verdict import answer
 from cachezoo.settings.wear import Drive
+from cachezoo.show.formats import ordinary
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.wear.names import BOUNDS
 from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.deaths import MOST_PARTS
@@ -23,6 +28,32 @@ EVERYTHING = written(np.arange(4 * CHUNKS))
 
 def placing_of(cycles, drive=DRIVE):
     return Placing(Bench(drive_writes(cycles), drive), cycles, 0)
+
+
+def test_a_saving_that_chance_moves_as_far_is_none():
+    options = WearOptions(("legacy", "equal"), (1, 4), (0.25,), DRIVE, 0, ("greedy", "cost-benefit"))
+    writes = drive_writes(CYCLES)
+    table = wear_table(writes, CYCLES, options, lambda done, note="": None)
+    greedy, by_age = table.advice
+    assert (greedy.victim, by_age.victim) == ("greedy", "cost-benefit")
+    assert greedy.legacy.waf != by_age.legacy.waf and greedy.noise > 0
+    assert greedy.rival is None  # there is one placement alone
+
+    def said(saved, noise):
+        won = replace(greedy.chosen, fewer=saved, verdict=Verdict.BETTER)
+        return ordinary(answer(replace(table, advice=(replace(greedy, chosen=won, noise=noise),))))
+
+    assert said(0.1, 0.05).startswith("Yes: at 25 %")
+    assert said(0.1, 0.1).startswith("No, chance moves as much: at 25 %")
+    assert "chance among equal blocks moves it by 10.0 %" in said(0.1, 0.1)
+    # Under two victims that differ, both are named.
+    won = replace(greedy, chosen=replace(greedy.chosen, fewer=0.1, verdict=Verdict.BETTER), noise=0.01)
+    lost = replace(by_age, chosen=replace(by_age.chosen, fewer=-0.1, verdict=Verdict.WORSE), noise=0.01)
+    text = ordinary(answer(replace(table, advice=(won, lost))))
+    assert text.startswith(
+        "It depends on the drive's garbage collection: Yes under greedy, no under cost-benefit victims"
+    )
+    assert f"which the drive chooses and no host, it writes {by_age.legacy.waf:.2f}" in text
 
 
 @pytest.mark.parametrize("page_bytes", [4096, 8192])
@@ -129,3 +160,17 @@ def test_what_fios_clusters_by_is_said_in_words_that_fit_any_number_of_streams()
     placing = placing_of(CYCLES)
     more = "fios:F: the chunks' features have 2 distinct points, and no more streams are used"
     assert [placing.of("fios:F", count).note for count in (2, 4, 16)] == ["", more, more]
+
+
+def test_what_a_drive_places_or_nobody_can_is_shown_but_not_advised():
+    by = ("legacy", "equal", "mida", "foresight", *BOUNDS)
+    options = WearOptions(by, (1, 4), (0.25,), Drive(over_provisioning=0.25), 0, ("greedy",))
+    table = wear_table(drive_writes(CYCLES), CYCLES, options, lambda done, note="": None)
+    assert [row.placement for row in table.rows] == list(by)
+    assert [row.streams for row in table.rows] == [1, 4, 6, 6, 4, 6]
+    assert table.advice[0].chosen.placement == "equal"
+    own = {row.placement: row for row in table.rows}
+    best = min((own["mida"], own["foresight"]), key=lambda row: row.waf)
+    assert (f"({best.placement}) has {best.waf:.2f}" in ordinary(answer(table))) == (best.waf < own["equal"].waf)
+    assert f"Known lifetimes would allow {min(own[name].waf for name in BOUNDS):.2f}" in ordinary(answer(table))
+    assert best.shown == best.placement

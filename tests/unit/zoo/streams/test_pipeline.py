@@ -24,7 +24,7 @@ from tests.wear_data import PAGE, on_volume, skewed, written
 
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=5)
 BASELINES = Baselines.model_validate(
-    {"equal": {"streams": [2, 4]}, "sepbit": {"collected": [4]}, "oracle": {"share": [0.125]}}
+    {"equal": {"streams": [2, 4]}, "sepbit": {"collected": [4]}, "dac": {}, "warcip": {}, "oracle": {"share": [0.125]}}
 )
 JUDGE = Judge(baselines=BASELINES, least_gain=0.02, least_waf=1.05, over_provisioning=[0.4])
 EXACT = 200e6  # bytes for a TB that no dictionary takes
@@ -60,12 +60,19 @@ def test_hot_and_cold_chunks_in_between_are_told_apart_and_the_verdict_says_so(v
     assert verdict.beats_baseline, verdict.reason
     assert judged.chosen == min(sorted(wafs), key=wafs.get) or wafs[judged.chosen] == min(wafs.values())
     assert wafs["F"] < 0.95 * wafs["legacy"], wafs
-    rival = min((row for row in judged.rows if row.kind in ("legacy", "baseline")), key=lambda row: row.waf)
+    rival = min((row for row in judged.rows if row.kind in ("legacy", "baseline", "drive")), key=lambda row: row.waf)
     assert verdict.validation["rival_waf"] == rival.waf and f"with {rival.policy}, the best placement" in verdict.reason
     assert verdict.validation["saved_low"] > 0
     assert verdict.calibration["waf"] == wafs[judged.chosen] == verdict.validation["waf"]
     assert sum(verdict.calibration["writes_by_stream"]) == 20_000
     assert {"type", "unknown"} <= set(verdict.policy)
+
+
+def test_what_copies_to_more_blocks_than_the_drive_keeps_free_is_left_out(verdict_and_selection):
+    kinds = {policy: row.kind for policy, row in verdict_and_selection[1].least.items()}
+    assert kinds == {
+        "legacy": "legacy", "equal": "baseline", "sepbit": "drive", "warcip": "drive", "oracle": "bound"
+    }  # fmt: skip
 
 
 def test_each_baseline_goes_to_the_test_with_its_best_arguments_alone(made, verdict_and_selection):
@@ -113,7 +120,13 @@ def test_the_test_cycle_is_counted_alone_and_what_is_served_there_was_learned_on
     assert rows["legacy"].of_legacy == 1 and rows["legacy"].of_legacy_interval == (1, 1)
     assert set(rows["legacy"].over_provisioning_waf) == {"0.4"}
     assert rows["legacy"].over_provisioning_waf["0.4"] < rows["legacy"].waf
+    for row in found.rows:
+        (victim,) = row.victim_waf
+        there = row.victim_waf[victim] / rows["legacy"].victim_waf[victim]
+        assert victim == "cost-benefit" and row.victim_of_legacy[victim] == pytest.approx(there)
+    assert rows["legacy"].victim_waf["cost-benefit"] != rows["legacy"].waf
     own = rows[judged.chosen]
+    assert rows["legacy"].noise == 0 < own.noise < 1 - own.of_legacy
     assert own.of_legacy < 0.95 and own.waf_interval[0] <= own.waf <= own.waf_interval[1]
     assert rows[f"hindsight.{judged.chosen}"].kind == "hindsight"
     assert {"equal.4"} <= set(rows)
