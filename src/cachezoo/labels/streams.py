@@ -150,10 +150,10 @@ def labels_of(trace: Trace, pages: PageAccesses) -> StreamLabels:
     Raises:
         TraceError: the writes are too many.
     """
-    theta = theta_of(trace, pages)
-    if theta is None:
+    if not (trace.op == OP_WRITE).any():
         return _no_labels(trace)
     writes = chunk_writes(trace)
+    theta = theta_of(writes, trace, pages)
     return label_streams(writes, chunk_features(writes), theta, chosen(theta))
 
 

@@ -202,7 +202,8 @@ def test_what_is_no_setting_is_refused_in_one_line(call, said):
 
 def test_a_window_that_was_not_labelled_is_refused():
     trace = zipf_trace(500, 600, 0.9, 1)
-    writes, theta = chunk_writes(trace), theta_of(trace, expand_pages(trace))
+    writes = chunk_writes(trace)
+    theta = theta_of(writes, trace, expand_pages(trace))
     labels = label_streams(writes, chunk_features(writes, ["60s"]), theta, chosen(theta))
     assert bits_of(labels, "AC", "60s").shape == (len(labels), 2)
     with pytest.raises(ConfigError, match="window '1s': give one of 60s"):
