@@ -234,8 +234,8 @@ def measure(source: Source, settings: Settings) -> DriveCase | None:
         return None
     drive = settings.drive.model_copy(update={"pages_per_block": SMALL_BLOCK}) if source.corpus else settings.drive
     empty = DriveCase(
-        key=source.key, corpus=source.corpus, reason="", high="", automatic="", pages_per_block=drive.pages_per_block,
-        host_pages=0, footprint_pages=0, sid_mb_per_tb=None, rows=[],
+        key=source.key, corpus=source.corpus, reason="", theta={}, high="", automatic="",
+        pages_per_block=drive.pages_per_block, host_pages=0, footprint_pages=0, sid_mb_per_tb=None, rows=[],
     )  # fmt: skip
     reason = why_not(source.key, {one.meta.trace_id: one for one in cycles[0].traces}, cycles[0].labels)
     if not reason and not all(cycle.traces for cycle in cycles):
@@ -263,6 +263,7 @@ def _measured(empty: DriveCase, cycles: Sequence[Cycle], drive: Drive, settings:
     ]
     return empty.model_copy(
         update={
+            "theta": figures.theta,
             "high": figures.high,
             "automatic": figures.features,
             "host_pages": int(test.legacy.host.sum()),
