@@ -6,6 +6,9 @@ F  frequency: more writes than the median of the written chunks.
 A  adjacent access: in at least one window of time it and the next or the last chunk of its volume are both written.
 S  sequentiality: at least half of its writes begin where the request before on the volume, a read or a write, ended.
 C  coherency: it is written in at least two windows, which is the paper's own test.
+
+The median, the half and the two windows are `cachezoo.settings.wear.StreamsLabel`, the paper's thresholds. And ours:
+
 P  coherency of pairs, an addition: it is written along with one same other chunk, a friend, in at least two windows.
 
 Windows are those of `cachezoo.traces.chunks.WINDOWS`. For P a chunk remembers its `HISTORY` latest windows alone, so
@@ -29,13 +32,14 @@ import numpy as np
 from cachezoo.arrays import F32, I32, I64, Bool
 from cachezoo.kernels import chunks as kernel
 from cachezoo.kernels.characteristics import page_uses, updates
+from cachezoo.settings.wear import StreamsLabel
 from cachezoo.traces.chunks import WINDOWS, ChunkWrites
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 
-SEQUENTIAL_SHARE = 0.5
 REAL = ("log2_writes", "log2_interval", "log2_recency", "sequential", "log2_pages")
 DAY_S = 86_400
+DEFAULT = StreamsLabel()
 FEWEST_INTERVALS = 10
 # Sec. IV-C and Table III: a characteristic is high from here on. The order is that of the rows below.
 HIGH = {
@@ -70,39 +74,44 @@ class ChunkFeatures:
     total: int  # page writes of the whole trace
 
 
-def shared_of(writes: ChunkWrites, window: str, history: int = kernel.HISTORY) -> Shared:
+def shared_of(writes: ChunkWrites, window: str, history: int = kernel.HISTORY, coherent: int = 2) -> Shared:
     """Features A, C and P, and the degree of coherence, by windows of one length.
 
     Args:
         writes: of a trace.
         window: one of `WINDOWS`.
         history: how many of a chunk's latest windows are searched for friends.
+        coherent: windows in which a chunk of feature C is written.
     """
     seen, friendly, adjacent = kernel.shared_windows(
         writes.rows, writes.when, writes.window_length(window), writes.joined, history
     )
-    return Shared(adjacent, seen >= 2, friendly > 0, (friendly / seen).astype(np.float32))
+    return Shared(adjacent, seen >= coherent, friendly > 0, (friendly / seen).astype(np.float32))
 
 
-def chunk_features(writes: ChunkWrites, windows: Sequence[str] = tuple(WINDOWS)) -> ChunkFeatures:
+def chunk_features(
+    writes: ChunkWrites, windows: Sequence[str] = tuple(WINDOWS), thresholds: StreamsLabel = DEFAULT
+) -> ChunkFeatures:
     """Describe the chunks that a trace writes.
 
     Args:
         writes: of a trace, see `cachezoo.traces.chunks.chunk_writes`.
         windows: names of `WINDOWS`, one at least for A, C and P.
+        thresholds: of F, S and C.
     """
     uses, total = kernel.chunk_uses(writes.rows, writes.follows, len(writes.chunk))
     count, following = uses[:, kernel.WRITES], uses[:, kernel.FOLLOWING]
     between = uses[:, kernel.LAST_AT] - uses[:, kernel.FIRST_AT]
     interval = np.where(count > 1, between / np.maximum(count - 1, 1), total)
     share = following / count
+    often = np.median(count) if thresholds.frequency == "median" else thresholds.frequency
     real = (
         np.log2(count), np.log2(interval), np.log2(total - uses[:, kernel.LAST_AT]), share,
         np.log2(uses[:, kernel.PAGES] / count),
     )  # fmt: skip
     return ChunkFeatures(
-        count.copy(), uses[:, kernel.PAGES].copy(), count > np.median(count), share >= SEQUENTIAL_SHARE,
-        {name: shared_of(writes, name) for name in windows},
+        count.copy(), uses[:, kernel.PAGES].copy(), count > often, share >= thresholds.sequential,
+        {name: shared_of(writes, name, coherent=thresholds.windows) for name in windows},
         {name: values.astype(np.float32) for name, values in zip(REAL, real, strict=True)}, total,
     )  # fmt: skip
 
