@@ -14,6 +14,7 @@ from cachezoo.labels.streams import label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
+from cachezoo.traces.table import OP_WRITE
 from cachezoo.wear.writes import volume_starts
 from cachezoo.zoo.streams.cluster import COMBINATIONS, bits_of, cluster_bits, dictionary_of
 from cachezoo.zoo.streams.dictionary import base_bytes
@@ -24,12 +25,12 @@ UNLIMITED = 1000
 def show(path: Path, window: str, streams: int) -> None:
     """Print a trace's figures."""
     trace = read_any(path)
-    theta = theta_of(trace, expand_pages(trace))
-    if theta is None:
+    if not (trace.op == OP_WRITE).any():
         print(f"{path.name}: nothing is written")
         return
-    high, features = chosen(theta)
     writes = chunk_writes(trace)
+    theta = theta_of(writes, trace, expand_pages(trace))
+    high, features = chosen(theta)
     labels = label_streams(writes, chunk_features(writes), theta, (high, features))
     far = shared_of(writes, window, UNLIMITED).coherent_pair
     missed = far.mean() - labels.columns[f"c_pair_{window}"].mean()

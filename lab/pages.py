@@ -90,18 +90,42 @@ def page(figures: Sequence[Figure], others: Mapping[str, Figure]) -> str:
     return "\n".join(parts)
 
 
+def read_others() -> dict[str, Figure]:
+    """The figures of the papers but RC-RNN, as the stages wrote them, by the paper's name.
+
+    Raises:
+        CachezooError: one is missing or damaged.
+    """
+    return {
+        "FIOS": fios.read_fios(fios.FILE),
+        "HCA": hca.read_hca(hca.FILE),
+        "The virtual I/O cache": virtual.read_virtual(virtual.FILE),
+    }
+
+
 def read_page() -> str:
     """The page of what the stages wrote.
 
     Raises:
         CachezooError: a document is missing or damaged.
     """
-    others = {
-        "FIOS": fios.read_fios(fios.FILE),
-        "HCA": hca.read_hca(hca.FILE),
-        "The virtual I/O cache": virtual.read_virtual(virtual.FILE),
-    }
-    return page([one for _, one in read_figures()], others)
+    return page([one for _, one in read_figures()], read_others())
+
+
+def totals(papers: Mapping[str, Sequence[Figure]]) -> dict[str, tuple[int, int]]:
+    """By paper, how many of its claims hold, and how many there are; the project's goals for it are among them."""
+    found = {name: [one for figure in figures for one in figure.findings] for name, figures in papers.items()}
+    return {name: (sum(one.verdict == "holds" for one in own), len(own)) for name, own in found.items()}
+
+
+def read_totals() -> dict[str, tuple[int, int]]:
+    """The totals of every paper, see `totals`.
+
+    Raises:
+        CachezooError: a document is missing or damaged.
+    """
+    others = {name: [figure] for name, figure in read_others().items()}
+    return totals({"RC-RNN": [one for _, one in read_figures()], **others})
 
 
 def write_page() -> None:

@@ -118,7 +118,8 @@ def label_streams(params: "Params", key: str) -> None:
     """FIOS's features and the lifetimes of the chunks that a trace writes, from that trace alone."""
     from cachezoo.labels.streams import label_trace
 
-    label_trace(requests_of(params, key), paths.labels("streams", entry_of(params, key).category, key))
+    path = paths.labels("streams", entry_of(params, key).category, key)
+    label_trace(requests_of(params, key), path, params.label.streams)
 
 
 def evaluate(params: "Params", category: str) -> "CategoryMetrics":
@@ -234,7 +235,7 @@ STAGES = {
         label_streams,
         Each(
             stream_traces,
-            ["data.{table}.{key}.category"],
+            ["data.{table}.{key}.category", "label.streams"],
             ["{folder}/{category}/{key}.parquet"],
             ["data/labels/streams/{category}/{key}.parquet"],
         ),

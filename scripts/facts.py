@@ -47,6 +47,7 @@ from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
 from cachezoo.zoo.workload.metrics import WorkloadMetrics
+from lab import pages
 from lab.carry_over import document as carried
 from lab.carry_over import plot as carried_plot
 from lab.goals import document as goals
@@ -163,6 +164,13 @@ def summary(facts: Facts) -> str:
     return f"{markdown.table(summary_table(found.lines(facts.run)))}\n{wins_and_losses(facts)}"
 
 
+def claims(_: Facts) -> str:
+    """How many of each paper's claims hold here."""
+    totals = pages.read_totals().items()
+    said = [f"{name.replace('The ', 'the ')} {holds} of {count}" for name, (holds, count) in totals]
+    return f"Papers' claims that hold here, our goals among them: {words(said)} ([each](lab/results/claims.md)).\n"
+
+
 def counts(facts: Facts) -> str:
     """How much there is of everything that is counted."""
     ways = max((group.rivals for group in facts.reuse.groups()), default=0)
@@ -233,7 +241,7 @@ def _change(ours: float | None, rival: float | None) -> Cell:
 
 
 BLOCKS: Mapping[str, Mapping[str, Block]] = {
-    "README.md": {"summary": summary},
+    "README.md": {"summary": summary, "claims": claims},
     "docs/results.md": {
         "counts": counts,
         "verdicts": verdicts,

@@ -51,7 +51,8 @@ class DriveCase(Document):
     key: Annotated[str, Means("the category, or the trace of the corpus")]
     corpus: Annotated[bool, Means("of the corpus")]
     reason: Annotated[str, Means("why nothing was measured; empty where something was")]
-    high: Annotated[str, Means("bits of the train cycle's characteristics, as in FIOS's Table II")]
+    theta: Annotated[dict[str, float | None], Means("the train cycle's characteristics, as in FIOS's Table II")]
+    high: Annotated[str, Means("which of them are high, bits in their order")]
     automatic: Annotated[str, Means("features that FIOS chooses by them; empty for none, which leaves one stream")]
     pages_per_block: Annotated[int, Means("of an erase block", "flash pages")]
     host_pages: Annotated[int, Means("written in the test cycle", "flash pages")]
@@ -148,7 +149,8 @@ def _note(found: FiosFigure) -> str:
     note = (
         f"Test cycle of {len(heavy)} drives whose WAF without streams is at least {found.least_waf:g}, of "
         f"{len(found.cases)}; {percent(found.over_provisioning, 0)} over-provisioning. Windows and numbers of streams "
-        f"are chosen on validation. FIOS's rule chooses no feature on {none} of them, which leaves one stream."
+        f"are chosen on validation. FIOS's rule, on our reading of its characteristics, chooses no feature on {none} "
+        f"of them, which leaves one stream."
     )
     left = {
         "equal partition": [case.row(EQUAL).of_legacy for case in heavy],

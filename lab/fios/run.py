@@ -21,7 +21,7 @@ from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Corpus, Roles
-from cachezoo.settings.wear import Drive
+from cachezoo.settings.wear import Drive, StreamsLabel
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
@@ -55,6 +55,7 @@ class Settings(Picked):
     """What the stage reads of params.yaml."""
 
     model: Annotated[Model, At("model.streams")]
+    label: Annotated[StreamsLabel, At("label.streams")]
     fit: Annotated[Fit, At("fit.streams")]
     judge: Annotated[Judge, At("judge.streams")]
     drive: Annotated[Drive, At("policy.drive")]
@@ -114,12 +115,13 @@ def part_of(trace: Trace, pages: PageAccesses, low: int, high: int) -> tuple[Tra
     return trace.rows(low, high), own
 
 
-def _cycle(parts: Sequence[tuple[Trace, PageAccesses]], *, labelled: bool) -> Cycle:
+def _cycle(parts: Sequence[tuple[Trace, PageAccesses]], thresholds: StreamsLabel | None) -> Cycle:
+    """Without labels where there are no thresholds."""
     own = [(trace, pages) for trace, pages in parts if (trace.op == OP_WRITE).any()]
-    return Cycle([trace for trace, _ in own], [labels_of(*part) for part in own] if labelled else [])
+    return Cycle([trace for trace, _ in own], [labels_of(*part, thresholds) for part in own] if thresholds else [])
 
 
-def read_cycles(source: Source) -> list[Cycle]:
+def read_cycles(source: Source, thresholds: StreamsLabel) -> list[Cycle]:
     """Train, validation and test; none of a trace of the corpus that does not overwrite.
 
     Raises:
@@ -134,7 +136,7 @@ def read_cycles(source: Source) -> list[Cycle]:
             return []
         cuts = [round(cut * len(trace)) for cut in CUTS]
         parts = [[part_of(trace, pages, low, high)] for low, high in pairwise(cuts)]
-    return [_cycle(own, labelled=k != 1) for k, own in enumerate(parts)]
+    return [_cycle(own, None if k == 1 else thresholds) for k, own in enumerate(parts)]
 
 
 def overwrites(trace: Trace) -> bool:
@@ -158,7 +160,7 @@ def _tried(
     """By name, each dictionary with every number of streams on validation."""
     found: dict[str, list[Tried]] = {name: [] for name in names}
     for asked in (settings.model.streams, *(fewer for fewer in FEWER if fewer < settings.model.streams)):
-        for known in learn(labels, names, asked, settings.model.window, seed, EXACT):
+        for known in learn(labels, names, asked, settings.model.window, seed, EXACT, settings.fit.weights):
             placement = bench.learned(known)
             run = bench.run(placement)
             found[known.name].append(Tried(known, asked, placement, run.waf, run.streams_used))
@@ -207,15 +209,15 @@ def _learned(
     cycles: Sequence[Cycle], bench: Bench, test: Test, settings: Settings, key: str
 ) -> tuple[list[DriveRow], Tried]:
     """A row a combination and a variant of ours; the combination of least WAF on validation."""
-    seeds = [derive_seed(settings.seed, CONTEXT, key, str(k)) for k in range(SEEDS)]
+    seeds, weights = [derive_seed(settings.seed, CONTEXT, key, str(k)) for k in range(SEEDS)], settings.fit.weights
     train, own, window = cycles[0].labels[-1], cycles[2].labels[-1], settings.model.window
     groups = families(settings.fit.windows)
     tried = _tried(bench, train, [name for names in groups.values() for name in names], settings, seeds[0])
     rows, best = [], []
     for family, names in groups.items():
         one = min((each for name in names for each in tried[name]), key=lambda each: (each.waf, each.streams))
-        (hindsight,) = learn(own, [one.known.name], one.asked, window, seeds[0], EXACT)
-        others = [learn(train, [one.known.name], one.asked, window, seed, EXACT)[0] for seed in seeds[1:]]
+        (hindsight,) = learn(own, [one.known.name], one.asked, window, seeds[0], EXACT, weights)
+        others = [learn(train, [one.known.name], one.asked, window, seed, EXACT, weights)[0] for seed in seeds[1:]]
         wafs = [test.bench.run(test.bench.learned(known)).waf for known in (one.known, *others)]
         placed = replace(test.bench.learned(one.known), policy=family)
         told = test.bench.run(test.bench.learned(hindsight))
@@ -229,13 +231,13 @@ def _learned(
 
 def measure(source: Source, settings: Settings) -> DriveCase | None:
     """A drive's case; None of a trace of the corpus that does not overwrite."""
-    cycles = read_cycles(source)
+    cycles = read_cycles(source, settings.label)
     if not cycles:
         return None
     drive = settings.drive.model_copy(update={"pages_per_block": SMALL_BLOCK}) if source.corpus else settings.drive
     empty = DriveCase(
-        key=source.key, corpus=source.corpus, reason="", high="", automatic="", pages_per_block=drive.pages_per_block,
-        host_pages=0, footprint_pages=0, sid_mb_per_tb=None, rows=[],
+        key=source.key, corpus=source.corpus, reason="", theta={}, high="", automatic="",
+        pages_per_block=drive.pages_per_block, host_pages=0, footprint_pages=0, sid_mb_per_tb=None, rows=[],
     )  # fmt: skip
     reason = why_not(source.key, {one.meta.trace_id: one for one in cycles[0].traces}, cycles[0].labels)
     if not reason and not all(cycle.traces for cycle in cycles):
@@ -263,6 +265,7 @@ def _measured(empty: DriveCase, cycles: Sequence[Cycle], drive: Drive, settings:
     ]
     return empty.model_copy(
         update={
+            "theta": figures.theta,
             "high": figures.high,
             "automatic": figures.features,
             "host_pages": int(test.legacy.host.sum()),

@@ -21,8 +21,8 @@ def case(key="ledger", automatic="", waf=2.0, sid=1.0, corpus=False, **left):
     ]
     rows += [row(name, left.get(name, 0.9), hindsight=left.get(name, 0.9) - 0.1, waf=waf) for name in COMBINATIONS]
     return fios.DriveCase(
-        key=key, corpus=corpus, reason="", high="00000", automatic=automatic, pages_per_block=64, host_pages=300,
-        footprint_pages=100, sid_mb_per_tb=sid, rows=rows,
+        key=key, corpus=corpus, reason="", theta={}, high="00000", automatic=automatic, pages_per_block=64,
+        host_pages=300, footprint_pages=100, sid_mb_per_tb=sid, rows=rows,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from cachezoo.coded import Coded
 from cachezoo.settings.data import CorpusEntry
-from cachezoo.settings.wear import Drive
+from cachezoo.settings.wear import Drive, StreamsLabel
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
@@ -17,6 +17,7 @@ PAGE = 8192
 CHUNKS = 500
 SETTINGS = fios_run.Settings(
     Model(arch="fios", streams=4, window="100th"),
+    StreamsLabel(),
     Fit(windows=["1s", "100th"], sid_bytes_per_tb=8e6),
     Judge(baselines={"equal": {"streams": [2, 4]}, "oracle": {"rule": ["lifetime"]}}, least_gain=0.02,
           least_waf=1.05, over_provisioning=[0.4]),

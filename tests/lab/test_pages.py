@@ -8,7 +8,7 @@ from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
 from lab.fios import document as fios
 from lab.hca import document as hca
-from lab.pages import PAGE, findings, page, read_figures, read_page, tables
+from lab.pages import PAGE, findings, page, read_figures, read_page, tables, totals
 from lab.rcrnn import accuracy, caches, grid, learning, tags
 from lab.rcrnn import figures as module
 from lab.rcrnn.figures import FIGURES
@@ -101,3 +101,13 @@ def test_docs_show_every_plot():
     text = (ROOT / "docs/figures.md").read_text(encoding="utf-8")
     plots = [*(listed.plot for listed in FIGURES), fios.PLOT, hca.TABLES_PLOT, hca.CURVES_PLOT, *virtual_plot.PLOTS]
     assert [one for one in plots if f"](../{one.as_posix()})" not in text] == []
+
+
+def test_totals_count_what_holds_and_all_that_is_claimed():
+    found = figure(case("ledger", C=0.6), case("spool"))
+    holds = sum(one.verdict == "holds" for one in found.findings)
+    assert 0 < holds < len(found.findings)
+    assert totals({"FIOS": [found], "Two": [found, found]}) == {
+        "FIOS": (holds, len(found.findings)),
+        "Two": (2 * holds, 2 * len(found.findings)),
+    }

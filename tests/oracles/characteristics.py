@@ -52,6 +52,19 @@ def naive_footprints(requests: Sequence[Sequence[int]], names: Sequence[int], co
     ]
 
 
+def naive_updates(requests: Sequence[Sequence[int]], times: Sequence[int]) -> tuple[int, list[int]]:
+    """Write requests whose first unit nothing had written, and the time since each unit's last write, in order."""
+    new, intervals = 0, []
+    for i, units in enumerate(requests):
+        before = [(unit, time) for own, time in zip(requests[:i], times, strict=False) for unit in own]
+        new += units[0] not in [unit for unit, _ in before]
+        for unit in units:
+            past = [time for own, time in before if own == unit]
+            if past:
+                intervals.append(times[i] - past[-1])
+    return new, intervals
+
+
 def naive_distances(accesses: Sequence[int]) -> list[int | None]:
     """Other pages since each access's page was used last; None at its first use."""
     found: list[int | None] = []

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from cachezoo.arrays import Bool
 from cachezoo.characteristics.arrivals import Arrivals, arrivals, counts_of, ticks
 from cachezoo.characteristics.pages import (
     Footprint,
@@ -40,7 +39,7 @@ from cachezoo.curves.curve import LRU, Curve, capacities_of, lru_curve
 from cachezoo.curves.measure import curves
 from cachezoo.curves.sampling import sampled_pages
 from cachezoo.features.fios import choose_features, theta
-from cachezoo.traces.chunks import continues
+from cachezoo.traces.chunks import chunk_writes
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 
@@ -69,7 +68,8 @@ class RcRnnRow:
 class FiosRow:
     """FIOS, Table II."""
 
-    # autocorrelation of the times between writes, at lag one; None without a clock or below ten writes
+    # autocorrelation at lag one of the times between two writes of a chunk of 32 KiB, in the order in which they end;
+    # None below ten of them, or where they never differ
     acf: float | None
     # writes that do not begin where their volume's last request ended, of all writes; percent
     random_write_percent: float
@@ -114,7 +114,7 @@ def rc_rnn_row(summary: Summary) -> RcRnnRow:
     return RcRnnRow(summary.requests, ratio, (summary.read_bytes + summary.written_bytes) / summary.requests / 1024)
 
 
-def fios_row(trace: Trace, summary: Summary, footprint: Footprint, used: Uses, follows: Bool) -> FiosRow | None:
+def fios_row(trace: Trace, summary: Summary, footprint: Footprint, used: Uses) -> FiosRow | None:
     """FIOS's Table II; None where nothing is written.
 
     Args:
@@ -122,11 +122,10 @@ def fios_row(trace: Trace, summary: Summary, footprint: Footprint, used: Uses, f
         summary: its counts.
         footprint: its footprint.
         used: its pages' uses.
-        follows: bool[n] which requests begin where the last one of their volume ended.
     """
-    found = theta(trace, used.writes, follows)
-    if found is None:
+    if not summary.writes:
         return None
+    found = theta(chunk_writes(trace), used.writes)
     peak = None
     if summary.span_s is not None:
         whole = summary.span_s * 1e6 >= PEAK_WINDOW_US
@@ -194,6 +193,6 @@ def characterise(
         who=senders_by_column(trace, pages),
         latency=latency(trace),
         rc_rnn_table_4=rc_rnn_row(counted),
-        fios_table_2=fios_row(trace, counted, touched, used, continues(trace)),
+        fios_table_2=fios_row(trace, counted, touched, used),
         curves=_curves(pages, most_for_curves, advance),
     )

@@ -6,6 +6,9 @@ F  frequency: more writes than the median of the written chunks.
 A  adjacent access: in at least one window of time it and the next or the last chunk of its volume are both written.
 S  sequentiality: at least half of its writes begin where the request before on the volume, a read or a write, ended.
 C  coherency: it is written in at least two windows, which is the paper's own test.
+
+The median, the half and the two windows are `cachezoo.settings.wear.StreamsLabel`, the paper's thresholds. And ours:
+
 P  coherency of pairs, an addition: it is written along with one same other chunk, a friend, in at least two windows.
 
 Windows are those of `cachezoo.traces.chunks.WINDOWS`. For P a chunk remembers its `HISTORY` latest windows alone, so
@@ -13,27 +16,31 @@ that the time taken stays linear: a pair counts if two windows that both have li
 windows of either. Real values are additions, too; they need no threshold.
 
 Five characteristics of a trace's writes, each high or not, choose among these (Sec. IV-A and IV-C). The paper names its
-columns (Table II) in a sentence each; what that leaves open is defined below and in docs/trace-report.md. Which values
-are high it does not say: these thresholds reproduce its worked cases.
+columns (Table II) in a sentence each, and the first three times in other words: "inter-arrival time between two
+write/update requests" (IV-A), "update time" (IV-B), "write rates" (IV-C). The readings are ours. That of the first is
+the nearest to the values printed of those that lab/notes/fios_readings.py tries on traces of the paper; none of the
+reuse ratio, the mean size and the rate is near. Which values are high the paper does not say: these thresholds
+reproduce its worked cases.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from cachezoo.arrays import F32, I32, I64, Bool
-from cachezoo.contest.series import autocorrelation
 from cachezoo.kernels import chunks as kernel
-from cachezoo.kernels.characteristics import page_uses
-from cachezoo.traces.chunks import WINDOWS, ChunkWrites, continues
-from cachezoo.traces.clock import has_clock
+from cachezoo.kernels.characteristics import page_uses, updates
+from cachezoo.settings.wear import StreamsLabel
+from cachezoo.traces.chunks import WINDOWS, ChunkWrites
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import OP_WRITE, Trace
+from cachezoo.traces.table import Trace
 
-SEQUENTIAL_SHARE = 0.5
 REAL = ("log2_writes", "log2_interval", "log2_recency", "sequential", "log2_pages")
 DAY_S = 86_400
+DEFAULT = StreamsLabel()
+FEWEST_INTERVALS = 10
 # Sec. IV-C and Table III: a characteristic is high from here on. The order is that of the rows below.
 HIGH = {
     "acf": 0.75, "random_write_percent": 50.0, "reuse_ratio": 30.0, "mean_write_kb": 64.0, "written_gb_per_day": 88.0,
@@ -67,39 +74,44 @@ class ChunkFeatures:
     total: int  # page writes of the whole trace
 
 
-def shared_of(writes: ChunkWrites, window: str, history: int = kernel.HISTORY) -> Shared:
+def shared_of(writes: ChunkWrites, window: str, history: int = kernel.HISTORY, coherent: int = 2) -> Shared:
     """Features A, C and P, and the degree of coherence, by windows of one length.
 
     Args:
         writes: of a trace.
         window: one of `WINDOWS`.
         history: how many of a chunk's latest windows are searched for friends.
+        coherent: windows in which a chunk of feature C is written.
     """
     seen, friendly, adjacent = kernel.shared_windows(
         writes.rows, writes.when, writes.window_length(window), writes.joined, history
     )
-    return Shared(adjacent, seen >= 2, friendly > 0, (friendly / seen).astype(np.float32))
+    return Shared(adjacent, seen >= coherent, friendly > 0, (friendly / seen).astype(np.float32))
 
 
-def chunk_features(writes: ChunkWrites, windows: Sequence[str] = tuple(WINDOWS)) -> ChunkFeatures:
+def chunk_features(
+    writes: ChunkWrites, windows: Sequence[str] = tuple(WINDOWS), thresholds: StreamsLabel = DEFAULT
+) -> ChunkFeatures:
     """Describe the chunks that a trace writes.
 
     Args:
         writes: of a trace, see `cachezoo.traces.chunks.chunk_writes`.
         windows: names of `WINDOWS`, one at least for A, C and P.
+        thresholds: of F, S and C.
     """
     uses, total = kernel.chunk_uses(writes.rows, writes.follows, len(writes.chunk))
     count, following = uses[:, kernel.WRITES], uses[:, kernel.FOLLOWING]
     between = uses[:, kernel.LAST_AT] - uses[:, kernel.FIRST_AT]
     interval = np.where(count > 1, between / np.maximum(count - 1, 1), total)
     share = following / count
+    often = np.median(count) if thresholds.frequency == "median" else thresholds.frequency
     real = (
         np.log2(count), np.log2(interval), np.log2(total - uses[:, kernel.LAST_AT]), share,
         np.log2(uses[:, kernel.PAGES] / count),
     )  # fmt: skip
     return ChunkFeatures(
-        count.copy(), uses[:, kernel.PAGES].copy(), count > np.median(count), share >= SEQUENTIAL_SHARE,
-        {name: shared_of(writes, name) for name in windows},
+        count.copy(), uses[:, kernel.PAGES].copy(), count > often, share >= thresholds.sequential,
+        {name: shared_of(writes, name, coherent=thresholds.windows) for name in windows},
         {name: values.astype(np.float32) for name, values in zip(REAL, real, strict=True)}, total,
     )  # fmt: skip
 
@@ -108,9 +120,9 @@ def chunk_features(writes: ChunkWrites, windows: Sequence[str] = tuple(WINDOWS))
 class Theta:
     """The characteristics that choose, of a trace that writes."""
 
-    acf: (
-        float | None
-    )  # autocorrelation of the times between writes, at lag one; None without a clock or below ten writes
+    # autocorrelation at lag one of the times between two writes of a chunk of 32 KiB, in the order in which they end;
+    # None below ten of them, or where they never differ
+    acf: float | None
     random_write_percent: float  # of all writes, those that do not begin where their volume's last request ended
     reuse_ratio: float  # page writes that update a page of 4 KiB, over those that write a page for the first time
     mean_write_kb: float  # KiB
@@ -132,39 +144,37 @@ def choose_features(values: Mapping[str, float | None]) -> tuple[str, str]:
     return bits, "".join(sorted(chosen))
 
 
-def theta(trace: Trace, page_writes: I32, follows: Bool) -> Theta | None:
-    """The characteristics of a trace; None where nothing is written.
+def theta(writes: ChunkWrites, page_writes: I32) -> Theta:
+    """The characteristics of a trace.
+
+    The autocorrelation does not depend on the clock's unit, so that a capture made twice as fast has the same; without
+    a clock the times are counted in requests.
 
     Args:
-        trace: requests.
+        writes: of the trace.
         page_writes: int32[n_pages] writes of each page of 4 KiB that it touches.
-        follows: bool[n] which requests begin where the last one of their volume ended.
     """
-    write = trace.op == OP_WRITE
-    writes = int(np.count_nonzero(write))
-    if not writes:
-        return None
-    written, first = int(trace.size[write].sum()), int(np.count_nonzero(page_writes))
-    clock = has_clock(trace)
-    span_s = int(trace.time_us[-1] - trace.time_us[0]) / 1e6
+    found = updates(writes.rows.first, writes.rows.chunks, writes.when, len(writes.chunk))
+    written, first = int(writes.size.sum(dtype=np.int64)), int(np.count_nonzero(page_writes))
+    known = found.intervals >= FEWEST_INTERVALS and not math.isnan(found.correlation)
     return Theta(
-        acf=autocorrelation(np.diff(trace.time_us[write]), 1) if clock else None,
-        random_write_percent=100 * float((~follows[write]).mean()),
+        acf=found.correlation if known else None,
+        random_write_percent=100 * float((~writes.follows).mean()),
         reuse_ratio=(int(page_writes.sum(dtype=np.int64)) - first) / first,
-        mean_write_kb=written / writes / 1024,
-        written_gb_per_day=written / 1e9 / span_s * DAY_S if clock else None,
+        mean_write_kb=written / len(writes.size) / 1024,
+        written_gb_per_day=written / 1e9 / ((writes.span - 1) / 1e6) * DAY_S if writes.clock else None,
     )
 
 
-def theta_of(trace: Trace, pages: PageAccesses) -> Theta | None:
-    """The characteristics of a trace; None where nothing is written.
+def theta_of(writes: ChunkWrites, trace: Trace, pages: PageAccesses) -> Theta:
+    """The characteristics of a trace.
 
     Args:
+        writes: of the trace.
         trace: requests.
         pages: their page accesses.
     """
-    written = page_uses(pages.page_ids, pages.request_start, trace.op, pages.n_pages)[1]
-    return theta(trace, written, continues(trace))
+    return theta(writes, page_uses(pages.page_ids, pages.request_start, trace.op, pages.n_pages)[1])
 
 
 def chosen(found: Theta | None) -> tuple[str, str]:

@@ -1,10 +1,11 @@
-"""What describes a trace, page by page: uses, windows of time, times between uses, and who touched a page."""
+"""What describes a trace, page by page: uses, windows of time, times between uses, updates, and who touched a page."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, U8, U32
+from cachezoo.arrays import F64, I32, I64, U8, U16, U32
 from cachezoo.kernels.jit import njit
 
 PER_OCTAVE = 4  # bins of a time between uses for each doubling
@@ -128,3 +129,49 @@ def footprints(page_ids: I32, start: I64, places: I32, names: int, n_pages: int)
     counts = np.zeros(names, np.int64)
     _mark(page_ids, start, places, np.zeros(n_pages, np.uint32), counts)
     return counts
+
+
+class Updates(NamedTuple):
+    """What writes do to units of the address space that were written before."""
+
+    new: int  # write requests whose first unit nothing had written
+    intervals: int  # times between two writes of one unit
+    correlation: float  # lag-one autocorrelation of these, in the order in which they end; NaN where they never differ
+
+
+@njit
+def _updates(first: I32, count: U16, when: I64, last: I64, middle: float, sums: F64) -> tuple[int, int]:
+    new, intervals, before = 0, 0, 0.0
+    for i in range(first.size):
+        if last[first[i]] < 0:
+            new += 1
+        for unit in range(first[i], first[i] + count[i]):
+            if last[unit] >= 0:
+                interval = when[i] - last[unit] - middle
+                sums[0] += interval
+                sums[1] += interval * interval
+                if intervals:
+                    sums[2] += before * interval
+                before = interval
+                intervals += 1
+            last[unit] = when[i]
+    return new, intervals
+
+
+def updates(first: I32, count: U16, when: I64, units: int) -> Updates:
+    """Updates among write requests, and how their intervals go on: two passes, memory of 8 bytes a unit.
+
+    Args:
+        first: int32[n] number of the first unit of each write; the others follow it.
+        count: uint16[n] how many units, at least 1.
+        when: int64[n] at 0 or later, never decreasing.
+        units: how many there are.
+    """
+    sums = np.zeros(3)
+    new, intervals = _updates(first, count, when, np.full(units, -1, np.int64), 0.0, sums)
+    if intervals < 2:
+        return Updates(new, intervals, math.nan)
+    middle, sums = float(sums[0]) / intervals, np.zeros(3)
+    _updates(first, count, when, np.full(units, -1, np.int64), middle, sums)
+    constant = sums[1] <= 1e-12 * intervals * max(1.0, middle * middle)
+    return Updates(new, intervals, math.nan if constant else float(sums[2] / sums[1]))

@@ -12,9 +12,10 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.documents import Document
 from cachezoo.errors import TraceError
-from cachezoo.features.fios import ChunkFeatures, Theta, chosen, chunk_features, theta_of
+from cachezoo.features.fios import DEFAULT, ChunkFeatures, Theta, chosen, chunk_features, theta_of
 from cachezoo.kernels.chunks import HISTORY, lifetimes
 from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.settings.wear import StreamsLabel
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, ChunkWrites, chunk_writes
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import PageAccesses
@@ -144,17 +145,22 @@ def label_streams(
     return StreamLabels(Coded(writes.volume, writes.volumes), writes.chunk, columns, figures)
 
 
-def labels_of(trace: Trace, pages: PageAccesses) -> StreamLabels:
+def labels_of(trace: Trace, pages: PageAccesses, thresholds: StreamsLabel = DEFAULT) -> StreamLabels:
     """The labels of a trace's chunks; of a trace that writes nothing no rows.
+
+    Args:
+        trace: requests.
+        pages: their page accesses.
+        thresholds: of the bits.
 
     Raises:
         TraceError: the writes are too many.
     """
-    theta = theta_of(trace, pages)
-    if theta is None:
+    if not (trace.op == OP_WRITE).any():
         return _no_labels(trace)
     writes = chunk_writes(trace)
-    return label_streams(writes, chunk_features(writes), theta, chosen(theta))
+    theta = theta_of(writes, trace, pages)
+    return label_streams(writes, chunk_features(writes, thresholds=thresholds), theta, chosen(theta))
 
 
 def _no_labels(trace: Trace) -> StreamLabels:
@@ -172,14 +178,14 @@ def _no_labels(trace: Trace) -> StreamLabels:
     return StreamLabels(Coded(np.zeros(0, np.int32), ()), np.zeros(0, np.int64), empty, figures)
 
 
-def label_trace(requests: Path, path: Path) -> None:
+def label_trace(requests: Path, path: Path, thresholds: StreamsLabel = DEFAULT) -> None:
     """Write the labels of a trace of canonical requests.
 
     Raises:
         TraceError: the requests cannot be read, or are too many.
     """
     trace = read_trace(requests)
-    write_stream_labels(labels_of(trace, read_pages(requests)), trace.meta.trace_id, path)
+    write_stream_labels(labels_of(trace, read_pages(requests), thresholds), trace.meta.trace_id, path)
 
 
 def write_stream_labels(labels: StreamLabels, trace_id: str, path: Path) -> None:

@@ -12,7 +12,7 @@ from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy, ManagerPo
 from cachezoo.settings.prices import Prices
 from cachezoo.settings.share import SharePolicy
 from cachezoo.settings.tiers import TiersPolicy
-from cachezoo.settings.wear import Drive
+from cachezoo.settings.wear import Drive, StreamsLabel
 
 SEMVER = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
 
@@ -50,6 +50,7 @@ class Label(Strict):
 
     benefit: BenefitLabel
     episodes: EpisodeLabel
+    streams: StreamsLabel
 
 
 class Features(Strict):

@@ -1,4 +1,4 @@
-"""The drive of flash that writes are judged on."""
+"""The drive of flash that writes are judged on, and what FIOS asks of the chunks that are written to it."""
 
 from typing import Annotated, Literal, Self
 
@@ -9,6 +9,20 @@ from cachezoo.settings.base import Count, Rounds, Strict
 Victim = Literal["greedy", "wear", "cost-benefit", "cost-age-times", "d-choices", "windowed", "fifo"]
 Copies = Literal["keep", "shared", "apart"]
 PageBytes = Annotated[int, Field(ge=512, le=1 << 20)]
+
+
+class StreamsLabel(Strict):
+    """`label.streams`: FIOS's thresholds (its vector delta, Sec. II-B and II-C), each from where on a bit is 1.
+
+    Attributes:
+        frequency: F, more writes than so many; `median` is that of the written chunks.
+        sequential: S, share of the chunk's writes that go on where the request before ended.
+        windows: C, windows in which the chunk is written.
+    """
+
+    frequency: Literal["median"] | Annotated[int, Field(ge=0, le=1_000_000_000)] = "median"
+    sequential: Annotated[float, Field(gt=0, le=1)] = 0.5
+    windows: Annotated[int, Field(ge=1, le=1_000_000)] = 2
 
 
 class Drive(Strict):

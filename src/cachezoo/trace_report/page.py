@@ -387,7 +387,7 @@ def fios_table(name: str, row: FiosRow) -> Table:
         note = "high" if high.get(key) == "1" else ""
         cells.append(Cell(NONE) if value is None else Cell(significant(value, 3), value, note))
     cells.append(Cell(row.features or "none"))
-    hints = {"ACF": "of write gaps", "RW (%)": "random writes", "R": "updates over new", "S (KB)": "mean write",
+    hints = {"ACF": "of update intervals", "RW (%)": "random writes", "R": "updates over new", "S (KB)": "mean write",
              "WV (KB)": "address span", "λ (GB/day)": "written", "peak rate (IOPS)": "of 5 minutes"}  # fmt: skip
     columns = [Column("trace", numeric=False), *(Column(title, hints.get(title, "")) for title in values)]
     columns.append(Column("features", numeric=False))

@@ -266,11 +266,11 @@ def papers_sentence(found: Characteristics) -> str:
         return "Nothing is written: there is nothing to put into streams of an SSD."
     if not row.features:
         return (
-            f"The rule of {FIOS} chooses none of its features for these writes. That is its rule alone: "
-            "`cachezoo recommend --only wear` tells whether streams pay."
+            f"On our reading, the rule of {FIOS} chooses none of its features for these writes. That is the rule "
+            "alone: `cachezoo recommend --only wear` tells whether streams pay."
         )
     named = " and ".join(f"{FEATURES[feature]} ({feature})" for feature in row.features)
-    return f"On a multi-stream SSD, {FIOS} would tell these writes apart by: {named}."
+    return f"On a multi-stream SSD, {FIOS}, on our reading, would tell these writes apart by: {named}."
 
 
 def lead(found: Characteristics) -> list[str]:

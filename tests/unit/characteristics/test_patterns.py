@@ -16,7 +16,7 @@ from cachezoo.characteristics.values import json_values
 from cachezoo.coded import Coded
 from cachezoo.features.fios import HIGH, choose_features
 from cachezoo.serving.requests import batch_of
-from cachezoo.traces.chunks import continues
+from cachezoo.traces.chunks import CHUNK_BYTES, continues
 from cachezoo.traces.pages import expand_pages
 from tests.characteristics_data import EDGES, PAGE, made, zipf_trace
 from tests.oracles.characteristics import naive_runs, naive_twsd
@@ -146,7 +146,7 @@ def test_the_worked_case_of_fios():
 def row_of(trace):
     pages = expand_pages(trace)
     used = uses(trace, pages)
-    return fios_row(trace, summary(trace, pages), footprint(trace, used), used, continues(trace))
+    return fios_row(trace, summary(trace, pages), footprint(trace, used), used)
 
 
 def test_a_row_of_fios_table_2():
@@ -164,13 +164,17 @@ def test_a_row_of_fios_table_2():
     assert (found.acf, found.high, found.features) == (None, "01000", "")
 
 
-def test_the_acf_of_fios_is_of_writes():
-    rng = np.random.default_rng(2)
-    gaps = np.repeat(rng.exponential(1, 300), 10) * 1e5
-    trace = made(
-        6000, time_us=np.cumsum(np.repeat(gaps, 2)).astype(np.int64), op=(np.arange(6000) % 2).astype(np.uint8)
-    )
-    assert row_of(trace).acf == pytest.approx(0.9, abs=0.05)
+def test_the_acf_of_fios_is_of_update_intervals_and_knows_no_speed():
+    """Ten chunks in turn, read in between, at a pace that changes every 600 writes: intervals follow the pace."""
+    gaps = np.repeat(np.random.default_rng(2).exponential(1, 10), 600) * 1e5
+    times = np.cumsum(gaps).astype(np.int64)
+    op = np.ones(6000, np.uint8)
+    op[::2] = 0
+    place = np.arange(6000) // 2 % 10 * CHUNK_BYTES
+    one, slower = (row_of(made(6000, time_us=times * factor, op=op, offset=place)) for factor in (1, 24))
+    assert one.acf > 0.95
+    assert slower.acf == pytest.approx(one.acf)
+    assert slower.written_gb_per_day == pytest.approx(one.written_gb_per_day / 24)
 
 
 def test_rc_rnns_row():

@@ -11,6 +11,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.features.fios import chunk_features, shared_of
 from cachezoo.kernels import chunks as kernel
+from cachezoo.settings.wear import StreamsLabel
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from tests.characteristics_data import made
 from tests.oracles.chunks import naive_lifetimes, naive_shared, naive_uses
@@ -161,3 +162,26 @@ def test_one_chunk():
     found = chunk_features(chunk_writes(trace_of([(0, 1, 0, 0, 0, 512)])))
     assert (found.writes.tolist(), found.frequent.tolist(), found.total) == ([1], [False], 1)
     assert all(np.isfinite(values).all() for values in found.real.values())
+
+
+@given(TRACES, st.sampled_from(["median", 0, 1, 4]), st.sampled_from([0.1, 0.5, 1.0]), st.integers(1, 4))
+def test_thresholds_are_where_the_bits_begin(rows, frequency, sequential, windows):
+    writes = chunk_writes(trace_of(rows))
+    plain = chunk_features(writes, ["1s"])
+    found = chunk_features(writes, ["1s"], StreamsLabel(frequency=frequency, sequential=sequential, windows=windows))
+    often = np.median(plain.writes) if frequency == "median" else frequency
+    assert found.frequent.tolist() == (plain.writes > often).tolist()
+    uses = kernel.chunk_uses(writes.rows, writes.follows, len(writes.chunk))[0]
+    assert found.sequential.tolist() == [
+        following / count >= sequential for count, following in uses[:, [kernel.WRITES, kernel.FOLLOWING]].tolist()
+    ]
+    seen = kernel.shared_windows(writes.rows, writes.when, writes.window_length("1s"), writes.joined)[0]
+    assert found.shared["1s"].coherent.tolist() == (seen >= windows).tolist()
+    assert found.shared["1s"].adjacent.tolist() == plain.shared["1s"].adjacent.tolist()
+
+
+def test_the_thresholds_of_the_paper_are_the_defaults():
+    writes = chunk_writes(trace_of([(0, 1, 0, 0, 0, 512)] * 3 + [(0, 1, 0, 0, 40, 512)]))
+    given, plain = chunk_features(writes, ["1s"], StreamsLabel()), chunk_features(writes, ["1s"])
+    assert given.frequent.tolist() == plain.frequent.tolist() == [True, False]
+    assert StreamsLabel() == StreamsLabel(frequency="median", sequential=0.5, windows=2)

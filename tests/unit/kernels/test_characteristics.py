@@ -4,9 +4,11 @@ import math
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.contest.series import autocorrelation
 from cachezoo.kernels.characteristics import (
     GAP_BINS,
     PER_OCTAVE,
@@ -14,8 +16,9 @@ from cachezoo.kernels.characteristics import (
     footprints,
     page_uses,
     reuse_times,
+    updates,
 )
-from tests.oracles.characteristics import naive_footprints, naive_gaps, naive_uses, naive_windows
+from tests.oracles.characteristics import naive_footprints, naive_gaps, naive_updates, naive_uses, naive_windows
 from tests.page_data import lists_of, page_requests, pages_of
 
 
@@ -72,3 +75,30 @@ def test_footprints_of_names(requests, seed):
     names = np.random.default_rng(seed).integers(-1, 3, len(requests)).astype(np.int32)
     found = footprints(pages.page_ids, pages.request_start, names, 3, pages.n_pages)
     assert found.tolist() == naive_footprints(lists_of(pages), names.tolist(), 3)
+
+
+WRITES = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4), st.integers(0, 5)), max_size=60)
+
+
+@given(WRITES, st.sampled_from([1, 1_000_000]))
+@settings(deadline=None)
+def test_updates_and_the_correlation_of_their_intervals_are_the_naive_ones(rows, step):
+    first, count, steps = (np.array(column, np.int64) for column in (zip(*rows, strict=True) if rows else ([], [], [])))
+    times = np.cumsum(steps) * step
+    found = updates(first.astype(np.int32), count.astype(np.uint16), times, 13)
+    new, intervals = naive_updates([range(a, a + b) for a, b, _ in rows], times.tolist())
+    assert (found.new, found.intervals) == (new, len(intervals))
+    expected = autocorrelation(intervals, 1, least=2)
+    assert found.correlation == pytest.approx(np.nan if expected is None else expected, abs=1e-9, nan_ok=True)
+
+
+def test_intervals_that_alternate_and_a_clock_of_another_unit():
+    """Two units in turn, updated after 1 and after 99: each interval is as far above the mean as the next is below."""
+    n, times = 2000, np.cumsum(np.tile([1, 49], 1000)).astype(np.int64)
+    first = np.tile(np.array([0, 0, 1, 1], np.int32), n // 4)
+    ones = np.ones(n, np.uint16)
+    found = updates(first, ones, times, 2)
+    assert (found.new, found.intervals) == (2, n - 2)
+    assert found.correlation == pytest.approx(-1, abs=0.01)
+    assert updates(first, ones, times * 1000, 2).correlation == pytest.approx(found.correlation)
+    assert math.isnan(updates(np.zeros(n, np.int32), ones, np.arange(n), 1).correlation), "they never differ"

@@ -55,10 +55,13 @@ def test_figures():
 
 
 def test_without_a_clock_windows_are_hundredths_of_the_requests():
-    found = labelled(made(500, op=np.ones(500, np.uint8), time_us=np.arange(500)))
+    place = np.repeat(np.random.default_rng(1).integers(0, 9, 50), 10) * CHUNK_BYTES
+    found = labelled(made(500, op=np.ones(500, np.uint8), time_us=np.arange(500), offset=place))
     assert not found.figures.clock
     assert set(found.figures.windows.values()) == {5}
-    assert found.figures.theta["acf"] is None
+    timed = labelled(made(500, op=np.ones(500, np.uint8), time_us=7000 * np.arange(500) + 3, offset=place))
+    assert found.figures.theta["acf"] == pytest.approx(timed.figures.theta["acf"]), "intervals in requests"
+    assert found.figures.theta["written_gb_per_day"] is None
 
 
 def test_chunks_in_the_addresses_of_a_drive():

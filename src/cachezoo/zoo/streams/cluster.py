@@ -1,13 +1,14 @@
 """Chunks into streams: K-means on their features (FIOS, Sec. II), each cluster a stream.
 
-The paper clusters bits, one column a feature: d of them have at most 2**d distinct points, so that no more streams than
-those are used however many there are. Ours also clusters real values, each scaled to a variance of one.
+The paper clusters bits, one column a feature, times its weight: d of them have at most 2**d distinct points, so that no
+more streams than those are used however many there are. Ours also clusters real values, each scaled to a variance of
+one.
 
 Streams are numbered by how long the writes of their chunks live, 0 the longest; unknown chunks go there, too. The same
 chunks get the same streams however many threads there are: K-means is run on one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.features.fios import LETTERS, REAL
 from cachezoo.labels.streams import StreamLabels
 from cachezoo.zoo.streams.dictionary import MOST_STREAMS, Dictionary
+from cachezoo.zoo.streams.settings import Weights
 
 COMBINATIONS = ("F", "A", "S", "C", "FA", "FS", "FC", "AS", "AC", "SC", "FAS", "FAC", "FSC", "ASC", "FASC")
 # Sets of real values; `coherence` is of a window.
@@ -72,6 +74,12 @@ def bits_of(labels: StreamLabels, combination: str, window: str, pair: bool = Fa
     return found
 
 
+def weights_of(weights: Weights, combination: str) -> tuple[float, ...]:
+    """Of a combination's features, in the order of its letters."""
+    each = {"F": weights.frequency, "A": weights.adjacent, "S": weights.sequential, "C": weights.coherent}
+    return tuple(each[letter] for letter in combination)
+
+
 def reals_of(labels: StreamLabels, chosen: str, window: str) -> F64:
     """Real values, each less its mean over its standard deviation: float64[m, d]; one that never changes is 0.
 
@@ -95,7 +103,9 @@ def reals_of(labels: StreamLabels, chosen: str, window: str) -> F64:
     return found
 
 
-def cluster_bits(bits: Bool, labels: StreamLabels, count: int, seed: int, weights: I64 | None = None) -> Clusters:
+def cluster_bits(
+    bits: Bool, labels: StreamLabels, count: int, seed: int, weights: Sequence[float] | None = None
+) -> Clusters:
     """Cluster chunks by bits: K-means of the distinct rows, each as heavy as its chunks.
 
     Args:
@@ -103,26 +113,26 @@ def cluster_bits(bits: Bool, labels: StreamLabels, count: int, seed: int, weight
         labels: of the m chunks.
         count: K, streams; where there are no more distinct rows, each is a stream of its own.
         seed: of K-means.
-        weights: int64[m] of chunks; None for one each.
+        weights: of the d features, at 0 or above, of `weights_of`; None for equal ones.
 
     Raises:
         ConfigError: K that is none.
     """
     _check_count(count)
+    scale = np.ones(bits.shape[1]) if weights is None else np.array(weights, np.float64)
+    bits, scale = bits[:, scale > 0], scale[scale > 0]
     codes = np.zeros(len(bits), np.uint8)
     for column in bits.T:
         codes = (codes << 1) | column
-    heavy = np.bincount(codes, weights, minlength=1 << bits.shape[1])
-    there = np.flatnonzero(np.bincount(codes, minlength=1 << bits.shape[1]))
+    heavy = np.bincount(codes, minlength=1 << bits.shape[1])
+    there = np.flatnonzero(heavy)
     points = (there[:, None] >> np.arange(bits.shape[1])[::-1]) & 1
     of_code = np.zeros(1 << bits.shape[1], np.int64)
-    of_code[there] = _fit(points.astype(np.float64), heavy[there], count, seed)[0]
+    of_code[there] = _fit(points * scale, heavy[there], count, seed)[0]
     return _numbered(of_code[codes], labels, count, len(there))
 
 
-def cluster_reals(
-    values: F64, labels: StreamLabels, count: int, seed: int, weights: I64 | None = None, most: int = MOST_ROWS
-) -> Clusters:
+def cluster_reals(values: F64, labels: StreamLabels, count: int, seed: int, most: int = MOST_ROWS) -> Clusters:
     """Cluster chunks by real values, float64[m, d] of `reals_of`; else as `cluster_bits`.
 
     Of more than `most` chunks, K-means is fitted on a sample and assigns all.
@@ -135,7 +145,7 @@ def cluster_reals(
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(seed).choice(len(values), most, replace=False))
     points, place = np.unique(values[rows], axis=0, return_inverse=True)
-    heavy = np.bincount(place.ravel(), None if weights is None else weights[rows])
+    heavy = np.bincount(place.ravel())
     centres = _fit(points, heavy, count, seed)[1]
     return _numbered(_nearest(values, centres), labels, count, len(points))
 

@@ -24,6 +24,7 @@ from cachezoo.zoo.streams.fit import CONTEXT, model_id, read_cycle
 from cachezoo.zoo.streams.judge import Selection, Settings, read_selection
 from cachezoo.zoo.streams.learn import Variant, learn, read_dictionary, read_variants
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
+from cachezoo.zoo.streams.settings import Weights
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -158,7 +159,7 @@ def evaluate_category(category: str, settings: Settings) -> StreamsMetrics:
         }
         own = (
             int(fitted.arch["streams"]), str(fitted.learned["window"]), fitted.seeds[CONTEXT],
-            float(fitted.learned["sid_bytes_per_tb"]),
+            float(fitted.learned["sid_bytes_per_tb"]), Weights.model_validate(fitted.learned["weights"]),
         )  # fmt: skip
         others = Further(
             hindsight=learn(labels["test"], wanted, *own),

@@ -93,8 +93,9 @@ def fit_prepared(
         own = labels[-1]
         names = all_names(settings.fit.windows, settings.model.window)
         size = settings.fit.sid_bytes_per_tb
-        found = learn(own, names, settings.model.streams, settings.model.window, seed, size)
-        learned |= {"variants": names, "sid_bytes_per_tb": size}
+        weights = settings.fit.weights
+        found = learn(own, names, settings.model.streams, settings.model.window, seed, size, weights)
+        learned |= {"variants": names, "sid_bytes_per_tb": size, "weights": weights.model_dump()}
         learned |= {"features": own.figures.features, "high": own.figures.high, "theta": own.figures.theta}
         figures = {
             "chunks": float(len(own)),

@@ -41,10 +41,13 @@ from cachezoo.zoo.streams.cluster import (
     cluster_reals,
     dictionary_of,
     reals_of,
+    weights_of,
 )
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
+from cachezoo.zoo.streams.settings import Weights
 
 VARIANTS, SUFFIX = "variants", ".sid"
+EQUAL = Weights()
 LEAST_RANGES = 2  # one of what was learned, one behind it
 HALVINGS = 60
 UNUSED = 0.001  # share of the ranges that may be left over: a pass over a large volume takes long
@@ -92,8 +95,9 @@ def all_names(windows: Iterable[str], window: str) -> list[str]:
 
 
 def learn(
-    labels: StreamLabels, names: Sequence[str], streams: int, window: str, seed: int, bytes_per_tb: float
-) -> list[Variant]:
+    labels: StreamLabels, names: Sequence[str], streams: int, window: str, seed: int, bytes_per_tb: float,
+    weights: Weights = EQUAL,
+) -> list[Variant]:  # fmt: skip
     """The dictionaries of a cycle.
 
     Args:
@@ -103,20 +107,21 @@ def learn(
         window: of names that have none and need one.
         seed: of K-means.
         bytes_per_tb: that ranges may take for each TB of the volume.
+        weights: of the bits.
     """
     evidence = Evidence(labels.chunk, labels.columns["pages"], labels.columns["life_mean"])
     most = most_ranges(int(labels.chunk[-1]) + 1, bytes_per_tb)
     starts = dict.fromkeys(labels.volume.names, 0)
     found = []
     for name in names:
-        clusters = _clusters(labels, name, streams, window, seed)
+        clusters = _clusters(labels, name, streams, window, seed, weights)
         near = NEAR in name.split("+")
         sid = nearest(labels.chunk, clusters.streams, streams) if near else dictionary_of(clusters, labels, starts)
         found.append(Variant(name, compact(sid, evidence, most)))
     return found
 
 
-def _clusters(labels: StreamLabels, name: str, streams: int, window: str, seed: int) -> Clusters:
+def _clusters(labels: StreamLabels, name: str, streams: int, window: str, seed: int, weights: Weights) -> Clusters:
     what, *more = name.split("+")
     features, _, own = what.partition(".")
     if features == PARTS:
@@ -130,7 +135,8 @@ def _clusters(labels: StreamLabels, name: str, streams: int, window: str, seed: 
             values = np.column_stack([values, place_of])
         return cluster_reals(values, labels, streams, seed)
     plain = features.replace(PAIR, COHERENT)
-    return cluster_bits(bits_of(labels, plain, own or window, plain != features), labels, streams, seed)
+    bits = bits_of(labels, plain, own or window, plain != features)
+    return cluster_bits(bits, labels, streams, seed, weights_of(weights, plain))
 
 
 def nearest(chunks: I64, streams: U8, count: int) -> Dictionary:

@@ -19,6 +19,22 @@ class Model(Strict):
     window: Window  # length of the windows that FIOS's own choice of features looks at
 
 
+Weight = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class Weights(Strict):
+    """`fit.streams.weights`: how heavy each bit is in K-means (FIOS, Sec. II-A); the paper's default is equal weights.
+
+    A bit's column is multiplied by its weight; one of 0 leaves the feature out. Weights matter where the bits have more
+    distinct rows than there are streams, and else only by what they leave out.
+    """
+
+    frequency: Weight = 1.0  # F
+    adjacent: Weight = 1.0  # A
+    sequential: Weight = 1.0  # S
+    coherent: Weight = 1.0  # C, and P in its place
+
+
 class Lifetime(Strict):
     """`fit.streams.lifetime`, of the forests that predict a page write's lifetime; the defaults are those of conf/."""
 
@@ -41,6 +57,7 @@ class Fit(Strict):
     # Bytes that a dictionary's ranges may take for each TB (10**12 bytes) of its volume; an exact one takes at most 153
     # million.
     sid_bytes_per_tb: float = Field(gt=0, le=1e12)
+    weights: Weights = Weights()
     lifetime: Lifetime = Lifetime()
 
 

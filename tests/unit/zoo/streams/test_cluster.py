@@ -26,10 +26,14 @@ from cachezoo.zoo.streams.cluster import (
     cluster_reals,
     dictionary_of,
     reals_of,
+    weights_of,
 )
+from cachezoo.zoo.streams.learn import learn
+from cachezoo.zoo.streams.settings import Weights
 from tests.characteristics_data import zipf_trace
 
 ROOT = Path(__file__).resolve().parents[4]
+NAMES = {"F": "frequency", "A": "adjacent", "S": "sequential", "C": "coherent"}
 
 
 def labels_of(bits, life, pages=None):
@@ -87,18 +91,48 @@ def test_fewer_streams_than_points_join_what_is_nearest_by_weight():
     assert (found.effective, found.points, found.note) == (2, 3, "")
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_weight_is_as_many_chunks(seed):
-    rng = np.random.default_rng(seed)
-    life, weights = np.arange(16.0), rng.integers(1, 60, 16)
-    many = np.repeat(np.arange(16), weights)
-    bits = (np.arange(16)[:, None] >> np.arange(4)) & 1 == 1
-    one, repeated = labels_of(bits, life, weights), labels_of(bits[many], life[many])
-    found = cluster_bits(bits, one, 5, seed, weights).streams
-    assert cluster_bits(bits[many], repeated, 5, seed).streams.tolist() == found[many].tolist()
-    values = rng.random((16, 2))
-    found = cluster_reals(values, one, 5, seed, weights).streams
-    assert cluster_reals(values[many], repeated, 5, seed).streams.tolist() == found[many].tolist()
+WEIGHT = st.sampled_from([0.5, 1.0, 3.0])
+
+
+@given(ROWS, st.sampled_from(COMBINATIONS), st.sampled_from(LETTERS), st.integers(2, 6), WEIGHT)
+def test_a_weight_of_0_is_as_if_the_feature_were_not_there(rows, combination, letter, count, other):
+    bits, life, pages = zip(*rows, strict=True)
+    labels = labels_of(bits, life, pages)
+    weights = [0.0 if one == letter else other for one in combination]
+    rest = combination.replace(letter, "")
+    found = cluster_bits(bits_of(labels, combination, "1s"), labels, count, 1, weights)
+    expected = cluster_bits(bits_of(labels, rest, "1s"), labels, count, 1, [other] * len(rest))
+    assert (found.streams.tolist(), found.points) == (expected.streams.tolist(), expected.points)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_a_very_large_weight_separates_by_its_feature(letter):
+    """Sixteen points, each as often, in two streams: equal weights may cut along any feature."""
+    rows = (np.repeat(np.arange(16), 3)[:, None] >> np.arange(4)) & 1 == 1
+    labels = labels_of(rows, np.arange(48.0))
+    matrix = bits_of(labels, "FASC", "1s")
+    heavy = Weights(**{NAMES[letter]: 1000.0})
+    found = cluster_bits(matrix, labels, 2, 1, weights_of(heavy, "FASC")).streams
+    own = matrix[:, LETTERS.index(letter)]
+    assert len(set(found[own])) == len(set(found[~own])) == 1 and found[own][0] != found[~own][0]
+
+
+@given(ROWS, st.sampled_from(COMBINATIONS), st.integers(2, 6))
+def test_equal_weights_are_none(rows, combination, count):
+    bits, life, pages = zip(*rows, strict=True)
+    labels = labels_of(bits, life, pages)
+    matrix = bits_of(labels, combination, "1s")
+    equal = cluster_bits(matrix, labels, count, 1, weights_of(Weights(), combination)).streams
+    assert cluster_bits(matrix, labels, count, 1).streams.tolist() == equal.tolist()
+
+
+def test_weights_reach_the_dictionaries_that_are_learned():
+    labels = labelled(400)
+    plain, weighed, alone = (
+        learn(labels, [name], 2, "1s", 1, 1e12, weights)[0].dictionary.to_bytes()
+        for name, weights in [("FC.1s", Weights()), ("FC.1s", Weights(frequency=0.0)), ("C.1s", Weights())]
+    )
+    assert weighed == alone != plain
 
 
 def test_what_is_said_of_streams_that_are_not_used():
@@ -202,7 +236,8 @@ def test_what_is_no_setting_is_refused_in_one_line(call, said):
 
 def test_a_window_that_was_not_labelled_is_refused():
     trace = zipf_trace(500, 600, 0.9, 1)
-    writes, theta = chunk_writes(trace), theta_of(trace, expand_pages(trace))
+    writes = chunk_writes(trace)
+    theta = theta_of(writes, trace, expand_pages(trace))
     labels = label_streams(writes, chunk_features(writes, ["60s"]), theta, chosen(theta))
     assert bits_of(labels, "AC", "60s").shape == (len(labels), 2)
     with pytest.raises(ConfigError, match="window '1s': give one of 60s"):
