@@ -5,7 +5,7 @@ too brings its page into the cache. Pages of different applications are differen
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from json import loads
@@ -79,6 +79,8 @@ class Mix:
     order: Order  # `lockstep`: one of each in turn, and one that has ended is over; `clock`: by the traces' times
     remarks: tuple[str, ...] = ()  # what to know of that order, a line each
     _moves: OrderedDict[tuple[str, int], Moves] = field(default_factory=OrderedDict, repr=False, compare=False)
+    # What partitioners measured, by what and how: several of them learn from the same curves.
+    measured: dict[Hashable, I64] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         """References of all."""
@@ -133,6 +135,15 @@ class Mix:
     def distance(self) -> I32:
         """int32[M]: pages of the same application since the page's last reference; -1 at its first."""
         return self.spread([one.distance() for one in self.applications])
+
+    def until(self, stop: int) -> "Mix":
+        """The first references of all; an application that asks later has none."""
+        counts = np.bincount(self.app[:stop], minlength=self.count).tolist()
+        own = [
+            Application(one.name, one.page_ids[:count], int(one.page_ids[:count].max(initial=-1)) + 1)
+            for one, count in zip(self.applications, counts, strict=True)
+        ]
+        return Mix(tuple(own), self.app[:stop], self.order)
 
     def moves(self, queue: str, n: int) -> Moves:
         """What every application's queue of n pages does at each of all references; the last few are kept."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
-from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.contest.verdict import LEAST_SAVING, judged
+from cachezoo.contest.verdict import Verdict as Gate
 from cachezoo.questions.share.columns import HINDSIGHT, STATIC, Kind, Saved, ShareMetrics, ShareMix, ShareRow
 from cachezoo.settings.share import EQUAL
 from cachezoo.show.formats import NONE, number, percent, points, span, words
@@ -42,13 +43,15 @@ class Tested:
         saved = self.saved
         if saved is None:
             return "cannot be told"
-        low, high = saved.interval
         own, other = _both(self.row.splits)
-        if saved.transfers >= LEAST_SAVING and low > 0:
+        found = judged(saved.transfers, saved.interval, LEAST_SAVING)
+        low, high = saved.interval
+        if found == Gate.BETTER:
             return own
-        if saved.transfers <= -LEAST_SAVING and high < 0:
+        if found == Gate.WORSE and saved.transfers <= -LEAST_SAVING:
             return other
-        return "no matter" if -LEAST_SAVING < low and high < LEAST_SAVING else "cannot be told"
+        narrow = -LEAST_SAVING < low and high < LEAST_SAVING
+        return "no matter" if narrow or found in (Gate.TRIFLE, Gate.WORSE) else "cannot be told"
 
     @property
     def refuted(self) -> bool:

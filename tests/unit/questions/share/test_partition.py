@@ -7,7 +7,9 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
 from cachezoo.policies.stream import Stream
+from cachezoo.questions.share.learned import online_split
 from cachezoo.questions.share.mix import Application, mix_pages
+from cachezoo.questions.share.partition import Floor, Task
 from cachezoo.questions.share.partitioners import (
     PARTITIONERS,
     equal_split,
@@ -20,7 +22,11 @@ from tests.sharing_data import small_mix
 MIX = small_mix()
 SMALL = ("equal(fragment=1)", "proportional(fragment=1)", "static-best(fragment=1)", "ucp(window=200, fragment=1)",
          "shared(fragment=1)", "hindsight(window=200, fragment=1)", "gvpa(fragment=1, q=100, n=64)",
-         "gvpa(fragment=1, q=100, n=64, cost=1, reach=4)")  # fmt: skip
+         "gvpa(fragment=1, q=100, n=64, cost=1, reach=4)", "fixed(fragment=1, pages=16/7/1, policy=lru/s3fifo/lru)",
+         "learned(fragment=1, policy=lru|s3fifo)", "learned(fragment=1, policy=lru|s3fifo, talus=1)",
+         "equal(fragment=1, policy=lru|s3fifo)", "ucp(fragment=1, window=200, policy=s3fifo)",
+         "climb(fragment=1, shadow=4)", "shared(fragment=1, policy=lru|s3fifo)")  # fmt: skip
+HALF = np.arange(len(MIX)) >= len(MIX) // 2
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,7 @@ def test_a_comma_in_brackets_parts_no_partitioners_and_each_runs_once():
         ("gvp", "did you mean gvpa? use one of gvpa, equal"),
         ("equal(fragment=0)", "fragment = 0 is outside"),
         ("equal(fragment=1.5)", "is no whole number"),
-        ("equal(window=3)", "window=3 is no value of equal; it takes fragment"),
+        ("equal(window=3)", "window=3 is no value of equal; it takes policy, fragment"),
         ("gvpa(cost)", "cost is no value of gvpa; it takes queue, n"),
         ("gvpa(cost=1, cost=2)", "cost is given twice"),
         ("gvpa(cost=dear)", "cost = dear is no number"),
@@ -75,7 +81,7 @@ def test_splits():
 
 @pytest.mark.parametrize("text", SMALL)
 def test_every_split_is_of_the_whole_cache_and_leaves_each_something(text):
-    found = parse(text).run(MIX, 24)
+    found = parse(text).run(MIX, 24, HALF)
     assert len(found.hit) == len(MIX) and found.begins[0] == 0 and (np.diff(found.begins) > 0).all()
     if text.startswith("shared"):
         assert found.splits.sum(axis=1).max() == 24 and not found.splits[0].any()
@@ -166,3 +172,46 @@ def test_queues_are_run_once_for_all_that_have_them():
         mix.moves("lru", n)
     assert mix.moves("lru", 64) is not first
     assert (mix.moves("lru", 64).position == first.position).all()
+
+
+def test_a_learned_split_is_of_what_was_before_and_as_good_as_any_there():
+    text = "learned(fragment=1, policy=lru|s3fifo)"
+    own = parse(text).run(MIX, 24, HALF)
+    later = MIX.app.copy()
+    assert own.splits[0, 0] >= 16 and own.policies[0] == "lru" and (later == MIX.app).all()
+    before = [int((~parse(one).run(MIX, 24, HALF).hit & ~HALF).sum()) for one in (text, "equal(fragment=1)")]
+    assert before[0] <= before[1]
+    with pytest.raises(ConfigError, match="it learns from references before those that count, and all count"):
+        parse(text).run(MIX, 24)
+
+
+def test_floors_hold_in_every_split_that_is_decided():
+    floors = (Floor(), Floor(), Floor(pages=7))
+    for text in ("learned(fragment=1, policy=lru|s3fifo)", "learned(fragment=1, policy=lru, by=lookahead)",
+                 "ucp(window=200, fragment=1)", "ucp(window=200, fragment=1, policy=s3fifo)",
+                 "climb(fragment=1, shadow=4)", "static-best(fragment=1)"):  # fmt: skip
+        own = parse(text).run(MIX, 24, HALF, floors)
+        assert own.splits[:, 2].min() >= 7 and own.splits.sum(axis=1).max() == 24, text
+    own = parse("learned(fragment=1, policy=lru)").run(MIX, 24, HALF, (Floor(), Floor(hits=0.45), Floor()))
+    free = parse("learned(fragment=1, policy=lru)").run(MIX, 24, HALF)
+    assert own.splits[0, 1] > free.splits[0, 1]
+
+
+def test_ucp_of_lru_by_shadows_is_that_by_stack_distances():
+    """Shadows at every size of the grid, a fragment each, know what the histogram does."""
+    plain, shadows = (parse(f"ucp(window=200, fragment=1{text})") for text in ("", ", steps=24, policy=lru|lru"))
+    own = plain.run(MIX, 24, HALF)
+    other = online_split(Task(MIX, 24, HALF), "lru", 200, 24, 1)
+    assert str(shadows) == str(plain)
+    assert (own.splits == other.splits).all() and (own.hit == other.hit).all()
+
+
+def test_talus_makes_a_cliff_a_slope():
+    """A loop of 64 pages in 32: LRU hits nothing, and a hash that keeps half of the loop in the cache nearly half."""
+    loop = Application("loop", (np.arange(6400) % 64).astype(np.int32), 64)
+    scan = Application("scan", np.arange(6400, dtype=np.int32), 6400)
+    mix = mix_pages([loop, scan])
+    half = np.arange(len(mix)) >= len(mix) // 2
+    plain, convex = (parse(f"learned(fragment=1, policy=lru, steps=40, talus={own})").run(mix, 40, half)
+                     for own in (0, 1))  # fmt: skip
+    assert not plain.hit.any() and 0.35 < convex.hit[mix.app == 0].mean() < 0.65
