@@ -174,17 +174,17 @@ class Queue:
 
 
 def share(
-    app: Sequence[int], pages: Sequence[int], moves: Any, count: int, total: int, n: int, settings: Any, step: int,
-    reach: int, fill: float, allocate: Allocate,
+    app: Sequence[int], pages: Sequence[int], moves: Any, count: int, total: int, n: Sequence[int], each: Any,
+    step: int, reach: int, fill: float, allocate: Allocate,
 ) -> tuple[list[bool], list[int], list[list[int]]]:  # fmt: skip
-    """G-VPA: hits, pages read beside misses, and the split of each quantum."""
-    fragments = -(-n // settings.fragment)
-    queues = [Queue(fragments, settings.fragment) for _ in range(count)]
+    """G-VPA: hits, pages read beside misses, and the split of each quantum; a queue and settings for each."""
+    fragments = [-(-length // one.fragment) for length, one in zip(n, each, strict=True)]
+    queues = [Queue(own, one.fragment) for own, one in zip(fragments, each, strict=True)]
     split = [total // count + (a < total % count) for a in range(count)]
     hits, moved, splits = [], [], [list(split)]
 
     def best(a: int, size: int) -> tuple[list[tuple[int, int]], float]:
-        return allocate(queues[a].value, queues[a].crossings, size, settings.f, settings.cost)
+        return allocate(queues[a].value, queues[a].crossings, size, each[a].f, each[a].cost)
 
     for a in range(count):
         queues[a].runs = best(a, split[a])[0]
@@ -192,23 +192,25 @@ def share(
         hit, entered = queues[a].ask(page, int(moves.vacated[i]), int(moves.filled[i]))
         hits.append(hit)
         moved.append(entered)
-        if (i + 1) % (settings.q * count):
+        if (i + 1) % sum(one.q for one in each):
             continue
         for queue in queues:
             queue.crossings = [x + y for x, y in zip(queue.crossings, queue.crossed, strict=True)]
-            queue.crossed = [0] * fragments
-        _move(split, best, fragments, max(settings.f, 1), step, reach, fill * settings.fragment)
+            queue.crossed = [0] * len(queue.crossed)
+        _move(split, best, fragments, [max(one.f, 1) for one in each], step, reach, fill * each[0].fragment)
         for a, queue in enumerate(queues):
             before = queue.cached()
             queue.runs = best(a, split[a])[0]
             moved[-1] += len(queue.cached() - before)
-            queue.value = [x * settings.alpha for x in queue.value]
-            queue.crossings = [x * settings.alpha for x in queue.crossings]
+            queue.value = [x * each[a].alpha for x in queue.value]
+            queue.crossings = [x * each[a].alpha for x in queue.crossings]
         splits.append(list(split))
     return hits, moved, splits
 
 
-def _move(split: list[int], best: Any, most: int, least: int, step: int, reach: int, due: float) -> None:
+def _move(
+    split: list[int], best: Any, most: list[int], least: list[int], step: int, reach: int, due: float
+) -> None:  # fmt: skip
     """Give fragments from one to another while that is worth anything."""
     start, free, worth = list(split), set(range(len(split))), lru_cache(None)(lambda a, size: best(a, size)[1])
     while True:
@@ -216,7 +218,7 @@ def _move(split: list[int], best: Any, most: int, least: int, step: int, reach: 
         for d in range(1, reach + 1):
             for r in sorted(free):
                 for g in sorted(free - {r}):
-                    if start[r] + d * step <= most and start[g] - d * step >= least:
+                    if start[r] + d * step <= most[r] and start[g] - d * step >= least[g]:
                         gain = worth(r, start[r] + d * step) - worth(r, start[r])
                         loss = worth(g, start[g]) - worth(g, start[g] - d * step)
                         found.append((-(gain - loss - due * d * step), d, r, g))

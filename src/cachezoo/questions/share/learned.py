@@ -90,17 +90,20 @@ def misses_at(task: Task, one: Application, policies: Sequence[str], sizes: I64)
         policies: canonical texts.
         sizes: int64[k] pages, rising from 0.
     """
-    length = task.earlier[task.mix.names.index(one.name)]
-    keys = {name: (one.name, length, name, sizes.tobytes()) for name in policies}
-    missing = [name for name, key in keys.items() if key not in task.mix.measured]
-    ids = one.page_ids[:length]
-    if missing and length:
-        pages = PageAccesses(np.arange(length + 1, dtype=np.int64), ids, int(ids.max()) + 1)
-        found = curves(pages, missing, sizes[1:], most_accesses=MOST_LEARNED, count=Count(ALL))
-        for name, own in zip(missing, found, strict=True):
-            task.mix.measured[keys[name]] = np.append(length, np.rint((1 - own.hit_ratio) * length).astype(np.int64))
-    nothing = np.zeros(len(sizes), np.int64)
-    return np.stack([task.mix.measured[keys[name]] if length else nothing for name in policies])
+    length, measured = task.earlier[task.mix.names.index(one.name)], task.mix.measured
+    found, ids = np.zeros((len(policies), len(sizes)), np.int64), one.page_ids[:length]
+    if not length:
+        return found
+    pages = PageAccesses(np.arange(length + 1, dtype=np.int64), ids, int(ids.max()) + 1)
+    for name, row in zip(policies, found, strict=True):
+        keys = [(one.name, length, name, size) for size in sizes.tolist()]
+        missing = [key[3] for key in keys if key[3] and key not in measured]
+        if missing:
+            (own,) = curves(pages, [name], missing, most_accesses=MOST_LEARNED, count=Count(ALL))
+            misses = np.rint((1 - own.hit_ratio) * length).astype(np.int64).tolist()
+            measured.update({(one.name, length, name, size): own for size, own in zip(missing, misses, strict=True)})
+        row[:] = [measured[key] if key[3] else length for key in keys]
+    return found
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from cachezoo.traces.wording import many
 
 FRAGMENT = Whole("fragment", 256, 1, 65536, "pages of 4 KiB in a fragment, the least that is given")
 NOTHING = ""
+OF_EACH = "/"  # between values of the applications, in their order
+Kept = TypeVar("Kept")
 SHARED = "shared"
 
 
@@ -174,6 +177,25 @@ class Options:
 
     numbers: Mapping[str, float]
     texts: Mapping[str, str]
+    each: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # numbers that each application has its own of
+
+    def of_each(self, name: str, count: int) -> list[float]:
+        """A number of each application.
+
+        Raises:
+            ConfigError: as many are given as there are no applications.
+        """
+        return list(self._counted(self.each.get(name, (self.numbers[name],)), name, count))
+
+    def text_of_each(self, name: str, count: int) -> list[str]:
+        """A text of each application, as `of_each`."""
+        return list(self._counted(self.texts[name].split(OF_EACH), name, count))
+
+    def _counted(self, given: Sequence[Kept], name: str, count: int) -> Sequence[Kept]:
+        if len(given) not in (1, count):
+            own = OF_EACH.join(map(str, given))
+            raise ConfigError(f"{name}={own}: {len(given)} values for {count} applications; give one each, or one")
+        return given if len(given) == count else [*given] * count
 
     def integer(self, name: str) -> int:
         """A number without fractions."""
@@ -190,6 +212,7 @@ class Partitioner:
     run: Callable[[Task, Options], Shared]
     parameters: tuple[Parameter, ...] = (FRAGMENT,)
     texts: tuple[Text, ...] = ()
+    each: tuple[str, ...] = ()  # parameters that each application may have its own of
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from cachezoo.questions.share.learned import (
 from cachezoo.questions.share.partition import (
     FRAGMENT,
     NOTHING,
+    OF_EACH,
     SHARED,
     Candidate,
     Options,
@@ -57,7 +58,6 @@ USUAL = 262144  # pages of a queue, 1 GiB: the paper's
 WINDOW = Whole("window", 20000, 1, 10**9, "references of an application, on average, that a split holds for")
 STEPS = Whole("steps", 24, 2, 4096, "sizes at which policies are measured, evenly apart; at least 4 an application")
 LRU = "lru"
-OF_EACH = "/"
 WAYS = ("optimum", "lookahead")
 
 
@@ -113,11 +113,8 @@ def _proportional(task: Task, options: Options) -> Shared:
 def _fixed(task: Task, options: Options) -> Shared:
     """Parts of so many pages, in the order of the applications, with a policy for all or one for each."""
     fragment, count = options.integer("fragment"), task.mix.count
-    pages = [int(one) for one in options.texts["pages"].split(OF_EACH)]
-    names = options.texts["policy"].split(OF_EACH)
-    names = names * count if len(names) == 1 else names
-    if len(pages) != count or len(names) != count:
-        raise ConfigError(f"{len(pages)} parts and {len(names)} policies for {count} applications; give one each")
+    pages = [int(one) for one in options.text_of_each("pages", count)]
+    names = options.text_of_each("policy", count)
     if sum(pages) > task.total(fragment) * fragment:
         room = human_pages(task.total(fragment) * fragment)
         raise ConfigError(f"parts of {human_pages(sum(pages))} in a cache of {room}; give smaller ones")
@@ -212,6 +209,7 @@ GVPA_PARAMETERS = (
     Parameter("alpha", 0.95, 0.0, 1.0, "what is left of a value after a quantum"),
     Whole("q", 2000, 1, 10**9, "references of an application, on average, in a quantum"),
     Parameter("cost", 0.0, 0.0, 1e6, "hits that a page entering a run away from the head must save; 0: the paper's"),
+    Whole("optimal", 0, 0, 1, "1: each mapping the best of all, by dynamic programming; 0: the paper's rule"),
     Parameter("fill", 0.0, 0.0, 1e6, "hits that a page of a share that grows must save; 0: the paper's"),
     Whole("step", 1, 1, 2**26, "fragments that a step moves"),
     Whole("reach", 1, 1, 4096, "steps that an application's share moves at most in a quantum; 1: the paper's"),
@@ -219,18 +217,25 @@ GVPA_PARAMETERS = (
 
 
 def _gvpa(task: Task, options: Options) -> Shared:
-    mix, fragment, f = task.mix, options.integer("fragment"), options.integer("f")
-    total = task.total(fragment, f)
-    n, pages = options.integer("n"), total * fragment
-    if 0 < n < pages:
-        raise ConfigError(f"n = {n} is below the cache of {pages} pages; a queue is as long at least: gvpa(n={pages})")
-    n = n or max(USUAL, pages)
-    settings = Settings(fragment, f, options.numbers["alpha"], options.integer("q"), options.numbers["cost"])
-    found = share(
-        mix.app, mix.moves(options.texts["queue"], n), mix.count, total, n, settings, options.integer("step"),
-        options.integer("reach"), options.numbers["fill"],
+    mix, fragment = task.mix, options.integer("fragment")
+    f, q, alpha, cost, optimal = (
+        options.of_each(name, mix.count) for name in ("f", "q", "alpha", "cost", "optimal")
     )  # fmt: skip
-    begins = np.arange(len(found.splits), dtype=np.int64) * (settings.q * mix.count)
+    total = task.total(fragment, int(max(f)))
+    pages = total * fragment
+    lengths = [int(own) or max(USUAL, pages) for own in options.of_each("n", mix.count)]
+    if min(lengths) < pages:
+        n = min(lengths)
+        raise ConfigError(f"n = {n} is below the cache of {pages} pages; a queue is as long at least: gvpa(n={pages})")
+    each = [
+        Settings(fragment, int(own[0]), own[1], int(own[2]), own[3], int(own[4]))
+        for own in zip(f, alpha, q, cost, optimal, strict=True)
+    ]
+    found = share(
+        mix.app, mix.moves(options.text_of_each("queue", mix.count), lengths), mix.count, total, lengths, each,
+        options.integer("step"), options.integer("reach"), options.numbers["fill"],
+    )  # fmt: skip
+    begins = np.arange(len(found.splits), dtype=np.int64) * sum(one.q for one in each)
     fragmentation = found.moved.copy()
     fragmentation[begins[1:] - 1] -= found.allocation[1:].sum(axis=1).astype(np.int32)
     return Shared(found.hit, fragmentation, begins, found.splits.astype(np.int64) * fragment, found.allocation)
@@ -280,7 +285,8 @@ def _shared(task: Task, options: Options) -> Shared:
 PART = Text("policy", LRU, choice_of, "of each part, or several with | to choose from, or auto: all classics")
 GVPA = Partitioner(
     "gvpa", "the virtual I/O cache's: each application's queue, and fragments where they are worth most", NOTHING,
-    _gvpa, GVPA_PARAMETERS, (Text("queue", "lru", _queue, "the replacement queue of each application"),),
+    _gvpa, GVPA_PARAMETERS, (Text("queue", "lru", _every(_queue), "the replacement queue of each application"),),
+    ("n", "f", "alpha", "q", "cost", "optimal"),
 )  # fmt: skip
 EQUAL = Partitioner("equal", "as much for each", NOTHING, _equal, (FRAGMENT,), (PART,))
 PROPORTIONAL = Partitioner(
@@ -359,17 +365,24 @@ def _parsed(text: str, fragment: int) -> Candidate:
         raise ConfigError(f"{meant}use one of {', '.join(known)}, with values in brackets as in gvpa(cost=1)")
     own = known[match[1]]
     numbers, texts = _values(own, match[2])
-    settled = settle(own.id, own.parameters, {FRAGMENT.name: float(fragment), **numbers})
+    single = {name: values[0] for name, values in numbers.items() if len(values) == 1}
+    settled = settle(own.id, own.parameters, {FRAGMENT.name: float(fragment), **single})
+    each = {one.name: tuple(one.check(own.id, value) for value in numbers[one.name])
+            for one in own.parameters if len(numbers.get(one.name, ())) > 1}  # fmt: skip
     checked = {one.name: one.check(texts.get(one.name, one.default)) for one in own.texts}
     given = [(one.name, checked[one.name]) for one in own.texts if checked[one.name] != one.default]
-    given += [(one.name, f"{settled[one.name]:.12g}") for one in own.parameters if settled[one.name] != one.default]
-    return Candidate(own, tuple(given), Options(settled, checked))
+    shown = {one.name: each.get(one.name, (settled[one.name],)) for one in own.parameters}
+    given += [
+        (one.name, OF_EACH.join(f"{value:.12g}" for value in shown[one.name]))
+        for one in own.parameters if shown[one.name] != (one.default,)
+    ]  # fmt: skip
+    return Candidate(own, tuple(given), Options(settled, checked, each))
 
 
-def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, float], dict[str, str]]:
-    """Numbers and texts that are given in brackets."""
+def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, tuple[float, ...]], dict[str, str]]:
+    """Numbers, one or one for each application, and texts that are given in brackets."""
     names, texts = [one.name for one in own.parameters], [one.name for one in own.texts]
-    found, checked = dict[str, float](), dict[str, str]()
+    found, checked = dict[str, tuple[float, ...]](), dict[str, str]()
     for piece in pieces(inside, ",") if inside and inside.strip() else []:
         name, equals, value = (word.strip() for word in piece.partition("="))
         if not equals or name not in (*names, *texts):
@@ -382,8 +395,8 @@ def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, float], dic
         if name in texts:
             checked[name] = value
             continue
-        known = number(value)
-        if known is None:
+        known = [number(word.strip()) for word in (value.split(OF_EACH) if name in own.each else [value])]
+        if None in known:
             raise ConfigError(f"{own.id}: {name} = {value[:24] or 'nothing'} is no number")
-        found[name] = known
+        found[name] = tuple(one for one in known if one is not None)
     return found, checked

@@ -38,6 +38,9 @@ HALF = np.arange(len(MIX)) >= len(MIX) // 2
         ("shared(policy=lru)", "shared"),
         ("shared(policy=coinflip(p=0.25)+arc, fragment=16)", "shared(policy=coinflip(p=0.25)+arc, fragment=16)"),
         ("ucp()", "ucp"),
+        ("gvpa(queue=lru/lfu, cost=0/1, q=2000)", "gvpa(queue=lru/lfu, cost=0/1)"),
+        ("fixed(pages=3/4, policy=lru/rejectx)", "fixed(pages=3/4, policy=lru/rejectx)"),
+        ("learned(policy=auto, by=optimum)", "learned"),
     ],
 )
 def test_texts_have_one_form_that_reads_back(text, canonical):
@@ -62,6 +65,12 @@ def test_a_comma_in_brackets_parts_no_partitioners_and_each_runs_once():
         ("gvpa(cost=dear)", "cost = dear is no number"),
         ("gvpa(queue=mru)", "queue=mru: use one of lru, lfu, arc"),
         ("shared(policy=lru+next(n=4))", "prefetches"),
+        ("gvpa(queue=lru/mru)", "queue=mru: use one of lru"),
+        ("gvpa(cost=1/x)", "cost = 1/x is no number"),
+        ("gvpa(step=1/2)", "step = 1/2 is no number"),
+        ("fixed(pages=0/4)", "pages=0: give the pages of each part"),
+        ("equal(policy=vrm)", "as parts of a cache these are gvpa's"),
+        ("learned(by=luck)", "by=luck: use one of optimum, lookahead"),
         ("shared(policy=belady)", "a bound"),
         ("shared(policy=nothing)", "nothing is unknown"),
     ],
@@ -153,6 +162,17 @@ def test_a_cache_that_is_too_small_names_what_it_takes():
 def test_a_queue_below_the_cache_is_refused():
     with pytest.raises(ConfigError, match=r"n = 20 is below the cache of 24 pages.*gvpa\(n=24\)"):
         parse("gvpa(fragment=1, n=20)").run(MIX, 24)
+
+
+def test_applications_have_settings_of_their_own():
+    text = "gvpa(fragment=1, n=64, q={q}, queue={queue}, cost={cost}, optimal={optimal})"
+    same = parse(text.format(q="100/100/100", queue="lru/lru/lru", cost="1/1/1", optimal="0/0/0")).run(MIX, 24)
+    one = parse(text.format(q=100, queue="lru", cost=1, optimal=0)).run(MIX, 24)
+    assert (same.hit == one.hit).all() and (same.splits == one.splits).all()
+    own = parse(text.format(q="100/50/150", queue="lru/lfu/arc", cost="0/1/1", optimal="1/0/0")).run(MIX, 24)
+    assert (own.begins == one.begins).all() and (own.hit != one.hit).any()
+    with pytest.raises(ConfigError, match=r"queue=lru/lfu: 2 values for 3 applications; give one each, or one"):
+        parse("gvpa(fragment=1, n=64, queue=lru/lfu)").run(MIX, 24)
 
 
 def test_a_queue_of_the_usual_length_grows_with_the_cache():
