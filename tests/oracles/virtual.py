@@ -3,6 +3,8 @@
 Written from Frasca et al., SC '11, Sec. 3, and its overheads: a transfer is a page that enters the set.
 """
 
+from itertools import combinations
+
 from tests.oracles.evict import arc
 
 
@@ -113,12 +115,23 @@ def allocate(value, crossings, k, f, cost):
     return runs, worth
 
 
+def optimum(value, crossings, k, f, cost):
+    """The best of all mappings, each tried; of equals the one whose last fragments are nearest the head."""
+
+    def worth(mapped):
+        return sum(value[b] for b in mapped) - cost * sum(crossings[low] for low, _ in runs_of(mapped) if low > 0)
+
+    every = [mapped for mapped in combinations(range(len(value)), k) if len(runs_of(mapped)) <= f]
+    best = min(every, key=lambda mapped: (-worth(mapped), mapped[::-1]))
+    return runs_of(best), worth(best)
+
+
 class Cache:
     """The pages at mapped positions, as a set."""
 
     def __init__(self, queue, n, capacity, settings, profile=None):
         self.queue, self.n, self.capacity = QUEUES[queue](n), n, capacity
-        self.fragment, self.f, self.alpha, self.q, self.cost = settings
+        self.fragment, self.f, self.alpha, self.q, self.cost, _ = settings
         count = -(-n // self.fragment)
         scale = self.q * (100 if self.alpha == 1 else min(1 / (1 - self.alpha), 100))
         self.value = [0.0] * count if profile is None else [each * scale for each in profile]

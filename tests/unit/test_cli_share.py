@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cachezoo.cli.share import DEFAULT_BY
-from cachezoo.questions.share.partitioners import PARTITIONERS, parse_several
+from cachezoo.questions.share.partitioners import PARTITIONERS, parse, parse_several
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.store import write_trace
 from tests.command_line import run
@@ -32,7 +32,7 @@ def found(folder, *words):
 
 
 def test_the_default_tries_every_partitioner():
-    assert {one.partitioner for one in parse_several(DEFAULT_BY)} == set(PARTITIONERS)
+    assert {one.partitioner for one in parse_several(DEFAULT_BY)} == set(PARTITIONERS) - {parse("fixed").partitioner}
 
 
 def test_values_of_each_partitioner_and_application(folder):
@@ -76,6 +76,27 @@ def test_a_fragment_is_for_all_that_have_none_of_their_own(folder):
     assert "fragments of 8 and 256 pages" in done.stderr
 
 
+def test_floors_and_what_runs_today(folder):
+    both = ("--size", "64p", "--now", "equal", "--fragment", "8")
+    own = found(folder, *both, "--floor", "web=24p", "--floor", "mail=hits:1%")
+    assert own["now"] == "equal(fragment=8)" and set(own["chosen_on"]) >= {"equal(fragment=8)"}
+    shared = next(row for row in own["rows"] if row["partitioner"].startswith("shared"))
+    assert shared["unmet"] == ["web has no part of its own"] and own["chosen_on"][shared["partitioner"]] is None
+    none = found(folder, *both, "--floor", "web=hits:100%")
+    assert none["answer"].startswith("None keeps the floors. ") and none["service"] == []
+
+
+def test_a_learned_split_is_printed_as_what_runs_it_again(folder):
+    by = ("--by", "learned(policy=lru|rejectx, steps=8),equal", "--now", "equal", "--fragment", "8", "--size", "64p")
+    both = (folder / "web.parquet", folder / "mail.parquet")
+    own = json.loads(run(*SHARE, *both, *by, "--json").stdout)
+    row = own["rows"][0]
+    assert sum(row["split"][0][1:]) == 64 and set(row["policies"]) <= {"lru", "rejectx"}
+    text = f"fixed(pages={row['split'][0][1]}/{row['split'][0][2]}, policy={'/'.join(row['policies'])}, fragment=8)"
+    again = json.loads(run(*SHARE, *both, "--by", text, "--now", text, "--size", "64p", "--json").stdout)
+    assert again["rows"][0]["transfers"] == row["transfers"]
+
+
 def test_a_cache_that_is_too_small_for_some_is_shared_by_the_others(folder):
     words = (*SHARE, folder / "web.parquet", folder / "mail.parquet", "--fragment", "16", "--size")
     done = run(*words, "48p", "--json")
@@ -94,10 +115,10 @@ def test_sizes_are_of_all_pages(folder):
     assert own["cache_pages"] == round(own["distinct_pages"] / 5)
 
 
-def test_the_tables_end_with_an_answer(folder):
+def test_the_answer_comes_first(folder):
     done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--size", "64p")
-    last = done.stdout.splitlines()[-1]
-    assert last.startswith(("Share it: ", "Split it: ", "Either will do: ")) and last.endswith(".")
+    first = done.stdout.splitlines()[0]
+    assert first.startswith(("Share it: ", "Split it: ", "Change nothing: ")) and first.endswith(".")
     text = " ".join(done.stdout.split())
     assert "2 applications and one cache of 256 KiB" in text and "hit ratio of each application" in text
     assert "in the order of their times" in text and "exosx20_990pro" in text
@@ -139,6 +160,13 @@ def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, t
         ("web mail", ("-o", "share.pdf"), "give a name that ends in .png or .svg"),
         ("web mail", ("--apart", "source"), "it does not say which trace a request comes from"),
         ("web mail", ("--device", "nothing"), "nothing"),
+        ("web mail", ("--size", "64p", "--floor", "other=10%"), "APP one of web, mail"),
+        ("web mail", ("--size", "64p", "--floor", "web=hits:2"), "give a hit ratio above 0 and at most 1"),
+        (
+            "web mail",
+            ("--size", "64p", "--fragment", "8", "--by", "ucp", "--floor", "web=40p", "--floor", "mail=40p"),
+            "floors take 320 KiB (80 p), and the cache has 256 KiB (64 p): lower one (--floor)",
+        ),
     ],
 )
 def test_bad_input_is_one_line(folder, traces, options, message):

@@ -13,6 +13,7 @@ from cachezoo.sizes import BYTES, LONGEST, NUMBER, UNITS, Size, human, refused
 
 if TYPE_CHECKING:
     from cachezoo.questions.flash.options import WriteRate
+    from cachezoo.questions.share.partition import Floor
     from cachezoo.questions.tiers.budget import Money
     from cachezoo.settings.wear import Victim
     from cachezoo.traces.mixing import Turn
@@ -122,6 +123,41 @@ def hit_ratio(text: str, option: str = "--target-hit") -> float:
     if value is None or not 0 < value <= 1:
         raise refused(option, text, "give a hit ratio above 0 and at most 1, such as 0.8 or 80%")
     return value
+
+
+def floors(
+    given: Sequence[str] | None, applications: Sequence[str], pages: int, option: str = "--floor"
+) -> list["Floor"]:  # fmt: skip
+    """The least service of each application, from `APP=64MiB`, `APP=10%` of the cache, or `APP=hits:60%`.
+
+    Args:
+        given: as typed; a size and a hit ratio of one application both hold.
+        applications: their names.
+        pages: of the whole cache.
+        option: as in messages.
+
+    Returns:
+        One for each application; none where nothing is given.
+
+    Raises:
+        ConfigError: no such application, no size, or no hit ratio.
+    """
+    from cachezoo.questions.share.partition import Floor
+
+    if not given:
+        return []
+    sizes, hits = dict[str, int](), dict[str, float]()
+    for text in given:
+        name, sign, value = (word.strip() for word in text.rpartition("="))
+        if not sign or name not in applications:
+            fix = f"write APP=64MiB, APP=10% of the cache, or APP=hits:60%, APP one of {', '.join(applications)}"
+            raise refused(option, text, fix)
+        ratio = value.removeprefix("hits:")
+        if ratio != value:
+            hits[name] = hit_ratio(ratio, option)
+        else:
+            sizes[name] = Size.parse(value, option).pages(pages)
+    return [Floor(sizes.get(name, 0), hits.get(name, 0.0)) for name in applications]
 
 
 def sample_rate(text: str, option: str = "--sample") -> float | None:

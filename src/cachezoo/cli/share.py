@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 OURS = "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)"  # chosen on mixes of training traces: benchmarks/share.py
-DEFAULT_BY = f"gvpa,{OURS},ucp,equal,proportional,shared,shared(policy=s3fifo),static-best,hindsight"
+DEFAULT_BY = (
+    f"shared,shared(policy=auto),equal,equal(policy=auto),proportional,learned,learned(talus=1),ucp,climb,gvpa,{OURS},"
+    "static-best,hindsight"
+)
 
 
 @app.command()
@@ -29,9 +32,21 @@ def share(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Partitioners with commas: gvpa(cost=1, reach=4), ucp(window=20000), shared(policy=s3fifo), equal, "
-            "proportional, static-best, hindsight; values in brackets may be left out. Default: all of them that can "
-            "have so small a cache."
+            help="Partitioners with commas: learned(policy=auto), shared(policy=s3fifo), equal(policy=auto), "
+            "proportional, fixed(pages=2048/512, policy=s3fifo/lru), ucp(window=20000), climb, gvpa(cost=1, reach=4), "
+            "static-best, hindsight; values in brackets may be left out. Default: all of them that can have so small a "
+            "cache, and fixed where you give it."
+        ),
+    ] = None,
+    now: Annotated[
+        str, typer.Option(help="What runs today, as in --by: nothing is advised that is not better than that.")
+    ] = "shared",
+    floor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="APP=FLOOR",
+            help="The least that an application is to have: web=64MiB or web=10% of the cache, or web=hits:60%, a hit "
+            "ratio. Repeat it for several.",
         ),
     ] = None,
     fragment: Annotated[
@@ -84,6 +99,7 @@ def share(
 
     Every reference is a page of 4 KiB, read or written alike. All partitioners get the same cache, in whole fragments.
     """
+    from cachezoo.cli.options import floors
     from cachezoo.cli.runs import present
     from cachezoo.console import err, progress
     from cachezoo.devices.built_in import BUILT_IN
@@ -91,7 +107,7 @@ def share(
     from cachezoo.questions.share.answer import title, values
     from cachezoo.questions.share.case import compare
     from cachezoo.questions.share.mix import mix_traces
-    from cachezoo.questions.share.partitioners import parse_several
+    from cachezoo.questions.share.partitioners import parse, parse_several
     from cachezoo.sizes import Size
 
     files, cache = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size)
@@ -105,7 +121,10 @@ def share(
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(candidates)} partitioners, {mix.count} applications", len(candidates)) as advance:
         pages = cache.pages(mix.n_pages)
-        found = compare(mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None)
+        found = compare(
+            mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None,
+            now=parse(now, candidates[0].fragment), floors=floors(floor, mix.names, pages),
+        )  # fmt: skip
     for line in found.left_out:
         err().print(f"note: {line}", soft_wrap=True, markup=False)
     if "plot" in files:
@@ -122,6 +141,7 @@ def _print(found: "Comparison", device: str | None) -> None:
     from cachezoo.devices.built_in import DEFAULT
     from cachezoo.questions.share import answer
 
+    out().print(answer.answer(found), soft_wrap=True, markup=False)
     rows, drive = [answer.cells(row) for row in found.rows], Path(device).stem if device else DEFAULT
     print_rows(rows, answer.title(found), "", list(rows[0]), tuple(rows[0]))
     hits = answer.by_application(found, answer.hits_and_slowdown)
@@ -131,4 +151,5 @@ def _print(found: "Comparison", device: str | None) -> None:
     print_rows(reads, "transfers of each application, a reference of its own", about, names, tuple(names))
     for line in answer.uneven(found.case):  # next to the answer, which it qualifies
         out().print(f"note: {line}", soft_wrap=True, markup=False)
-    out().print(answer.answer(found), soft_wrap=True, markup=False)
+    for line in answer.service(found):
+        out().print(line, soft_wrap=True, markup=False)

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from cachezoo.contest.lead import Mean
+from cachezoo.contest.lead import Interval, Mean
 
 LEAST_HITS = 0.005
 """Hit ratio that another policy or a model has to gain to be worth the change: half a point."""
@@ -27,8 +27,14 @@ def verdict(lead: Mean, least: float) -> Verdict:
         lead: of the candidate.
         least: effect worth having, in the lead's unit.
     """
-    if lead.low is None or lead.high is None:
+    return judged(lead.value, lead.interval, least)
+
+
+def judged(value: float, interval: Interval | None, least: float) -> Verdict:
+    """Judge a lead by its value and its 90 % interval, as documents keep them; see `verdict`."""
+    if interval is None:
         return Verdict.SHORT
-    if lead.low > 0:
-        return Verdict.BETTER if lead.value >= least else Verdict.TRIFLE
-    return Verdict.WORSE if lead.high < 0 else Verdict.EVEN
+    low, high = interval
+    if low > 0:
+        return Verdict.BETTER if value >= least else Verdict.TRIFLE
+    return Verdict.WORSE if high < 0 else Verdict.EVEN

@@ -42,8 +42,9 @@ VRM = Virtual(
         Parameter("alpha", 0.95, 0, 1, "what a fragment's value is multiplied by at the end of each quantum"),
         Whole("q", 2000, 1, 2**31 - 1, "page accesses of a quantum, a whole number"),
         Parameter("cost", 0, 0, 1e6, "hits that a page costs which enters a run away from the head"),
+        Whole("optimal", 0, 0, 1, "1: the best of all mappings, by dynamic programming; 0: the paper's rule"),
     ),
-    f"vrm({QUEUE}={'|'.join(QUEUES)}, n=262144, fragment=256, f=2, alpha=0.95, q=2000, cost=0)",
+    f"vrm({QUEUE}={'|'.join(QUEUES)}, n=262144, fragment=256, f=2, alpha=0.95, q=2000, cost=0, optimal=0)",
 )  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def settings_of(values: Values) -> tuple[int, Settings]:
             f"give n = {f * fragment} or more, and at least the cache's pages, or a smaller fragment"
         )
         raise ConfigError(message)
-    return n, Settings(fragment, f, float(own["alpha"]), int(own["q"]), float(own["cost"]))
+    return n, Settings(fragment, f, float(own["alpha"]), int(own["q"]), float(own["cost"]), int(own["optimal"]))
 
 
 def _check(stream: Stream, capacity: int, n: int, own: Settings) -> None:

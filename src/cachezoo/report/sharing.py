@@ -22,7 +22,7 @@ from cachezoo.questions.share.table import (
 from cachezoo.settings.share import EQUAL
 from cachezoo.show.formats import number, percent, words
 from cachezoo.show.section import Choice, Figure, Section
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, panels, save
 from cachezoo.sizes import human
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.base import ReportSection
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TITLE = "Share or split?"
 BARS, TIME = f"{FOLDER}.bars.png", f"{FOLDER}.time.png"
 COLOURS = {
-    "equal": GREY, "shared_lru": SKY, "shared": AMBER, "ucp": GREEN, "gvpa": VERMILION,
+    "equal": GREY, "shared_lru": SKY, "shared": AMBER, "learned": PINK, "ucp": GREEN, "gvpa": VERMILION,
     "gvpa_cost": BLUE,
 }  # fmt: skip
 APPS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY, BLACK)
@@ -152,7 +152,7 @@ def _size_panel(axis: "Axes", mix: ShareMix, sizes: Sequence[float], families: S
     width = 0.84 / len(families)
     for family, shift in zip(families, _places(families), strict=True):
         rows = [(at, row) for at, size in enumerate(sizes) if (row := mix.row(size, family)) is not None]
-        colour = COLOURS.get(family, PINK)
+        colour = COLOURS.get(family, LIGHT)
         axis.bar([at + shift for at, _ in rows], [getattr(row, what) for _, row in rows], width, color=colour,
                  label=name_of(family))  # fmt: skip
         for at, row in rows:
@@ -177,7 +177,7 @@ def _slow_panel(axis: "Axes", mix: ShareMix, size: float, families: Sequence[str
         row = mix.row(size, family)
         if row is not None:
             heights = [row.apps[key].slowdown if key in row.apps else float("nan") for key in keys]
-            axis.bar([at + shift for at in range(len(keys))], heights, width, color=COLOURS.get(family, PINK))
+            axis.bar([at + shift for at in range(len(keys))], heights, width, color=COLOURS.get(family, LIGHT))
     axis.axhline(1.0, color=BLACK, lw=0.8)
     axis.set_xticks(range(len(keys)), keys)
     axis.set(ylabel="slowdown")

@@ -29,7 +29,8 @@ def both(seed, count, length, queue, n, total, chosen, step=1, reach=1, fill=0.0
     ids = (np.where(app % 2 == 0, loop, rng.zipf(1.4, length) % 17) + 100 * app).astype(np.int32)
     made = moves_of(queue, app, ids, count, n)
     found = share(app, made, count, total, n, chosen, step, reach, fill)
-    plain = oracle.share(app, ids, made, count, total, n, chosen, step, reach, fill, allocate)
+    each = [chosen] * count if isinstance(chosen, Settings) else chosen
+    plain = oracle.share(app, ids, made, count, total, [n] * count, each, step, reach, fill, allocate)
     return found, plain
 
 
@@ -88,3 +89,23 @@ def test_a_profile_makes_the_first_mapping():
     assert not cold.hit[:200].any()
     assert warm.hit[20:200].all()
     assert memory(settings) == pytest.approx(2000)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_application_may_have_settings_and_a_queue_of_its_own(seed):
+    """As in libcachezoo a quantum is as many references of all as the applications' quanta are together."""
+    rng = np.random.default_rng(seed)
+    count, length = 3, 500
+    app = rng.integers(0, count, length).astype(np.int32)
+    ids = (rng.zipf(1.3, length) % 40 + 100 * app).astype(np.int32)
+    queues, n = ("lru", "lfu", "arc"), [24, 30, 18]
+    found = [np.empty(length, np.int32) for _ in range(3)]
+    for a in range(count):
+        own = np.unique(ids[app == a], return_inverse=True)[1].astype(np.int32)
+        for column, values in zip(found, moves(queues[a], own, int(own.max()) + 1, n[a]), strict=True):
+            column[app == a] = values
+    each = [Settings(2, 1, 0.5, 7, 0.0), Settings(2, 3, 1.0, 20, 0.3), Settings(2, 2, 0.9, 11, 1.0)]
+    made = Moves(*found)
+    own = share(app, made, count, 15, n, each, 1, 3, 0.1)
+    hits, moved, splits = oracle.share(app, ids, made, count, 15, n, each, 1, 3, 0.1, allocate)
+    assert (own.hit.tolist(), own.moved.tolist(), own.splits.tolist()) == (hits, moved, splits)

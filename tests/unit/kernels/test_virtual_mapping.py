@@ -8,10 +8,10 @@ from cachezoo.seeds import derive_seed
 from tests.oracles import virtual as naive
 
 
-def chosen(value, crossings, k, f, cost, work=None):
+def chosen(value, crossings, k, f, cost, work=None, optimal=0):
     runs = np.empty((MOST_RUNS, 2), np.int64)
     value, crossings = np.array(value, np.float64), np.array(crossings, np.float64)
-    count, worth = allocate(value, crossings, k, f, cost, work or make_work(len(value)), runs)
+    count, worth = allocate(value, crossings, k, f, cost, optimal, work or make_work(len(value), k, f), runs)
     return runs[:count].tolist(), worth
 
 
@@ -65,3 +65,28 @@ def test_a_far_run_costs_what_enters_it():
     assert chosen(value, crossings, 2, 1, 0.0) == ([[3, 5]], 18.0)
     assert chosen(value, crossings, 2, 1, 0.5) == ([[3, 5]], 9.0)
     assert chosen(value, crossings, 2, 1, 1.0) == ([[0, 2]], 0.0)
+
+
+@given(
+    value=st.lists(st.integers(0, 5), min_size=1, max_size=9),
+    f=st.integers(1, 4),
+    cost=st.sampled_from([0, 0.5, 1]),
+    data=st.data(),
+)
+def test_the_optimum_is_the_best_of_all_mappings(value, f, cost, data):
+    k = data.draw(st.integers(1, len(value)))
+    crossings = data.draw(st.lists(st.integers(0, 5), min_size=len(value), max_size=len(value)))
+    runs, worth = chosen(value, crossings, k, f, cost, optimal=1)
+    best, most = naive.optimum(value, crossings, k, f, cost)
+    assert worth == most and (cost or runs == best)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_is_worth_at_least_the_papers(seed):
+    rng = np.random.default_rng(derive_seed(seed, "values"))
+    value, crossings = rng.poisson(0.4, 200) * rng.poisson(9, 200), rng.poisson(3, 200)
+    for f in (1, 2, 5):
+        for cost in (0.0, 0.5):
+            runs, worth = chosen(value, crossings, 30, f, cost, optimal=1)
+            assert worth >= chosen(value, crossings, 30, f, cost)[1]
+            assert len(runs) <= f and sum(high - low for low, high in runs) == 30

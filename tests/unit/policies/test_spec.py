@@ -143,7 +143,7 @@ def test_any_text_is_read_or_refused_in_one_line(text):
         ),
         ("vrm", "vrm"),
         ("acceptall+vrm()+none", "vrm"),
-        ("vrm(queue=lru, n=262144, fragment=256, f=2, alpha=0.95, q=2000, cost=0)", "vrm"),
+        ("vrm(queue=lru, n=262144, fragment=256, f=2, alpha=0.95, q=2000, cost=0, optimal=0)", "vrm"),
         ("vrm( cost = 1,q=1e2, queue= arc )", "vrm(queue=arc, q=100, cost=1)"),
         ("vrm(f=16, fragment=1, n=67108864, alpha=1)", "vrm(n=67108864, fragment=1, f=16, alpha=1)"),
         *((bound, bound) for bound in BOUNDS),

@@ -5,6 +5,7 @@ share of the cache, and a few steps below and above it; fragments go where they 
 quantum, which is counted in the references of all: an application that asks more often has more to say.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,9 +47,11 @@ class Terms(NamedTuple):
     """How fragments are given out."""
 
     fragment: int
-    f: int
-    alpha: float
-    cost: float
+    f: I64  # [A]
+    alpha: F64  # [A]
+    cost: F64  # [A]
+    optimal: I64  # [A]
+    most: I64  # [A] fragments of each queue
     step: int
     reach: int
     fill: float
@@ -71,7 +74,9 @@ def _map(state: State, terms: Terms, work: Work, allocation: I64) -> None:
     """Map every application's share anew; adds the pages that enter because of it."""
     for a in range(state.split.size):
         runs = state.runs[a]
-        found = allocate(state.value[a], state.crossings[a], state.split[a], terms.f, terms.cost, work, runs)
+        found = allocate(
+            state.value[a], state.crossings[a], state.split[a], terms.f[a], terms.cost[a], terms.optimal[a], work, runs
+        )
         state.n_runs[a] = found[0]
         mapped = state.mapped[a]
         before = mapped.copy()
@@ -92,8 +97,10 @@ def _worths(state: State, terms: Terms, work: Work, spare: I64) -> F64:
     for a in range(state.split.size):
         for j in range(width):
             size = state.split[a] + (j - terms.reach) * terms.step
-            if max(terms.f, 1) <= size <= state.value.shape[1]:
-                found = allocate(state.value[a], state.crossings[a], size, terms.f, terms.cost, work, spare)
+            if terms.f[a] <= size <= terms.most[a]:
+                found = allocate(
+                    state.value[a], state.crossings[a], size, terms.f[a], terms.cost[a], terms.optimal[a], work, spare
+                )
                 worth[a, j] = found[1]
     return worth
 
@@ -126,9 +133,10 @@ def _give(split: I64, worth: F64, terms: Terms) -> None:
 
 
 @njit
-def _decay(state: State, alpha: float) -> None:
-    state.value[:] *= alpha
-    state.crossings[:] *= alpha
+def _decay(state: State, alpha: F64) -> None:
+    for a in range(alpha.size):
+        state.value[a] *= alpha[a]
+        state.crossings[a] *= alpha[a]
 
 
 @njit
@@ -188,8 +196,8 @@ def share(
     moves: Moves,
     applications: int,
     total: int,
-    n: int,
-    settings: Settings,
+    n: int | Sequence[int],
+    settings: Settings | Sequence[Settings],
     step: int = 1,
     reach: int = 1,
     fill: float = 0.0,
@@ -201,9 +209,11 @@ def share(
         app: int32[M] whose each reference is, in [0, applications).
         moves: what that application's queue does at each.
         applications: A.
-        total: fragments of the cache, at least max(f, 1) for each application and at most those of one queue.
-        n: pages of each queue.
-        settings: as of one cache; a quantum has q references of each application on average.
+        total: fragments of the cache, at least the sum of each application's f, and in equal parts no more than each
+            one's queue has.
+        n: pages of each queue, or of all.
+        settings: as of one cache, of each application or for all, with one fragment; a quantum is as many references of
+            all as their q are together.
         step: fragments that a step moves.
         reach: steps that an application moves at most in a quantum; 1 is the paper's.
         fill: hits that each page of a share that grows must save beyond what the other loses, because it is read
@@ -211,13 +221,25 @@ def share(
         profiles: float64[A, F] hits per reference of the application at each fragment of its queue, from which the
             first mapping is made; None: nothing is known, and the first mapping is the head.
     """
-    count = fragments(n, settings.fragment)
-    quantum = settings.q * applications
+    each = [settings] * applications if isinstance(settings, Settings) else list(settings)
+    lengths = [n] * applications if isinstance(n, int) else list(n)
+    fragment = each[0].fragment
+    most = np.array([fragments(length, fragment) for length in lengths], np.int64)
+    quantum = sum(one.q for one in each)
     windows = len(app) // quantum + 1
     hit, moved = np.zeros(len(app), np.bool_), np.zeros(len(app), np.int32)
     splits, allocation = np.zeros((windows, applications), np.int32), np.zeros((windows, applications), np.int64)
-    known = None if profiles is None else np.asarray(profiles, np.float64) * memory(settings)
+    count = int(most.max())
+    known = None
+    if profiles is not None:
+        known = np.asarray(profiles, np.float64) * np.array([memory(one) for one in each])[:, None]
     state = _state(applications, count, total, known)
-    terms = Terms(settings.fragment, settings.f, float(settings.alpha), float(settings.cost), step, reach, float(fill))
-    _share(app, moves, quantum, state, terms, make_work(count), hit, moved, splits, allocation)
+    terms = Terms(
+        fragment, np.array([max(one.f, 1) for one in each], np.int64), np.array([float(one.alpha) for one in each]),
+        np.array([float(one.cost) for one in each]), np.array([one.optimal for one in each], np.int64), most, step,
+        reach, float(fill),
+    )  # fmt: skip
+    optimal = any(one.optimal for one in each)
+    work = make_work(count, min(count, total), int(terms.f.max())) if optimal else make_work(count)
+    _share(app, moves, quantum, state, terms, work, hit, moved, splits, allocation)
     return Shared(hit, moved, splits, allocation)

@@ -4,6 +4,9 @@ The k fragments of most value, neighbours merged into runs; while there are more
 dropped and as many fragments are taken next to the others, the best first. `cost` is ours: each page that entered a
 run away from the head would have cost so many hits, and a mapping that is worth no more than the head is the head.
 
+`optimal` finds the best of all mappings instead, by the dynamic programming that the paper names (Sec. 3.2); it gives
+no recurrence, so this one is ours.
+
 Values are sums of floats. They are added in ascending order of fragments, from 0.0 on, so that whoever adds them in the
 same order finds the same bits.
 
@@ -48,6 +51,9 @@ class Work(NamedTuple):
         owner: int32[fragments], at a run's first and last fragment the run.
         least: the runs by value, and with equal values the farthest from the head first.
         near: fragments next to a run by value, the greatest first, and with equal values the nearest to the head.
+        worths: float64[2, f + 1, k + 1], for `optimal`: the best worth of c fragments in r runs, the last one mapped,
+            or not.
+        before: uint8[fragments, f + 1, k + 1]: 1 where the latter comes from the former, 2 where a run begins.
     """
 
     mapped: U8
@@ -59,6 +65,8 @@ class Work(NamedTuple):
     owner: I32
     least: Heap
     near: Heap
+    worths: F64
+    before: U8
 
 
 @njit
@@ -67,12 +75,19 @@ def _heap(size: int) -> Heap:
 
 
 @njit
-def make_work(fragments: int) -> Work:
-    """Room for `allocate`, to be used again and again."""
+def make_work(fragments: int, most: int = 0, f: int = 0) -> Work:
+    """Room for `allocate`, to be used again and again.
+
+    Args:
+        fragments: of the queue.
+        most: fragments that are mapped at most, where the mapping is to be optimal.
+        f: runs at most, likewise.
+    """
     return Work(
         np.zeros(fragments, np.uint8), np.zeros(fragments, np.uint8), np.empty(fragments, np.float64),
         np.empty(fragments, np.int64), np.empty(fragments, np.int64), np.zeros(fragments, np.uint8),
-        np.empty(fragments, np.int32), _heap(fragments), _heap(fragments),
+        np.empty(fragments, np.int32), _heap(fragments), _heap(fragments), np.empty((2, f + 1, most + 1), np.float64),
+        np.empty((fragments if most else 0, f + 1, most + 1), np.uint8),
     )  # fmt: skip
 
 
@@ -258,7 +273,53 @@ def _worth(value: F64, crossings: F64, runs: I64, count: int, cost: float) -> fl
 
 
 @step
-def allocate(value: F64, crossings: F64, k: int, f: int, cost: float, work: Work, runs: I64) -> tuple[int, float]:
+def _take_optimum(value: F64, crossings: F64, k: int, f: int, cost: float, work: Work) -> None:
+    """Map the k fragments in at most f runs that are worth most; of equals those whose last ones are nearest the head.
+
+    Fragment by fragment, the best worth of c mapped ones in at most r runs, with the last one mapped (`on`) or not
+    (`off`): O(fragments · k · f) steps and bytes.
+    """
+    on, off, before = work.worths[0], work.worths[1], work.before
+    for r in range(f + 1):
+        for c in range(k + 1):
+            on[r, c] = -np.inf
+            off[r, c] = 0.0 if c == 0 else -np.inf
+    for b in range(value.size):
+        due = cost * crossings[b] if b > 0 else 0.0
+        for r in range(f, -1, -1):
+            for c in range(k, -1, -1):
+                here = 0
+                if on[r, c] > off[r, c]:
+                    here = 1
+                    stay = on[r, c]
+                else:
+                    stay = off[r, c]
+                found = -np.inf
+                if c > 0 and r > 0:
+                    found = on[r, c - 1]
+                    if off[r - 1, c - 1] - due >= found:
+                        found = off[r - 1, c - 1] - due
+                        here |= 2
+                    found += value[b]
+                on[r, c], off[r, c] = found, stay
+                before[b, r, c] = here
+    r, c = f, k
+    taken = on[r, c] > off[r, c]
+    for b in range(value.size - 1, -1, -1):
+        work.mapped[b] = taken
+        here = before[b, r, c]
+        if taken:
+            c -= 1
+            r -= here >> 1
+            taken = here < 2
+        else:
+            taken = here & 1 == 1
+
+
+@step
+def allocate(
+    value: F64, crossings: F64, k: int, f: int, cost: float, optimal: int, work: Work, runs: I64
+) -> tuple[int, float]:  # fmt: skip
     """Choose the fragments that the cache holds.
 
     Args:
@@ -268,13 +329,17 @@ def allocate(value: F64, crossings: F64, k: int, f: int, cost: float, work: Work
         f: runs at most, from 1 to `MOST_RUNS`.
         cost: hits that a page entering a run away from the head costs. Above 0, the mapping is the head alone, unless
             the other is worth more.
-        work: of `make_work(fragments)`.
+        optimal: 1: the best of all mappings; 0: the paper's.
+        work: of `make_work(fragments)`, for `optimal` with k and f at least these.
         runs: int64[MOST_RUNS, 2], written: the fragments [low, high) of each run, the nearest to the head first.
 
     Returns:
         How many runs, and what the mapping is worth: its fragments' value less `cost` for each crossing into its runs.
     """
-    _take_best(value, k, work)
+    if optimal == 1:
+        _take_optimum(value, crossings, k, f, cost, work)
+    else:
+        _take_best(value, k, work)
     found = _find_runs(work)
     if found > f:
         _merge(value, f, found, work)

@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     alpha: float = 0.95  # what a value is multiplied by at the end of each quantum
     q: int = 2000  # references of a quantum
     cost: float = 0.0  # hits that a page costs which enters a run away from the head; 0 as in the paper
+    optimal: int = 0  # 1: the best of all mappings, by dynamic programming; 0: the paper's rule
 
 
 class Served(NamedTuple):
@@ -74,20 +75,21 @@ def memory(settings: Settings) -> float:
     return settings.q * quanta
 
 
-def make(n: int, settings: Settings, profile: F64 | None = None) -> State:
+def make(n: int, settings: Settings, profile: F64 | None = None, capacity: int = 0) -> State:
     """A queue of n pages that is empty and not yet mapped; `remap` is next.
 
     Args:
         n: pages.
         settings: as they are.
         profile: float64[fragments], hits per reference at each; nothing is known without it.
+        capacity: pages of the cache, where its mappings are to be optimal.
     """
     count = fragments(n, settings.fragment)
     value = np.zeros(count) if profile is None else np.asarray(profile, np.float64) * memory(settings)
     ends = np.zeros((MOST_RUNS, 2), np.int64)
     return State(
         value, np.zeros(count), np.zeros(count + 1, np.int64), ends, ends.copy(), np.zeros(2, np.int64),
-        make_work(count),
+        make_work(count, capacity // settings.fragment, settings.f) if settings.optimal else make_work(count),
     )  # fmt: skip
 
 
@@ -168,7 +170,7 @@ def remap(state: State, n: int, capacity: int, settings: Settings) -> int:
         state.before[run, 0] = runs[run, 0] if mapped else 0
         state.before[run, 1] = runs[run, 1] if mapped else 0
     k = capacity // fragment
-    count, _ = allocate(state.value, state.crossings, k, settings.f, settings.cost, state.work, runs)
+    count, _ = allocate(state.value, state.crossings, k, settings.f, settings.cost, settings.optimal, state.work, runs)
     state.numbers[RUNS] = count
     for run in range(count):
         runs[run, 0] *= fragment
@@ -229,7 +231,7 @@ def simulate(moves: Moves, capacity: int, n: int, settings: Settings, profile: F
     references = len(moves.position)
     each = np.empty(references, np.bool_), np.empty(references, np.bool_), np.empty(references, np.int32)
     mappings = np.full((references // settings.q + 1, MOST_RUNS, 2), -1, np.int32)
-    state = make(n, settings, profile)
+    state = make(n, settings, profile, capacity)
     remap(state, n, capacity, settings)
     _draw(state, mappings[0])
     counts = _serve(moves, n, capacity, settings, state, each, mappings)

@@ -1,6 +1,6 @@
 """A comparison of partitioners as the command shows it: cells, sentences, JSON."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,15 @@ import numpy as np
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.questions.share.case import CACHE_US, Case, Comparison, Score, Served
-from cachezoo.show.formats import NONE, number, ordinary, percent, share, span
+from cachezoo.questions.share.partition import FRAGMENT
+from cachezoo.show.formats import NONE, number, ordinary, percent, share, span, words
 from cachezoo.sizes import PAGE_BYTES, human
 
 NOTED = 0.005  # of a hit ratio, or a part of transfers: less is not worth a sentence
 EARLY = 0.5  # of the run: an application that ends before it leaves the cache to the others for most of the time
 FEW = 0.25  # of an application's references
 MOST_NAMED = 3
+FILTER = {"lru": "cz-mode=lru", "rejectx": "cz-mode=rejectx"}  # policies of the nbdkit filter, and how each is typed
 
 
 def cells(row: Score) -> dict[str, str]:
@@ -53,52 +55,126 @@ def reads(one: Served) -> str:
     return number(one.transfers, 3)
 
 
-def _compared(best: Score, other: Score, name: str) -> str:
-    own = best.lead(other, Goal.COST)
-    if own.interval is None:
-        return f"{percent(abs(own.value))} fewer than {name}; the mix is too short to say how sure that is"
-    sure = f"90 %: {span(own.interval, 1)}"
-    found = verdict(own, LEAST_SAVING)
-    if found == Verdict.BETTER:
-        return f"{percent(abs(own.value))} fewer than {name} ({sure})"
-    why = "too little to matter" if found == Verdict.TRIFLE else "too near to tell them apart"
-    return f"{percent(own.value)} fewer than {name}, {why} ({sure})"
+def _compared(own: Score, other: Score, name: str) -> str:
+    """How many fewer, or more, pages one reads than another, and how sure that is."""
+    lead = own.lead(other, Goal.COST)
+    more = lead.value < 0
+    text = f"{percent(abs(lead.value))} {'more' if more else 'fewer'} than {name}"
+    if lead.interval is None:
+        return f"{text}; the mix is too short to say how sure that is"
+    low, high = lead.interval
+    why = {Verdict.TRIFLE: ", too little to matter", Verdict.EVEN: ", too near to tell them apart"}
+    ends = span((-high, -low) if more else (low, high), 1)
+    return f"{text}{why.get(verdict(lead, LEAST_SAVING), '')} (90 %: {ends})"
 
 
 def answer(found: Comparison) -> str:
-    """Share the cache or split it, and by what, in a sentence or two: by the pages read from the disk."""
-    caches = sorted((row for row in found.rows if not row.candidate.knows), key=lambda row: row.transfers)
+    """What to do first: share the cache, split it, or change nothing, in a few sentences.
+
+    What is advised was chosen on the references before those that count, and is compared on these with what runs today.
+    """
+    caches = [row for row in found.rows if not row.candidate.knows]
     if not caches:
         return "No partitioner here can do without the future; ask for one that can, such as equal, shared or gvpa."
-    best = caches[0]
-    whole = [row for row in caches if not row.candidate.splits]
-    parts = [row for row in caches if row.candidate.splits]
-    rival = (whole if best.candidate.splits else parts)[:1] or caches[1:2]
-    sentence = (
-        f"{_verb(best, rival, bool(whole and parts))} {best.candidate} reads {best.transfers:.4f} pages a reference"
-    )
-    if rival:
-        sentence += f", {_compared(best, rival[0], str(rival[0].candidate))}"
-    return f"{sentence}.{_higher(best, caches)}{_bound(best, found)}"
+    if not found.earlier:
+        least = min(caches, key=lambda row: row.transfers)
+        return (
+            "Nothing is advised: too few references come before those that count to choose on them; leave --count at "
+            f"half, or give longer traces. {least.candidate} reads least, {least.transfers:.4f} pages a reference."
+        )
+    best, now = found.best(), found.row(found.now)
+    if best is None:
+        return f"None keeps the floors. {_least_unmet(caches)}"
+    texts = (_advice(best, now, found), _floors(best), _higher(best, caches), _bound(best, found))
+    return " ".join(text for text in texts if text)
 
 
-def _verb(best: Score, rival: list[Score], both: bool) -> str:
-    if not both:
-        return "Of these"
-    own = best.lead(rival[0], Goal.COST)
-    if verdict(own, LEAST_SAVING) in (Verdict.EVEN, Verdict.TRIFLE):
-        return "Either will do:"
-    return "Split it:" if best.candidate.splits else "Share it:"
+def _advice(best: Score, now: Score | None, found: Comparison) -> str:
+    """What to do, what it reads, and its rivals."""
+    read = f"reads {best.transfers:.4f} pages a reference"
+    other = found.best(splits=not best.candidate.splits)
+    if best is now:
+        rival = other or next((row for row in found.rows if row is not best and not row.candidate.knows), None)
+        compared = "" if rival is None else f", {_compared(best, rival, str(rival.candidate))}"
+        return f"Change nothing: {best.candidate}, which runs today, {read}{compared}."
+    if now is not None and found.advised is None:
+        return (
+            f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages a reference. The best "
+            f"before, {best.candidate}, reads {_compared(best, now, 'that')}."
+        )
+    text = f"{_begin(best)} {read}"
+    if now is not None:
+        keeps = "" if found.keeps_floors(now) else ", which keeps no floor"
+        text += f", {_compared(best, now, f'{now.candidate}, which runs today{keeps}')}"
+    if other is None or other is now:
+        return f"{text}."
+    kind = "one cache for all" if best.candidate.splits else "split"
+    return f"{text}. Against the best {kind}, {other.candidate}, it reads {_compared(best, other, 'that')}."
+
+
+def _begin(best: Score) -> str:
+    """What to do, and how the cache is split."""
+    verb, parts = "Split it" if best.candidate.splits else "Share it", parts_of(best)
+    return f"{verb}: {best.candidate}{f' ({parts})' if parts else ''}"
+
+
+def parts_of(row: Score) -> str:
+    """`database 96 MiB with s3fifo, web 32 MiB with lru`, of a split that stays; of a shared cache its policy."""
+    if not row.candidate.splits:
+        return "" if row.candidate.options.texts["policy"] in row.shared.policies else row.shared.policies[0]
+    sizes = [human(int(pages) * PAGE_BYTES) for pages in row.shared.splits[0]] if row.shared.policies else []
+    parts = zip(row.case.mix.names, sizes, row.shared.policies, strict=False)
+    return words([f"{name} {size} with {own}" for name, size, own in parts])
+
+
+def service(found: Comparison) -> list[str]:
+    """How what is advised is put into service, a line each; empty where nothing is to change."""
+    return [] if found.advised is None else put_into_service(found.advised)
+
+
+def put_into_service(row: Score) -> list[str]:
+    """What to type for a candidate, or that it is simulation only, a line each."""
+    own, names = row.shared.policies, row.case.mix.names
+    if row.candidate.partitioner.id == "gvpa":
+        return ["to run it: cz_share_new of libcachezoo, with these values for each tenant (docs/runtime.md)"]
+    if not own:
+        return [f"simulation only: no runtime of cachezoo splits by {row.candidate.partitioner.id}"]
+    lines = []
+    if row.candidate.splits and all(" " not in one for one in own):
+        pages, fragment = row.shared.splits[0].tolist(), row.candidate.fragment
+        given = f", fragment={fragment}" if fragment != FRAGMENT.default else ""
+        text = f"fixed(pages={'/'.join(map(str, pages))}, policy={'/'.join(own)}{given})"
+        lines.append(f"to try it on other traces: --by '{text}'")
+    sizes = row.shared.splits[0].tolist() if row.candidate.splits else [row.case.usable(row.candidate)]
+    for name, policy, pages in zip(names if row.candidate.splits else ("all",), own, sizes, strict=True):
+        if policy in FILTER:
+            size = f"cz-size={pages * PAGE_BYTES // 1024}K"
+            lines.append(f"to run {name}: nbdkit --filter=cachezoo file DISK cz-ssd=PART {size} {FILTER[policy]}")
+        else:
+            lines.append(f"{name}: simulation only, no runtime of cachezoo has {policy}; it has {', '.join(FILTER)}")
+    return lines
+
+
+def _floors(best: Score) -> str:
+    if not any(floor.pages or floor.hits for floor in best.case.floors):
+        return ""
+    return f"Not all floors are kept: {', '.join(best.unmet)}." if best.unmet else "All floors are kept."
+
+
+def _least_unmet(caches: Sequence[Score]) -> str:
+    least = min(caches, key=lambda row: (len(row.unmet), row.transfers))
+    missed = ", ".join(least.unmet) or "it kept them not before what counts"
+    return f"{least.candidate} comes nearest: {missed}."
 
 
 def _higher(best: Score, caches: list[Score]) -> str:
     """Who hits more often, at what price."""
     top = max(caches, key=lambda row: row.hit_ratio)
-    if top is best or top.hit_ratio - best.hit_ratio < NOTED:
+    if top is best or top.hit_ratio - best.hit_ratio < NOTED or top.transfers <= best.transfers:
         return ""
     more = top.transfers / best.transfers if best.transfers else float("inf")
     hits = f"{top.hit_ratio:.3f}, not {best.hit_ratio:.3f}"
-    return f" {top.candidate} hits more often ({hits}) and reads {more:.2f} times as much."
+    return f"{top.candidate} hits more often ({hits}) and reads {more:.2f} times as much."
 
 
 def _bound(best: Score, found: Comparison) -> str:
@@ -108,8 +184,8 @@ def _bound(best: Score, found: Comparison) -> str:
         return ""
     less = 1 - known[0].transfers / best.transfers
     if less < NOTED:
-        return f" No fixed split ({known[0].candidate}) reads fewer." if less <= 0 else ""
-    return f" The best fixed split, known only afterwards, reads {percent(less)} fewer."
+        return f"No fixed split of LRU ({known[0].candidate}) reads fewer." if less <= 0 else ""
+    return f"The best fixed split of LRU, known only afterwards, reads {percent(less)} fewer."
 
 
 def uneven(case: Case) -> list[str]:
@@ -175,5 +251,8 @@ def values(found: Comparison) -> dict[str, Any]:
         "disk_us": found.case.disk_us.tolist(),
         "rows": [row.values() for row in found.rows],
         "left_out": list(found.left_out),
+        "now": str(found.now),
+        "chosen_on": {str(one): transfers for one, transfers in found.earlier.items()},
         "answer": ordinary(answer(found)),
+        "service": service(found),
     }

@@ -4,7 +4,7 @@ The command and the stage both build a `Case`, score candidates on it, and compa
 cost of a score is the pages that are read from the disk, a reference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,11 +15,14 @@ import numpy.typing as npt
 from cachezoo.arrays import F64, I64, Bool
 from cachezoo.console import Advance
 from cachezoo.contest import choice as core
+from cachezoo.contest.blocks import blocks_in
+from cachezoo.contest.choice import Goal, choose
 from cachezoo.contest.counting import HALF, Count
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError
 from cachezoo.questions.share.mix import Mix
-from cachezoo.questions.share.partition import Candidate, Shared, TooSmall
+from cachezoo.questions.share.partition import Candidate, Floor, Shared, Unfit
 from cachezoo.settings.device import Hdd
 from cachezoo.sizes import human_pages
 
@@ -61,11 +64,23 @@ class Case(core.Case):
     mix: Mix
     start: I64  # int64[A] the place among all references from which on each application counts
     disk_us: F64  # float64[A] how long a page takes each application from the disk, where nothing waits
+    floors: tuple[Floor, ...] = ()  # of each application; empty where none has one
 
     @classmethod
-    def of(cls, mix: Mix, pages: int, disk: F64, start: I64) -> "Case":
+    def of(cls, mix: Mix, pages: int, disk: F64, start: I64, floors: Sequence[Floor] = ()) -> "Case":
         """A cache of so many pages; its name is the applications'."""
-        return cls("+".join(mix.names), pages, int(start.min()), len(mix), mix, start, disk)
+        return cls("+".join(mix.names), pages, int(start.min()), len(mix), mix, start, disk, tuple(floors))
+
+    @cached_property
+    def earlier(self) -> "Case | None":
+        """The case to choose on: what comes before that which counts, of which the second half counts.
+
+        None where so little comes before that its means say nothing.
+        """
+        if not blocks_in(self.first - self.first // 2):
+            return None
+        start = np.full(self.mix.count, self.first // 2, np.int64)
+        return Case.of(self.mix.until(self.first), self.pages, self.disk_us, start, self.floors)
 
     @property
     def pages(self) -> int:
@@ -120,10 +135,10 @@ class Case(core.Case):
         """Run a candidate.
 
         Raises:
-            TooSmall: the cache has too few fragments for it.
+            Unfit: the cache has too few fragments for it.
             ConfigError: the cache is too large for it.
         """
-        return Score.of(self, candidate, candidate.run(self.mix, self.pages, self.counts))
+        return Score.of(self, candidate, candidate.run(self.mix, self.pages, self.counts, self.floors))
 
 
 @dataclass(frozen=True)
@@ -223,6 +238,25 @@ class Score(core.Outcome):
         means: F64 = (self.shared.splits * spans).sum(axis=0) / np.maximum(spans.sum(axis=0), 1)
         return means
 
+    @cached_property
+    def unmet(self) -> tuple[str, ...]:
+        """The floors that it does not keep, where they count, a phrase each."""
+        found = []
+        for a, floor in enumerate(self.case.floors):
+            name, hits = self.case.mix.names[a], self.applications[a].hit_ratio
+            if floor.hits and hits is not None and hits < floor.hits:
+                found.append(f"{name} has a hit ratio of {hits:.3f}, not {floor.hits:g}")
+            if floor.pages and not self.candidate.splits:
+                found.append(f"{name} has no part of its own")
+            elif floor.pages and self._least_pages(a) < floor.pages:
+                found.append(f"{name} has {human_pages(self._least_pages(a))}, not {human_pages(floor.pages)}")
+        return tuple(found)
+
+    def _least_pages(self, a: int) -> int:
+        """Of an application's part, from where it counts on."""
+        ends = np.append(self.shared.begins[1:], self.case.total)
+        return int(self.shared.splits[ends > self.case.start[a], a].min())
+
     @property
     def _slowdowns(self) -> F64:
         return np.array([one.slowdown for one in self.applications if one.slowdown is not None])
@@ -258,34 +292,36 @@ class Score(core.Outcome):
             "weighted_speedup": self.speedup,
             "applications": [vars(one) for one in self.applications],
             "split": [[int(begins[k]), *splits[k].tolist()] for k in changes],
+            "policies": list(self.shared.policies),
+            "unmet": list(self.unmet),
         }
 
 
 def score_all(
     case: Case, candidates: Sequence[Candidate], advance: Advance | None = None, must_fit: bool = False
-) -> tuple[list[Score], dict[Candidate, TooSmall]]:
+) -> tuple[list[Score], dict[Candidate, Unfit]]:
     """Run candidates on one case.
 
     Args:
         case: the mix and the cache.
         candidates: which.
         advance: progress, in candidates.
-        must_fit: a cache that is too small for a candidate is an error.
+        must_fit: a case that a candidate cannot have is an error.
 
     Returns:
-        The scores of those that can have so small a cache, in their order, and why the others cannot.
+        The scores of those that can have this case, in their order, and why the others cannot.
 
     Raises:
-        TooSmall: the cache is too small for a candidate that must fit.
+        Unfit: a candidate that must fit cannot have it.
         ConfigError: it is too large for one.
     """
-    scores, small = list[Score](), dict[Candidate, TooSmall]()
+    scores, small = list[Score](), dict[Candidate, Unfit]()
     for done, one in enumerate(candidates):
         if advance is not None:
             advance(done, str(one))
         try:
             scores.append(case.score(one))
-        except TooSmall as error:
+        except Unfit as error:
             if must_fit:
                 raise
             small[one] = error
@@ -300,28 +336,63 @@ class Comparison:
 
     case: Case
     rows: tuple[Score, ...]  # of each candidate, in their order
-    left_out: tuple[str, ...] = ()  # candidates that cannot have so small a cache, and why, a line for each reason
+    now: Candidate  # what runs today: to change nothing
+    earlier: Mapping[Candidate, float | None]  # transfers on the case to choose on; None where a floor is not kept
+    left_out: tuple[str, ...] = ()  # candidates that cannot have this case, and why, a line for each reason
+
+    def row(self, candidate: Candidate) -> Score | None:
+        """Of a candidate."""
+        return next((row for row in self.rows if row.candidate == candidate), None)
+
+    def best(self, splits: bool | None = None) -> Score | None:
+        """The row of what reads least on the case to choose on; of equals what runs today, then the first.
+
+        Args:
+            splits: of those that split, or share, alone; None: of all.
+        """
+        own = {one: [mean] for one, mean in self.earlier.items() if splits is None or one.splits == splits}
+        found = choose(dict(sorted(own.items(), key=lambda item: item[0] != self.now)), Goal.COST)
+        return None if found is None else self.row(found.chosen)
+
+    def keeps_floors(self, row: Score) -> bool:
+        """Whether a row keeps its floors, before what counts and where it counts."""
+        return not row.unmet and self.earlier.get(row.candidate) is not None
+
+    @property
+    def advised(self) -> Score | None:
+        """What to change to: the best, where it surely saves enough or what runs today keeps no floor; else None."""
+        best, now = self.best(), self.row(self.now)
+        if best is None or now is None or not self.keeps_floors(now):
+            return best
+        return best if verdict(best.lead(now, Goal.COST), LEAST_SAVING) == Verdict.BETTER else None
 
 
 def compare(
     mix: Mix, candidates: Sequence[Candidate], pages: int, count: str, hdd: Hdd, advance: Advance | None = None,
-    must_fit: bool = False,
+    must_fit: bool = False, now: Candidate | None = None, floors: Sequence[Floor] = (),
 ) -> Comparison:  # fmt: skip
     """Compare candidates as the command does.
 
+    What knows nothing ahead is chosen on the references before those that count, and quoted on these.
+
     Args:
         mix: the applications, with their traces.
-        candidates: which.
+        candidates: which; what runs today is added.
         pages: of the whole cache.
         count: as `counted_from` takes it.
         hdd: the disk that holds the pages.
         advance: progress, in candidates.
-        must_fit: refuse a cache that is too small for any of them; otherwise these are left out while others fit.
+        must_fit: refuse a case that any of them cannot have; otherwise these are left out while others fit.
+        now: what runs today; None: the first of the candidates that runs one cache for all, else the first.
+        floors: of each application; none where empty.
 
     Raises:
         ConfigError: the cache holds more than all pages, is too small or too large, nothing counts, or fragments of
             candidates differ.
     """
+    if now is None:
+        now = next((one for one in candidates if not one.splits), candidates[0])
+    candidates = list(dict.fromkeys((*candidates, now)))
     if len(sizes := {one.fragment for one in candidates}) > 1:
         different = " and ".join(str(size) for size in sorted(sizes))
         message = (
@@ -335,7 +406,7 @@ def compare(
             "so that there is nothing to split; give --size 100% or less"
         )
         raise ConfigError(message)
-    case = Case.of(mix, pages, disk_us(mix, hdd), counted_from(mix, count, pages))
+    case = Case.of(mix, pages, disk_us(mix, hdd), counted_from(mix, count, pages), floors)
     rows, small = score_all(case, candidates, advance, must_fit)
     if small and not rows:
         raise next(iter(small.values()))
@@ -343,4 +414,12 @@ def compare(
     for one, error in small.items():
         reasons.setdefault(str(error.__cause__), []).append(str(one))
     lines = tuple(f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items())
-    return Comparison(case, tuple(rows), lines)
+    return Comparison(case, tuple(rows), now, _earlier(case, [row.candidate for row in rows]), lines)
+
+
+def _earlier(case: Case, candidates: Sequence[Candidate]) -> dict[Candidate, float | None]:
+    """Transfers of what knows nothing ahead on the case to choose on; nothing where there is no such case."""
+    if case.earlier is None:
+        return {}
+    scores, _ = score_all(case.earlier, [one for one in candidates if not one.knows])
+    return {one.candidate: None if one.unmet else one.transfers for one in scores}

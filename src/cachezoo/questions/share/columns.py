@@ -11,6 +11,7 @@ from cachezoo.metrics.files import read
 
 FOLDER = "share"
 STATIC, HINDSIGHT = "static", "hindsight"
+SHARED_LRU = "shared_lru"  # what runs where nothing was changed
 PER_ACCESS = "transfers/page access"
 Kind = Literal["all", "unseen", "pair"]
 SMALL = "a family at a size"

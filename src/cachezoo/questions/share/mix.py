@@ -78,7 +78,11 @@ class Mix:
     app: I32  # int32[M] whose each reference is; an application's own come in its own order
     order: Order  # `lockstep`: one of each in turn, and one that has ended is over; `clock`: by the traces' times
     remarks: tuple[str, ...] = ()  # what to know of that order, a line each
-    _moves: OrderedDict[tuple[str, int], Moves] = field(default_factory=OrderedDict, repr=False, compare=False)
+    _moves: OrderedDict[tuple[tuple[str, ...], tuple[int, ...]], Moves] = field(
+        default_factory=OrderedDict, repr=False, compare=False
+    )
+    # Misses that partitioners counted, by application, its references, policy and pages: several learn from the same.
+    measured: dict[tuple[str, int, str, int], int] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         """References of all."""
@@ -134,11 +138,27 @@ class Mix:
         """int32[M]: pages of the same application since the page's last reference; -1 at its first."""
         return self.spread([one.distance() for one in self.applications])
 
-    def moves(self, queue: str, n: int) -> Moves:
-        """What every application's queue of n pages does at each of all references; the last few are kept."""
-        key = queue, n
+    def until(self, stop: int) -> "Mix":
+        """The first references of all; an application that asks later has none."""
+        counts = np.bincount(self.app[:stop], minlength=self.count).tolist()
+        own = [
+            Application(one.name, one.page_ids[:count], int(one.page_ids[:count].max(initial=-1)) + 1)
+            for one, count in zip(self.applications, counts, strict=True)
+        ]
+        return Mix(tuple(own), self.app[:stop], self.order)
+
+    def moves(self, queues: str | Sequence[str], n: int | Sequence[int]) -> Moves:
+        """What every application's queue does at each of all references; the last few are kept.
+
+        Args:
+            queues: which, of each application or for all.
+            n: pages of each one's, or of all.
+        """
+        names = (queues,) * self.count if isinstance(queues, str) else tuple(queues)
+        lengths = (n,) * self.count if isinstance(n, int) else tuple(n)
+        key = names, lengths
         if key not in self._moves:
-            own = [one.moves(queue, n) for one in self.applications]
+            own = [one.moves(*each) for one, *each in zip(self.applications, names, lengths, strict=True)]
             self._moves[key] = Moves(*(self.spread([part[k] for part in own]) for k in range(3)))
             if len(self._moves) > MOST_KEPT:
                 self._moves.popitem(last=False)

@@ -1,7 +1,10 @@
 """What decides the split of a cache among applications: a partitioner, its values, and what it did."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,11 +17,25 @@ from cachezoo.traces.wording import many
 
 FRAGMENT = Whole("fragment", 256, 1, 65536, "pages of 4 KiB in a fragment, the least that is given")
 NOTHING = ""
+OF_EACH = "/"  # between values of the applications, in their order
+Kept = TypeVar("Kept")
 SHARED = "shared"
 
 
-class TooSmall(ConfigError):
-    """A cache has too few fragments for its applications."""
+class Unfit(ConfigError):
+    """A partitioner cannot have this case: too few fragments for its applications, or nothing to learn from."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least service that an application is to have."""
+
+    pages: int = 0  # of the cache
+    hits: float = 0.0  # hit ratio of its references that count
+
+    def missed(self, references: int) -> int:
+        """Misses of so many references that the hit ratio allows."""
+        return int((1 - Fraction(str(self.hits))) * references)
 
 
 @dataclass(frozen=True)
@@ -34,6 +51,7 @@ class Shared:
             say whose pages it holds.
         splits: int64[W, A] pages that each application may have, or, of a cache that nobody splits, has.
         allocation: int64[W, A] pages that each application read because of a split or a mapping when it began.
+        policies: the policy in each application's part, of a split that stays as it is; empty of others.
     """
 
     hit: Bool
@@ -41,11 +59,13 @@ class Shared:
     begins: I64
     splits: I64
     allocation: I64
+    policies: tuple[str, ...] = ()
 
     @classmethod
-    def of_hits(cls, hit: Bool, begins: I64, splits: I64) -> "Shared":
+    def of_hits(cls, hit: Bool, begins: I64, splits: I64, policies: Sequence[str] = ()) -> "Shared":
         """Of a partitioner that reads no page but those that miss."""
-        return cls(hit, np.zeros(len(hit), np.int32), begins, splits, np.zeros(splits.shape, np.int64))
+        nothing = np.zeros(splits.shape, np.int64)
+        return cls(hit, np.zeros(len(hit), np.int32), begins, splits, nothing, tuple(policies))
 
     @property
     def known(self) -> bool:
@@ -67,6 +87,56 @@ class Task:
     mix: Mix
     pages: int  # of the whole cache
     counted: Bool  # bool[M], which references count: what the future's optimum is the optimum of
+    floors: tuple[Floor, ...] = ()  # of each application; empty where none has one
+
+    @cached_property
+    def earlier(self) -> tuple[int, ...]:
+        """How many references of each application come before those that count: what may be learned from.
+
+        Raises:
+            Unfit: there are none.
+        """
+        found = tuple(int(np.count_nonzero(~self.counted[places])) for places in self.mix.at)
+        if not any(found):
+            raise Unfit("it learns from references before those that count, and all count: leave --count at half")
+        return found
+
+    def least(self, fragment: int, total: int, each: int = 1) -> I64:
+        """int64[A]: fragments that each application gets at least, by the sizes of its floor.
+
+        Args:
+            fragment: pages of one.
+            total: fragments of the cache.
+            each: fragments that every application gets.
+
+        Raises:
+            Unfit: together they are more than the cache.
+        """
+        own = [max(each, -(-floor.pages // fragment)) for floor in self.floors] or [each] * self.mix.count
+        if sum(own) > total:
+            message = (
+                f"floors take {human_pages(sum(own) * fragment)}, and the cache has {human_pages(total * fragment)}: "
+                "lower one (--floor)"
+            )
+            raise Unfit(message)
+        return np.array(own, np.int64)
+
+    def served(self, misses: I64, references: Sequence[int], least: I64) -> I64:
+        """int64[A]: the least sizes at which each application has the hit ratio of its floor.
+
+        A floor that no size reaches is left out; if all of them take more than the cache, all are.
+
+        Args:
+            misses: int64[A, k + 1] with 0 to k steps.
+            references: of each application, that these are misses of.
+            least: int64[A] steps that each gets anyway.
+        """
+        found = least.copy()
+        for a, floor in enumerate(self.floors):
+            enough = np.flatnonzero(misses[a] <= floor.missed(references[a]))
+            if floor.hits and len(enough):
+                found[a] = max(found[a], enough[0])
+        return found if found.sum() < misses.shape[1] else least
 
     def total(self, fragment: int, least: int = 1) -> int:
         """Whole fragments of the cache.
@@ -76,7 +146,7 @@ class Task:
             least: fragments that each application gets.
 
         Raises:
-            TooSmall: there are too few for that.
+            Unfit: there are too few for that.
         """
         total, count = self.pages // fragment, self.mix.count
         if total < count * least:
@@ -87,7 +157,7 @@ class Task:
                 f"a cache of {human_pages(self.pages)} has {many(total, 'fragment')} of {many(fragment, 'page')}, and "
                 f"{count} applications take {least} each: give at least {fitting}{smaller}"
             )
-            raise TooSmall(message)
+            raise Unfit(message)
         return total
 
 
@@ -107,6 +177,25 @@ class Options:
 
     numbers: Mapping[str, float]
     texts: Mapping[str, str]
+    each: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # numbers that each application has its own of
+
+    def of_each(self, name: str, count: int) -> list[float]:
+        """A number of each application.
+
+        Raises:
+            ConfigError: as many are given as there are no applications.
+        """
+        return list(self._counted(self.each.get(name, (self.numbers[name],)), name, count))
+
+    def text_of_each(self, name: str, count: int) -> list[str]:
+        """A text of each application, as `of_each`."""
+        return list(self._counted(self.texts[name].split(OF_EACH), name, count))
+
+    def _counted(self, given: Sequence[Kept], name: str, count: int) -> Sequence[Kept]:
+        if len(given) not in (1, count):
+            own = OF_EACH.join(map(str, given))
+            raise ConfigError(f"{name}={own}: {len(given)} values for {count} applications; give one each, or one")
+        return given if len(given) == count else [*given] * count
 
     def integer(self, name: str) -> int:
         """A number without fractions."""
@@ -123,6 +212,7 @@ class Partitioner:
     run: Callable[[Task, Options], Shared]
     parameters: tuple[Parameter, ...] = (FRAGMENT,)
     texts: tuple[Text, ...] = ()
+    each: tuple[str, ...] = ()  # parameters that each application may have its own of
 
 
 @dataclass(frozen=True)
@@ -153,20 +243,21 @@ class Candidate:
         """Pages that it gives out together."""
         return self.options.integer(FRAGMENT.name)
 
-    def run(self, mix: Mix, pages: int, counted: Bool | None = None) -> Shared:
+    def run(self, mix: Mix, pages: int, counted: Bool | None = None, floors: Sequence[Floor] = ()) -> Shared:
         """What it does with a mix.
 
         Args:
             mix: the applications.
             pages: of the whole cache.
             counted: bool[M], as of `Task`; None: all.
+            floors: as of `Task`.
 
         Raises:
-            TooSmall: the cache has too few fragments.
+            Unfit: the cache has too few fragments, or there is nothing to learn from.
             ConfigError: the cache is too large for it.
         """
         every = np.ones(len(mix), np.bool_) if counted is None else counted
         try:
-            return self.partitioner.run(Task(mix, pages, every), self.options)
+            return self.partitioner.run(Task(mix, pages, every, tuple(floors)), self.options)
         except ConfigError as error:
             raise type(error)(f"{self}: {error}") from error

@@ -5,6 +5,7 @@ them. All give whole fragments, so that none is ahead by what its rounding leave
 """
 
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 
 import numpy as np
@@ -13,19 +14,33 @@ from cachezoo.arrays import I64
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.accounting import residents
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, HIT
-from cachezoo.kernels.partition import add_misses, lookahead, optimum, partitioned
+from cachezoo.kernels.partition import add_misses, climb, lookahead, optimum, partitioned
 from cachezoo.kernels.virtual.gvpa import share
 from cachezoo.kernels.virtual.queues import QUEUES
 from cachezoo.kernels.virtual.vrm import Settings
-from cachezoo.numerals import number
+from cachezoo.numerals import number, whole
 from cachezoo.policies.components import Parameter, Whole, settle
 from cachezoo.policies.registry import policy
-from cachezoo.policies.spec import parse as parse_policy
 from cachezoo.policies.spec import split as pieces
 from cachezoo.policies.stream import Stream
+from cachezoo.questions.share.learned import (
+    AUTO,
+    OR,
+    START,
+    best_policy,
+    choice_of,
+    learned_split,
+    misses_at,
+    online_split,
+    part_of,
+    policies_of,
+    run_parts,
+    whole_cache,
+)
 from cachezoo.questions.share.partition import (
     FRAGMENT,
     NOTHING,
+    OF_EACH,
     SHARED,
     Candidate,
     Options,
@@ -34,12 +49,16 @@ from cachezoo.questions.share.partition import (
     Task,
     Text,
 )
+from cachezoo.seeds import derive_seed
+from cachezoo.sizes import human_pages
 
 FORM = re.compile(r"([^\s()=,]+)\s*(?:\((.*)\))?")
 LOOKS = 200  # at which it is counted what each application has of a cache that nobody splits
 USUAL = 262144  # pages of a queue, 1 GiB: the paper's
 WINDOW = Whole("window", 20000, 1, 10**9, "references of an application, on average, that a split holds for")
-START = np.zeros(1, np.int64)
+STEPS = Whole("steps", 24, 2, 4096, "sizes at which policies are measured, evenly apart; at least 4 an application")
+LRU = "lru"
+WAYS = ("optimum", "lookahead")
 
 
 def equal_split(total: int, count: int) -> I64:
@@ -62,24 +81,60 @@ def _run(task: Task, fragment: int, begins: I64, fragments: I64) -> Shared:
     """LRU in each partition, by fragments int64[W, A]."""
     hit, splits = np.empty(len(task.mix), np.bool_), fragments * fragment
     partitioned(task.mix.app, task.mix.distance, begins, splits, hit)
-    return Shared.of_hits(hit, begins, splits)
+    return Shared.of_hits(hit, begins, splits, [LRU] * task.mix.count if len(begins) == 1 else ())
+
+
+def _parts(task: Task, options: Options, split: I64) -> Shared:
+    """Fixed parts, in each the policy that missed least before what counts, of those to choose from."""
+    fragment, text = options.integer("fragment"), options.texts["policy"]
+    if text == LRU:
+        return _run(task, fragment, START, split[None])
+    names, pages = policies_of(text), (split * fragment).tolist()
+    if len(names) > 1:
+        found = [
+            misses_at(task, one, names, np.array([0, size], np.int64))[:, 1]
+            for one, size in zip(task.mix.applications, pages, strict=True)
+        ]
+        chosen = [names[int(own.argmin())] for own in found]
+    else:
+        chosen = names * task.mix.count
+    return run_parts(task.mix, pages, chosen)
 
 
 def _equal(task: Task, options: Options) -> Shared:
-    fragment = options.integer("fragment")
-    split = equal_split(task.total(fragment), task.mix.count)
-    return _run(task, fragment, START, split[None])
+    return _parts(task, options, equal_split(task.total(options.integer("fragment")), task.mix.count))
 
 
 def _proportional(task: Task, options: Options) -> Shared:
-    fragment = options.integer("fragment")
     weights = np.array([len(one) for one in task.mix.applications], np.int64)
-    return _run(task, fragment, START, proportional_split(task.total(fragment), weights)[None])
+    return _parts(task, options, proportional_split(task.total(options.integer("fragment")), weights))
+
+
+def _fixed(task: Task, options: Options) -> Shared:
+    """Parts of so many pages, in the order of the applications, with a policy for all or one for each."""
+    fragment, count = options.integer("fragment"), task.mix.count
+    pages = [int(one) for one in options.text_of_each("pages", count)]
+    names = options.text_of_each("policy", count)
+    if sum(pages) > task.total(fragment) * fragment:
+        room = human_pages(task.total(fragment) * fragment)
+        raise ConfigError(f"parts of {human_pages(sum(pages))} in a cache of {room}; give smaller ones")
+    return run_parts(task.mix, pages, names)
+
+
+def _learned(task: Task, options: Options) -> Shared:
+    return learned_split(
+        task, options.texts["policy"], options.texts["by"], options.integer("steps"), options.integer("fragment"),
+        bool(options.integer("talus")),
+    )  # fmt: skip
 
 
 def _static_best(task: Task, options: Options) -> Shared:
     fragment = options.integer("fragment")
-    split = optimum(task.mix.misses(task.counted, task.pages, fragment), task.total(fragment), 1)
+    total = task.total(fragment)
+    misses, asked = task.mix.misses(task.counted, task.pages, fragment), np.bincount(
+        task.mix.app[task.counted], minlength=task.mix.count
+    )  # fmt: skip
+    split = optimum(misses, total, task.served(misses, asked.tolist(), task.least(fragment, total)))
     return _run(task, fragment, START, split[None])
 
 
@@ -90,16 +145,39 @@ def _windows(task: Task, options: Options) -> I64:
 
 def _ucp(task: Task, options: Options) -> Shared:
     """Histograms of all references so far, halved after each window, say how the next is split."""
-    mix, fragment, begins = task.mix, options.integer("fragment"), _windows(task, options)
-    total = task.total(fragment)
+    mix, fragment = task.mix, options.integer("fragment")
+    if options.texts["policy"] != LRU:
+        return online_split(
+            task, options.texts["policy"], options.integer("window"), options.integer("steps"), fragment
+        )
+    begins, total = _windows(task, options), task.total(fragment)
+    least = task.least(fragment, total)
     splits, every = np.empty((len(begins), mix.count), np.int64), np.ones(len(mix), np.bool_)
-    splits[0] = equal_split(total, mix.count)
-    misses = np.zeros((mix.count, total + 1), np.int64)
+    misses, asked = np.zeros((mix.count, total + 1), np.int64), np.zeros(mix.count, np.int64)
+    splits[0] = lookahead(misses, total, least)  # nothing is known: equal parts, above their floors
     for window, stop in enumerate(begins[1:].tolist(), start=1):
-        add_misses(mix.app, mix.distance, every, int(begins[window - 1]), stop, fragment, misses)
-        splits[window] = lookahead(misses, total, 1)
+        first = int(begins[window - 1])
+        add_misses(mix.app, mix.distance, every, first, stop, fragment, misses)
+        asked += np.bincount(mix.app[first:stop], minlength=mix.count)
+        splits[window] = lookahead(misses, total, task.served(misses, asked.tolist(), least))
         misses //= 2
+        asked //= 2
     return _run(task, fragment, begins, splits)
+
+
+def _climb(task: Task, options: Options) -> Shared:
+    """Equal parts at first, above their floors; a page moves at each hit in a shadow queue."""
+    mix, fragment = task.mix, options.integer("fragment")
+    total = task.total(fragment)
+    least = task.least(fragment, total)
+    first = lookahead(np.zeros((mix.count, total + 1), np.int64), total, least) * fragment
+    begins = np.unique(np.linspace(0, len(mix), LOOKS, endpoint=False).astype(np.int64))
+    splits, hit = np.empty((len(begins), mix.count), np.int64), np.empty(len(mix), np.bool_)
+    climb(
+        mix.app, mix.distance, first, least * fragment, options.integer("shadow"), options.integer("credit"),
+        derive_seed(0, "hill climbing"), begins, splits, hit,
+    )  # fmt: skip
+    return Shared.of_hits(hit, begins, splits)
 
 
 def _hindsight(task: Task, options: Options) -> Shared:
@@ -112,7 +190,7 @@ def _hindsight(task: Task, options: Options) -> Shared:
         stop = int(begins[window + 1]) if window + 1 < len(begins) else len(mix)
         misses = np.zeros((mix.count, total + 1), np.int64)
         add_misses(mix.app, distance, task.counted, first, stop, fragment, misses)
-        splits[window] = optimum(misses, total, 1)
+        splits[window] = optimum(misses, total, np.ones(mix.count, np.int64))
         part = slice(first, stop)
         hit[part] = (distance[part] >= 0) & (distance[part] < (fragment * splits[window])[mix.app[part]])
     return Shared.of_hits(hit, begins, splits * fragment)
@@ -131,6 +209,7 @@ GVPA_PARAMETERS = (
     Parameter("alpha", 0.95, 0.0, 1.0, "what is left of a value after a quantum"),
     Whole("q", 2000, 1, 10**9, "references of an application, on average, in a quantum"),
     Parameter("cost", 0.0, 0.0, 1e6, "hits that a page entering a run away from the head must save; 0: the paper's"),
+    Whole("optimal", 0, 0, 1, "1: each mapping the best of all, by dynamic programming; 0: the paper's rule"),
     Parameter("fill", 0.0, 0.0, 1e6, "hits that a page of a share that grows must save; 0: the paper's"),
     Whole("step", 1, 1, 2**26, "fragments that a step moves"),
     Whole("reach", 1, 1, 4096, "steps that an application's share moves at most in a quantum; 1: the paper's"),
@@ -138,67 +217,103 @@ GVPA_PARAMETERS = (
 
 
 def _gvpa(task: Task, options: Options) -> Shared:
-    mix, fragment, f = task.mix, options.integer("fragment"), options.integer("f")
-    total = task.total(fragment, f)
-    n, pages = options.integer("n"), total * fragment
-    if 0 < n < pages:
-        raise ConfigError(f"n = {n} is below the cache of {pages} pages; a queue is as long at least: gvpa(n={pages})")
-    n = n or max(USUAL, pages)
-    settings = Settings(fragment, f, options.numbers["alpha"], options.integer("q"), options.numbers["cost"])
-    found = share(
-        mix.app, mix.moves(options.texts["queue"], n), mix.count, total, n, settings, options.integer("step"),
-        options.integer("reach"), options.numbers["fill"],
+    mix, fragment = task.mix, options.integer("fragment")
+    f, q, alpha, cost, optimal = (
+        options.of_each(name, mix.count) for name in ("f", "q", "alpha", "cost", "optimal")
     )  # fmt: skip
-    begins = np.arange(len(found.splits), dtype=np.int64) * (settings.q * mix.count)
+    total = task.total(fragment, int(max(f)))
+    pages = total * fragment
+    lengths = [int(own) or max(USUAL, pages) for own in options.of_each("n", mix.count)]
+    if min(lengths) < pages:
+        n = min(lengths)
+        raise ConfigError(f"n = {n} is below the cache of {pages} pages; a queue is as long at least: gvpa(n={pages})")
+    each = [
+        Settings(fragment, int(own[0]), own[1], int(own[2]), own[3], int(own[4]))
+        for own in zip(f, alpha, q, cost, optimal, strict=True)
+    ]
+    found = share(
+        mix.app, mix.moves(options.text_of_each("queue", mix.count), lengths), mix.count, total, lengths, each,
+        options.integer("step"), options.integer("reach"), options.numbers["fill"],
+    )  # fmt: skip
+    begins = np.arange(len(found.splits), dtype=np.int64) * sum(one.q for one in each)
     fragmentation = found.moved.copy()
     fragmentation[begins[1:] - 1] -= found.allocation[1:].sum(axis=1).astype(np.int32)
     return Shared(found.hit, fragmentation, begins, found.splits.astype(np.int64) * fragment, found.allocation)
 
 
-def _policy(text: str) -> str:
-    """The canonical text of a policy that one cache can have.
+def _every(check: Callable[[str], str]) -> Callable[[str], str]:
+    """A check of one value, or of one for each application, with /."""
+    return lambda text: OF_EACH.join(check(one.strip()) for one in text.split(OF_EACH))
 
-    Raises:
-        ConfigError: none, a bound, or one that prefetches, for which page references are too little.
-    """
-    spec = parse_policy(text)
-    if spec.prefetch.id != "none":
-        raise ConfigError(f"policy={text} prefetches, which takes requests: leave +{spec.prefetch} out")
-    if spec.is_bound:
-        raise ConfigError(f"policy={text} is a bound, which no cache can be; hindsight is one for partitions")
-    return str(spec)
+
+def _pages(text: str) -> str:
+    size = whole(text)
+    if size is None or size < 1:
+        raise ConfigError(f"pages={text[:24] or 'nothing'}: give the pages of each part, as in pages=2048/512")
+    return str(size)
+
+
+def _way(text: str) -> str:
+    if text not in WAYS:
+        raise ConfigError(f"by={text[:24]}: use one of {', '.join(WAYS)}")
+    return text
+
+
+def _shared_choice(text: str) -> str:
+    """Policies of one cache for all, with | or `auto`; a virtual I/O cache alone."""
+    return whole_cache(text) if text.strip() != AUTO and OR not in text else choice_of(text)
 
 
 def _shared(task: Task, options: Options) -> Shared:
     mix, fragment = task.mix, options.integer("fragment")
     pages = task.total(fragment) * fragment
-    run = policy(options.texts["policy"]).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
+    name = best_policy(task, options.texts["policy"], pages)
+    run = policy(name).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
     hit = run.outcome == HIT
     if not run.says_who_left:  # a virtual I/O cache: nor is it known for what it read besides misses
         nobody, every = np.zeros((0, mix.count), np.int64), np.zeros(len(hit), np.int32)
-        return Shared(hit, every if run.moved is None else run.moved, np.zeros(0, np.int64), nobody, nobody)
+        moved = every if run.moved is None else run.moved
+        return Shared(hit, moved, np.zeros(0, np.int64), nobody, nobody, (name,))
     begins = np.unique(np.linspace(0, len(mix), LOOKS, endpoint=False).astype(np.int64))
     splits = np.zeros((len(begins), mix.count), np.int64)
     owner = np.repeat(np.arange(mix.count, dtype=np.int32), [one.n_pages for one in mix.applications])
     entered = (run.outcome == ADMITTED) | (run.outcome == ADMITTED_FREE)
     residents(mix.app, entered, run.victim, owner, begins, splits)
-    return Shared.of_hits(hit, begins, splits)
+    return Shared.of_hits(hit, begins, splits, (name,))
 
 
+PART = Text("policy", LRU, choice_of, "of each part, or several with | to choose from, or auto: all classics")
 GVPA = Partitioner(
     "gvpa", "the virtual I/O cache's: each application's queue, and fragments where they are worth most", NOTHING,
-    _gvpa, GVPA_PARAMETERS, (Text("queue", "lru", _queue, "the replacement queue of each application"),),
+    _gvpa, GVPA_PARAMETERS, (Text("queue", "lru", _every(_queue), "the replacement queue of each application"),),
+    ("n", "f", "alpha", "q", "cost", "optimal"),
 )  # fmt: skip
-EQUAL = Partitioner("equal", "as much for each, LRU in each", NOTHING, _equal)
+EQUAL = Partitioner("equal", "as much for each", NOTHING, _equal, (FRAGMENT,), (PART,))
 PROPORTIONAL = Partitioner(
-    "proportional", "by how many references each makes, LRU in each", "reference counts", _proportional
+    "proportional", "by how many references each makes", "reference counts", _proportional, (FRAGMENT,), (PART,)
 )
+FIXED = Partitioner(
+    "fixed", "parts of so many pages, each with its policy", NOTHING, _fixed, (FRAGMENT,),
+    (Text("pages", "1", _every(_pages), "of each part, in the order of the applications, with /"),
+     Text("policy", LRU, _every(part_of), "of each part, with /; one for all of them")),
+)  # fmt: skip
+LEARNED = Partitioner(
+    "learned", "the fixed split, and policy of each part, of fewest misses before what counts", NOTHING, _learned,
+    (STEPS, Whole("talus", 0, 0, 1, "1: a hash deals a part's pages out to two caches where that is its curve's hull"),
+     FRAGMENT),
+    (Text("policy", AUTO, choice_of, PART.meaning), Text("by", WAYS[0], _way, "what gives out the steps")),
+)  # fmt: skip
 STATIC_BEST = Partitioner(
     "static-best", "the fixed split of least transfers, LRU in each", "the whole run", _static_best
 )
 UCP = Partitioner(
-    "ucp", "UCP's lookahead on the misses that each size would have saved, LRU in each", NOTHING, _ucp,
-    (WINDOW, FRAGMENT),
+    "ucp", "UCP's lookahead on the misses that each size would have saved", NOTHING, _ucp,
+    (WINDOW, STEPS, FRAGMENT), (PART,),
+)  # fmt: skip
+CLIMB = Partitioner(
+    "climb", "Cliffhanger's hill climbing: a hit in a shadow queue moves a page, LRU in each", NOTHING, _climb,
+    (Whole("shadow", 256, 1, 2**26, "pages of a shadow queue"),
+     Whole("credit", 1, 1, 2**16, "pages that a hit in a shadow queue moves"), FRAGMENT),
 )  # fmt: skip
 HINDSIGHT = Partitioner(
     "hindsight", "the best split of each window with its pages there: a bound, no cache", "each window",
@@ -206,9 +321,9 @@ HINDSIGHT = Partitioner(
 )  # fmt: skip
 ONE = Partitioner(
     SHARED, "one cache for all, which nobody splits", NOTHING, _shared, (FRAGMENT,),
-    (Text("policy", "lru", _policy, "any cache of the zoo, without prefetch"),),
+    (Text("policy", LRU, _shared_choice, "any cache of the zoo without prefetch, or several with |, or auto"),),
 )  # fmt: skip
-PARTITIONERS = (GVPA, EQUAL, PROPORTIONAL, STATIC_BEST, ONE, UCP, HINDSIGHT)
+PARTITIONERS = (GVPA, EQUAL, PROPORTIONAL, FIXED, LEARNED, STATIC_BEST, ONE, UCP, CLIMB, HINDSIGHT)
 
 
 def parse(text: str, fragment: int = int(FRAGMENT.default)) -> Candidate:
@@ -250,17 +365,24 @@ def _parsed(text: str, fragment: int) -> Candidate:
         raise ConfigError(f"{meant}use one of {', '.join(known)}, with values in brackets as in gvpa(cost=1)")
     own = known[match[1]]
     numbers, texts = _values(own, match[2])
-    settled = settle(own.id, own.parameters, {FRAGMENT.name: float(fragment), **numbers})
+    single = {name: values[0] for name, values in numbers.items() if len(values) == 1}
+    settled = settle(own.id, own.parameters, {FRAGMENT.name: float(fragment), **single})
+    each = {one.name: tuple(one.check(own.id, value) for value in numbers[one.name])
+            for one in own.parameters if len(numbers.get(one.name, ())) > 1}  # fmt: skip
     checked = {one.name: one.check(texts.get(one.name, one.default)) for one in own.texts}
     given = [(one.name, checked[one.name]) for one in own.texts if checked[one.name] != one.default]
-    given += [(one.name, f"{settled[one.name]:.12g}") for one in own.parameters if settled[one.name] != one.default]
-    return Candidate(own, tuple(given), Options(settled, checked))
+    shown = {one.name: each.get(one.name, (settled[one.name],)) for one in own.parameters}
+    given += [
+        (one.name, OF_EACH.join(f"{value:.12g}" for value in shown[one.name]))
+        for one in own.parameters if shown[one.name] != (one.default,)
+    ]  # fmt: skip
+    return Candidate(own, tuple(given), Options(settled, checked, each))
 
 
-def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, float], dict[str, str]]:
-    """Numbers and texts that are given in brackets."""
+def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, tuple[float, ...]], dict[str, str]]:
+    """Numbers, one or one for each application, and texts that are given in brackets."""
     names, texts = [one.name for one in own.parameters], [one.name for one in own.texts]
-    found, checked = dict[str, float](), dict[str, str]()
+    found, checked = dict[str, tuple[float, ...]](), dict[str, str]()
     for piece in pieces(inside, ",") if inside and inside.strip() else []:
         name, equals, value = (word.strip() for word in piece.partition("="))
         if not equals or name not in (*names, *texts):
@@ -273,8 +395,8 @@ def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, float], dic
         if name in texts:
             checked[name] = value
             continue
-        known = number(value)
-        if known is None:
+        known = [number(word.strip()) for word in (value.split(OF_EACH) if name in own.each else [value])]
+        if None in known:
             raise ConfigError(f"{own.id}: {name} = {value[:24] or 'nothing'} is no number")
-        found[name] = known
+        found[name] = tuple(one for one in known if one is not None)
     return found, checked

@@ -29,6 +29,7 @@ from cachezoo.metrics.base import Role
 from cachezoo.params import At, Picked
 from cachezoo.questions.share.case import Case, Score, counted_from, disk_us, score_all
 from cachezoo.questions.share.columns import (
+    SHARED_LRU,
     STATIC,
     App,
     AppRow,
@@ -340,7 +341,8 @@ def evaluate_share(settings: Settings) -> ShareMetrics:
     rival = best_family(chosen, [name for name in known if splits[name] != own])
     lines = next((name for name in (advised, rival) if name is not None and splits[name]), None)
     run = {size: {name: one for name, (one, _) in own.items()} for size, own in made.items()}
-    plan = Plan(run, bounds, [name for name in dict.fromkeys((EQUAL, STATIC, advised, rival)) if name], lines)
+    rivals = dict.fromkeys((EQUAL, *(name for name in (SHARED_LRU,) if name in known), STATIC, advised, rival))
+    plan = Plan(run, bounds, [name for name in rivals if name], lines)
     mixes: dict[str, ShareMix] = {}
     with progress("shared caches on test mixes", len(tests)) as advance:
         for named in tests:

@@ -5,18 +5,30 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
-from cachezoo.contest.verdict import LEAST_SAVING
-from cachezoo.questions.share.columns import HINDSIGHT, STATIC, Kind, Saved, ShareMetrics, ShareMix, ShareRow
+from cachezoo.contest.verdict import LEAST_SAVING, judged
+from cachezoo.contest.verdict import Verdict as Gate
+from cachezoo.questions.share.columns import (
+    HINDSIGHT,
+    SHARED_LRU,
+    STATIC,
+    Kind,
+    Saved,
+    ShareMetrics,
+    ShareMix,
+    ShareRow,
+)
 from cachezoo.settings.share import EQUAL
 from cachezoo.show.formats import NONE, number, percent, points, span, words
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.sizes import human
 from cachezoo.traces.table import PAGE_BYTES
 
-SHARED, SHARED_LRU, GVPA, COSTED = "shared", "shared_lru", "gvpa", "gvpa_cost"
+SHARED, GVPA, COSTED = "shared", "gvpa", "gvpa_cost"
 NAMES = {
-    EQUAL: "equal parts", SHARED_LRU: "one LRU for all",
-    SHARED: "one cache, newer policies", "ucp": "UCP", GVPA: "G-VPA as published", COSTED: "G-VPA with costs",
+    EQUAL: "equal parts", "equal_any": "equal parts, a policy for each", SHARED_LRU: "one LRU for all",
+    SHARED: "one cache, newer policies", "learned_lru": "a learned split of LRU",
+    "learned": "a learned split, a policy for each", "ucp": "UCP", "ucp_any": "UCP, a policy for each",
+    "climb": "hill climbing", GVPA: "G-VPA as published", COSTED: "G-VPA with costs",
     STATIC: "the best fixed split", HINDSIGHT: "the best split of each window",
 }  # fmt: skip
 Verdict = Literal["split", "share", "no matter", "cannot be told"]
@@ -42,13 +54,15 @@ class Tested:
         saved = self.saved
         if saved is None:
             return "cannot be told"
-        low, high = saved.interval
         own, other = _both(self.row.splits)
-        if saved.transfers >= LEAST_SAVING and low > 0:
+        found = judged(saved.transfers, saved.interval, LEAST_SAVING)
+        low, high = saved.interval
+        if found == Gate.BETTER:
             return own
-        if saved.transfers <= -LEAST_SAVING and high < 0:
+        if found == Gate.WORSE and saved.transfers <= -LEAST_SAVING:
             return other
-        return "no matter" if -LEAST_SAVING < low and high < LEAST_SAVING else "cannot be told"
+        narrow = -LEAST_SAVING < low and high < LEAST_SAVING
+        return "no matter" if narrow or found in (Gate.TRIFLE, Gate.WORSE) else "cannot be told"
 
     @property
     def refuted(self) -> bool:
@@ -124,11 +138,23 @@ def goal(metrics: ShareMetrics) -> str:
 
 
 def rivals(metrics: ShareMetrics) -> list[str]:
-    """What the advised family is compared with: the best that does the other thing, equal parts, best fixed split."""
-    return [name for name in dict.fromkeys((metrics.rival, EQUAL, STATIC)) if name and name != metrics.advised]
+    """What the advised family is compared with.
+
+    One LRU for all, which changes nothing; the best that does the other thing; equal parts; the best fixed split.
+    """
+    return [
+        name for name in dict.fromkeys((SHARED_LRU, metrics.rival, EQUAL, STATIC)) if name and name != metrics.advised
+    ]
 
 
 def _begin(found: Sequence[Tested], metrics: ShareMetrics) -> str:
+    pays = [judged(one.transfers, one.interval, LEAST_SAVING) == Gate.BETTER for case in found
+            if (one := case.row.saved.get(SHARED_LRU)) is not None]  # fmt: skip
+    if pays and 2 * sum(pays) <= len(pays):
+        return (
+            f"Change nothing where {name_of(SHARED_LRU)} runs: only in {sum(pays)} of {len(pays)} sizes is it surely "
+            f"{percent(LEAST_SAVING, 0)} or more of the pages read to save"
+        )
     verdict = verdict_of(found)
     own: Verdict = "split" if metrics.splits else "share"
     if verdict in ("split", "share"):

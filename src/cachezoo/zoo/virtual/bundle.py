@@ -192,7 +192,7 @@ def _quanta(serving: VirtualServing, moved: Moves, capacity: int) -> tuple[F64, 
 
 def _runs(value: F64, crossings: F64, k: int, serving: VirtualServing, cost: float | None = None) -> I64:
     found, own = np.zeros((MOST_RUNS, 2), np.int64), serving.settings
-    count, _ = allocate(value, crossings, k, own.f, own.cost if cost is None else cost, make_work(len(value)), found)
+    count, _ = allocate(value, crossings, k, own.f, own.cost if cost is None else cost, 0, make_work(len(value)), found)
     return found[:count]
 
 

@@ -7,7 +7,9 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
 from cachezoo.policies.stream import Stream
+from cachezoo.questions.share.learned import online_split
 from cachezoo.questions.share.mix import Application, mix_pages
+from cachezoo.questions.share.partition import Floor, Task
 from cachezoo.questions.share.partitioners import (
     PARTITIONERS,
     equal_split,
@@ -20,7 +22,11 @@ from tests.sharing_data import small_mix
 MIX = small_mix()
 SMALL = ("equal(fragment=1)", "proportional(fragment=1)", "static-best(fragment=1)", "ucp(window=200, fragment=1)",
          "shared(fragment=1)", "hindsight(window=200, fragment=1)", "gvpa(fragment=1, q=100, n=64)",
-         "gvpa(fragment=1, q=100, n=64, cost=1, reach=4)")  # fmt: skip
+         "gvpa(fragment=1, q=100, n=64, cost=1, reach=4)", "fixed(fragment=1, pages=16/7/1, policy=lru/s3fifo/lru)",
+         "learned(fragment=1, policy=lru|s3fifo)", "learned(fragment=1, policy=lru|s3fifo, talus=1)",
+         "equal(fragment=1, policy=lru|s3fifo)", "ucp(fragment=1, window=200, policy=s3fifo)",
+         "climb(fragment=1, shadow=4)", "shared(fragment=1, policy=lru|s3fifo)")  # fmt: skip
+HALF = np.arange(len(MIX)) >= len(MIX) // 2
 
 
 @pytest.mark.parametrize(
@@ -32,6 +38,9 @@ SMALL = ("equal(fragment=1)", "proportional(fragment=1)", "static-best(fragment=
         ("shared(policy=lru)", "shared"),
         ("shared(policy=coinflip(p=0.25)+arc, fragment=16)", "shared(policy=coinflip(p=0.25)+arc, fragment=16)"),
         ("ucp()", "ucp"),
+        ("gvpa(queue=lru/lfu, cost=0/1, q=2000)", "gvpa(queue=lru/lfu, cost=0/1)"),
+        ("fixed(pages=3/4, policy=lru/rejectx)", "fixed(pages=3/4, policy=lru/rejectx)"),
+        ("learned(policy=auto, by=optimum)", "learned"),
     ],
 )
 def test_texts_have_one_form_that_reads_back(text, canonical):
@@ -50,12 +59,18 @@ def test_a_comma_in_brackets_parts_no_partitioners_and_each_runs_once():
         ("gvp", "did you mean gvpa? use one of gvpa, equal"),
         ("equal(fragment=0)", "fragment = 0 is outside"),
         ("equal(fragment=1.5)", "is no whole number"),
-        ("equal(window=3)", "window=3 is no value of equal; it takes fragment"),
+        ("equal(window=3)", "window=3 is no value of equal; it takes policy, fragment"),
         ("gvpa(cost)", "cost is no value of gvpa; it takes queue, n"),
         ("gvpa(cost=1, cost=2)", "cost is given twice"),
         ("gvpa(cost=dear)", "cost = dear is no number"),
         ("gvpa(queue=mru)", "queue=mru: use one of lru, lfu, arc"),
         ("shared(policy=lru+next(n=4))", "prefetches"),
+        ("gvpa(queue=lru/mru)", "queue=mru: use one of lru"),
+        ("gvpa(cost=1/x)", "cost = 1/x is no number"),
+        ("gvpa(step=1/2)", "step = 1/2 is no number"),
+        ("fixed(pages=0/4)", "pages=0: give the pages of each part"),
+        ("equal(policy=vrm)", "as parts of a cache these are gvpa's"),
+        ("learned(by=luck)", "by=luck: use one of optimum, lookahead"),
         ("shared(policy=belady)", "a bound"),
         ("shared(policy=nothing)", "nothing is unknown"),
     ],
@@ -75,7 +90,7 @@ def test_splits():
 
 @pytest.mark.parametrize("text", SMALL)
 def test_every_split_is_of_the_whole_cache_and_leaves_each_something(text):
-    found = parse(text).run(MIX, 24)
+    found = parse(text).run(MIX, 24, HALF)
     assert len(found.hit) == len(MIX) and found.begins[0] == 0 and (np.diff(found.begins) > 0).all()
     if text.startswith("shared"):
         assert found.splits.sum(axis=1).max() == 24 and not found.splits[0].any()
@@ -149,6 +164,17 @@ def test_a_queue_below_the_cache_is_refused():
         parse("gvpa(fragment=1, n=20)").run(MIX, 24)
 
 
+def test_applications_have_settings_of_their_own():
+    text = "gvpa(fragment=1, n=64, q={q}, queue={queue}, cost={cost}, optimal={optimal})"
+    same = parse(text.format(q="100/100/100", queue="lru/lru/lru", cost="1/1/1", optimal="0/0/0")).run(MIX, 24)
+    one = parse(text.format(q=100, queue="lru", cost=1, optimal=0)).run(MIX, 24)
+    assert (same.hit == one.hit).all() and (same.splits == one.splits).all()
+    own = parse(text.format(q="100/50/150", queue="lru/lfu/arc", cost="0/1/1", optimal="1/0/0")).run(MIX, 24)
+    assert (own.begins == one.begins).all() and (own.hit != one.hit).any()
+    with pytest.raises(ConfigError, match=r"queue=lru/lfu: 2 values for 3 applications; give one each, or one"):
+        parse("gvpa(fragment=1, n=64, queue=lru/lfu)").run(MIX, 24)
+
+
 def test_a_queue_of_the_usual_length_grows_with_the_cache():
     length = 262144 + 2
     wide = mix_pages([Application(str(a), np.arange(length, dtype=np.int32), length) for a in range(2)])
@@ -166,3 +192,46 @@ def test_queues_are_run_once_for_all_that_have_them():
         mix.moves("lru", n)
     assert mix.moves("lru", 64) is not first
     assert (mix.moves("lru", 64).position == first.position).all()
+
+
+def test_a_learned_split_is_of_what_was_before_and_as_good_as_any_there():
+    text = "learned(fragment=1, policy=lru|s3fifo)"
+    own = parse(text).run(MIX, 24, HALF)
+    later = MIX.app.copy()
+    assert own.splits[0, 0] >= 16 and own.policies[0] == "lru" and (later == MIX.app).all()
+    before = [int((~parse(one).run(MIX, 24, HALF).hit & ~HALF).sum()) for one in (text, "equal(fragment=1)")]
+    assert before[0] <= before[1]
+    with pytest.raises(ConfigError, match="it learns from references before those that count, and all count"):
+        parse(text).run(MIX, 24)
+
+
+def test_floors_hold_in_every_split_that_is_decided():
+    floors = (Floor(), Floor(), Floor(pages=7))
+    for text in ("learned(fragment=1, policy=lru|s3fifo)", "learned(fragment=1, policy=lru, by=lookahead)",
+                 "ucp(window=200, fragment=1)", "ucp(window=200, fragment=1, policy=s3fifo)",
+                 "climb(fragment=1, shadow=4)", "static-best(fragment=1)"):  # fmt: skip
+        own = parse(text).run(MIX, 24, HALF, floors)
+        assert own.splits[:, 2].min() >= 7 and own.splits.sum(axis=1).max() == 24, text
+    own = parse("learned(fragment=1, policy=lru)").run(MIX, 24, HALF, (Floor(), Floor(hits=0.45), Floor()))
+    free = parse("learned(fragment=1, policy=lru)").run(MIX, 24, HALF)
+    assert own.splits[0, 1] > free.splits[0, 1]
+
+
+def test_ucp_of_lru_by_shadows_is_that_by_stack_distances():
+    """Shadows at every size of the grid, a fragment each, know what the histogram does."""
+    plain, shadows = (parse(f"ucp(window=200, fragment=1{text})") for text in ("", ", steps=24, policy=lru|lru"))
+    own = plain.run(MIX, 24, HALF)
+    other = online_split(Task(MIX, 24, HALF), "lru", 200, 24, 1)
+    assert str(shadows) == str(plain)
+    assert (own.splits == other.splits).all() and (own.hit == other.hit).all()
+
+
+def test_talus_makes_a_cliff_a_slope():
+    """A loop of 64 pages in 32: LRU hits nothing, and a hash that keeps half of the loop in the cache nearly half."""
+    loop = Application("loop", (np.arange(6400) % 64).astype(np.int32), 64)
+    scan = Application("scan", np.arange(6400, dtype=np.int32), 6400)
+    mix = mix_pages([loop, scan])
+    half = np.arange(len(mix)) >= len(mix) // 2
+    plain, convex = (parse(f"learned(fragment=1, policy=lru, steps=40, talus={own})").run(mix, 40, half)
+                     for own in (0, 1))  # fmt: skip
+    assert not plain.hit.any() and 0.35 < convex.hit[mix.app == 0].mean() < 0.65
