@@ -1,0 +1,7 @@
+"""The one list of systems."""
+
+from cachezoo.questions.targets.nbdkit import NBDKIT
+from cachezoo.questions.targets.open_cas import OPEN_CAS
+from cachezoo.questions.targets.target import Target
+
+TARGETS: dict[str, Target] = {own.id: own for own in (OPEN_CAS, NBDKIT)}
