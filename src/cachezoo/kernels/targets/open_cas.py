@@ -114,13 +114,13 @@ class Cache(NamedTuple):
     ring: I32  # [2 c] blocks that nhit counts
     counter: I32  # [b] ABSENT where it does not
     hand: I64  # [1]
-    acp: I64  # [2] page of the volume at which ACP goes on, and the one after its piece; equal where it has none
+    acp: I64  # [2] page of the volume at which ACP goes on, and the end of its piece; equal where it has none
 
 
 class Streams(NamedTuple):
     """What the sequential cutoff follows: int64[192] and uint8[192] of each stream, the queue's first.
 
-    `last` is the address that it would go on at, `size` its bytes; `clock` int64[2] is the latest and the earliest stamp.
+    `last` is the address that it would go on at, `size` its bytes; `clock` int64[2] the latest and the earliest stamp.
     """
 
     last: I64

@@ -3,6 +3,9 @@
 The cost is the mean response time of requests, reads and writes. Each request ends with the slowest of the I/Os that it
 waits for. As many requests are outstanding as when the trace was captured, one where that is not known. What nobody
 waits for (fills, write-backs) keeps the devices busy, so that others wait.
+
+A write-back cache that ends with more dirty pages than it began with has only put their writes off. They are charged:
+the time that they take the disk is added to all requests alike, as if all that are outstanding waited for it.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -12,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import F64, Bool
-from cachezoo.contest.blocks import block_means
+from cachezoo.arrays import F64, I64, Bool
+from cachezoo.contest.blocks import LEAST_IN_BLOCK, block_means
 from cachezoo.contest.choice import Outcome
-from cachezoo.devices.analytic import disk_at_rest, drive_at_rest
+from cachezoo.devices.analytic import disk_at_rest, drive_at_rest, t_hdd_us
 from cachezoo.errors import TraceError
 from cachezoo.kernels.hdd import hdd_service_us
 from cachezoo.kernels.outcome import BYPASSED, HIT, NONE
@@ -26,9 +29,10 @@ from cachezoo.kernels.tiers import DISK
 from cachezoo.policies.engine import Run
 from cachezoo.policies.registry import policy
 from cachezoo.questions.targets.target import TargetRun
+from cachezoo.questions.tiers.reduced import volume_trace
 from cachezoo.questions.tiers.response import DRAM_US, depth_of
 from cachezoo.questions.tiers.stream import TierStream
-from cachezoo.settings.device import AnalyticDevice
+from cachezoo.settings.device import AnalyticDevice, Hdd
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.traces.table import OP_WRITE
 
@@ -46,9 +50,11 @@ class Ran(Outcome):
     write_us: float | None
     hits: float | None  # of the page reads, those served from RAM or SSD
     ssd_written: float  # pages written to the SSD for each page that is asked
-    disk_us: float  # what the disk works for a request, now or later
+    disk_us: float  # what the disk works for a request, now or later, with what is owed
     later: float  # of that, the share that no request waits for
     at_risk: int  # pages that only the SSD holds, at most
+    owed: int  # pages that are still to be written to the disk at the end, more than at the beginning
+    owed_us: float  # which is in the mean, of each request
     disk_ios: int  # I/Os of the disk
 
     def values(self) -> dict[str, Any]:
@@ -134,25 +140,48 @@ class Bench:
         for ios, own in ((disk_ios, disk_us), (ssd_ios, ssd_us)):
             np.maximum.at(times, ios.request[ios.waits], own[ios.waits])
         work = self._work_us(disk_ios)
+        total, late = float(work.sum()), float(work[~disk_ios.waits].sum())
+        owed = max(0, int(run.dirty[-1]) - (int(run.dirty[self.first - 1]) if self.first else 0))
+        back = (disk_ios.write != 0) & ~disk_ios.waits
+        owing = owed * self._page_us(work[back], disk_ios.size[back])
+        owed_us = owing * self.depth / n
         write, first = self._write[self.first :], int(self.ts.pages.request_start[self.first])
         reads = ~self.ts.write[first:]
         return Ran(
-            mean=float(times.mean()),
-            blocks=block_means(times),
+            mean=float(times.mean()) + owed_us,
+            blocks=block_means(times) + owed_us,
             read_us=_mean(times[~write]),
             write_us=_mean(times[write]),
             hits=_mean((run.found[first:] != DISK)[reads]),
             ssd_written=int(ssd_ios.size[ssd_ios.write != 0].sum()) / PAGE_BYTES / len(reads),
-            disk_us=float(work.sum()) / n,
-            later=float(work[~disk_ios.waits].sum()) / float(work.sum()) if len(work) else 0.0,
+            disk_us=(total + owing) / n,
+            later=(late + owing) / (total + owing) if total + owing else 0.0,
             at_risk=int(run.dirty[self.first :].max()),
+            owed=owed,
+            owed_us=owed_us,
             disk_ios=len(work),
         )
 
+    def _page_us(self, work: F64, size: I64) -> float:
+        """µs that a page written back takes the disk: as those of a run did, else as the trace's own writes do."""
+        if len(work) < LEAST_IN_BLOCK:
+            work, size = self._written_us, self.ts.trace.size[self._write]
+        return float(work.sum()) * PAGE_BYTES / float(size.sum()) if len(work) else 0.0
+
+    @cached_property
+    def _written_us(self) -> F64:
+        volume = volume_trace(self.ts)
+        times: F64 = t_hdd_us(volume, self._bare)[self._write]
+        return times
+
+    @property
+    def _bare(self) -> Hdd:
+        """The disk without a write buffer, which would spare no work."""
+        return self.device.hdd.model_copy(update={"write_buffer_bytes": 0})
+
     def _work_us(self, ios: Ios) -> F64:
-        """float64[k]: what each I/O takes the disk; a write buffer would spare no work, and is off."""
-        bare = self.device.hdd.model_copy(update={"write_buffer_bytes": 0})
-        times: F64 = hdd_service_us(disk_at_rest(bare), ios.offset, ios.size, ios.write, np.empty(0))
+        """float64[k]: what each I/O takes the disk."""
+        times: F64 = hdd_service_us(disk_at_rest(self._bare), ios.offset, ios.size, ios.write, np.empty(0))
         return times
 
 

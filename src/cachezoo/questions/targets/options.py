@@ -1,7 +1,7 @@
 """What `recommend --for` is asked."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cachezoo.errors import ConfigError
 from cachezoo.questions.targets.target import Devices, Mode, Target
@@ -37,7 +37,7 @@ class TargetOptions:
     most: Size | None = None  # of SSD; None: as much as the trace touches
     ram: Size | None = None  # of a cache in RAM, for a system that has one; None: 2 % of what the trace touches
     modes: tuple[str, ...] = ()  # that may be chosen; none named: all
-    devices: Devices = Devices(DISK, SSD, NAME)
+    devices: Devices = field(default_factory=lambda: Devices(DISK, SSD, NAME))
 
     def __post_init__(self) -> None:
         """Refuse what the system does not have.

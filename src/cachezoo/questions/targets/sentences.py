@@ -9,8 +9,12 @@ from cachezoo.questions.targets.choice import Advice, Answer, Row
 from cachezoo.show.formats import NONE, latency, number, percent, share, size, span
 from cachezoo.sizes import PAGE_BYTES
 
-COLUMNS = ["", "cache", "mode", "request", "read", "write", "than none", "reads hit", "SSD written", "disk works", "later",
-           "at risk"]  # fmt: skip
+COLUMNS = [
+    "", "cache", "mode", "request", "read", "write", "than none", "reads hit", "SSD written", "disk works", "later",
+    "at risk",
+]  # fmt: skip
+MUCH = 1.25
+"""Times what the defaults write to the SSD, from which on a sentence says so."""
 WAYS = {"through": "write-through", "back": "write-back", "around": "write-around", "none": ""}
 
 
@@ -75,6 +79,9 @@ def risk(found: Advice) -> str:
         return ""
     through = [row for row in found.rows if row.writes in ("through", "around")]
     text = f"Write-back: up to {size(own.ran.at_risk * PAGE_BYTES)} are on the SSD alone, and lost with it: mirror it."
+    if own.ran.owed:
+        text += f" {size(own.ran.owed * PAGE_BYTES)} more than at first were still to be written back at the end, "
+        text += f"which is {latency(own.ran.owed_us)} of each request."
     if through:
         best = min(through, key=lambda row: row.ran.mean)
         text += f" What loses nothing with the SSD, mode {best.mode} ({_changed(found, best)}), takes "
@@ -121,7 +128,7 @@ def caption(found: Advice, device: str) -> str:
     outstanding = f"{bench.depth} request{'s' * (bench.depth > 1)} outstanding"
     return "; ".join([
         f"counted from request {bench.first:,} of {len(bench.ts.trace):,} on; what was found was chosen before",
-        "request, read, write: mean response time",
+        "request: mean response time, with what was still to be written back at the end; read, write: without",
         "SSD written: pages for each page asked",
         "disk works: for a request, in all; later: of that, what no request waits for",
         "at risk: most data that only the SSD holds",
@@ -137,6 +144,12 @@ def sureness(found: Advice) -> Sequence[str]:
         lines.append(
             f"Best found on the first half: mode {found.found.mode}, {_changed(found, found.found)}; against the "
             f"defaults it saves {percent(lead.value)} {_interval(lead)}: {verdict(lead, LEAST_SAVING)}."
+        )
+    own, usual = found.advised.ran, found.default.ran
+    if found.answer is Answer.FOUND and own.ssd_written > MUCH * usual.ssd_written:
+        lines.append(
+            f"It writes {number(own.ssd_written, 2)} pages to the SSD for each page asked, "
+            f"{number(usual.ssd_written, 2)} as it comes: see that the SSD endures that."
         )
     lead = found.over_none
     lines.append(f"Against no cache: saves {percent(lead.value)} {_interval(lead)}: {verdict(lead, LEAST_SAVING)}.")
