@@ -5,7 +5,7 @@ WRITE, ON_SSD, LATER = 1, 2, 4
 
 
 def policy_ios(requests, ram, outcomes, address, back):
-    """Requests are (write, pages), ram and outcomes (what, victim) of each page: (code, request, place) and dirty pages."""
+    """Of requests (write, pages), and of each page ram and (what, victim): (code, request, place), and dirty pages."""
     slot, dirty, ios, left, used = {}, set(), [], [], 0
     ram, outcomes = iter(ram), iter(outcomes)
     for number, (write, pages) in enumerate(requests):

@@ -3,5 +3,6 @@
 from cachezoo.questions.targets.nbdkit import NBDKIT
 from cachezoo.questions.targets.open_cas import OPEN_CAS
 from cachezoo.questions.targets.target import Target
+from cachezoo.questions.targets.zfs import ZFS
 
-TARGETS: dict[str, Target] = {own.id: own for own in (OPEN_CAS, NBDKIT)}
+TARGETS: dict[str, Target] = {own.id: own for own in (OPEN_CAS, ZFS, NBDKIT)}
