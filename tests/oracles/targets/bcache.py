@@ -23,7 +23,8 @@ class Bcache:
         self.__dict__.update(setup._asdict())
         self.all = [Bucket(number) for number in range(self.buckets)]
         self.where, self.dirty = {}, set()
-        self.ready, self.open = [], None
+        self.ready, self.open = [], [[None, None, -2] for _ in range(128)]  # bucket, next page, task; used last is last
+        self.run, self.average = {}, {}
         self.least, self.rescale, self.hand, self.x = 0, 0, 0, self.seed % (2**32 - 1) + 1
         self.streams = [[None, 0, -1] for _ in range(128)]  # the one used last is last
         self.few = 1
@@ -94,8 +95,8 @@ class Bcache:
             self.refill()
         if not self.ready:
             return False
-        self.open = self.ready.pop(0)
-        self.open.mark, self.open.used, self.open.prio = RECLAIMABLE, self.pages, 32768
+        bucket = self.open[-1][0] = self.ready.pop(0)
+        bucket.mark, bucket.used, bucket.prio = RECLAIMABLE, self.pages, 32768
         self.available = max(0, self.available - 1)
         self.refill()
         return True
@@ -108,32 +109,47 @@ class Bcache:
         self.where.pop(page, None)
         self.dirty.discard(page)
 
-    def fill(self, pages, dirty, io, code):
+    def fill(self, pages, dirty, io, code, task):
         """The pages that found no room."""
+        if not pages:
+            return []
         self.until_collection -= len(pages)
+        own = ([one for one in self.open if one[1] == pages[0]] or [one for one in self.open if one[2] == task][:1])[
+            -1:
+        ]
+        chosen = own[0] if own else self.open[0]
+        self.open = [one for one in self.open if one is not chosen] + [chosen]
+        chosen[2] = task
         for done, page in enumerate(pages):
-            if self.open is None and not self.opened():
+            if chosen[0] is None and not self.opened():
                 return pages[done:]
+            bucket = chosen[0]
             self.drop(page)
-            self.where[page] = (self.open, len(self.open.pages))
-            self.open.pages.append(page)
+            self.where[page] = (bucket, len(bucket.pages))
+            bucket.pages.append(page)
             if dirty:
                 self.dirty.add(page)
-                self.open.mark = DIRTY
+                bucket.mark = DIRTY
             io(code, self.slot(page))
-            if len(self.open.pages) == self.pages:
-                self.open.pinned, self.open = False, None
+            chosen[1] = page + 1
+            if len(bucket.pages) == self.pages:
+                bucket.pinned, chosen[0] = False, None
         return []
 
-    def bypasses(self, begin, end, write, now):
-        if self.in_use() > 95 or (self.mode == AROUND and write):
+    def bypasses(self, begin, end, write, now, sync, around, task):
+        if self.in_use() > 95 or around or (self.mode == AROUND and write):
             return True
-        if self.cutoff and not (self.mode == BACK and write and self.sync):
+        if self.cutoff and not (self.mode == BACK and write and sync):
             goes_on = [one for one in self.streams if one[0] == begin and now < one[2]]
             stream = goes_on[-1] if goes_on else self.streams[0]
             self.streams = [one for one in self.streams if one is not stream]
             size = (stream[1] if goes_on else 0) + end - begin
             self.streams.append([end, size, now + 5 * SECOND])
+            if task >= 0:
+                if not goes_on:
+                    self.average[task] = (self.average.get(task, 0) * 7 + self.run.get(task, 0)) // 8
+                self.run[task] = size
+                size = max(size, self.average.get(task, 0))
             if size // 512 >= self.cutoff // 512:
                 return True
         self.rescale -= (end - begin) // 512
@@ -176,7 +192,7 @@ class Writer:
             self.allowed = now
         left = sorted(page for page in c.dirty if self.after is None or page >= self.after)
         if not left:
-            self.after, self.go_on = None, now + 30 * SECOND
+            self.after, self.go_on = None, now + c.rest_us
             return
         piece = [left[0]]
         for page in left[1:]:
@@ -211,18 +227,18 @@ class Writer:
 
 
 def bcache(requests, setup):
-    """Of requests (first page of the volume, pages, write, µs): found, I/Os one page each, dirty pages."""
+    """Of requests (first page, pages, write, µs, sync, around, task): found, I/Os one page each, dirty pages."""
     cache = Bcache(setup)
     writer = Writer(cache, requests[0][3])
     found, ios, dirty = [], [], []
-    for r, (first, count, write, now) in enumerate(requests):
+    for r, (first, count, write, now, sync, around, task) in enumerate(requests):
 
         def io(code, place, r=r):
             ios.append((code, r, place))
 
         writer.until(now, io)
         pages = list(range(first, first + count))
-        bypass = cache.bypasses(first * 4096, (first + count) * 4096, write, now)
+        bypass = cache.bypasses(first * 4096, (first + count) * 4096, write, now, sync, around, task)
         found += [SSD if page in cache.where else DISK for page in pages]
         if not write:
             gap = []
@@ -235,11 +251,11 @@ def bcache(requests, setup):
                     if not gap or (page == gap[-1] + 1 and len(gap) < 256):
                         gap.append(page)
             if not bypass:
-                cache.fill(gap, False, io, WRITE | ON_SSD | LATER)
+                cache.fill(gap, False, io, WRITE | ON_SSD | LATER, task)
         else:
             in_use, left = cache.in_use(), pages
-            if cache.mode == BACK and not bypass and in_use <= (70 if cache.sync else 40):
-                left = cache.fill(pages, True, io, WRITE | ON_SSD)
+            if cache.mode == BACK and not bypass and in_use <= (70 if sync else 40):
+                left = cache.fill(pages, True, io, WRITE | ON_SSD, task)
                 if cache.dirty and not writer.awake:
                     writer.awake, writer.go_on = True, now
                 for page in left:
@@ -248,7 +264,7 @@ def bcache(requests, setup):
                 for page in pages:
                     io(WRITE, page)
                 if not bypass:
-                    left = cache.fill(pages, False, io, WRITE | ON_SSD)
+                    left = cache.fill(pages, False, io, WRITE | ON_SSD, task)
             for page in left:
                 cache.drop(page)
         if cache.until_collection < 0:

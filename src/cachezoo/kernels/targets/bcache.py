@@ -1,6 +1,7 @@
 """bcache: an SSD filled like a log, in buckets that are given up whole, as in Linux 5.12 and later.
 
-Pages that are written to the SSD go to the *open bucket*, one after the other. Those that they replace leave holes.
+Pages that are written to the SSD go to an *open bucket*, one after the other: of 128, the one that they go on in by
+address, else the task's, else the one used longest ago. Those that they replace leave holes.
 When few buckets are left, more are *invalidated*: they lose all of their pages, which none that holds dirty ones does.
 LRU takes those of least priority times pages in use; a read of a page gives its bucket the highest priority, and all
 lose one each time that a 1024th of the cache was read or written. FIFO goes round, random draws.
@@ -9,19 +10,20 @@ What a bucket holds is counted by a *collection*, whenever a 16th of the cache w
 invalidated. Between two, buckets given out count as in use. With over 95 % of all buckets in use nothing enters, with
 over 70 % no write is written back, with over 40 % only a synchronous one.
 
-Requests that go on where one of the last 128 ended, in five seconds, are a stream; from `cutoff` bytes on a stream's
-requests bypass the cache. A read fills the first gap that it finds, up to 1 MiB. A write that bypasses drops its pages.
+Requests that go on where one of the last 128 ended, in five seconds, are a stream. The requests of a stream of `cutoff`
+bytes or more bypass the cache, and all of a task whose streams are as long on average. A read fills the first gap that
+it finds, up to 1 MiB. A write that bypasses drops its pages.
 
 Dirty pages are written back in rising order of addresses, at a rate that a controller sets every five seconds by
 how far they are above `percent` of the cache, at least 4 KiB a second, and as fast as the disk can after half a minute
-without a request. After the last one the writer rests for 30 seconds.
+without a request. After the last one the writer rests.
 
 Source: Linux, drivers/md/bcache/request.c, alloc.c, btree.c, writeback.c, writeback.h; Documentation/admin-guide.
-Our reading: the trace is one task, so that there is one open bucket; the average length of a task's streams is left
-out, as a trace names no tasks, and so is congestion, which needs the devices' response times; a piece written back
+Our reading: in a trace without processes all requests are one task's, and there is no average; a piece written back
 takes `copy_us[0]` and `copy_us[1]` a page; invalidating, collecting and filling take no time; the writer begins each
-sweep at the lowest address. Left out: metadata (b-tree, journal, priorities) and its buckets, flushes, readahead (there
-is none by default), moving garbage collection (it is off by default); pages are 4 KiB, where bcache keeps sectors.
+sweep at the lowest address. Left out: congestion, which needs the devices' response times; metadata (b-tree, journal,
+priorities) and its buckets; flushes; moving garbage collection, which is off by default; pages are 4 KiB, where bcache
+keeps sectors.
 """
 
 from typing import NamedTuple
@@ -44,13 +46,14 @@ GAP_PAGES = 256
 FIRST_PRIO = 32768
 NO_PRIO = 65535
 STREAMS, STREAM_US = 128, 5 * SECOND_US
+OPEN = 128
+NOBODY = -2
 MOST_TO_ADD, MOST_TO_WRITE_BACK, MOST_ASYNC = 95, 70, 40  # percent of buckets in use
 EMPTY, RECLAIMABLE, DIRTY = 0, 1, 2  # what a bucket holds, as of the last collection and what was written since
 UPDATE_US = 5 * SECOND_US
 RATE, LEAST_RATE, MOST_RATE = 1024, 8, 2**31 - 1  # sectors a second
 PROPORTIONAL, INTEGRAL = 40, 10_000  # what the controller divides by
 IDLE_UPDATES = 6
-REST_US = 30 * SECOND_US
 PIECE_PAGES = 5000 // SECTORS
 AHEAD_US, BEHIND_US = 5 * SECOND_US // 2, 2 * SECOND_US
 LATE_US = 1000
@@ -61,7 +64,9 @@ GROUP = 64  # pages whose dirty ones are counted together
 class Request(NamedTuple):
     """Requests: `first` int32[n], the first page, of `pages` int32[n]; `write` bool[n]; `time_us` int64[n] rising.
 
-    `begin` and `end` int64[n] bytes on the volume. Pages are numbered in the order of their addresses.
+    `begin` and `end` int64[n] bytes on the volume; bool[n] `sync`: synchronous, and `around`: bypasses the cache in any
+    case, as read-ahead does by `readahead_cache_policy`; `task` int32[n], -1 where it is not known. Pages are numbered
+    in the order of their addresses.
     """
 
     first: I32
@@ -70,12 +75,15 @@ class Request(NamedTuple):
     time_us: I64
     begin: I64
     end: I64
+    sync: Bool
+    around: Bool
+    task: I32
 
 
 class Setup(NamedTuple):
     """`buckets` of `pages`; the mode; the replacement; bytes of the sequential cutoff, 0 none; percent of dirty pages.
 
-    `sync`: writes are synchronous; `copy_us` of a piece written back, and of each of its pages; `seed` of the draws.
+    `rest_us`: the writer's; `copy_us` of a piece written back, and of each of its pages; `seed` of the draws.
     """
 
     buckets: int
@@ -84,7 +92,7 @@ class Setup(NamedTuple):
     replacement: int
     cutoff: int
     percent: int
-    sync: bool
+    rest_us: int
     copy_us: tuple[int, int]
     seed: int
 
@@ -95,6 +103,9 @@ class Cache(NamedTuple):
     `slot` int32[n], `page` int32[b p]; `dirty` uint8[n], `group` int32 dirty pages of 64 pages each; of buckets: `live`
     int32[b] pages, `dirt` dirty ones, `used` pages as of the last collection, `mark`, `prio`, `pinned` uint8: ready to
     be filled, or being filled. `ready` int32[b] is a ring. `last`, `size`, `until`, `stamp` int64[128]: streams.
+    `open`, `filled`, `goes_on`, `whose`, `used_at` int64[128]: buckets that are open, of each its pages written, the
+    page after the last one's on the volume, the task, and the last use. `run`, `average` int64[tasks]: bytes of a
+    task's last stream, and of its streams.
     """
 
     slot: I32
@@ -112,19 +123,26 @@ class Cache(NamedTuple):
     size: I64
     until: I64
     stamp: I64
+    open: I64
+    filled: I64
+    goes_on: I64
+    whose: I64
+    used_at: I64
+    run: I64
+    average: I64
 
 
 # Places of a cache's counters: dirty pages; buckets that could be given out as of the last collection; the least
 # priority; sectors until all lose one; pages until the next collection; where FIFO goes on; the state of the draws; the
-# open bucket and the pages written to it; the ring's first and how many are in it; the last stamp of a stream.
-DIRT, AVAILABLE, LEAST_PRIO, RESCALE, COLLECT, HAND, DRAWS, OPEN, FILLED, READY_AT, READY, STAMP, _PLACES = range(13)
+# ring's first and how many are in it; the last stamp.
+DIRT, AVAILABLE, LEAST_PRIO, RESCALE, COLLECT, HAND, DRAWS, READY_AT, READY, STAMP, _PLACES = range(11)
 # Places of the writer's: the next update; whether there may be dirty pages; when it goes on; the page that it goes on
 # at; its rate; the controller's sum; updates without a request; when the rate lets it go on.
 UPDATE, AWAKE, GO_ON, SWEEP, PACE, SUM, IDLE, ALLOWED, _WRITER_PLACES = range(9)
 
 
 @njit
-def _make(pages: int, setup: Setup) -> tuple[Cache, I64]:
+def _make(pages: int, tasks: int, setup: Setup) -> tuple[Cache, I64]:
     b = setup.buckets
     cache = Cache(
         np.full(pages, ABSENT, np.int32), np.full(b * setup.pages, ABSENT, np.int32), np.zeros(pages, np.uint8),
@@ -132,9 +150,12 @@ def _make(pages: int, setup: Setup) -> tuple[Cache, I64]:
         np.zeros(b, np.uint8), np.zeros(b, np.int32), np.zeros(b, np.uint8), np.empty(b, np.int32),
         np.full(STREAMS, ABSENT, np.int64), np.zeros(STREAMS, np.int64), np.full(STREAMS, ABSENT, np.int64),
         np.zeros(STREAMS, np.int64),
+        np.full(OPEN, ABSENT, np.int64), np.zeros(OPEN, np.int64), np.full(OPEN, ABSENT, np.int64),
+        np.full(OPEN, NOBODY, np.int64), np.zeros(OPEN, np.int64),
+        np.zeros(tasks, np.int64), np.zeros(tasks, np.int64),
     )  # fmt: skip
     own = np.zeros(_PLACES, np.int64)
-    own[OPEN], own[DRAWS] = ABSENT, setup.seed % (2**32 - 1) + 1
+    own[DRAWS] = setup.seed % (2**32 - 1) + 1
     _collect(cache, own)
     _refill(cache, own, setup)
     return cache, own
@@ -252,8 +273,8 @@ def _refill(cache: Cache, own: I64, setup: Setup) -> None:
 
 
 @njit
-def _opened(cache: Cache, own: I64, setup: Setup) -> bool:
-    """Open a bucket; False where none is ready."""
+def _opened(cache: Cache, own: I64, setup: Setup, place: int) -> bool:
+    """Open a bucket at a place of open ones; False where none is ready."""
     if own[READY] == 0:
         _refill(cache, own, setup)
         if own[READY] == 0:
@@ -261,7 +282,7 @@ def _opened(cache: Cache, own: I64, setup: Setup) -> bool:
     bucket = cache.ready[own[READY_AT]]
     own[READY_AT] = (own[READY_AT] + 1) % cache.ready.size
     own[READY] -= 1
-    own[OPEN], own[FILLED] = bucket, 0
+    cache.open[place], cache.filled[place] = bucket, 0
     cache.mark[bucket], cache.used[bucket], cache.prio[bucket] = RECLAIMABLE, setup.pages, FIRST_PRIO
     own[AVAILABLE] -= 1 if own[AVAILABLE] > 0 else 0
     _refill(cache, own, setup)
@@ -289,18 +310,42 @@ def _drop(cache: Cache, own: I64, page: int) -> None:
         cache.live[slot // (cache.page.size // cache.live.size)] -= 1
 
 
+@step
+def _place(cache: Cache, own: I64, begin: int, task: int) -> int:
+    """The open bucket for pages from an address on.
+
+    It is the one used last of those that end there, or else the one used longest ago, of the task's if it has any.
+    """
+    goes_on, of_task, oldest = ABSENT, ABSENT, 0
+    for k in range(OPEN):
+        at = cache.used_at[k]
+        if cache.goes_on[k] == begin and (goes_on == ABSENT or at > cache.used_at[goes_on]):
+            goes_on = k
+        if cache.whose[k] == task and (of_task == ABSENT or at < cache.used_at[of_task]):
+            of_task = k
+        if at < cache.used_at[oldest]:
+            oldest = k
+    place = goes_on if goes_on != ABSENT else of_task if of_task != ABSENT else oldest
+    own[STAMP] += 1
+    cache.used_at[place], cache.whose[place] = own[STAMP], task
+    return place
+
+
 @njit
 def _fill(
-    cache: Cache, own: I64, setup: Setup, pages: tuple[int, int], dirty: bool, code: int, request: int, log: Log
-) -> int:
-    """Write pages from one to before another to the SSD, as far as there are buckets; the first one left out."""
+    cache: Cache, own: I64, setup: Setup, address: I64, pages: tuple[int, int], dirty: bool, code: int,
+    asked: tuple[int, int], log: Log,
+) -> int:  # fmt: skip
+    """Write pages to the SSD, as far as there are buckets; the first one left out. `asked` is the request and task."""
     own[COLLECT] -= pages[1] - pages[0]
+    request, task = asked
+    place = _place(cache, own, address[pages[0]], task)
     for page in range(pages[0], pages[1]):
-        if own[OPEN] == ABSENT and not _opened(cache, own, setup):
+        if cache.open[place] == ABSENT and not _opened(cache, own, setup, place):
             return page
         _drop(cache, own, page)
-        bucket = own[OPEN]
-        slot = bucket * setup.pages + own[FILLED]
+        bucket = cache.open[place]
+        slot = bucket * setup.pages + cache.filled[place]
         cache.slot[page], cache.page[slot] = slot, page
         cache.live[bucket] += 1
         if dirty:
@@ -310,16 +355,17 @@ def _fill(
             cache.mark[bucket] = DIRTY
             own[DIRT] += 1
         note(log, code, request, slot, 1)
-        own[FILLED] += 1
-        if own[FILLED] == setup.pages:
+        cache.goes_on[place] = address[page] + 1
+        cache.filled[place] += 1
+        if cache.filled[place] == setup.pages:
             cache.pinned[bucket] = 0
-            own[OPEN] = ABSENT
+            cache.open[place] = ABSENT
     return pages[1]
 
 
 @step
-def _streamed(cache: Cache, own: I64, begin: int, end: int, now: int) -> int:
-    """Bytes of the stream that a request is of."""
+def _streamed(cache: Cache, own: I64, begin: int, end: int, now: int, task: int) -> int:
+    """Bytes of the stream that a request is of, or of the task's on average if these are more."""
     found, oldest = ABSENT, 0
     for k in range(STREAMS):
         if cache.last[k] == begin and now < cache.until[k] and (found == ABSENT or cache.stamp[k] > cache.stamp[found]):
@@ -329,10 +375,15 @@ def _streamed(cache: Cache, own: I64, begin: int, end: int, now: int) -> int:
     if found == ABSENT:
         found = oldest
         cache.size[found] = 0
+        if task != ABSENT:
+            cache.average[task] = (cache.average[task] * 7 + cache.run[task]) // 8
     own[STAMP] += 1
     cache.size[found] += end - begin
     cache.last[found], cache.until[found], cache.stamp[found] = end, now + STREAM_US, own[STAMP]
-    return int(cache.size[found])
+    if task == ABSENT:
+        return int(cache.size[found])
+    cache.run[task] = cache.size[found]
+    return int(max(cache.run[task], cache.average[task]))
 
 
 @step
@@ -352,11 +403,11 @@ def _rescale(cache: Cache, own: I64, sectors: int) -> None:
 @step
 def _bypasses(cache: Cache, own: I64, setup: Setup, request: Request, r: int) -> bool:
     write = request.write[r]
-    if _in_use(cache, own) > MOST_TO_ADD or (setup.mode == AROUND and write):
+    if _in_use(cache, own) > MOST_TO_ADD or request.around[r] or (setup.mode == AROUND and write):
         return True
     begin, end = request.begin[r], request.end[r]
-    if setup.cutoff and not (setup.mode == BACK and write and setup.sync):
-        size = _streamed(cache, own, begin, end, request.time_us[r])
+    if setup.cutoff and not (setup.mode == BACK and write and request.sync[r]):
+        size = _streamed(cache, own, begin, end, request.time_us[r], request.task[r])
         if size // SECTOR_BYTES >= setup.cutoff // SECTOR_BYTES:
             return True
     _rescale(cache, own, (end - begin) // SECTOR_BYTES)
@@ -418,7 +469,7 @@ def _write_back(
     first = _next_dirty(cache, writer[SWEEP])
     if first == pages:
         writer[SWEEP] = 0
-        writer[GO_ON] = now + REST_US
+        writer[GO_ON] = now + setup.rest_us
         return log
     end = first + 1
     while end < pages and end - first < PIECE_PAGES and cache.dirty[end] and address[end] == address[end - 1] + 1:
@@ -461,11 +512,11 @@ def _until(
 
 @njit
 def _read(
-    cache: Cache, own: I64, setup: Setup, address: I64, pages: tuple[int, int], bypass: bool, request: int, log: Log,
-    found: U8,
+    cache: Cache, own: I64, setup: Setup, address: I64, pages: tuple[int, int], bypass: bool,
+    asked: tuple[int, int], log: Log, found: U8,
 ) -> None:  # fmt: skip
     """Read each page from where it is, then fill the first gap."""
-    gap, gap_end = ABSENT, ABSENT
+    gap, gap_end, request = ABSENT, ABSENT, asked[0]
     for page in range(pages[0], pages[1]):
         slot = cache.slot[page]
         if slot != ABSENT:
@@ -480,27 +531,26 @@ def _read(
         elif page == gap_end and gap_end - gap < GAP_PAGES:
             gap_end += 1
     if gap != ABSENT and not bypass:
-        _fill(cache, own, setup, (gap, gap_end), False, WRITE | ON_SSD | LATER, request, log)
+        _fill(cache, own, setup, address, (gap, gap_end), False, WRITE | ON_SSD | LATER, asked, log)
 
 
 @njit
 def _written(
     cache: Cache, own: I64, writer: I64, setup: Setup, address: I64, pages: tuple[int, int], bypass: bool,
-    request: tuple[int, int], log: Log,
+    request: Request, r: int, log: Log,
 ) -> None:  # fmt: skip
     """Write pages to the SSD, to both devices, or past the SSD; what finds no bucket goes past it."""
-    r, now = request
-    in_use = _in_use(cache, own)
-    back = setup.mode == BACK and not bypass and in_use <= (MOST_TO_WRITE_BACK if setup.sync else MOST_ASYNC)
-    left = pages[0]
+    most = MOST_TO_WRITE_BACK if request.sync[r] else MOST_ASYNC
+    back = setup.mode == BACK and not bypass and _in_use(cache, own) <= most
+    left, asked = pages[0], (r, int(request.task[r]))
     if back:
-        left = _fill(cache, own, setup, pages, True, WRITE | ON_SSD, r, log)
+        left = _fill(cache, own, setup, address, pages, True, WRITE | ON_SSD, asked, log)
         if own[DIRT] and not writer[AWAKE]:
-            writer[AWAKE], writer[GO_ON] = 1, now
+            writer[AWAKE], writer[GO_ON] = 1, request.time_us[r]
     for page in range(left, pages[1]):
         note(log, WRITE, r, address[page], 1)
     if not back and not bypass:
-        left = _fill(cache, own, setup, pages, False, WRITE | ON_SSD, r, log)
+        left = _fill(cache, own, setup, address, pages, False, WRITE | ON_SSD, asked, log)
     for page in range(left, pages[1]):
         _drop(cache, own, page)
 
@@ -518,7 +568,7 @@ def bcache(request: Request, address: I64, setup: Setup) -> tuple[U8, Log, I32]:
         uint8[m] where each access found its page, the I/Os, and int32[n] dirty pages after each request.
     """
     n = request.write.size
-    cache, own = _make(address.size, setup)
+    cache, own = _make(address.size, request.task.max() + 1 if n else 0, setup)
     writer = np.zeros(_WRITER_PLACES, np.int64)
     writer[UPDATE], writer[PACE] = (request.time_us[0] if n else 0) + UPDATE_US, RATE
     log = empty(2 * n + GAP_PAGES)
@@ -533,9 +583,9 @@ def bcache(request: Request, address: I64, setup: Setup) -> tuple[U8, Log, I32]:
         if request.write[r]:
             for page in range(pages[0], pages[1]):
                 found[k + page - pages[0]] = DISK if cache.slot[page] == ABSENT else SSD
-            _written(cache, own, writer, setup, address, pages, bypass, (r, request.time_us[r]), log)
+            _written(cache, own, writer, setup, address, pages, bypass, request, r, log)
         else:
-            _read(cache, own, setup, address, pages, bypass, r, log, found[k : k + count])
+            _read(cache, own, setup, address, pages, bypass, (r, int(request.task[r])), log, found[k : k + count])
         if own[COLLECT] < 0:
             _collect(cache, own)
         k += count

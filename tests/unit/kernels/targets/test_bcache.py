@@ -25,12 +25,12 @@ MIB = 1 << 20
 
 
 def served(requests, setup):
-    """Found, I/Os of one page each, and dirty pages, of requests (first page, pages, write, µs)."""
-    first, pages, write, time_us = (np.array(column) for column in zip(*requests, strict=True))
+    """Found, I/Os of one page each, and dirty pages, of requests (first page, pages, write, µs, sync, around, task)."""
+    first, pages, write, time_us, sync, around, task = (np.array(column) for column in zip(*requests, strict=True))
     address = np.unique(np.concatenate([np.arange(a, a + n) for a, n in zip(first, pages, strict=True)]))
     request = Request(
         np.searchsorted(address, first).astype(np.int32), pages.astype(np.int32), write.astype(bool),
-        time_us.astype(np.int64), first * 4096, (first + pages) * 4096,
+        time_us.astype(np.int64), first * 4096, (first + pages) * 4096, sync, around, task.astype(np.int32),
     )  # fmt: skip
     found, log, dirty = bcache(request, address, setup)
     used = log.used[0]
@@ -42,27 +42,29 @@ def served(requests, setup):
     return found.tolist(), ios, dirty.tolist()
 
 
-def read(page, at, pages=1):
-    return (page, pages, False, at)
+def read(page, at, pages=1, around=False, task=-1):
+    return (page, pages, False, at, False, around, task)
 
 
-def written(page, at, pages=1):
-    return (page, pages, True, at)
+def written(page, at, pages=1, sync=False, task=-1):
+    return (page, pages, True, at, sync, False, task)
 
 
 waits = st.sampled_from([0, 1000, 300_000, 6_000_000, 40_000_000])
-request = st.tuples(st.integers(0, 300), st.integers(1, 20), st.booleans(), waits)
+request = st.tuples(
+    st.integers(0, 300), st.integers(1, 20), st.booleans(), waits, st.booleans(), st.booleans(), st.integers(-1, 3)
+)
 setups = st.builds(
     Setup, st.integers(1, 40), st.sampled_from([1, 4, 32]), st.sampled_from([THROUGH, BACK, AROUND]),
     st.sampled_from([LRU, FIFO, RANDOM]), st.sampled_from([0, 60_000, 4 * MIB]), st.sampled_from([0, 10, 40]),
-    st.booleans(), st.sampled_from([(1, 1), (8000, 27)]), st.integers(0, 2**31),
+    st.sampled_from([0, 30 * SECOND]), st.sampled_from([(1, 1), (8000, 27)]), st.integers(0, 2**31),
 )  # fmt: skip
 
 
 @given(st.lists(request, min_size=1, max_size=120), setups)
 def test_it_is_the_naive_one(requests, setup):
     times = np.cumsum([one[3] for one in requests]).tolist()
-    timed = [(*one[:3], at) for one, at in zip(requests, times, strict=True)]
+    timed = [(*one[:3], at, *one[4:]) for one, at in zip(requests, times, strict=True)]
     assert served(timed, setup) == naive(timed, setup)
 
 
@@ -74,16 +76,19 @@ def test_it_is_the_naive_one_over_many_requests(seed):
     requests = list(
         zip(
             first.tolist(), rng.integers(1, 30, n).tolist(), (rng.random(n) < 0.5).tolist(),
-            np.cumsum(rng.exponential(30_000, n).astype(int)).tolist(), strict=True,
+            np.cumsum(rng.exponential(30_000, n).astype(int)).tolist(),
+            (rng.random(n) < 0.5).tolist(),
+            (rng.random(n) < 0.1).tolist(),
+            rng.integers(-1, 4, n).tolist(), strict=True,
         )
     )  # fmt: skip
     setup = Setup(
-        64, 16, (THROUGH, BACK, BACK)[seed % 3], (LRU, FIFO, RANDOM)[seed % 3], MIB, 10, seed > 2, (8000, 27), 7
+        64, 16, (THROUGH, BACK, BACK)[seed % 3], (LRU, FIFO, RANDOM)[seed % 3], MIB, 10, 30 * SECOND, (8000, 27), 7
     )
     assert served(requests, setup) == naive(requests, setup)
 
 
-DEFAULT = Setup(1024, 128, THROUGH, LRU, 4 * MIB, 10, False, (8000, 27), 1)
+DEFAULT = Setup(1024, 128, THROUGH, LRU, 4 * MIB, 10, 30 * SECOND, (8000, 27), 1)
 
 
 def test_a_stream_bypasses_from_the_cutoff_on_and_short_ones_do_not():
@@ -177,16 +182,36 @@ def test_without_a_percentage_dirty_pages_leave_at_once():
 
 
 def test_a_write_is_written_through_once_too_many_buckets_are_in_use():
-    setup = Setup(100, 4, BACK, LRU, 0, 40, False, (10**9, 0), 1)
-    requests = [written(k, k) for k in range(400)]
+    setup = Setup(100, 4, BACK, LRU, 0, 40, 30 * SECOND, (10**9, 0), 1)
     for sync, share in ((False, 0.40), (True, 0.70)):
-        _, ios, dirty = served(requests, setup._replace(sync=sync))
+        _, ios, dirty = served([written(k, k, sync=sync) for k in range(400)], setup)
         assert share * 400 - 32 < max(dirty) < share * 400  # buckets that are ready or open count as in use
         assert any(code == WRITE for code, _, _ in ios)
 
 
 def test_a_synchronous_write_back_is_never_taken_for_a_stream():
-    requests = [written(256 * k, k, 256) for k in range(8)]
     for sync, written_through in ((False, True), (True, False)):
-        _, ios, _ = served(requests, DEFAULT._replace(mode=BACK, sync=sync))
+        requests = [written(256 * k, k, 256, sync=sync) for k in range(8)]
+        _, ios, _ = served(requests, DEFAULT._replace(mode=BACK))
         assert any(code == WRITE for code, _, _ in ios) == written_through
+
+
+def test_what_goes_around_is_read_from_the_ssd_and_fills_nothing():
+    requests = [read(0, 0), read(0, 1, 2, around=True), read(1, 2, around=True)]
+    found, ios, _ = served(requests, DEFAULT)
+    assert found == [DISK, SSD, DISK, DISK]
+    assert {r for code, r, _ in ios if code & LATER} == {0}
+
+
+def test_a_task_of_long_streams_bypasses_with_its_short_requests_too():
+    long = [read(100_000 * s + 256 * k, 1000 * (5 * s + k), 256, task=0) for s in range(30) for k in range(5)]
+    short = [read(9_000_000 + 10 * k, 10 * SECOND + k, task=task) for k, task in enumerate((0, 1))]
+    _, ios, _ = served([*long, *short], DEFAULT)
+    assert {r for code, r, _ in ios if code & LATER and r >= len(long)} == {len(long) + 1}
+
+
+def test_tasks_fill_buckets_of_their_own():
+    requests = [read(1000 * k, k, task=k % 2) for k in range(8)]
+    _, ios, _ = served(requests, DEFAULT)
+    slots = [place for code, _, place in ios if code == WRITE | ON_SSD | LATER]
+    assert slots == [0, 128, 1, 129, 2, 130, 3, 131]
