@@ -2,18 +2,19 @@
 
 The first half of the trace chooses, from its second part on; every figure is of the second half. The best setting of
 each mode is looked for one knob at a time, from the system's defaults on; a knob moves only where that saves enough to
-matter. The size is the least one whose requests take hardly longer than with all that may be had. What was found then
+matter, and a mode that leaves data on the SSD alone is taken only where it saves as much against those that do not.
+The size is the least one whose requests take hardly longer than with all that may be had. What was found then
 has to beat the system's own defaults, else these stay; and what stays has to beat the disk without a cache.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from cachezoo.console import Advance
-from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.choice import Choice, Goal, choose
 from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.questions.page.candidates import CANDIDATES, name_of
@@ -137,7 +138,9 @@ def commands(found: Advice) -> list[str]:
 def trials(options: TargetOptions) -> int:
     """About how many settings are tried: each knob of each mode, and then the sizes."""
     target = options.target
-    return HALVINGS + sum(1 + len(moves(target, mode.id, target.defaults)) for mode in options.allowed)
+    off = [mode for mode in target.modes if mode.writes == "none" and target.ram]
+    modes = [*options.allowed, *off]
+    return HALVINGS + sum(1 + len(moves(target, mode.id, target.defaults)) for mode in modes)
 
 
 class Search:
@@ -169,7 +172,9 @@ class Search:
 
     def size(self, most: Sizes, mode: str, settings: dict[str, Value]) -> Sizes:
         """The least of the halved sizes whose requests take hardly longer than with the largest."""
-        ladder = [Sizes(most.ssd >> k, most.ram) for k in range(HALVINGS + 1) if k == 0 or most.ssd >> k >= LEAST_PAGES]
+        ladder = [
+            replace(most, ssd=most.ssd >> k) for k in range(HALVINGS + 1) if k == 0 or most.ssd >> k >= LEAST_PAGES
+        ]
         means = [self.mean(own, mode, settings) for own in ladder]
         return next(
             own for own, mean in zip(ladder[::-1], means[::-1], strict=True)
@@ -199,19 +204,19 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
     target, bench = options.target, Bench.of(ts, device)
     head = bench.head
     touched = ts.pages.n_pages
-    most = Sizes(min(touched, options.most.pages(touched)) if options.most else touched, options.ram_pages(touched))
+    ssd = min(touched, options.most.pages(touched)) if options.most else touched
+    most = Sizes(ssd, options.ram_pages(touched), ts.span_pages)
     search = Search(head, target, advance)
     by_mode = {mode.id: search.settings(most, mode.id) for mode in options.allowed}
-    best = choose({name: [search.mean(most, name, own)] for name, own in by_mode.items()}, Goal.COST)
-    assert best is not None
-    sizes = search.size(most, best.chosen, by_mode[best.chosen])
+    best = _mode(options.allowed, {name: search.mean(most, name, own) for name, own in by_mode.items()})
+    sizes = search.size(most, best, by_mode[best])
     rows = list[Row]()
     for mode in options.allowed:
         rows.append(_row(bench, target, sizes, mode, "as it comes", target.defaults))
         if target.changed(by_mode[mode.id]):
             rows.append(_row(bench, target, sizes, mode, "found", by_mode[mode.id]))
     default = next((row for row in rows if row.mode == target.modes[0].id), rows[0])
-    found = next(row for row in rows if row.mode == best.chosen and row.settings == by_mode[best.chosen])
+    found = next(row for row in rows if row.mode == best and row.settings == by_mode[best])
     writes = [mode.writes for mode in options.allowed]
     chosen = dict[Writes, tuple[str, float]]()
     for name, way, ran in _rivals(head, sizes, writes):
@@ -222,8 +227,22 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
         for way, (name, _) in chosen.items()
     }  # fmt: skip
     rival = zoo[min(chosen, key=lambda way: chosen[way][1])]
-    none = _none(bench, target, sizes)
+    none = _none(bench, search, target, sizes)
     return Advice(target, options, bench, sizes, none, default, tuple(rows), found, tuple(zoo.values()), rival)
+
+
+def _mode(modes: Sequence[Mode], means: Mapping[str, float]) -> str:
+    """The mode of the lowest mean; one that writes back only if it is lower by enough to matter."""
+
+    def lowest(back: bool) -> Choice[str] | None:
+        return choose({mode.id: [means[mode.id]] for mode in modes if (mode.writes == BACK) == back}, Goal.COST)
+
+    safe, risky = lowest(False), lowest(True)
+    if safe is None or risky is None:
+        own = safe or risky
+        assert own is not None
+        return own.chosen
+    return risky.chosen if Goal.COST.lead(risky.mean, safe.mean) >= LEAST_SAVING else safe.chosen
 
 
 def _row(bench: Bench, target: Target, sizes: Sizes, mode: Mode, label: str, settings: dict[str, Value]) -> Row:
@@ -231,9 +250,9 @@ def _row(bench: Bench, target: Target, sizes: Sizes, mode: Mode, label: str, set
     return Row(label, mode.id, mode.writes, settings, ran)
 
 
-def _none(bench: Bench, target: Target, sizes: Sizes) -> Ran:
-    """Without the SSD; a cache in RAM stays."""
+def _none(bench: Bench, search: Search, target: Target, most: Sizes) -> Ran:
+    """Without the SSD; a cache in RAM stays, with the settings that the first half finds best for it."""
     if not target.ram:
         return bench.no_cache()
     off = next(mode.id for mode in target.modes if mode.writes == "none")
-    return bench.ran(target.run(bench.ts, sizes, off, target.defaults))
+    return bench.ran(target.run(bench.ts, most, off, search.settings(most, off)))

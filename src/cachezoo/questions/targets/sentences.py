@@ -69,7 +69,9 @@ def _loss(found: Advice) -> str:
         return f"With {who}, it would take {took}, {share(lead.value)} less {_interval(lead)}"
     if told is Verdict.WORSE:
         return f"{who[0].upper()}{who[1:]}, takes longer: {took}"
-    return f"{who[0].upper()}{who[1:]}, would save nothing that matters: {took}"
+    if told is Verdict.EVEN:
+        return f"{who[0].upper()}{who[1:]}, takes {took}, too near to tell the two apart {_interval(lead)}"
+    return f"{who[0].upper()}{who[1:]}, would save too little to matter: {took}"
 
 
 def risk(found: Advice) -> str:
@@ -97,7 +99,7 @@ def labelled(found: Advice, row: Row) -> str:
 
 def cells(found: Advice) -> list[dict[str, str]]:
     """The table's rows."""
-    rows = [{"": "", "cache": "no cache", "mode": "", **_figures(found, found.none)}]
+    rows = [{"": "", "cache": "no SSD" if found.sizes.ram else "no cache", "mode": "", **_figures(found, found.none)}]
     for row in (*found.rows, *found.zoo):
         chosen = found.answer is not Answer.NOTHING and row is found.advised
         mode = row.mode or WAYS[row.writes]

@@ -44,6 +44,7 @@ class Sizes:
 
     ssd: int  # of data, at least 1
     ram: int = 0  # of a cache in RAM above it, for a system that has one
+    disk: int = 0  # of the disk that are asked for, from its beginning to the highest
 
 
 @dataclass(frozen=True)

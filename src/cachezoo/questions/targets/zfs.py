@@ -11,6 +11,7 @@ from cachezoo.traces.table import OP_WRITE
 KIB, MIB = 1024, 1024 * 1024
 L2ARC, ALONE = "l2arc", "none"
 DOUBLED = 2  # l2arc_headroom_boost, 200 %: the ARC is compressed as it comes
+PLACE = "/sys/module/zfs/parameters"
 PARAMETERS = {
     "l2arc_write_max": MIB, "l2arc_write_boost": MIB, "l2arc_headroom": 1, "l2arc_noprefetch": 1, "l2arc_mfuonly": 1,
     "l2arc_feed_secs": 1, "l2arc_feed_min_ms": 1,
@@ -42,19 +43,23 @@ def run(ts: TierStream, sizes: Sizes, mode: str, settings: Settings) -> TargetRu
 
 
 def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> list[str]:
-    """How it is set up; the block size is that of new volumes."""
-    ram = f"echo {sizes.ram * PAGE_BYTES} > /sys/module/zfs/parameters/zfs_arc_max"
-    unit = settings["volblocksize"]
-    volume = f"zfs create -V SIZE -o volblocksize={unit}K {devices.name}/volume"
+    """How it is set up: a new pool of the disk, with a volume of all that was asked."""
+    pool, volume = devices.name, -(-sizes.disk * PAGE_BYTES // MIB)
+    found = [
+        f"zpool create {pool} {devices.disk}",
+        f"zfs create -V {volume}M -o volblocksize={settings['volblocksize']}K {pool}/volume",
+        f"echo {sizes.ram * PAGE_BYTES} > {PLACE}/zfs_arc_max",
+    ]
     if mode == ALONE:
-        return [volume, ram]
+        return found
     values = {name: int(settings[name]) * factor for name, factor in PARAMETERS.items()}
+    kept = {"zfs_arc_max": sizes.ram * PAGE_BYTES, **values}
+    lasting = " ".join(f"{name}={value}" for name, value in kept.items())
     return [
-        volume,
-        f"zpool add {devices.name} cache {devices.ssd}",
-        ram,
-        *(f"echo {value} > /sys/module/zfs/parameters/{name}" for name, value in values.items()),
-        f"echo options zfs {' '.join(f'{name}={value}' for name, value in values.items())} > /etc/modprobe.d/zfs.conf",
+        *found,
+        f"zpool add {pool} cache {devices.ssd}",
+        *(f"echo {value} > {PLACE}/{name}" for name, value in values.items()),
+        f"echo options zfs {lasting} > /etc/modprobe.d/{pool}.conf",
     ]
 
 

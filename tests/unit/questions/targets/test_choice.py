@@ -72,7 +72,7 @@ def test_the_size_is_the_least_that_takes_hardly_longer():
     spread = page_stream(
         np.concatenate([rng.integers(0, 30, N) * 11, 10_000 + rng.permutation(N) * 101])[rng.permutation(2 * N)]
     )
-    assert advised(spread).sizes.ssd < spread.pages.n_pages / 8
+    assert advised(spread).sizes.ssd < spread.pages.n_pages / 3
     assert advised(HOT, most=Size.parse("50%")).sizes.ssd <= 20
 
 
