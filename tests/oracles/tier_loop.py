@@ -5,7 +5,7 @@ from tests.oracles.ssd import Drive
 
 
 def closed_loop(hdd, disk_ios, ssd, ssd_ios, requests, depth, least_us):
-    """I/Os are (request, offset, size, write); response times of the disk's, of the SSD's, and the last end."""
+    """I/Os are (request, offset, size, write, waits); response times of the disk's, of the SSD's, and the last end."""
     arm, free, drive = Arm(hdd), 0.0, Drive(ssd)
     outstanding, disk_us, ssd_us, ends = [], [], [], [0.0]
     for r in range(requests):
@@ -14,14 +14,13 @@ def closed_loop(hdd, disk_ios, ssd, ssd_ios, requests, depth, least_us):
             now = min(outstanding)
             outstanding.remove(now)
         waits = [least_us]
-        for _, offset, size, write in [io for io in disk_ios if io[0] == r]:
+        for _, offset, size, write, waited in [io for io in disk_ios if io[0] == r]:
             free = max(free, now) + arm.serve(Request(offset, size, write))
             disk_us.append(free - now)
-            waits.append(free - now)
-        for _, offset, size, write in [io for io in ssd_ios if io[0] == r]:
+            waits += [free - now] if waited else []
+        for _, offset, size, write, waited in [io for io in ssd_ios if io[0] == r]:
             ssd_us.append(drive.move(size, write, drive.ready(offset, size, write, now)) - now)
-            if not write:
-                waits.append(ssd_us[-1])
+            waits += [ssd_us[-1]] if waited else []
         outstanding.append(now + max(waits))
         ends.append(now + max(waits))
     return disk_us, ssd_us, max(ends)

@@ -329,8 +329,8 @@ def _open(ts: TierStream, reduced: Reduced, device: AnalyticDevice, stretched: f
 def _closed(reduced: Reduced, device: AnalyticDevice, depth: int) -> tuple[F64, F64, float]:
     """As `_open`, and when the last request ends."""
     disk, ssd = (
-        Ios(ios.request - reduced.first_request, ios.trace.offset, ios.trace.size, ios.trace.op)
-        for ios in (reduced.disk, reduced.ssd)
+        Ios(ios.request - reduced.first_request, ios.trace.offset, ios.trace.size, ios.trace.op, waits)
+        for ios, waits in ((reduced.disk, np.ones(len(reduced.disk), np.bool_)), (reduced.ssd, reduced.ssd.read))
     )
     models = disk_at_rest(device.hdd), disk, *drive_at_rest(device.ssd), ssd
     found: tuple[F64, F64, float] = closed_loop(*models, len(reduced.reads), depth, DRAM_US)
