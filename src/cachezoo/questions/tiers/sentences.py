@@ -8,6 +8,7 @@ from typing import Any
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Mean
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, saves, verdict
+from cachezoo.flash.load import DAY_S
 from cachezoo.questions.page.sentences import SAVED
 from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.advice import Advice, Offer
@@ -241,7 +242,7 @@ def headline(found: Advice) -> str:
             f"{latency(chosen.amat_us)} instead of {alone}."
         )
     if own.nothing:
-        best = f"the most that was found for it, {built(found, chosen)}, for {money(chosen.month)} a month, "
+        best = f"what the half that chose would buy, {built(found, chosen)}, for {money(chosen.month)} a month, "
         if chosen.nothing:
             best = "nothing that can be bought for that makes page reads faster on the half that chose"
             return f"Buy nothing: {best}. One takes {alone}."
@@ -371,11 +372,10 @@ def lasts(found: Advice) -> list[str]:
         return []
     if math.isinf(own.bought.ssd_years):
         return ["Nothing is written to the SSD in what is counted."]
-    busy = f"; the SSD works {share(own.load)} of the time" if own.load is not None else ""
-    return [
-        f"At these writes, {duration(found.days * 86_400 * found.scale)} of them taken for every day, the SSD lasts "
-        f"{lifetime(own.bought.ssd_years)}{busy}."
-    ]
+    busy = f"; it works {share(own.load)} of the time" if own.load is not None else ""
+    short = found.days * found.scale < 1
+    every = f", if every day is as the {duration(found.days * DAY_S * found.scale)} that count" if short else ""
+    return [f"At this rate of writes the SSD lasts {lifetime(own.bought.ssd_years)}{every}{busy}."]
 
 
 def holds(found: Advice) -> str:
@@ -428,7 +428,7 @@ def assumed(found: Advice) -> list[str]:
             f"{number(found.waits, 1)} times as long for the page reads."
         )
     if found.scale > 1:
-        seconds = (found.days or 0) * 86_400
+        seconds = (found.days or 0) * DAY_S
         time = f", and the {duration(seconds)} that count for {duration(seconds * found.scale)} of the same load"
         text.append(
             f"The trace touches {human(found.stream.pages.n_pages * PAGE_BYTES)}, which stands for "
