@@ -1,11 +1,10 @@
-"""`cachezoo size`: how long it takes, and how far its choices are from those of an exhaustive search.
+"""`cachezoo recommend --only ram-ssd`: how long it takes, and how far its choices are from an exhaustive search's.
 
-The referee simulates and replays every point of the same sums with all pages: the hierarchies of the list, with RAM in
-steps of a fourth of a doubling, the rest of each sum spent on SSD. Both choose by the first half of the trace. Each sum
-is asked for in a search of its own, which surveys the others too, as `--budget` does. Printed is how much longer a page
-read takes with the advisor's choice than with the referee's: on the half that chose, and on the second, which chose
-nothing. Beside it stand the seconds of one such search, and of the referee, which does all sums in one; both of one
-process.
+The referee simulates and replays every point with all pages: the hierarchies of the list, with RAM and SSD of sizes that
+double. Both choose by the first half of the trace, of parts of modules and drives, so that there are many sizes. Each
+sum a month is asked for in a search of its own. Printed is how much longer a page read takes with the search's choice
+than with the referee's: on the half that chose, and on the second, which chose nothing. Beside it are the seconds of
+one such search, and of the referee, which does all sums in one; both of one process.
 
     python benchmarks/sizing.py                    # captured validation traces
     python benchmarks/sizing.py FILE...            # others
@@ -30,17 +29,18 @@ from recommend import made
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.questions.tiers.advice import advise
 from cachezoo.questions.tiers.bench import Bench
-from cachezoo.questions.tiers.budget import Money, rungs
+from cachezoo.questions.tiers.budget import Point, rungs
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.prices import BUILT_IN as PRICES
-from cachezoo.questions.tiers.search import Found, Halves, Ledger, Runner, Search, digest
+from cachezoo.questions.tiers.purchase import Terms
+from cachezoo.questions.tiers.search import Found, Halves, Ledger, Runner, Search, Simulated, digest
 from cachezoo.questions.tiers.stream import tier_stream
 from cachezoo.traces.read import read_any
 from cachezoo.yaml_file import read_yaml
 
 SHARES = rungs(1 / 512, 1.0, 2.0)
-"""Sums, as parts of what RAM for all pages costs; `--sums` takes so many of them, spread evenly."""
-STEPS = 4
+"""Sums, as parts of what RAM for all pages costs a month; `--sums` takes so many of them, spread evenly."""
 GOAL = 0.03
 
 
@@ -66,34 +66,36 @@ def places() -> list[Path]:
 def compared(path: Path, shares: Sequence[float], resume: Path | None) -> Referee:
     """Search a trace both ways, at these parts of what RAM for all pages costs."""
     trace = read_any(path, quiet=True)
-    stream, options = tier_stream(trace), SizeOptions()
+    stream, options = tier_stream(trace), SizeOptions(terms=Terms(parts=True))
     halves = Halves.of(Bench.of(path.name, stream, BUILT_IN, PRICES))
-    market = options.market(PRICES, stream.pages.n_pages)
-    sums = [share * market.everything for share in shares]
+    shop = options.shop(PRICES, stream.pages.n_pages)
+    everything = shop.buy(Point(parse_hierarchy("lru"), shop.pages, 0), 0.0).month_usd
 
     def search(ledger: Ledger) -> Search:
-        return Search(Runner(halves), ledger, market, options.hierarchies)
+        return Search(Simulated(Runner(halves), ledger), shop, options.hierarchies)
 
-    def advised(money: float) -> tuple[Found, int]:
+    def advised(month: float) -> tuple[Found, int] | None:
         found = search(Ledger())
-        found.survey(sums, closely=[money])
-        return found.best(money)[0], found.counts[1]
+        found.survey([month], closely=[month])
+        best = found.best(month)
+        return (best[0], found.simulated.counts[1]) if best else None
 
-    advised(sums[0])  # compiles
+    advised(everything)  # compiles
     start = time.process_time()
-    own = [advised(money) for money in sums]
-    advisor_s = (time.process_time() - start) / len(sums)
+    asked = {month: own for share in shares if (own := advised(month := share * everything)) is not None}
+    advisor_s = (time.process_time() - start) / len(shares)
+    own, sums = list(asked.values()), list(asked)
     kept = None if resume is None else resume / f"{path.name}.jsonl"
     referee = search(Ledger(kept, {"trace": digest(trace)}))
     start = time.process_time()
-    referee.exhaust(sums, STEPS)
+    referee.exhaust(1)
     referee_s = time.process_time() - start
     pairs = [(ours, referee.best(money)[0]) for (ours, _), money in zip(own, sums, strict=True)]
-    judged = referee.score(one.point for pair in pairs for one in pair)
+    judged = referee.simulated.score(one.point for pair in pairs for one in pair)
     return Referee(
         path.name, len(stream), np.array([ours.amat_us / best.amat_us for ours, best in pairs]),
         np.array([judged[ours.point].tiered.amat_us / judged[best.point].tiered.amat_us for ours, best in pairs]),
-        (round(np.mean([count for _, count in own])), referee.counts[1]), advisor_s, referee_s,
+        (round(np.mean([count for _, count in own])), referee.simulated.counts[1]), advisor_s, referee_s,
     )  # fmt: skip
 
 
@@ -120,12 +122,12 @@ def row(one: Referee) -> None:
 
 def speed(counts: Sequence[int]) -> None:
     """Seconds of whole advices in two processes, kernels compiled before, without reading a file."""
-    advise("first", made(5000), BUILT_IN, PRICES, SizeOptions(budget=Money(5, share=True)), workers=1)
+    advise("first", made(5000), BUILT_IN, PRICES, SizeOptions(terms=Terms(parts=True)), workers=1)
     print("\n| requests | page accesses | points sampled, in full | seconds | of CPU |\n|---|---|---|---|---|")
     for n in counts:
         trace = made(n)
         start, worked = time.perf_counter(), _worked()
-        found = advise("made", trace, BUILT_IN, PRICES, SizeOptions(budget=Money(5, share=True)), workers=2)
+        found = advise("made", trace, BUILT_IN, PRICES, SizeOptions(terms=Terms(parts=True)), workers=2)
         took, worked = time.perf_counter() - start, _worked() - worked
         sampled, full = found.counts
         print(f"| {n:,} | {len(found.stream):,} | {sampled}, {full} | {took:.1f} | {worked:.1f} |", flush=True)

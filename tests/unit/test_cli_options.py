@@ -10,6 +10,7 @@ from cachezoo.cli.common import outputs
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.questions.flash.options import WriteRate
 from cachezoo.questions.tiers.budget import Money
+from cachezoo.questions.tiers.purchase import Rating
 from cachezoo.sizes import Size
 from cachezoo.traces.mixing import Turn
 from tests.command_line import run
@@ -24,7 +25,10 @@ TAKEN = [
     (options.stream_counts, "16,1,1", (1, 16)),
     (options.endurance, "600TBW", 600.0), (options.endurance, " 1.2 pbw", 1200.0),
     (options.money, "500", Money(500.0, False)), (options.money, "$0.02", Money(0.02, False)),
-    (options.money, " 5 %", Money(5.0, True)),
+    (options.money, " $20 / month", Money(20.0, True)),
+    (options.rating, "mixed", Rating(kind="mixed")), (options.rating, "3 dwpd", Rating(dwpd=3.0)),
+    (options.rating, "1.2PBW", Rating(tbw=1200.0)),
+    (options.years, "5y", 5.0), (options.years, "36 months", 3.0), (options.years, "1 year", 1.0),
     (options.write_rates, "10,20,30MB/s", [WriteRate(f"{n}MB/s", n * 1e6, 0.0) for n in (10, 20, 30)]),
     (options.write_rates, "25%,25%", [WriteRate("25%", None, 0.25)]),
     (options.write_rates, "86400GiB/day", [WriteRate("86400GiB/day", float(GIB), 0.0)]),
@@ -38,7 +42,9 @@ REFUSED = {
     options.over_provisioning: ["0%", "90%", "seven", "", "7%,,11%", "nan"],
     options.stream_counts: ["0", "257", "1.5", "", "\u0661"],
     options.endurance: ["600", "TBW", "-1TBW", "600GB"],
-    options.money: ["0", "-5", "5GiB", "101%", "", "nan", "$"],
+    options.money: ["0", "-5", "5GiB", "5%", "", "nan", "$", "5/year", "inf", "/month"],
+    options.rating: ["0DWPD", "1 dw", "", "9999DWPD", "\u0661DWPD", "Mixed use"],
+    options.years: ["5", "0y", "101y", "-1y", "1day", "\u0665y"],
     options.write_rates: [
         "10",
         "fast",

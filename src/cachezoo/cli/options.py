@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cachezoo.questions.share.partition import Floor
     from cachezoo.questions.tiers.budget import Money
     from cachezoo.settings.wear import Victim
+    from cachezoo.questions.tiers.purchase import Rating
     from cachezoo.traces.mixing import Turn
 
 # Words of before, by those that stand for them now: the first that a command has.
@@ -34,9 +35,13 @@ OLD_OPTIONS = {
 SECONDS = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 TERABYTES = {"tbw": 1.0, "pbw": 1000.0}
 ENDURANCE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(TBW|PBW)", re.IGNORECASE)
+DWPD = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) *DWPD", re.IGNORECASE)
+CLASS = re.compile(r"[a-z][a-z0-9-]{0,39}")
+YEARS = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,6})?) *(y|years?|months?)", re.IGNORECASE)
 RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(.*)")
 SUFFIXED = re.compile(r"([0-9]{1,15}) *([KMGT])", re.IGNORECASE)
 MOST_PRICE = 1e6
+MOST_DWPD, MOST_YEARS = 1e3, 100.0
 LEAST_OP, MOST_OP = 0.01, 0.9
 
 
@@ -231,22 +236,50 @@ def endurance(text: str, option: str = "--endurance") -> float:
     return float(match[1]) * TERABYTES[match[2].lower()]
 
 
-def money(text: str, option: str = "--spend") -> "Money":
-    """Dollars, `500` or `$0.02`, or a part of what RAM for all pages costs, `5%`.
+def rating(text: str, option: str = "--endurance") -> "Rating":
+    """How much an SSD may be written: a class of the price list, `1DWPD`, or `600TBW`.
 
     Raises:
-        ConfigError: no sum, one that is not above 0, or more than 100 %.
+        ConfigError: none of these.
+    """
+    from cachezoo.questions.tiers.purchase import Rating
+
+    own = text.strip()
+    if (found := DWPD.fullmatch(own)) and 0 < float(found[1]) <= MOST_DWPD:
+        return Rating(dwpd=float(found[1]))
+    if ENDURANCE.fullmatch(own):
+        return Rating(tbw=endurance(own, option))
+    if not CLASS.fullmatch(own):
+        raise refused(option, text, "give a class of the price list, such as mixed, or 1DWPD, or 600TBW")
+    return Rating(kind=own)
+
+
+def years(text: str, option: str = "--lifetime") -> float:
+    """Years, from `5y` or `36months`.
+
+    Raises:
+        ConfigError: neither, or not between a month and a hundred years.
+    """
+    match = YEARS.fullmatch(text.strip())
+    found = 0.0 if match is None else float(match[1]) / (12 if match[2].lower().startswith("m") else 1)
+    if not 1 / 12 <= found <= MOST_YEARS:
+        raise refused(option, text, "give how long what is bought has to serve, such as 5y or 36months")
+    return found
+
+
+def money(text: str, option: str = "--spend") -> "Money":
+    """Dollars a month, `20/month`, or to buy, `500` or `$0.02`.
+
+    Raises:
+        ConfigError: no sum, or one that is not above 0.
     """
     from cachezoo.questions.tiers.budget import Money
 
-    own = text.strip()
-    value = number(own.removeprefix("$").removesuffix("%").strip())
-    if value is None or not value > 0:
-        fix = "give dollars above 0, such as 500 or $0.02, or a part of what RAM for all pages costs, such as 5%"
-        raise refused(option, text, fix)
-    if own.endswith("%") and value > 100:
-        raise refused(option, text, "RAM for all pages is 100%; more buys nothing")
-    return Money(value, own.endswith("%"))
+    amount, sign, unit = text.strip().partition("/")
+    value = number(amount.strip().removeprefix("$").strip())
+    if value is None or not 0 < value < float("inf") or (sign and unit.strip().lower() not in ("month", "mo")):
+        raise refused(option, text, "give dollars above 0, a month, such as 20/month, or to buy, such as 500 or $0.02")
+    return Money(value, bool(sign))
 
 
 def price(text: str, option: str) -> float:

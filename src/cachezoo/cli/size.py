@@ -9,6 +9,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same
 from cachezoo.cli.options import hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
+from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
 from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_rows
 
@@ -25,7 +26,7 @@ def size(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
     spend: Annotated[
         str | None,
-        typer.Option(metavar="DOLLARS", help="The most for RAM and SSD: 500, $0.02, or 5% of what all in RAM costs."),
+        typer.Option(metavar="DOLLARS", help="The most for RAM and SSD: 20/month, or 500 to buy."),
     ] = None,
     target_ms: Annotated[float | None, typer.Option(help="The mean time of a page read to reach, in ms.")] = None,
     target_hit: Annotated[
@@ -37,10 +38,13 @@ def size(
     ] = None,
     ram_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Of RAM, in place of the prices'.")] = None,
     ssd_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Of SSD, in place of the prices'.")] = None,
+    lifetime: Lifetime = "5y",
+    endurance: Endurance = None,
+    in_parts: Parts = False,
     working_set: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="What the pages of the trace stand for, such as 2TiB: sums are scaled to it."
+            metavar="SIZE", help="What the pages of the trace stand for, such as 2TiB: sums and time are scaled to it."
         ),
     ] = None,
     by: Annotated[
@@ -62,9 +66,10 @@ def size(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Say how much RAM and how much SSD to buy, in which order, with which policies, and what each sum brings.
+    """Say how much RAM and how much SSD to buy, or nothing, by what it costs a month: purchase, wear and power.
 
-    Without an aim the sum is the knee of the front. The first half of the trace chooses; all figures are of the second.
+    Without an aim the sum is the knee of time over money, and nothing where that gains too little. The first half of
+    the trace chooses; all figures are of the second.
     """
     from cachezoo.questions.page.recommendation import models_of
     from cachezoo.questions.tiers.advice import advise
@@ -73,7 +78,9 @@ def size(
 
     wanted = outputs(output, ("plot", "csv", "json"), [trace])
     plot = wanted.get("plot")
-    options = _options(spend, target_ms, target_hit, working_set, by, device)
+    options = replace(
+        _options(spend, target_ms, target_hit, working_set, by, device), **terms_of(lifetime, endurance, in_parts)
+    )  # fmt: skip
     own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
     sets = _prices(prices, own)
     if plot is not None and len(sets) > 1:
@@ -96,7 +103,7 @@ def size(
 
         draw_front(found[0], plot)
     every = [values(one) for one in found]
-    offers = [offer for one in every for offer in one["front"]]
+    offers = [offer for one in every for offer in one["rows"]]
     if hand_out(every[0] if len(every) == 1 else {"by_prices": every}, as_json, wanted, offers):
         return
     for one in found:
@@ -160,13 +167,12 @@ def _print(found: "Advice", plot: Path | None) -> None:
     from cachezoo.questions.tiers.sentences import OFFERS, command, headline, lines, offer_cells
 
     out().print(Text(headline(found), style="bold"))
-    every = {one.point: one for one in [*found.front, found.answer]}
-    offers = sorted(every.values(), key=lambda one: one.cost)
     caption = (
-        f"the best of rising sums, > is the advice; AMAT: mean time of a page read; counted from page access "
-        f"{found.first:,} of {len(found.stream):,} on; a month: with the disk, power and what wears out"
+        f"> is the advice; the best of sums that double, the disk alone, RAM for all; AMAT: mean time of a page read; "
+        f"counted from page access {found.first:,} of {len(found.stream):,} on; a month: purchase over "
+        f"{found.shop.terms.lifetime_years:g} years, wear and power; as parts: of a module and a drive that are there"
     )
-    rows = [offer_cells(found, one) for one in offers]
+    rows = [offer_cells(found, one) for one in found.rows]
     print_rows(rows, f"{found.name}: what each sum buys", caption, OFFERS, ("",))
     for line in lines(found):
         out().print(Text(line))

@@ -8,6 +8,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Counted, TracePath
+from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def tiers(
     prices: Annotated[
         str | None, typer.Option("--prices", metavar="PRICES", help="A YAML file, or a name in conf/prices.")
     ] = None,
+    lifetime: Lifetime = "5y",
+    endurance: Endurance = None,
+    in_parts: Parts = False,
     counted: Counted = "half",
     loop: Annotated[
         Literal["auto", "closed", "open", "alone"],
@@ -64,7 +68,8 @@ def tiers(
 ) -> None:
     """RAM before an SSD before a disk: which hierarchy is fastest, what each I/O costs, how long the SSD lasts.
 
-    All hierarchies get the same RAM and the same SSD. Beside them runs the RAM of each without an SSD.
+    All hierarchies get the same RAM and the same SSD. The RAM of each without an SSD is ranked among them, and so is
+    the disk alone.
     """
     from cachezoo.console import out
     from cachezoo.contest.counting import Count, first_access
@@ -82,6 +87,7 @@ def tiers(
     options = TierOptions(
         tuple(parse_by(by)), device, prices, ram=Size.parse(ram, "--ram"), ssd=Size.parse(ssd, "--ssd"),
         count=Count(counted), loop=None if loop == "auto" else loop, bundle=bundle,
+        **terms_of(lifetime, endurance, in_parts),
     )  # fmt: skip
     opened = None if bundle is None else open_bundles([bundle])[0]
     models, paid = device_of(device), load_prices(prices)
@@ -90,7 +96,7 @@ def tiers(
     first = first_access(ts.pages, options.count, ram_pages, ts.trace.time_us)
     decisions = None if opened is None else _decisions(opened, ts)
     bench = Bench.of(trace.name, ts, models, paid, first=first, loop=options.loop, decisions=decisions)
-    found = compare(bench, options.hierarchies, ram_pages, ssd_pages)
+    found = compare(bench, options.hierarchies, ram_pages, ssd_pages, options.terms)
     title, profile = _title(bench, ram_pages, ssd_pages), Path(device).stem if device else DEFAULT
     if "plot" in files:
         from cachezoo.questions.tiers.plot import draw_comparison

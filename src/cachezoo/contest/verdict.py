@@ -20,6 +20,15 @@ class Verdict(StrEnum):
     SHORT = "too short to tell"
 
 
+class Worth(StrEnum):
+    """Whether to do what a candidate stands for."""
+
+    YES = "worth it"
+    NO = "not worth it"
+    """Even the upper end of the interval is no effect worth having."""
+    UNSURE = "cannot be told"
+
+
 def verdict(lead: Mean, least: float) -> Verdict:
     """Judge a lead.
 
@@ -31,10 +40,16 @@ def verdict(lead: Mean, least: float) -> Verdict:
 
 
 def judged(value: float, interval: Interval | None, least: float) -> Verdict:
-    """Judge a lead by its value and its 90 % interval, as documents keep them; see `verdict`."""
+    """As `verdict`, of a lead that is known by its value and its 90 % interval alone, as files of metrics have it."""
     if interval is None:
         return Verdict.SHORT
-    low, high = interval
-    if low > 0:
+    if interval[0] > 0:
         return Verdict.BETTER if value >= least else Verdict.TRIFLE
-    return Verdict.WORSE if high < 0 else Verdict.EVEN
+    return Verdict.WORSE if interval[1] < 0 else Verdict.EVEN
+
+
+def worth(value: float, interval: Interval | None, least: float) -> Worth:
+    """Whether an effect is worth having: surely, surely not, or neither; the arguments are as of `judged`."""
+    if judged(value, interval, least) == Verdict.BETTER:
+        return Worth.YES
+    return Worth.NO if interval is not None and interval[1] <= least else Worth.UNSURE

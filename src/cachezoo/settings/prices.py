@@ -2,12 +2,23 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from cachezoo.settings.base import Rounds, Strict
 
 PerGb = Annotated[float, Field(gt=0, le=1e6)]
 Text = Annotated[str, Field(min_length=1, max_length=400)]
+
+
+def _rising(sizes: list[float]) -> list[float]:
+    if sizes != sorted(set(sizes)):
+        raise ValueError(f"sizes {', '.join(f'{size:g}' for size in sizes)} do not rise")
+    return sizes
+
+
+Sizes = Annotated[
+    list[Annotated[float, Field(gt=0, le=1e6)]], Field(min_length=1, max_length=20), AfterValidator(_rising)
+]
 
 
 class Priced(Strict):
@@ -27,10 +38,26 @@ class Priced(Strict):
         return self
 
 
+class PricedRam(Priced):
+    """RAM, which is sold in modules."""
+
+    modules_gib: Sizes  # that are sold, rising, GiB (2**30 bytes)
+
+
+class Endurance(Strict):
+    """A class of SSDs: how much they may be written, and in which sizes they are sold."""
+
+    dwpd: Annotated[float, Field(gt=0, le=1e3)]  # drive writes a day that are warranted over the SSD's `years`
+    dearer: Annotated[float, Field(gt=0, le=1e3)] = 1.0  # times the SSD's `usd_per_gb`
+    drives_gb: Sizes  # that are sold, rising
+    source: Text  # who says so, and when
+
+
 class PricedSsd(Priced):
     """The SSD, which wears out."""
 
     cycles: Rounds = 3000  # erases that one of its blocks endures
+    classes: Annotated[dict[str, Endurance], Field(min_length=1)]  # by name, the cheapest first
 
 
 class Power(Strict):
@@ -47,7 +74,7 @@ class Prices(Strict):
     name: Annotated[str, Field(min_length=1, max_length=60)]  # as tables show it
     dated: Annotated[str, Field(pattern=r"^(19|20)[0-9]{2}(-(0[1-9]|1[0-2]))?$")]  # year, or year and month
     currency: Literal["USD"] = "USD"
-    ram: Priced
+    ram: PricedRam
     ssd: PricedSsd
     hdd: Priced
     power: Power

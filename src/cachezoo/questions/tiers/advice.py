@@ -1,43 +1,52 @@
-"""The advice: what to buy, what less or more money brings, and what others would do for the same."""
+"""The advice: what to buy for a sum a month, or nothing; and whether it holds where prices differ.
+
+The first half of the trace chooses, by the front of mean time over money a month. The second judges: what was chosen
+stands only as far as it is better there than what is cheaper, by the gate of all comparisons
+(`cachezoo.contest.verdict`), and nothing that is shown is both cheaper and faster. The disk alone is always a rival.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from cachezoo.arrays import F64
+from cachezoo.contest.choice import Goal
+from cachezoo.contest.lead import Lead
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
+from cachezoo.errors import ConfigError
 from cachezoo.questions.page.sizes import knee
-from cachezoo.questions.tiers.bench import Bench, Scored
-from cachezoo.questions.tiers.budget import ROUNDING, Point, rungs
-from cachezoo.questions.tiers.options import HCA, L2ARC, SizeOptions
-from cachezoo.questions.tiers.response import Tiered
-from cachezoo.questions.tiers.search import Found, Halves, Ledger, Search, digest, runner
+from cachezoo.questions.tiers.bench import NOTHING, Bench, Scored
+from cachezoo.questions.tiers.budget import ROUNDING, Money, Point, rungs
+from cachezoo.questions.tiers.options import SizeOptions
+from cachezoo.questions.tiers.purchase import Bought, Shop
+from cachezoo.questions.tiers.search import MOST_LOAD, Found, Halves, Ledger, Search, Simulated, digest, runner
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.settings.prices import Prices
+from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.traces.table import Trace
 
-Why = Literal["budget", "enough", "everything", "knee", "whole", "reached", "unreachable", "needless"]
-LOWEST = 1 / 1024
-"""Of what RAM for all pages costs, the least sum that is looked at."""
+Why = Literal["sum", "enough", "knee", "whole", "reached", "unreachable", "needless", "nothing", "idle"]
 DOUBLING = 2.0
-LESS = 0.8
-"""Of what the answer costs, the sum that the next-best may cost."""
-ENOUGH = 0.01
-"""Of the mean time or of all reads: what the rest of a budget has to bring to be spent."""
 HALVINGS = 4
 """Times that the sum between two is halved to reach an aim: to a 23rd of the lower one."""
+PRICED = {"half the price of RAM": (0.5, 1.0), "double the price of RAM": (2.0, 1.0),
+          "half the price of SSD": (1.0, 0.5), "double the price of SSD": (1.0, 2.0)}  # fmt: skip
+"""Where the advice is asked for again: times the prices of RAM and of SSD."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Offer:
-    """Something that can be bought."""
+    """Something that can be bought, or nothing."""
 
-    budget: float  # dollars that it is the best for; of others at the answer's price, that
     found: Found  # the point, with what chose it
     scored: Scored  # what it does on the half that chose nothing
+    bought: Bought  # what it takes, by what it writes there
+    load: float | None  # part of the trace's time that its SSD works there; None without a clock
 
     @property
     def point(self) -> Point:
@@ -45,28 +54,46 @@ class Offer:
         return self.found.point
 
     @property
-    def cost(self) -> float:
-        """Dollars."""
-        return self.found.cost
+    def nothing(self) -> bool:
+        """Whether it is the disk alone."""
+        return self.point == NOTHING
+
+    @property
+    def month(self) -> float:
+        """Dollars a month."""
+        return self.bought.month_usd
 
     @property
     def amat_us(self) -> float:
         """Mean time of a page read."""
-        return self.scored.tiered.amat_us
+        return self.scored.mean
 
     @property
     def served(self) -> float:
         """Part of the page reads that RAM and SSD serve."""
         return 1 - self.scored.tiered.dhr
 
-    def values(self, scale: float) -> dict[str, Any]:
-        """As JSON values; all dollars of what the trace stands for, by so many bytes for each of its own."""
+    @property
+    def able(self) -> bool:
+        """Whether its SSD lasts as long as asked and can do the load."""
+        return self.bought.lasts and (self.load is None or self.load <= MOST_LOAD)
+
+    def over(self, rival: "Offer") -> Lead:
+        """The share of a rival's mean time that it saves."""
+        return self.scored.lead(rival.scored, Goal.COST)
+
+    def values(self) -> dict[str, Any]:
+        """As JSON values; all dollars and bytes bought are of what the trace stands for."""
         return {
             **self.scored.sizes(),
-            "budget_usd": self.budget,
-            "cost_usd": self.cost,
+            "nothing": self.nothing,
             "chosen_amat_us": self.found.amat_us,
-            **self.scored.figures(scale),
+            "interval_us": self.scored.interval,
+            "able": self.able,
+            "ssd_load": self.load,
+            "response": self.scored.tiered.values(),
+            "wear": self.scored.wear.values(),
+            "cost": self.bought.values(),
         }
 
 
@@ -76,42 +103,69 @@ class Advice:
 
     name: str  # of the trace
     options: SizeOptions
-    prices: Prices
+    shop: Shop
     stream: TierStream  # the trace
     first: int  # page access from which on the second half counts
-    scale: float  # bytes that a byte of it stands for
-    answer: Offer  # what to buy; where the disk alone reaches the aim, the least that was tried
+    days: float | None  # that the second half lasted when it was recorded
+    answer: Offer
     why: Why
-    budget: float | None  # dollars that might have been spent; None without a budget
-    everything: float  # dollars that RAM for all pages costs
+    chosen: Offer  # what the first half chose; the answer unless the second finds less as good
+    nothing: Offer  # the disk alone
+    all_ram: Offer  # RAM alone for all pages
+    ram_alone: Offer | None  # the best RAM alone for what the choice costs a month; None where that buys none
+    ssd: Offer | None  # the fastest with an SSD that can be had for what RAM for all pages costs, else the cheapest
     next_best: Offer | None  # the best other hierarchy for the same sum; None without one
-    less: Offer | None  # the best for a fifth less than the answer; None where nothing is sold for that
-    others: tuple[Offer, ...]  # RAM alone, HCA and L2ARC for the same sum, as far as tried and not the answer
-    front: tuple[Offer, ...]  # the best of rising sums, by cost: what is beaten in cost and time is left out
-    alone: tuple[Offer, ...]  # the best RAM alone of the same sums
-    disk: Tiered  # without a cache
+    front: tuple[Offer, ...]  # the best of sums that double, by money: what is beaten in money and time is left out
+    elsewhere: dict[str, Offer]  # the answer where prices differ, by how
+    waits: float | None  # of the trace's time, the part waited for page reads without a cache; None without a clock
     counts: tuple[int, int]  # points simulated on the sample, and with all pages
     rate: float  # part of the pages that the sample has
     off: tuple[float, float]  # of points simulated both ways, error of the sample's reads from the disk: mean, most
 
+    @property
+    def prices(self) -> Prices:
+        """The price list."""
+        return self.shop.prices
+
+    @property
+    def scale(self) -> float:
+        """Bytes that a byte of the trace stands for."""
+        return self.shop.scale
+
+    @cached_property
+    def rows(self) -> tuple[Offer, ...]:
+        """What is shown, each once, by money: the disk alone and RAM alone among it."""
+        some = (self.nothing, self.all_ram, self.ram_alone, self.ssd, self.answer, self.chosen, *self.front)
+        every = {one.point: one for one in some if one is not None}
+        return tuple(sorted(every.values(), key=lambda one: (one.month, one.amat_us, one.point.key)))
+
+    @property
+    def moved(self) -> dict[str, Offer]:
+        """Prices at which something else is advised: with an SSD or without, or twice or half as much room."""
+        return {name: one for name, one in self.elsewhere.items() if not alike(one.point, self.answer.point)}
+
     def values(self) -> dict[str, Any]:
         """As JSON values, units in the keys; sentences are added by who prints them."""
-        several = {"others": self.others, "front": self.front, "ram_alone": self.alone}
+        several = {"rows": self.rows, "front": self.front}
+        single = ("answer", "chosen", "nothing", "all_ram", "ram_alone", "ssd", "next_best")
+        offers = {name: getattr(self, name) for name in single}
+        lead = self.chosen.over(self.nothing)
         return {
             "trace": self.name,
             "why": self.why,
-            "answer": self.answer.values(self.scale),
-            "next_best": self.next_best.values(self.scale) if self.next_best else None,
-            "less": self.less.values(self.scale) if self.less else None,
-            **{key: [offer.values(self.scale) for offer in offers] for key, offers in several.items()},
-            "budget_usd": self.budget,
-            "everything_in_ram_usd": self.everything,
-            "disk_alone_amat_us": self.disk.amat_us,
-            "disk_alone_no_wait_us": self.disk.alone_us,
+            **{name: one.values() if one else None for name, one in offers.items()},
+            **{key: [offer.values() for offer in found] for key, found in several.items()},
+            "chosen_over_nothing": {**lead.values(), "verdict": verdict(lead, LEAST_SAVING)},
+            "elsewhere": {name: one.values() for name, one in self.elsewhere.items()},
+            "holds": not self.moved,
+            "waits": self.waits,
+            "recorded_days": self.days,
             "page_accesses": len(self.stream),
             "distinct_pages": self.stream.pages.n_pages,
             "scale": self.scale,
             "prices": self.prices.model_dump(mode="json"),
+            "lifetime_years": self.shop.terms.lifetime_years,
+            "parts": self.shop.terms.parts,
             "sampled": self.rate,
             "points_sampled": self.counts[0],
             "points_in_full": self.counts[1],
@@ -120,96 +174,186 @@ class Advice:
         }
 
 
+def alike(one: Point, other: Point) -> bool:
+    """Whether two points are about the same purchase: of the same tiers, and within a doubling of the room."""
+    small, large = sorted(own.ram_pages + own.ssd_pages for own in (one, other))
+    return bool(one.ssd_pages) == bool(other.ssd_pages) and (large < DOUBLING * small or large == small)
+
+
+def better(one: Offer, other: Offer) -> bool:
+    """Whether the time that one saves of another's is worth having; of too short a trace, as far as it is seen."""
+    lead = one.over(other)
+    found = verdict(lead, LEAST_SAVING)
+    return found == Verdict.BETTER or (found == Verdict.SHORT and lead.value >= LEAST_SAVING)
+
+
+def settle(chosen: Offer, rows: Sequence[Offer]) -> Offer:
+    """The cheapest of the rows that the chosen one is no better than; none that is left is cheaper and faster.
+
+    Args:
+        chosen: by the half that judges nothing.
+        rows: all that is shown; those whose SSD cannot do the load, or does not last, are passed over.
+    """
+    answer, able = chosen, [one for one in rows if one.able]
+    while True:
+        before = answer
+        cheaper = sorted((one for one in able if one.month < answer.month), key=lambda one: (one.month, one.amat_us))
+        answer = next((one for one in cheaper if not better(answer, one)), answer)
+        beaten = [one for one in able if one.month <= answer.month and one.amat_us < answer.amat_us]
+        answer = min(beaten, key=lambda one: (one.amat_us, one.month), default=answer)
+        if answer is before:
+            return answer
+
+
 class Advisor:
-    """A trace with what was found out of it at some prices."""
+    """A trace with what was found out of it, at some prices."""
 
-    def __init__(self, options: SizeOptions, search: Search) -> None:
-        """Take a search."""
-        self.options, self.search = options, search
-        self._scored = dict[Point, Scored]()
-        self.everything = search.market.everything
-        least = max(self.everything * LOWEST, search.market.least_cost(search.hierarchies))
-        self.most = max(self.everything, least)  # of few pages a transient buffer may be the dearer
-        self.sums = rungs(least, self.most, DOUBLING)
+    def __init__(self, options: SizeOptions, search: Search, scored: dict[Point, Scored]) -> None:
+        """Take a search, and what was judged already, at whatever prices."""
+        self.options, self.search, self._scored = options, search, scored
+        self._judges = search.simulated.halves.judges
+        search.simulated.confirm([NOTHING])
+        known = {one.point: one for one in search.simulated.found()}
+        every = [one for point, one in known.items() if point.ram_pages >= search.shop.pages and not point.ssd_pages]
+        whole = min(every, key=lambda one: (search.month(one), one.point.key))
+        self.nothing, self.all_ram = self.offers([known[NOTHING], whole])
+        least = min((search.month(one) for one in known.values() if one.point != NOTHING), default=self.all_ram.month)
+        self.sums = rungs(least, self.all_ram.month, DOUBLING)
+        self.most = options.budget.amount if options.budget and not options.budget.monthly else float("inf")
+        search.survey(self.sums, options.by, most=self.most)
 
-    def offer(self, budget: float, found: Found) -> Offer:
-        """A point that is judged, now or before."""
-        return self.offers([(budget, found)])[0]
-
-    def offers(self, wanted: Sequence[tuple[float, Found]]) -> list[Offer]:
+    def offers(self, wanted: Sequence[Found]) -> list[Offer]:
         """Points that are judged, now or before."""
-        new = [found.point for _, found in wanted if found.point not in self._scored]
+        new = [found.point for found in wanted if found.point not in self._scored]
         if new:
-            self._scored |= self.search.score(new)
-        return [Offer(budget, found, self._scored[found.point]) for budget, found in wanted]
+            self._scored |= self.search.simulated.score(new)
+        return [self._offer(found) for found in wanted]
 
-    def best(self, budget: float, kind: str | None = None) -> Found | None:
-        """The best that a sum buys; of a kind of hierarchy the best estimate, which may not be simulated in full."""
-        known = self.search.best(budget, self.options.by, estimated=kind is not None)
-        return next((one for one in known if kind in (None, one.point.hierarchy.kind)), None)
+    def _offer(self, found: Found) -> Offer:
+        scored, bench = self._scored[found.point], self._judges
+        bought = self.search.shop.buy(found.point, bench.written_a_day(scored.tiered))
+        return Offer(found, scored, bought, bench.load(scored.tiered.ssd_busy, scored.tiered))
 
-    def at_sums(self, kind: str | None = None) -> list[Offer]:
-        """The best of each sum."""
-        found = ((budget, self.best(budget, kind)) for budget in self.sums)
-        return self.offers([(budget, one) for budget, one in found if one is not None])
+    def best(self, month: float, kind: str | None = None) -> Offer | None:
+        """The best that a sum a month buys, of a kind of hierarchy the best estimate; None where it buys nothing."""
+        known = self.search.best(month, self.options.by, estimated=kind is not None, most=self.most)
+        found = next((one for one in known if kind in (None, one.point.hierarchy.kind) and one.point != NOTHING), None)
+        return None if found is None else self.offers([found])[0]
 
-    def spend(self, budget: float, ladder: Sequence[Offer]) -> tuple[Offer, Why]:
-        """What to buy for at most a sum: the best, or a lesser sum's where the half that judges finds it as good.
+    @cached_property
+    def ladder(self) -> list[Offer]:
+        """The best of each sum that can be had, by money, the disk alone first."""
+        found = [one for month in self.sums if (one := self.best(month)) is not None]
+        every = {one.point: one for one in found if one.able}
+        return [self.nothing, *sorted(every.values(), key=lambda one: (one.month, one.amat_us))]
 
-        More money may do worse on that half, as it chose nothing. So what is enough is compared with the best of all
-        sums within the budget, of the rising `ladder`, not with what the whole budget buys.
-        """
-        paid = min(budget, self.most)
-        self.search.survey([LESS * paid, paid], self.options.by, closely=[paid])
-        best = self.offer(paid, self.search.best(paid, self.options.by)[0])
-        cheaper = self.best(LESS * paid)
-        fifth_less = [self.offer(LESS * paid, cheaper)] if cheaper else []
-        within = [*(one for one in ladder if one.budget <= paid * (1 + ROUNDING)), *fifth_less, best]
-        enough = self._least(min(map(self._merit, within)))
-        good = sorted((one for one in within if self._merit(one) <= enough), key=lambda one: one.cost)
-        spent = best in good and good[0].cost >= LESS * budget
-        if budget >= self.most:
-            return best if spent else good[0], "everything"
-        return (best, "budget") if spent else (good[0], "enough")
+    def closely(self, month: float) -> Offer | None:
+        """As `best`, with every hierarchy simulated in full that may be the best."""
+        self.search.survey([month], self.options.by, closely=[month], most=self.most)
+        return self.best(month)
 
-    def _merit(self, offer: Offer) -> float:
-        return offer.amat_us if self.options.by == "amat" else 1 - offer.served
+    def choose(self) -> tuple[Offer, Why]:
+        """What the first half chooses, and by which aim."""
+        budget, options = self.options.budget, self.options
+        if budget is not None:
+            month = budget.amount if budget.monthly else self.all_ram.month
+            found = self.closely(min(month, self.all_ram.month))
+            within = [one for one in [*self.ladder, *([found] if found else [])] if self._within(one, budget)]
+            return min(within, key=lambda one: (self._chose(one), one.month)), "sum"
+        if options.ms is not None or options.hit is not None:
+            return self._reach()
+        costs = [max(1, round(1e9 * one.month / self.all_ram.month)) for one in self.ladder[1:]]
+        slowest = self.nothing.found.amat_us
+        place = knee(costs, [max(0.0, 1 - one.found.amat_us / slowest) for one in self.ladder[1:]]) if costs else -1
+        found = self.closely(self.ladder[1 + place].month)
+        own = found if found is not None and found.able else self.ladder[1 + place]
+        return own, "knee" if place < len(costs) - 1 else "whole"
 
-    def _least(self, merit: float) -> float:
-        """The worst merit that is about as good as this one."""
-        return merit + (ENOUGH if self.options.by == "disk" else ENOUGH * merit)
+    def decide(self) -> tuple[Offer, Offer, Why]:
+        """The answer, what the first half chose, and why."""
+        chosen, why = self.choose()
+        extra = (self.all_ram, self.best(chosen.month, "ram"), self.fastest_ssd(), chosen)
+        rows = [one for one in [*self.ladder, *extra] if one is not None and self._allowed(one)]
+        answer = self._of(rows, chosen, why)
+        known = {one.point for one in rows}
+        while (second := self.second(answer)) is not None and second.point not in known and self._allowed(second):
+            known.add(second.point)
+            rows.append(second)
+            answer = self._of(rows, chosen, why)
+        if why in ("needless", "reached", "unreachable"):
+            return answer, chosen, why
+        if answer.nothing:
+            return answer, chosen, "nothing"
+        if why in ("knee", "whole") and self._idle(answer):
+            return self.nothing, chosen, "idle"
+        return answer, chosen, "enough" if answer is not chosen and why == "sum" else why
 
-    def reach(self, offers: Sequence[Offer]) -> tuple[Offer, Why]:
-        """The cheapest that reaches the aim on the half that judges; else the cheapest that comes as near as any."""
-        place = next((k for k, one in enumerate(offers) if self._meets(one)), None)
+    def _of(self, rows: Sequence[Offer], chosen: Offer, why: Why) -> Offer:
+        """The cheapest of some rows that meets the aim, or as `settle`."""
+        if why not in ("needless", "reached"):
+            return settle(chosen, rows)
+        return min((one for one in rows if self._meets(one)), key=lambda one: (one.month, one.amat_us))
+
+    def fastest_ssd(self) -> Offer | None:
+        """With an SSD: the best for what RAM for all pages costs, or the cheapest where that buys none."""
+        found = [one for one in self.search.simulated.found() if one.point.ssd_pages]
+        if not found:
+            return None
+        search = self.search
+        within = [one for one in found if search.able(one) and search.month(one) <= self.all_ram.month]
+        if within:
+            return self.offers([min(within, key=lambda one: (one.merit(self.options.by), search.month(one)))])[0]
+        least = min((not search.bought(one).lasts, search.month(one)) for one in found)
+        near = [one for one in found if (not search.bought(one).lasts, search.month(one)) <= least]
+        return self.offers([min(near, key=lambda one: (one.merit(self.options.by), one.point.key))])[0]
+
+    def second(self, answer: Offer) -> Offer | None:
+        """The best other hierarchy for the same sum, of those simulated in full."""
+        if answer.nothing:
+            return None
+        known = self.search.best(answer.month, self.options.by, most=self.most)
+        others = [one for one in known if one.point.hierarchy != answer.point.hierarchy and one.point != NOTHING]
+        return self.offers(others[:1])[0] if others else None
+
+    def _chose(self, offer: Offer) -> float:
+        return offer.found.merit(self.options.by)
+
+    def _within(self, offer: Offer, budget: Money) -> bool:
+        spent = offer.month if budget.monthly else offer.bought.usd
+        return spent <= budget.amount * (1 + ROUNDING)
+
+    def _allowed(self, offer: Offer) -> bool:
+        return self.options.budget is None or self._within(offer, self.options.budget)
+
+    def _reach(self) -> tuple[Offer, Why]:
+        """The cheapest that reaches the aim on the half that judges; else the fastest."""
+        if self._meets(self.nothing):
+            return self.nothing, "needless"
+        rows = sorted([*self.ladder, self.all_ram], key=lambda one: one.month)
+        place = next((k for k, one in enumerate(rows) if self._meets(one)), None)
         if place is None:
-            near = self._least(min(map(self._merit, offers)))
-            return next(one for one in offers if self._merit(one) <= near), "unreachable"
-        if place == 0:
-            return offers[0], "reached"
-        low, high = offers[place - 1].budget, offers[place].budget
-        found = offers[place]
+            return min(rows, key=lambda one: (self._chose(one), one.month)), "unreachable"
+        low, high, found = max(rows[place - 1].month, self.sums[0] / DOUBLING), rows[place].month, rows[place]
         for _ in range(HALVINGS):
             middle = (low * high) ** 0.5
-            self.search.survey([middle], self.options.by, closely=[middle])
-            own = self.offer(middle, self.search.best(middle, self.options.by)[0])
-            if self._meets(own):
-                high, found = middle, own
+            own = self.closely(middle)
+            if own is not None and own.able and self._meets(own) and own.month < found.month:
+                high, found = own.month, own
             else:
                 low = middle
         return found, "reached"
 
     def _meets(self, offer: Offer) -> bool:
+        if not offer.able:
+            return False
         if self.options.ms is not None:
             return offer.amat_us <= 1e3 * self.options.ms
         return self.options.hit is not None and offer.served >= self.options.hit
 
-    def bend(self, offers: Sequence[Offer]) -> tuple[Offer, Why]:
-        """The knee of the front: where a further dollar brings less than half of what the average dollar does."""
-        slowest = max(one.found.amat_us for one in offers)
-        costs = [max(1, round(1e9 * one.cost / self.everything)) for one in offers]
-        place = knee(costs, [1 - one.found.amat_us / slowest for one in offers])
-        return offers[place], "knee" if place < len(offers) - 1 else "whole"
+    def _idle(self, offer: Offer) -> bool:
+        """Whether so little is waited for page reads that what is saved of that is not worth having."""
+        waits = self._judges.waits(self.nothing.scored.tiered)
+        return waits is not None and waits * offer.over(self.nothing).value < LEAST_SAVING
 
 
 def advise(
@@ -219,77 +363,59 @@ def advise(
     """Search what to buy for a trace, with so many processes; `resume` is the file of points that are done.
 
     Raises:
-        CachezooError: a budget or a working set that cannot be; a trace that reads nothing; a file of something else.
+        CachezooError: a sum or a working set that cannot be; a trace that reads nothing; a file of something else.
     """
     stream = tier_stream(trace)
-    market = options.market(prices, stream.pages.n_pages)
-    budget = options.dollars(market)
+    shop = options.shop(prices, stream.pages.n_pages)
+    volume = stream.span_pages * PAGE_BYTES * shop.scale
+    if shop.scale > 1 and volume > device.hdd.capacity_bytes:
+        raise ConfigError(
+            f"--working-set {human(options.working_set or 0)}: the volumes of the trace then have {human(volume)}, and "
+            f"the disk that times are modelled on {human(device.hdd.capacity_bytes)}; give less, or --device with a "
+            "larger disk"
+        )
     halves = Halves.of(Bench.of(name, stream, device, prices))
     ledger = Ledger(resume, {"trace": digest(trace), "device": device.model_dump(mode="json")})
     with runner(halves, workers) as run:
-        return _advice(Advisor(options, Search(run, ledger, market, options.hierarchies)), halves, budget)
+        simulated, scored = Simulated(run, ledger), dict[Point, Scored]()
+
+        def at(own: Shop) -> Advisor:
+            return Advisor(options, Search(simulated, own, options.hierarchies), scored)
+
+        return _advice(at(shop), {how: at(shop.times(*factors)) for how, factors in PRICED.items()})
 
 
-def _advice(advisor: Advisor, halves: Halves, budget: float | None) -> Advice:
-    search, options, judges = advisor.search, advisor.options, halves.judges
-    search.survey(advisor.sums, options.by)
-    ladder = advisor.at_sums()
-    disk = judges.no_cache()
-    answer, why = _answer(advisor, ladder, budget, disk.amat_us)
-    paid = answer.cost
-    search.survey([paid, LESS * paid], options.by, closely=[paid])
-    cheaper = advisor.best(LESS * paid)
-    less = advisor.offer(LESS * paid, cheaper) if cheaper else None
-    second, others = _same_sum(advisor, answer)
-    bought = {one.point: one for one in [*ladder, answer, *([less] if less else [])]}
-    rising = sorted(bought.values(), key=lambda one: one.cost)
-    kept = front([one.cost for one in rising], [one.amat_us for one in rising])
-    off = [abs(one.sampled.dhr - one.full.dhr) for one in search.found() if one.sampled and one.full]
-    return Advice(
+def _advice(advisor: Advisor, elsewhere: dict[str, Advisor]) -> Advice:
+    search, judges = advisor.search, advisor.search.simulated.halves.judges
+    answer, chosen, why = advisor.decide()
+    ssd = advisor.fastest_ssd()
+    rising = [one for one in advisor.ladder if one.able]
+    kept = [rising[place] for place in front([one.month for one in rising], [one.amat_us for one in rising])]
+    ram_alone = advisor.best(chosen.month, "ram")
+    found = Advice(
         name=judges.key,
-        options=options,
-        prices=judges.prices,
+        options=advisor.options,
+        shop=search.shop,
         stream=judges.ts,
         first=judges.first,
-        scale=options.scale(judges.footprint),
+        days=judges.days,
         answer=answer,
         why=why,
-        budget=budget,
-        everything=advisor.everything,
-        next_best=second,
-        less=less,
-        others=others,
-        front=tuple(rising[place] for place in kept),
-        alone=tuple(advisor.at_sums("ram")),
-        disk=disk,
-        counts=search.counts,
-        rate=halves.miniature.rate,
-        off=(sum(off) / len(off), max(off)),
+        chosen=chosen,
+        nothing=advisor.nothing,
+        all_ram=advisor.all_ram,
+        ram_alone=ram_alone,
+        ssd=ssd,
+        next_best=advisor.second(answer),
+        front=tuple(kept),
+        elsewhere={how: own.decide()[0] for how, own in elsewhere.items()},
+        waits=judges.waits(advisor.nothing.scored.tiered),
+        counts=(0, 0),
+        rate=search.simulated.halves.miniature.rate,
+        off=(0.0, 0.0),
     )
-
-
-def _answer(advisor: Advisor, ladder: Sequence[Offer], budget: float | None, disk_us: float) -> tuple[Offer, Why]:
-    """What to buy, and why that; where the disk alone reaches the aim, the least of all."""
-    if budget is not None:
-        return advisor.spend(budget, ladder)
-    if advisor.options.ms is not None and disk_us <= 1e3 * advisor.options.ms:
-        return ladder[0], "needless"
-    if advisor.options.hit is not None or advisor.options.ms is not None:
-        return advisor.reach(ladder)
-    bent, why = advisor.bend(ladder)
-    advisor.search.survey([bent.budget], advisor.options.by, closely=[bent.budget])
-    return advisor.offer(bent.budget, advisor.search.best(bent.budget, advisor.options.by)[0]), why
-
-
-def _same_sum(advisor: Advisor, answer: Offer) -> tuple[Offer | None, tuple[Offer, ...]]:
-    """For the same sum: the best other hierarchy, and RAM alone, HCA and L2ARC where they are not the answer."""
-    search, paid, by = advisor.search, answer.cost, advisor.options.by
-    alone = advisor.best(paid, "ram")
-    wanted = {HCA, L2ARC, *([alone.point.hierarchy] if alone else [])} - {answer.point.hierarchy}
-    search.confirm([one.point for one in search.best(paid, by, estimated=True) if one.point.hierarchy in wanted])
-    full = [one for one in search.best(paid, by) if one.point.hierarchy != answer.point.hierarchy]
-    others = advisor.offers([(paid, one) for one in full if one.point.hierarchy in wanted])
-    return (advisor.offer(paid, full[0]) if full else None), tuple(others)
+    off = [abs(one.sampled.dhr - one.full.dhr) for one in search.simulated.found() if one.sampled and one.full]
+    return replace(found, counts=search.simulated.counts, off=(sum(off) / len(off), max(off)))
 
 
 def front(cost: Sequence[float] | F64, time: Sequence[float] | F64) -> list[int]:

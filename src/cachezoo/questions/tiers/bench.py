@@ -12,11 +12,15 @@ from cachezoo.arrays import I64, Bool
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, LEAST_BLOCKS, LEAST_IN_BLOCK
 from cachezoo.contest.choice import Goal, Outcome
+from cachezoo.contest.lead import Lead
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.flash.load import DAY_S, time_scale
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.questions.tiers.prices import Cost, cost
+from cachezoo.questions.tiers.purchase import Bought, Shop, Terms
 from cachezoo.questions.tiers.reduced import volume_trace
 from cachezoo.questions.tiers.response import (
     DRAM_US,
@@ -30,13 +34,15 @@ from cachezoo.questions.tiers.response import (
     response,
     stretch,
 )
-from cachezoo.questions.tiers.run import DISK, TierRun, counts, run_shared
+from cachezoo.questions.tiers.run import TierRun, counts, run_shared
 from cachezoo.questions.tiers.stream import TierStream
-from cachezoo.questions.tiers.wear import SsdWear, ssd_wear
+from cachezoo.questions.tiers.wear import SsdWear, days_from, ssd_wear
 from cachezoo.settings.device import AnalyticDevice, RealDevice
 from cachezoo.settings.prices import Prices
 from cachezoo.sizes import PAGE_BYTES, human_pages
 
+NOTHING = Point(parse_hierarchy("lru"), 0, 0)
+"""The disk alone."""
 BEGIN = 0.25
 """Of the page accesses, those before the window of the first half that chooses: they warm the tiers up."""
 
@@ -53,10 +59,10 @@ class Scored(Outcome):
     record: dict[str, Any] | None = None  # how its times were measured; None of models
 
     def sizes(self) -> dict[str, Any]:
-        """Hierarchy and sizes, for JSON."""
+        """Hierarchy and sizes, for JSON; the disk alone has no hierarchy."""
         own = self.point
         return {
-            "hierarchy": str(own.hierarchy),
+            "hierarchy": str(own.hierarchy) if own.ram_pages else None,
             "ram_pages": own.ram_pages,
             "buffer_bytes": own.hierarchy.buffer_bytes,
             "ssd_pages": own.ssd_pages,
@@ -74,15 +80,6 @@ class Scored(Outcome):
             "usd_month": self.cost.month_usd,
             "usd_per_io": self.usd_per_io,
         }
-
-    def figures(self, scale: float = 1.0) -> dict[str, Any]:
-        """Response, wear and cost, for JSON.
-
-        Args:
-            scale: bytes that a byte of the trace stands for; dollars are multiplied by it.
-        """
-        dollars = {key: scale * value if key.endswith("usd") else value for key, value in self.cost.values().items()}
-        return {"response": self.tiered.values(), "wear": self.wear.values(), "cost": dollars}
 
 
 @dataclass(frozen=True)
@@ -199,10 +196,33 @@ class Bench:
         blocks = found.blocks(count) if count else np.zeros(0)
         return Scored(tiered.amat_us, blocks, point, tiered, wear, price, found.usd_per_io(price.usd), record)
 
-    def no_cache(self) -> Tiered:
-        """The disk alone."""
-        run = self.run(Point(parse_hierarchy("lru"), 1, 0))
-        return self.replay(replace(run, tier=np.full(len(self.ts), DISK, np.uint8))).tiered
+    @cached_property
+    def days(self) -> float | None:
+        """That what counts lasted when it was recorded; None where the trace has no clock."""
+        return days_from(self.ts, int(self.ts.request_of[self.first]))
+
+    @cached_property
+    def seconds(self) -> float | None:
+        """The same by the trace's own clock, into which a day may be squeezed."""
+        return None if self.days is None else self.days * DAY_S / time_scale(self.ts.trace)
+
+    def written_a_day(self, tiered: Tiered) -> float | None:
+        """Bytes that a hierarchy writes to its SSD in a recorded day; None without a clock."""
+        return None if self.days is None else tiered.ssd_written * PAGE_BYTES / self.days
+
+    def load(self, busy: float, tiered: Tiered) -> float | None:
+        """The part of the trace's time that a tier would work, which is busy this part of the modelled one.
+
+        Above 1 it cannot do the load as fast as it came. None without a clock.
+        """
+        return busy * tiered.span_s / self.seconds if self.seconds else None
+
+    def waits(self, tiered: Tiered) -> float | None:
+        """The part of the trace's time that each of those who ask at once waits for page reads; None without a clock.
+
+        Above 1 it would take longer than it did.
+        """
+        return tiered.reads * tiered.amat_us / 1e6 / tiered.depth / self.seconds if self.seconds else None
 
     def head(self) -> "Bench":
         """The accesses before what counts, of which the last part chooses.
@@ -232,40 +252,57 @@ class Comparison:
     """Several hierarchies with the same bytes, by rising AMAT."""
 
     bench: Bench
-    rows: Sequence[Scored]
+    rows: Sequence[Scored]  # the hierarchies, RAM alone of each cache that any of them has in RAM, and the disk alone
     baselines: dict[str, Scored]  # by the text of RAM's cache: that RAM alone before the disk, the paper's baseline
+    shop: Shop
 
     @property
     def reference(self) -> Scored:
         """The fastest RAM alone, which all rows are compared with: each with its own would not rank as AMAT does."""
         return min(self.baselines.values(), key=lambda own: own.mean)
 
-    def saved(self, row: Scored) -> float:
+    def saved(self, row: Scored) -> Lead:
         """The share of the reference's AMAT that a row saves; negative where it takes longer."""
-        return Goal.COST.lead(row.mean, self.reference.mean)
+        return row.lead(self.reference, Goal.COST)
+
+    def bought(self, row: Scored) -> Bought:
+        """What it takes, by what it writes to its SSD where it counts."""
+        return self.shop.buy(row.point, self.bench.written_a_day(row.tiered))
+
+    @property
+    def leading(self) -> Sequence[Scored]:
+        """The fastest, and those that it is not better than by the gate."""
+        best = self.rows[0]
+        return [row for row in self.rows if verdict(best.lead(row, Goal.COST), LEAST_SAVING) != Verdict.BETTER]
 
     def values(self) -> list[dict[str, Any]]:
         """The rows, for JSON."""
         found = []
         for row in self.rows:
-            base = self.baselines[row.point.hierarchy.ram].tiered
+            base = self.reference if row.point == NOTHING else self.baselines[row.point.hierarchy.ram]
+            alone, saved = base.tiered, self.saved(row)
             figures = {
                 **row.sizes(),
-                "kind": row.point.hierarchy.kind,
-                **row.figures(),
-                "paper": paper_metrics(row.tiered, base),
+                "kind": "disk" if row.point == NOTHING else row.point.hierarchy.kind,
+                "response": row.tiered.values(),
+                "wear": row.wear.values(),
+                "cost": self.bought(row).values(),
+                "paper": paper_metrics(row.tiered, alone),
                 "usd_per_io": row.usd_per_io,
                 "measured": row.record,
-                "ram_alone_amat_us": base.amat_us,
-                "amat_saved": self.saved(row),
+                "ram_alone_amat_us": alone.amat_us,
+                "amat_saved": saved.value,
+                "saved_over_ram_alone": {**saved.values(), "verdict": verdict(saved, LEAST_SAVING)},
                 "behind_fastest": self.rows[0].lead(row, Goal.COST).values(),
             }
             found.append(figures)
         return found
 
 
-def compare(bench: Bench, hierarchies: Sequence[Hierarchy], ram_pages: int, ssd_pages: int) -> Comparison:
-    """Run hierarchies with the same bytes, and RAM alone for each cache that any of them has in RAM.
+def compare(
+    bench: Bench, hierarchies: Sequence[Hierarchy], ram_pages: int, ssd_pages: int, terms: Terms | None = None
+) -> Comparison:
+    """Run hierarchies with the same bytes, RAM alone for each cache that any of them has in RAM, and the disk alone.
 
     Raises:
         ConfigError: sizes that no hierarchy can make use of, or a bundle's decisions are missing.
@@ -285,11 +322,12 @@ def compare(bench: Bench, hierarchies: Sequence[Hierarchy], ram_pages: int, ssd_
     alone = {text: Point(parse_hierarchy(text), ram_pages, 0) for text in dict.fromkeys(own.ram for own in hierarchies)}
     scored = dict[Point, Scored]()
     # Those with the same RAM one after another, so that it is simulated once.
-    every = sorted({*points, *alone.values()}, key=lambda one: (one.ram_key, one.key))
+    every = sorted({*points, *alone.values(), NOTHING}, key=lambda one: (one.ram_key, one.key))
     with progress(f"{len(hierarchies)} hierarchies on {bench.key}", len(every)) as advance:
         for point in every:
             advance(len(scored), str(point.hierarchy))
             scored[point] = bench.score(point)
         advance(len(every))
-    rows = sorted((scored[point] for point in points), key=lambda row: row.mean)
-    return Comparison(bench, rows, {text: scored[point] for text, point in alone.items()})
+    rows = sorted(scored.values(), key=lambda row: row.mean)
+    shop = Shop(bench.prices, terms or Terms(), bench.footprint)
+    return Comparison(bench, rows, {text: scored[point] for text, point in alone.items()}, shop)

@@ -3,32 +3,21 @@
 As in `cachezoo.curves.sampling`, misses are scaled up and RAM has what is left; the rate of an L2ARC's feed and the
 transient buffer shrink with the tiers. Source: Waldspurger et al., "Cache Modeling and Optimization using Miniature
 Simulations", USENIX ATC 2017, Sec. 3.
-
-LRU in RAM, alone or before an LRU on an exclusive SSD, needs no run for each point: one pass has every pair of sizes.
-Both tiers together hold what was used last: a page found on the SSD leaves room for the one that RAM evicts for it, so
-the SSD has the next pages of the same stack. A read whose distance is below RAM's size is RAM's, one below the sum of
-both sizes is the SSD's, and the disk has the rest. A transient buffer passes pages down in another order, so that with
-one this does not hold. Source: Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal
-9(2), 1970; of two levels that are exclusive, Wong and Wilkes, "My cache or yours? Making storage more exclusive",
-USENIX ATC 2002.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from cachezoo.arrays import F64, I64
 from cachezoo.devices.analytic import t_hdd_us
-from cachezoo.kernels.stack_distance import COLD, stack_distances
 from cachezoo.policies.sampling import sample
 from cachezoo.questions.tiers.bench import Bench
 from cachezoo.questions.tiers.budget import Point
-from cachezoo.questions.tiers.hierarchy import Hierarchy
 from cachezoo.questions.tiers.reduced import volume_trace
 from cachezoo.questions.tiers.response import DRAM_US, Tiered
-from cachezoo.questions.tiers.run import DISK, SSD, run_shared
+from cachezoo.questions.tiers.run import DISK, SSD, WRITTEN, run_shared
 from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.traces.pages import PageAccesses
@@ -39,8 +28,6 @@ RATE = "rate"
 """The option of an L2ARC that is bytes a second."""
 LEAST_BUFFER = 8
 """Pages that a transient buffer in miniature has; a smaller one is left out, as it would hold next to nothing."""
-FIRST_OUT = ("lru", "fifo")
-"""What an exclusive SSD below an LRU may run: every page found leaves it, so that both evict what came first."""
 LEAST = 1e-6
 NEAR = 0.3
 """Difference of logarithms over which the weight of another point falls by e."""
@@ -48,35 +35,6 @@ FAR = 1e-6
 """Weight of points that are far away, which count where there are no others."""
 KIN = 10.0
 """Times that a point of the same hierarchy weighs as much as another."""
-
-
-def is_stack(hierarchy: Hierarchy) -> bool:
-    """Does RAM with the SSD hold the pages used last, whatever their sizes?"""
-    below = hierarchy.kind == "ram" or (hierarchy.kind == "exclusive" and hierarchy.ssd in FIRST_OUT)
-    return hierarchy.ram == "lru" and below and not hierarchy.buffer_bytes
-
-
-@dataclass(frozen=True)
-class Stack:
-    """Reads by the distance of their pages."""
-
-    distance: I64  # [k] pages used since, rising; of a first access more than any cache holds
-    beyond_us: F64  # [k + 1] sum of the times of those reads from each one on
-
-    @classmethod
-    def of(cls, stream: TierStream, rows: I64, time_us: F64) -> "Stack":
-        """One pass over a stream, of which the accesses `rows` count, with their times."""
-        found = stack_distances(stream.stream.page_ids, stream.stream.n_pages)[rows].astype(np.int64)
-        found[found == COLD] = np.iinfo(np.int64).max
-        order = np.argsort(found, kind="stable")
-        beyond = np.concatenate([np.cumsum(time_us[order][::-1])[::-1], [0.0]])
-        return cls(found[order], beyond)
-
-    def served(self, ram: int, ssd: int) -> tuple[int, int, float]:
-        """Reads that the SSD and the disk serve, and the mean time of the disk's; 0 where it serves none."""
-        in_ram, in_both = np.searchsorted(self.distance, (ram, ram + ssd))
-        missed = len(self.distance) - int(in_both)
-        return int(in_both - in_ram), missed, float(self.beyond_us[in_both]) / max(missed, 1)
 
 
 def shrunk(point: Point, rate: float) -> Point:
@@ -99,6 +57,7 @@ class Shares:
     shr: float
     dhr: float
     disk_us: float  # mean time that the requests of those from the disk take there without a cache, one at a time
+    written: float  # pages written to the SSD for each page read
 
 
 @dataclass(frozen=True)
@@ -108,6 +67,7 @@ class Miniature:
     stream: TierStream  # accesses to them
     rate: float  # part of the trace's pages; 1: all
     reads: int  # page reads of the whole trace that count
+    begin: int  # access of the sample from which on it counts
     rows: I64  # [k] those of the sample
     time_us: F64  # [k] what the request of each takes on the disk without a cache
 
@@ -122,7 +82,7 @@ class Miniature:
         counted = first + np.flatnonzero(~stream.write[first:])
         rate = most / max(1, len(stream))
         if rate >= 1 or rate * stream.pages.n_pages < LEAST_DRAWN:
-            return cls(stream, 1.0, len(counted), counted, time_us[stream.request_of[counted]])
+            return cls(stream, 1.0, len(counted), first, counted, time_us[stream.request_of[counted]])
         part = sample(stream.stream, rate, 0)
         rows, drawn = part.rows, part.stream
         own = replace(
@@ -133,31 +93,24 @@ class Miniature:
         )  # fmt: skip
         share = drawn.n_pages / stream.pages.n_pages
         read = np.flatnonzero((rows >= first) & ~own.write)
-        return cls(own, share, len(counted), read, time_us[own.request_of[read]])
+        begin = int(np.searchsorted(rows, first))
+        return cls(own, share, len(counted), begin, read, time_us[own.request_of[read]])
 
     def shares(self, points: Sequence[Point]) -> list[Shares]:
-        """What each point does; points with the same RAM, one after another, share its run.
-
-        LRU over LRU without a buffer is not run: one pass has all its points.
-        """
+        """What each point does; points with the same RAM, one after another, share its run."""
         return [self._shares(shrunk(point, self.rate)) for point in points]
 
-    @cached_property
-    def _stack(self) -> Stack:
-        return Stack.of(self.stream, self.rows, self.time_us)
-
     def _shares(self, point: Point) -> Shares:
-        if is_stack(point.hierarchy):
-            ssd_reads, disk_reads, disk_us = self._stack.served(point.ram_pages, point.ssd_pages)
-        else:
-            tier = run_shared(point, self.stream).tier[self.rows]
-            missed = tier == DISK
-            ssd_reads, disk_reads = int((tier == SSD).sum()), int(missed.sum())
-            disk_us = float(self.time_us[missed].mean()) if disk_reads else 0.0
+        run = run_shared(point, self.stream)
+        tier = run.tier[self.rows]
+        missed = tier == DISK
+        ssd_reads, disk_reads = int((tier == SSD).sum()), int(missed.sum())
+        disk_us = float(self.time_us[missed].mean()) if disk_reads else 0.0
+        written = np.count_nonzero(run.event_at[run.event == WRITTEN] >= self.begin)
         whole = self.rate * max(1, self.reads)
         disk = min(1.0, disk_reads / whole)
         ssd = min(1.0 - disk, ssd_reads / whole)
-        return Shares(1.0 - disk - ssd, ssd, disk, disk_us)
+        return Shares(1.0 - disk - ssd, ssd, disk, disk_us, float(written / whole))
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,15 @@ from pathlib import Path
 
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError
-from cachezoo.questions.tiers.budget import Market, Money
+from cachezoo.questions.tiers.bench import NOTHING
+from cachezoo.questions.tiers.budget import Money, Point
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
+from cachezoo.questions.tiers.purchase import Shop, Terms
 from cachezoo.questions.tiers.response import Loop
 from cachezoo.questions.tiers.search import By
 from cachezoo.settings.prices import Prices
-from cachezoo.show.formats import money
 from cachezoo.sizes import PAGE_BYTES, Size, human
 
-HCA = parse_hierarchy("hca")
-L2ARC = parse_hierarchy("l2arc")
 NAMES = {
     "lru": "LRU in RAM alone",
     "arc": "ARC in RAM alone",
@@ -38,9 +37,9 @@ NAMES = {
 CANDIDATES = tuple(map(parse_hierarchy, NAMES))
 
 
-def name_of(hierarchy: Hierarchy) -> str:
+def name_of(point: Point) -> str:
     """How people write a hierarchy; one that is no candidate by its text."""
-    return NAMES.get(str(hierarchy), str(hierarchy))
+    return "the disk alone" if point == NOTHING else NAMES.get(str(point.hierarchy), str(point.hierarchy))
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,8 @@ class Options:
     hierarchies: tuple[Hierarchy, ...] = CANDIDATES
     device: str | None = None  # the profile's name as given; None for the one built in
     prices: str | None = None  # the price list as given; None for the one built in
+    terms: Terms = field(default_factory=Terms)
+    termed: tuple[str, ...] = ()  # the options that give the terms, as typed
 
 
 @dataclass(frozen=True)
@@ -116,41 +117,17 @@ class SizeOptions(Options):
         """What is to be small."""
         return "amat" if self.hit is None else "disk"
 
-    def scale(self, n_pages: int) -> float:
-        """Bytes that a byte of the trace stands for.
+    def shop(self, prices: Prices, n_pages: int) -> Shop:
+        """What can be bought for a trace of so many pages, scaled to what it stands for.
 
         Raises:
             ConfigError: a working set smaller than the trace's pages.
         """
         touched = n_pages * PAGE_BYTES
-        if self.working_set is None:
-            return 1.0
-        if self.working_set < touched:
+        if self.working_set is not None and self.working_set < touched:
             message = (
                 f"--working-set {human(self.working_set)}: the trace touches {human(touched)} itself; give more, "
                 "or leave it out"
             )
             raise ConfigError(message)
-        return self.working_set / touched
-
-    def market(self, prices: Prices, n_pages: int) -> Market:
-        """What room for the trace costs, scaled to what it stands for.
-
-        Raises:
-            ConfigError: as `scale`.
-        """
-        return Market.of(prices, n_pages, scale=self.scale(n_pages))
-
-    def dollars(self, market: Market) -> float | None:
-        """The budget; None without one.
-
-        Raises:
-            ConfigError: it does not buy the smallest hierarchy.
-        """
-        if self.budget is None:
-            return None
-        found, least = self.budget.dollars(market.everything), market.least_cost(self.hierarchies)
-        if found < least:
-            message = f"--spend {money(found)}: the smallest hierarchy costs {money(least)}; give at least that"
-            raise ConfigError(message)
-        return found
+        return Shop(prices, self.terms, n_pages, self.working_set / touched if self.working_set else 1.0)

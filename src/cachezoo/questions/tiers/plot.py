@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
 from cachezoo.questions.tiers.advice import Advice, Offer
-from cachezoo.questions.tiers.bench import Comparison, Scored
+from cachezoo.questions.tiers.bench import NOTHING, Comparison, Scored
 from cachezoo.questions.tiers.options import name_of
 from cachezoo.questions.tiers.response import DRAM_US
+from cachezoo.questions.tiers.sentences import dated
 from cachezoo.show.formats import latency, money
 from cachezoo.show.style import (
     AMBER,
@@ -16,7 +17,6 @@ from cachezoo.show.style import (
     GREEN,
     GREY,
     LIGHT,
-    PINK,
     SKY,
     VERMILION,
     WIDTH,
@@ -34,9 +34,6 @@ ROW, EDGES = 0.42, 1.5
 LEAST_WRITTEN = 0.06  # of the axis: a part that is narrower has no figure in it
 
 HEIGHT = 7.0
-COLOURS = (AMBER, PINK, BLACK, BLUE)
-MARKS = "sD^v"
-WIDTHS = (11, 9, 7, 6)  # falling, as those of one sum may lie on one another
 DECADE = 10.0
 MOST_DECADES = 1e3
 """Between the ends of an axis; up to here 2 and 5 are labelled beside the powers of ten."""
@@ -47,16 +44,14 @@ def _name(text: str) -> str:
 
 
 def draw_comparison(found: Comparison, title: str, path: Path) -> None:
-    """Write a PNG, or an SVG by the name, with RAM alone of each cache at the end; its bytes depend on the rest alone.
+    """Write a PNG, or an SVG by the name; its bytes depend on the rest alone.
 
     Raises:
         CachezooError: the file cannot be written.
     """
     from matplotlib.figure import Figure
 
-    shown = {str(row.point.hierarchy): row for row in found.rows}
-    alone = {f"{text} alone": row for text, row in found.baselines.items() if text not in shown}
-    rows = {**shown, **alone}
+    rows = {"the disk alone" if row.point == NOTHING else str(row.point.hierarchy): row for row in found.rows}
     with settings(), atomic_file(path) as temporary:
         canvas = Figure(figsize=(WIDTH, EDGES + ROW * len(rows)), layout="constrained")
         left, right = canvas.subplots(1, 2, sharey=True)
@@ -125,53 +120,66 @@ def draw_front(found: Advice, path: Path) -> None:
         _front(upper, found)
         _served(lower, found)
         _money_axis(lower)
-        lower.set_xlabel(f"RAM and SSD, $ ({found.prices.name})")
+        lower.set_xlabel(f"RAM and SSD, $ a month ({dated(found.prices)})")
         write(canvas, temporary, path)
 
 
 def _front(axes: "Axes", found: Advice) -> None:
-    answer = found.answer
-    axes.axhline(found.disk.amat_us, color=GREY, linestyle="--", linewidth=1, label="no cache")
-    _line(axes, found.alone, BLUE, "--", "RAM alone, its best policy")
-    _line(axes, found.front, GREEN, "-", "front: the best of each sum, as the first half chose")
-    same_sum = {one.point: one for one in ([found.next_best] if found.next_best else [])}
-    same_sum |= {one.point: one for one in found.others}
-    for one, colour, mark, width in zip(same_sum.values(), COLOURS, MARKS, WIDTHS, strict=False):
-        label = f"{name_of(one.point.hierarchy)}, same sum"
-        axes.plot(one.cost, one.amat_us, mark, color=colour, markersize=width, mec="white", label=label, zorder=4)
-    if found.less is not None:
-        axes.plot(found.less.cost, found.less.amat_us, "o", color=SKY, markersize=8, label="a fifth less", zorder=4)
-    ring = "least sum" if found.why == "needless" else "advice"
-    axes.plot(answer.cost, answer.amat_us, "o", color=VERMILION, mfc="none", mew=2, ms=16, zorder=5, label=ring)
-    if found.budget is not None and found.budget <= 2 * found.everything:
-        axes.axvline(found.budget, color=VERMILION, linewidth=0.8, linestyle=":")
+    own = found.answer
+    axes.axhline(found.nothing.amat_us, color=GREY, linestyle="--", linewidth=1, label="no cache: $0 a month")
+    alone = tuple(one for one in found.rows if not one.point.ssd_pages and not one.nothing)
+    _line(axes, alone, BLUE, "--", "RAM alone, its best policy")
+    _line(axes, found.front[1:], GREEN, "-", "front: the best of each sum, as the first half chose")
+    unable = [one for one in found.rows if not one.able]
+    for one in unable:
+        axes.plot(one.month, one.amat_us, "x", color=VERMILION, label="SSD wears out, or cannot do the load", zorder=4)
+    if found.next_best is not None:
+        second = found.next_best
+        label = f"{name_of(second.point)}, same sum"
+        axes.plot(second.month, second.amat_us, "s", color=AMBER, markersize=9, mec="white", label=label, zorder=4)
+    if found.options.budget is not None and found.options.budget.monthly:
+        axes.axvline(found.options.budget.amount, color=VERMILION, linewidth=0.8, linestyle=":")
     axes.set_xscale("log")
     axes.set_yscale("log")
+    if own.nothing:
+        axes.set_title(f"buy nothing: {latency(own.amat_us)}", loc="left")
+    else:
+        axes.plot(own.month, own.amat_us, "o", color=VERMILION, mfc="none", mew=2, ms=16, zorder=5, label="advice")
+        sizes = (
+            human(pages * PAGE_BYTES * found.scale) for pages in (own.point.ram_pages, own.point.ssd_pages) if pages
+        )
+        axes.set_title(
+            f"{money(own.month)} a month: {name_of(own.point)}, {' + '.join(sizes)}, {latency(own.amat_us)}", loc="left"
+        )
     time_axis(axes)
     axes.set_ylabel("mean time of a page read (AMAT)")
-    ram, ssd = (human(pages * PAGE_BYTES * found.scale) for pages in (answer.point.ram_pages, answer.point.ssd_pages))
-    sizes = f"{ram} RAM + {ssd} SSD" if answer.point.ssd_pages else f"{ram} RAM"
-    name = name_of(answer.point.hierarchy)
-    axes.set_title(f"{money(answer.cost)}: {name}, {sizes}, {latency(answer.amat_us)}", loc="left")
     axes.legend(fontsize=8, labelspacing=0.7, markerscale=0.8)
 
 
 def _line(axes: "Axes", offers: tuple[Offer, ...], colour: str, style: str, label: str) -> None:
-    pairs = sorted((one.cost, one.amat_us) for one in offers)
+    pairs = sorted((one.month, one.amat_us) for one in offers)
     axes.plot(*zip(*pairs, strict=True), color=colour, linestyle=style, marker=".", label=label) if pairs else None
 
 
 def _served(axes: "Axes", found: Advice) -> None:
     """Stacked: RAM, SSD, disk; and the part of the money that is RAM's."""
-    costs = [one.cost for one in found.front]
-    shares = [[100 * getattr(one.scored.tiered, name) for one in found.front] for name in ("rhr", "shr", "dhr")]
-    axes.stackplot(costs, shares, colors=(BLUE, AMBER, LIGHT), labels=("RAM", "SSD", "disk"), alpha=0.85)
-    ram = [100 * one.scored.cost.ram_usd / one.scored.cost.cache_usd for one in found.front]
-    axes.plot(costs, ram, color=BLACK, linestyle=":", marker=".", clip_on=False, label="of the money, for RAM")
-    axes.axvline(found.answer.cost, color=VERMILION, linewidth=1)
+    bought = [one for one in found.front if not one.nothing] or [found.all_ram]
+    costs = [one.month for one in bought]
+    shares = [[100 * getattr(one.scored.tiered, name) for one in bought] for name in ("rhr", "shr", "dhr")]
+    if len(costs) > 1:
+        axes.stackplot(costs, shares, colors=(BLUE, AMBER, LIGHT), labels=("RAM", "SSD", "disk"), alpha=0.85)
+    else:
+        tall = 0.0
+        for (height,), colour, label in zip(shares, (BLUE, AMBER, LIGHT), ("RAM", "SSD", "disk"), strict=True):
+            axes.bar(costs, [height], width=0.1 * costs[0], bottom=[tall], color=colour, label=label)
+            tall += height
+    ram = [100 * one.bought.ram_usd / one.bought.usd for one in bought]
+    axes.plot(costs, ram, color=BLACK, linestyle=":", marker=".", clip_on=False, label="of the purchase, for RAM")
+    if not found.answer.nothing:
+        axes.axvline(found.answer.month, color=VERMILION, linewidth=1)
     axes.set_ylim(0, 100)
-    axes.set_ylabel("% of page reads, % of the money")
-    axes.set_title("Who serves page reads on the front, and which part of the money is for RAM", loc="left")
+    axes.set_ylabel("% of page reads, % of the purchase")
+    axes.set_title("Who serves page reads on the front, and which part of the purchase is RAM", loc="left")
     axes.legend(fontsize=8, loc="upper left")
 
 

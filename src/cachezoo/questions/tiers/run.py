@@ -268,9 +268,12 @@ def _questions(ts: TierStream, top: Hierarchy, ram_pages: int) -> Questions:
 def run_shared(point: Point, ts: TierStream, decisions: Bool | None = None) -> TierRun:
     """As `run_tiers`; what RAM does, and what it asks of the SSD, is kept for further points with the same RAM.
 
-    With a bundle's decisions nothing is kept.
+    With a bundle's decisions nothing is kept. Without RAM there is no cache at all: the disk serves everything.
     """
     hierarchy, ram, ssd = point.hierarchy, point.ram_pages, point.ssd_pages
+    if not ram:
+        none = np.empty(0, np.int32)
+        return TierRun(np.full(len(ts), DISK, np.uint8), none, none, np.empty(0, np.uint8), 0, 0, hierarchy)
     if decisions is not None or hierarchy.kind == "l2arc":
         return run_tiers(hierarchy, ts, ram, ssd, decisions=decisions)
     if not hierarchy.has_ssd:

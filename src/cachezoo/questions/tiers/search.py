@@ -1,14 +1,16 @@
-"""The search: every point that a budget buys in miniature, and the best of them in full.
+"""The search: every point that can be bought in miniature, and the best of them in full.
 
-A point is a hierarchy with its sizes. All points of some budgets are simulated on a sample of the trace's pages, which
-says where reads are served, and about how long the disk takes. The best few of each budget are then simulated with all
-pages and replayed on the devices. As these say how far the sample is off, the others are ranked anew.
+A point is a hierarchy with its sizes. All points are simulated on a sample of the trace's pages, which says where reads
+are served, about how long the disk takes, and how much is written to the SSD; so what a point costs a month is known
+too. The best few of each sum a month are then simulated with all pages and replayed on the devices. As these say how
+far the sample is off, the others are ranked anew.
 
 All of it looks at the first half of the trace alone: the second judges what was chosen.
 """
 
 import hashlib
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -20,16 +22,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cachezoo.arrays import F64, Bool
 from cachezoo.console import progress
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.io import parsed_json
 from cachezoo.jobs import processes
 from cachezoo.questions.tiers.bench import Bench, Scored
-from cachezoo.questions.tiers.budget import ROUNDING, Market, Point, nearby, ram_sizes
+from cachezoo.questions.tiers.budget import ROUNDING, Point, nearby
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.questions.tiers.miniature import Miniature, Shares, Times
+from cachezoo.questions.tiers.purchase import Bought, Shop
 from cachezoo.questions.tiers.response import DRAM_US, Tiered
-from cachezoo.traces.table import Trace
+from cachezoo.traces.table import PAGE_BYTES, Trace
 
 By = Literal["amat", "disk"]
 What = Literal["sampled", "simulated", "judged"]
@@ -38,21 +42,23 @@ MOST_ACCESSES = 30_000
 """Page accesses of the half that chooses above which points are simulated on a sample first."""
 FEW_ACCESSES = 500_000
 """Page accesses of a trace up to which processes take longer to begin than they save."""
-KIND, HEAD = "cachezoo size", "what"
+KIND, HEAD = "cachezoo recommend --only ram-ssd", "what"
 ANCHORS = 4
 """Points replayed first, to correct the sample by."""
-FINE = (2, 4)
-"""Parts of a doubling by which the RAM of the best points is varied, in turn."""
+FINE = (1, 2, 4)
+"""Parts of a doubling by which sizes of the best points are varied in turn, where any size can be had."""
 VARIED = 3
-"""Hierarchies of a budget whose RAM is varied."""
+"""Hierarchies of a sum whose sizes are varied."""
 ROUNDS = 8
 """Times that the best are confirmed at most: what is replayed says more of the others, and may put one first."""
 TIE = 0.01
 """Part by which a point's estimate has to be better than the best that was simulated in full, to be so too."""
 RIVAL = 1.2
 """Times the least of all, up to which a hierarchy that was not yet simulated in full may be the best."""
-SPENT = 0.9
-"""Of a budget, what has to be spent."""
+SPENT = 0.5
+"""Of a sum a month, what has to be spent: sums double."""
+MOST_LOAD = 1.0
+"""Of the trace's time, what an SSD may work for it to be able to do the load."""
 
 
 @dataclass(frozen=True)
@@ -199,11 +205,13 @@ class Ledger(dict[Point, Tiered]):
 class Found:
     """A point with what the half that chooses says of it."""
 
+    place: int  # among all points, in the order in which they were thought of
     point: Point
-    cost: float  # dollars for RAM and SSD
     sampled: Shares | None  # where reads are served by the sample; None where only all pages were simulated
     full: Tiered | None  # its figures by all pages; None where these were not simulated
     amat_us: float  # mean time of a page read: replayed, else estimated from the sample
+    written_a_day: float | None  # bytes a day to the SSD; None where the trace has no clock
+    load: float | None  # part of the trace's time that the SSD works; None where it was not replayed, or no clock
 
     @property
     def dhr(self) -> float:
@@ -217,24 +225,21 @@ class Found:
         return self.amat_us if by == "amat" else self.dhr
 
 
-class Search:
-    """Points of a trace at some prices."""
+class Simulated:
+    """Points of a trace, whatever they cost."""
 
-    def __init__(self, runner: Runner, ledger: Ledger, market: Market, hierarchies: Sequence[Hierarchy]) -> None:
+    def __init__(self, runner: Runner, ledger: Ledger) -> None:
         """Start with nothing known but what the ledger has."""
-        self.market, self.hierarchies = market, hierarchies
+        self.halves = runner.halves
         self._runner, self._ledger = runner, ledger
         self._sampled, self._full = dict[Point, Shares](), dict[Point, Tiered]()
+        self._places = dict[Point, int]()
         self._found: list[Found] | None = None
 
     @property
     def counts(self) -> tuple[int, int]:
         """Points simulated on the sample, and with all pages."""
         return len(self._sampled), len(self._full)
-
-    def line(self, budget: float, ram: Sequence[int]) -> list[Point]:
-        """All hierarchies' points for a budget, with RAM of these sizes."""
-        return [point for one in self.hierarchies for point in self.market.line(one, budget, ram)]
 
     def sample(self, points: Iterable[Point]) -> None:
         """Simulate on the sample what was not yet."""
@@ -243,6 +248,8 @@ class Search:
             found = self._runner.run("sampled", new)
             self._sampled |= {point: found[point] for point in new}  # in an order that no process decides
             self._found = None
+        if self._sampled and not any(point in self._sampled for point in self._full):
+            self._anchor()
 
     def confirm(self, points: Iterable[Point]) -> None:
         """Simulate with all pages and replay what was not yet, here or in the ledger."""
@@ -252,6 +259,10 @@ class Search:
         self._full |= {point: self._ledger[point] for point in wanted}  # in an order that no process decides
         self._found = None
 
+    def score(self, points: Iterable[Point]) -> dict[Point, Scored]:
+        """What points do in the half that judges."""
+        return self._runner.run("judged", dict.fromkeys(points))
+
     def found(self) -> list[Found]:
         """What is known of all points; some have to be confirmed before."""
         if self._found is None:
@@ -259,52 +270,20 @@ class Search:
             both = [point for point in self._full if point in self._sampled]
             times = Times.of(both, [self._sampled[point] for point in both], [self._full[point] for point in both])
             estimates = dict(zip(points, times.amat_us(points, list(self._sampled.values())), strict=True))
-            self._found = []
-            for point in dict.fromkeys([*points, *self._full]):
-                full = self._full.get(point)
-                amat_us = full.amat_us if full else estimates[point]
-                self._found.append(Found(point, self.market.cost(point), self._sampled.get(point), full, amat_us))
+            for point in (*points, *self._full):
+                self._places.setdefault(point, len(self._places))
+            self._found = [self._of(place, point, estimates) for point, place in self._places.items()]
         return self._found
 
-    def best(self, budget: float, by: By = "amat", *, estimated: bool = False) -> list[Found]:
-        """The best points that a budget buys, by rising merit: of each hierarchy its best.
-
-        The budget is spent: in the half that chooses, room for pages that only come later cannot show its worth. With
-        `estimated` points count that were simulated on the sample alone.
-        """
-        within = [one for one in self.found() if (estimated or one.full) and one.cost <= budget * (1 + ROUNDING)]
-        within = [one for one in within if one.cost >= SPENT * budget] or within
-        chosen = dict[Hierarchy, Found]()
-        for one in sorted(within, key=lambda one: (one.merit(by), one.cost, one.point.key)):
-            chosen.setdefault(one.point.hierarchy, one)
-        return list(chosen.values())
-
-    def survey(self, budgets: Sequence[float], by: By = "amat", closely: Sequence[float] = ()) -> None:
-        """Search some budgets: at the end no point's estimate is clearly better than one simulated in full.
-
-        At the budgets `closely`, which are some of them, every hierarchy that may be the best is simulated in full.
-        """
-        sizes = ram_sizes(self.market.pages)
-        self.sample(point for budget in budgets for point in self.line(budget, sizes))
-        if not any(point in self._sampled for point in self._full):
-            self._anchor()
-        rivals = list[Found]()  # the best points of hierarchies that may be the best of all
-        for budget in closely:
-            found = self.best(budget, by, estimated=True)
-            rivals += [one for one in found if one.merit(by) <= RIVAL * found[0].merit(by)]
-        self.confirm(one.point for one in rivals)
-        for around in FINE:
-            self.sample([point for budget in budgets for point in self._varied(budget, by, around)])
-        for _ in range(ROUNDS):
-            better = [one.point for budget in budgets if (one := self._better(budget, by)) is not None]
-            if not better:
-                return
-            self.confirm(better)
-
-    def exhaust(self, budgets: Sequence[float], steps: int) -> None:
-        """Simulate every point of some budgets with all pages, as `ram_sizes` has them: the referee of `survey`."""
-        sizes = ram_sizes(self.market.pages, steps)
-        self.confirm([point for budget in budgets for point in self.line(budget, sizes)])
+    def _of(self, place: int, point: Point, estimates: dict[Point, float]) -> Found:
+        bench, full, sampled = self.halves.chooses, self._full.get(point), self._sampled.get(point)
+        if full is not None:
+            written, load = bench.written_a_day(full), bench.load(full.ssd_busy, full)
+            return Found(place, point, sampled, full, full.amat_us, written, load)
+        assert sampled is not None
+        pages = sampled.written * self.halves.miniature.reads
+        estimate = None if bench.days is None else pages * PAGE_BYTES / bench.days
+        return Found(place, point, sampled, None, estimates[point], estimate, None)
 
     def _anchor(self) -> None:
         """Replay points whose reads from the disk take differently long."""
@@ -313,23 +292,105 @@ class Search:
         wanted = np.geomspace(max(disk_us[0], DRAM_US), max(disk_us[-1], DRAM_US), ANCHORS)
         self.confirm(points[min(int(np.searchsorted(disk_us, time)), len(points) - 1)] for time in wanted)
 
-    def _better(self, budget: float, by: By) -> Found | None:
-        """The best point of a budget by its estimate, where it is clearly better than what was simulated in full."""
-        every, known = self.best(budget, by, estimated=True), self.best(budget, by)
-        if not every:  # the budget buys nothing
+
+class Search:
+    """What can be bought for a trace at some prices."""
+
+    def __init__(self, simulated: Simulated, shop: Shop, hierarchies: Sequence[Hierarchy]) -> None:
+        """Simulate all of it on the sample."""
+        self.simulated, self.shop, self.hierarchies = simulated, shop, tuple(hierarchies)
+        self._bought = dict[int, tuple[float | None, Bought]]()
+        self._priced: tuple[list[Found], F64, F64, Bool] | None = None
+        simulated.sample(shop.points(self.hierarchies, shop.ram_sizes(), shop.ssd_sizes()))
+
+    def bought(self, found: Found) -> Bought:
+        """What a point takes, by what it writes in the half that chooses."""
+        known = self._bought.get(found.place)
+        if known is None or known[0] != found.written_a_day:
+            known = found.written_a_day, self.shop.buy(found.point, found.written_a_day)
+            self._bought[found.place] = known
+        return known[1]
+
+    def month(self, found: Found) -> float:
+        """Dollars a month of it."""
+        return self.bought(found).month_usd
+
+    def able(self, found: Found) -> bool:
+        """Whether its SSD lasts as long as asked and, as far as is known, can do the load."""
+        return self.bought(found).lasts and (found.load is None or found.load <= MOST_LOAD)
+
+    def best(self, month: float, by: By = "amat", *, estimated: bool = False, most: float = math.inf) -> list[Found]:
+        """The best points for a sum a month, by rising merit: of each hierarchy its best.
+
+        The sum is spent: in the half that chooses, room for pages that only come later cannot show its worth.
+
+        Args:
+            month: dollars.
+            by: what is to be small.
+            estimated: count points too that were simulated on the sample alone.
+            most: dollars that it may cost to buy.
+        """
+        found, months, usd, able = self._prices()
+        rows = np.flatnonzero(able & (months <= month * (1 + ROUNDING)) & (usd <= most * (1 + ROUNDING)))
+        known = rows if estimated else rows[[found[row].full is not None for row in rows]] if len(rows) else rows
+        spent = known[months[known] > SPENT * month]
+        within = [found[row] for row in (spent if len(spent) else known)]
+        chosen = dict[Hierarchy, Found]()
+        for one in sorted(within, key=lambda one: (one.merit(by), self.month(one), one.point.key)):
+            chosen.setdefault(one.point.hierarchy, one)
+        return list(chosen.values())
+
+    def survey(
+        self, months: Sequence[float], by: By = "amat", closely: Sequence[float] = (), most: float = math.inf
+    ) -> None:
+        """Search some sums a month: at the end no point's estimate is clearly better than one simulated in full.
+
+        At the sums `closely`, which are some of them, every hierarchy that may be the best is simulated in full.
+        """
+        rivals = list[Found]()  # the best points of hierarchies that may be the best of all
+        for month in closely:
+            found = self.best(month, by, estimated=True, most=most)
+            rivals += [one for one in found if one.merit(by) <= RIVAL * found[0].merit(by)]
+        self.simulated.confirm(one.point for one in rivals)
+        for around in FINE if self.shop.terms.parts else ():
+            self.simulated.sample([point for month in months for point in self._varied(month, by, around, most)])
+        for _ in range(ROUNDS):
+            better = [one.point for month in months if (one := self._better(month, by, most)) is not None]
+            if not better:
+                return
+            self.simulated.confirm(better)
+
+    def exhaust(self, steps: int) -> None:
+        """Simulate every point with all pages, sizes that double in so many steps: the referee of `survey`."""
+        sizes = self.shop.ram_sizes(steps), self.shop.ssd_sizes(steps)
+        self.simulated.confirm(list(self.shop.points(self.hierarchies, *sizes)))
+
+    def _prices(self) -> tuple[list[Found], F64, F64, Bool]:
+        """All points with what each costs a month and to buy, and whether it is able."""
+        found = self.simulated.found()
+        if self._priced is None or self._priced[0] is not found:
+            every = [self.bought(one) for one in found]
+            months, usd = (np.array([getattr(one, name) for one in every]) for name in ("month_usd", "usd"))
+            self._priced = found, months, usd, np.array([self.able(one) for one in found], bool)
+        return self._priced
+
+    def _better(self, month: float, by: By, most: float) -> Found | None:
+        """The best point of a sum by its estimate, where it is clearly better than what was simulated in full."""
+        every, known = self.best(month, by, estimated=True, most=most), self.best(month, by, most=most)
+        if not every:  # the sum buys nothing
             return None
         first = every[0]
-        near = known and known[0].cost >= SPENT * budget and (1 - TIE) * known[0].merit(by) <= first.merit(by)
+        near = (
+            known and self.month(known[0]) > SPENT * month and (1 - TIE) * known[0].merit(by) <= first.merit(by)
+        )  # fmt: skip
         return None if first.full or near else first
 
-    def _varied(self, budget: float, by: By, around: int) -> list[Point]:
-        """The best points of a budget with somewhat less and more RAM."""
-        points = list[Point]()
-        for one in self.best(budget, by, estimated=True)[:VARIED]:
-            sizes = nearby(one.point.ram_pages, around, self.market.pages)
-            points += self.market.line(one.point.hierarchy, budget, sizes)
+    def _varied(self, month: float, by: By, around: int, most: float) -> list[Point]:
+        """The best points of a sum with somewhat less and more RAM, or SSD."""
+        points, pages = list[Point](), self.shop.pages
+        for one in self.best(month, by, estimated=True, most=most)[:VARIED]:
+            own = one.point
+            points += [Point(own.hierarchy, size, own.ssd_pages) for size in nearby(own.ram_pages, around, pages)]
+            if own.ssd_pages:
+                points += [Point(own.hierarchy, own.ram_pages, size) for size in nearby(own.ssd_pages, around, pages)]
         return points
-
-    def score(self, points: Iterable[Point]) -> dict[Point, Scored]:
-        """What points do in the half that judges."""
-        return self._runner.run("judged", dict.fromkeys(points))

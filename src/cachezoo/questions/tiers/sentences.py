@@ -2,38 +2,52 @@
 
 import math
 import shlex
+from dataclasses import replace
 from typing import Any
 
 from cachezoo.contest.choice import Goal
+from cachezoo.contest.lead import Mean
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
+from cachezoo.contest.words import saves
+from cachezoo.flash.load import DAY_S
 from cachezoo.questions.page.sentences import SAVED
 from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.advice import Advice, Offer
-from cachezoo.questions.tiers.bench import Comparison, Scored
+from cachezoo.questions.tiers.bench import NOTHING, Comparison, Scored
 from cachezoo.questions.tiers.options import name_of
+from cachezoo.questions.tiers.purchase import Bought
+from cachezoo.questions.tiers.search import MOST_LOAD
 from cachezoo.questions.tiers.table import FORMATS
-from cachezoo.show.formats import NONE, latency, lifetime, money, number, ordinary, percent, share, significant, span
+from cachezoo.settings.prices import Prices
+from cachezoo.show.formats import (
+    NONE,
+    duration,
+    latency,
+    lifetime,
+    money,
+    number,
+    ordinary,
+    percent,
+    share,
+    significant,
+    span,
+    words,
+)
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.traces.clock import has_clock
 
 COLUMNS = [
-    "hierarchy", "AMAT", "than RAM alone", "no waiting", "P99", "IOPS", "RAM", "SSD", "disk", "cost", "a month",
+    "hierarchy", "AMAT", "than RAM alone", "no waiting", "P99", "IOPS", "RAM", "SSD", "disk", "to buy", "a month",
     "SSD written", "WAF", "SSD lasts", "buffer", "$ per I/O",
 ]  # fmt: skip
 """Of a comparison."""
-OFFERS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by SSD", "by disk", "SSD lasts", "a month"]
+OFFERS = ["", "RAM", "SSD", "as", "AMAT", "than the disk alone", "by RAM", "by SSD", "by disk", "SSD lasts", "to buy",
+          "a month", "as parts"]  # fmt: skip
 """Of what to buy."""
 TITLES = {"AMAT": "amat_us", "no waiting": "alone_us", "P99": "p99_us", "IOPS": "iops"}
 SERVED = ("RAM", "rhr"), ("SSD", "shr"), ("disk", "dhr")
-SHORT_LIFE_YEARS = 3.0
-"""Of an SSD; below this a sentence names what would last."""
-LASTING_YEARS = 5.0
 TURNED = 1.5
 """Times that one half's mean time is the other's, from which on a sentence says so."""
-LESS_A_MONTH = 0.8
-"""Of what the answer costs a month: what costs less than that is named."""
-LITTLE = 0.02
-"""Of the mean time: what is nearer is about the same."""
 
 
 def _figures(scored: Scored, served: str = "") -> dict[str, str]:
@@ -43,18 +57,33 @@ def _figures(scored: Scored, served: str = "") -> dict[str, str]:
     return {title: FORMATS[name](values[name]) for title, name in titles.items()}
 
 
+def lasting(bought: Bought) -> str:
+    """How long the SSD lasts, for a cell."""
+    return lifetime(bought.ssd_years) if bought.ssd else NONE
+
+
+def _change(lead: Mean) -> str:
+    """A lead as a change of time, for a cell: `+12.3 % [10.6, 14.0]`."""
+    ends = None if lead.interval is None else (-lead.interval[1], -lead.interval[0])
+    return f"{percent(-lead.value, signed=True)} {span(ends, 1)}".rstrip()
+
+
+def _saves(lead: Mean) -> str:
+    return saves(lead.value, lead.interval, LEAST_SAVING)
+
+
 def cells(row: Scored, found: Comparison) -> dict[str, str]:
     """A row of the table of a comparison."""
-    tiered = row.tiered
+    tiered, bought = row.tiered, found.bought(row)
     return {
         **_figures(row),
-        "hierarchy": str(row.point.hierarchy),
-        "than RAM alone": NONE if row is found.reference else percent(-found.saved(row), signed=True),
-        "cost": money(row.cost.cache_usd),
-        "a month": money(row.cost.month_usd),
+        "hierarchy": "the disk alone" if row.point == NOTHING else str(row.point.hierarchy),
+        "than RAM alone": NONE if row is found.reference else _change(found.saved(row)),
+        "to buy": money(bought.usd),
+        "a month": money(bought.month_usd),
         "SSD written": human(tiered.ssd_written * PAGE_BYTES),
         "WAF": f"{'' if row.wear.simulated else '≤ '}{number(row.wear.waf, 2)}" if row.wear.written else NONE,
-        "SSD lasts": lifetime(row.wear.years),
+        "SSD lasts": lasting(bought),
         "buffer": percent(tiered.bhr),
         "$ per I/O": significant(row.usd_per_io, 3),
     }
@@ -63,43 +92,60 @@ def cells(row: Scored, found: Comparison) -> dict[str, str]:
 def offer_cells(found: Advice, offer: Offer) -> dict[str, str]:
     """A row of the table of what each sum buys."""
     point = offer.point
+    able = "" if offer.able else " (too little)" if offer.bought.ssd else ""
     return {
         **_figures(offer.scored, "by "),
-        "": ">" if point == found.answer.point and found.why != "needless" else "",
-        "cost": money(offer.cost),
-        "hierarchy": str(point.hierarchy),
-        "RAM": size(found, point.ram_pages),
-        "SSD": size(found, point.ssd_pages) if point.ssd_pages else NONE,
-        "SSD lasts": lifetime(offer.scored.wear.years) if point.ssd_pages else NONE,
-        "a month": money(offer.scored.cost.month_usd * found.scale),
+        "": ">" if point == found.answer.point else "",
+        "as": name_of(point),
+        "RAM": size(found, point.ram_pages) if point.ram_pages else NONE,
+        "SSD": f"{size(found, point.ssd_pages)}{_sold(offer)}" if point.ssd_pages else NONE,
+        "than the disk alone": NONE if offer.nothing else _change(offer.over(found.nothing)),
+        "SSD lasts": lasting(offer.bought) + able,
+        "to buy": money(offer.bought.usd),
+        "a month": money(offer.month),
+        "as parts": money(_otherwise(found, offer, parts=True).month_usd),
     }
 
 
+def _sold(offer: Offer) -> str:
+    drives = offer.bought.ssd
+    return f", {drives.kind}" if drives else ""
+
+
+def _otherwise(found: Advice, offer: Offer, *, parts: bool) -> Bought:
+    """What an offer takes bought whole, or in parts."""
+    terms = replace(found.shop.terms, parts=parts)
+    written = offer.scored.wear
+    rate = written.written * PAGE_BYTES / written.days if written.days else None
+    return replace(found.shop, terms=terms).buy(offer.point, rate)
+
+
 def answer(found: Comparison) -> str:
-    """Which hierarchy is fastest, in a sentence."""
+    """Which hierarchy is fastest, if any is, and what it saves of the fastest RAM alone; sentences."""
     best, *others = found.rows
-    text = f"{best.point.hierarchy} is fastest: a page read takes {latency(best.tiered.amat_us)} on average"
-    base = found.reference
-    if best is not base:
-        less = percent(found.saved(best))
-        text += f", {less} less than with {base.point.hierarchy} in RAM alone ({latency(base.mean)})"
-    return text + (f". {_next(best, others[0])}." if others else ".")
+    leading, base = found.leading, found.reference
+    own = _title(best)
+    takes = f"a page read takes {latency(best.mean)} on average"
+    if verdict(best.lead(others[0], Goal.COST), LEAST_SAVING) == Verdict.SHORT:
+        text = f"The trace is too short to say which is fastest; with {own} {takes}, the least of all"
+    elif len(leading) > 1:
+        names = words([_title(row) for row in leading[1:]])
+        last = leading[-1]
+        text = (
+            f"No one is fastest: with {own} {takes}, and {names} {'is' if len(leading) == 2 else 'are'} not told apart "
+            f"from it by as much as matters (up to {latency(last.mean)})"
+        )
+    else:
+        second = others[0]
+        text = f"{own} is fastest: {takes}; against {_title(second)}, the next ({latency(second.mean)}), it "
+        text += _saves(best.lead(second, Goal.COST))
+    if best is base:
+        return f"{text}. No SSD makes it faster."
+    return f"{text}. Against {_title(base)} in RAM alone ({latency(base.mean)}) {own} {_saves(found.saved(best))}."
 
 
-def _next(best: Scored, second: Scored) -> str:
-    """How far the second is behind, and how sure that is."""
-    own = best.lead(second, Goal.COST)
-    text = f"Next is {second.point.hierarchy} with {latency(second.tiered.amat_us)}"
-    if own.low is None or own.high is None:
-        return f"{text}; the trace is too short to say how sure that is"
-    blocks = f"the first was faster in {own.won} of {own.blocks} blocks of time"
-    saved = f"{percent(own.value)} {span((own.low, own.high), 1)}"
-    found = verdict(own, LEAST_SAVING)
-    if found == Verdict.BETTER:
-        return f"{text}, of which the first saves {saved}: {blocks}"
-    if found == Verdict.TRIFLE:
-        return f"{text}, of which the first saves too little to matter, {saved}: {blocks}"
-    return f"{text}, too near to tell them apart, {saved}: {blocks}"
+def _title(row: Scored) -> str:
+    return "the disk alone" if row.point == NOTHING else str(row.point.hierarchy)
 
 
 def caption(found: Comparison, device: str) -> str:
@@ -110,15 +156,25 @@ def caption(found: Comparison, device: str) -> str:
         "AMAT: mean time of a page read; no waiting: if none had to wait",
         f"than RAM alone: than {base.point.hierarchy} in RAM alone ({latency(base.mean)}), the fastest of them",
         "RAM, SSD, disk: who serves page reads, RAM with its buffer",
-        f"cost: RAM and SSD, $ of {bench.prices.name}",
-        f"a month: with the disk ({money(row.cost.hdd_usd)}), replacements and power",
+        f"to buy: {'parts of ' if found.shop.terms.parts else ''}the modules and drives that are sold, $ of "
+        f"{dated(bench.prices)}; a month: over {_years(found.shop.terms.lifetime_years)}, with wear and power",
+        f"the disk, {money(row.cost.hdd_usd)}, comes on top",
         f"times: {device}, {_loop_words(row)}",
     ]
     if any(own.wear.written and not own.wear.simulated for own in found.rows):
-        parts.append("≤: the SSD is too small to simulate its wear")
+        parts.append("≤: the SSD is too small to simulate its write amplification")
     if any(own.point.hierarchy.kind == "l2arc" for own in found.rows) and not has_clock(bench.ts.trace):
         parts.append("l2arc is fed by the clock, which the trace does not have")
     return "; ".join(parts)
+
+
+def dated(prices: Prices) -> str:
+    """A price list by its name, with its date."""
+    return prices.name if prices.dated[:4] in prices.name else f"{prices.name} ({prices.dated})"
+
+
+def _years(years: float) -> str:
+    return f"{years:g} year{'s' * (years != 1)}"
 
 
 def _loop_words(row: Scored) -> str:
@@ -140,18 +196,30 @@ def size(found: Advice, pages: int) -> str:
 
 
 def built(found: Advice, offer: Offer) -> str:
-    """What is bought, in words: `1.5 GiB of RAM and 12 GiB of SSD as HCA`."""
-    ram = f"{size(found, offer.point.ram_pages)} of RAM"
-    whole = found.stream.pages.n_pages
-    if offer.point.ram_pages >= whole:
-        ram += ", all that is touched,"
-    name = name_of(offer.point.hierarchy)
-    if not offer.point.ssd_pages:
-        return f"{ram} as {name}"
-    ssd = f"{size(found, offer.point.ssd_pages)} of SSD"
-    if offer.point.ssd_pages >= whole:
-        ssd += ", all that is touched,"
-    return f"{ram} and {ssd} as {name}"
+    """What is bought, in words: `8 GiB of RAM and a 960 GB read-intensive SSD, used as HCA`."""
+    if offer.nothing:
+        return "nothing"
+    whole, ram, ssd = found.stream.pages.n_pages, offer.bought.ram, offer.bought.ssd
+    assert ram is not None
+    if found.shop.terms.parts:
+        parts = [f"{size(found, offer.point.ram_pages)} of RAM"]
+        if ssd:
+            parts.append(f"{size(found, offer.point.ssd_pages)} of a {ssd.kind} SSD")
+    else:
+        parts = [f"{human(ram.bytes)} of RAM" + (f" ({ram.count} x {human(ram.each_bytes)})" if ram.count > 1 else "")]
+        if ssd:
+            gb = f"{number(ssd.each_bytes / 1e9)} GB"
+            parts.append(
+                f"{'an' if gb[0] == '8' else 'a'} {gb} {ssd.kind} SSD"
+                if ssd.count == 1
+                else f"{ssd.count} {ssd.kind} SSDs of {gb}"
+            )
+    every = ", which hold all that is touched" if max(offer.point.ram_pages, offer.point.ssd_pages) >= whole else ""
+    if not ssd:
+        return (
+            f"{words(parts)} with {name_of(offer.point).removesuffix(' in RAM alone')}{every.replace('hold', 'holds')}"
+        )
+    return f"{words(parts)} as {name_of(offer.point)}{every}"
 
 
 def does(offer: Offer) -> str:
@@ -163,110 +231,128 @@ def does(offer: Offer) -> str:
 
 def headline(found: Advice) -> str:
     """The advice in one line."""
-    answer, options = found.answer, found.options
-    buys = f"buy {built(found, answer)} for {money(answer.cost)}"
-    tail = f"{does(answer)}, waits included, {no_cache(found)} without a cache{_soon_worn(found)}"
+    own, options, chosen = found.answer, found.options, found.chosen
+    alone = no_cache(found)
     if found.why == "needless":
-        return f"{options.ms:g} ms needs neither RAM nor SSD: the disk alone takes {no_cache(found)}."
-    if found.why == "everything":
+        aim = f"{options.ms:g} ms" if options.ms is not None else f"{share(options.hit or 0)} of reads"
+        return f"Buy nothing: the disk alone takes {alone} for a page read, and {aim} was asked for."
+    if found.why == "idle":
         return (
-            f"{money(found.budget or 0)} buys everything: RAM for all {size(found, found.stream.pages.n_pages)} that "
-            f"is touched costs {money(found.everything)}. Still, {buys}: {tail}."
-            if answer.point.ram_pages < found.stream.pages.n_pages
-            else f"{money(found.budget or 0)} buys everything: {buys}: {tail}."
+            f"Buy nothing: page reads wait {share(found.waits)} of the time, so that no cache can save more of it. If "
+            f"each wait matters, give --target-ms: with {built(found, chosen)}, a page read takes "
+            f"{latency(chosen.amat_us)} instead of {alone}."
         )
+    if own.nothing:
+        best = f"what the half that chose would buy, {built(found, chosen)}, for {money(chosen.month)} a month, "
+        if chosen.nothing:
+            best = "nothing that can be bought for that makes page reads faster on the half that chose"
+            return f"Buy nothing: {best}. One takes {alone}."
+        saved = _saves(chosen.over(found.nothing))
+        return f"Buy nothing: {best}{saved}, against the {alone} that a page read takes without a cache."
+    costs = f"{money(own.month)} a month ({money(own.bought.usd)} to buy)"
+    tail = f"{does(own)}, waits included, {alone} without a cache"
     if found.why == "unreachable":
         aim = f"{options.ms:g} ms" if options.ms is not None else f"{share(options.hit or 0)} of reads"
-        return (
-            f"{aim} cannot be reached on these devices. Nearest comes {built(found, answer)}, for "
-            f"{money(answer.cost)}: {tail}."
-        )
-    return f"{buys[0].upper()}{buys[1:]}: {tail}."
+        return f"{aim} cannot be reached on these devices. Nearest comes {built(found, own)}, for {costs}: {tail}."
+    return f"Buy {built(found, own)}, for {costs}: {tail}."
 
 
 def no_cache(found: Advice) -> str:
     """What a page read takes on the disk alone, and what of that is no waiting for other requests."""
-    disk = found.disk
+    disk = found.nothing.scored.tiered
     alone = latency(disk.alone_us)
     return latency(disk.amat_us) + (f" ({alone} if nothing waited)" if alone != latency(disk.amat_us) else "")
 
 
-def _soon_worn(found: Advice) -> str:
-    """That the SSD does not last, and what does; empty where it lasts, or that is unknown."""
-    years = found.answer.scored.wear.years
-    if not found.answer.point.ssd_pages or years is None or years >= SHORT_LIFE_YEARS:
-        return ""
-    text = f"; but at these writes that SSD is worn out after {lifetime(years)}"
-    best = cheapest_by_month(found)
-    if best is None:
-        return text
-    own, less = (money(one.scored.cost.month_usd * found.scale) for one in (found.answer, best))
-    return f"{text}, and as fast is {built(found, best)}, for {less} a month, not {own}"
-
-
-def why(found: Advice) -> str:
-    """Why this sum."""
-    budget = found.budget or 0
+def why(found: Advice) -> list[str]:
+    """Why this sum, and what the half that chose would have bought; sentences."""
+    budget = found.options.budget
+    most = f"{money(budget.amount)}{' a month' if budget.monthly else ''}" if budget else ""
     reasons = {
-        "budget": f"It is the fastest that {money(budget)} buys, on the half that chose",
-        "enough": f"Of {money(budget)} that is enough: no sum within it that was tried brings a hundredth more",
-        "everything": "No larger sum that was tried brings a hundredth more",
-        "knee": "The sum is the knee of time over money, not of hits over size: beyond it a further dollar brings less "
-        "than half of the average one",
-        "whole": "The front has no knee: every further dollar is worth it until all is in RAM",
+        "sum": f"It is the fastest that {most} buys, on the half that chose",
+        "enough": f"Of {most} that is enough: what the half that chose would buy for it is no better on the other half",
+        "knee": "The sum is the knee of time over money: beyond it a further dollar a month brings less than half of "
+        "what the average one does",
+        "whole": "Each further dollar a month is worth it up to this sum",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
-        "needless": f"What follows is of the least of the sums that double, {money(found.answer.cost)}, with which a "
-        f"page read takes {latency(found.answer.amat_us)}",
-        "unreachable": "First accesses to pages come from the disk whatever is bought; more money brings less than a "
-        "hundredth",
+        "needless": "The aim is reached without",
+        "nothing": "",
+        "idle": "",
+        "unreachable": "First accesses to pages come from the disk whatever is bought",
     }
-    return f"{reasons[found.why]}."
+    text = [f"{reasons[found.why]}."] if reasons[found.why] else []
+    if not found.answer.nothing:
+        text.append(f"Against the disk alone it {_saves(found.answer.over(found.nothing))}.")
+    if found.chosen.point != found.answer.point and found.why not in ("nothing", "idle"):
+        lead = found.chosen.over(found.answer)
+        text.append(
+            f"The half that chose would buy {built(found, found.chosen)}, for {money(found.chosen.month)} a month; on "
+            f"the other half that {_saves(lead)} against the answer."
+        )
+    return text
+
+
+def spending(found: Advice) -> list[str]:
+    """What the money is for; sentences."""
+    own = found.answer
+    if own.nothing:
+        return []
+    years, bought = _years(found.shop.terms.lifetime_years), own.bought
+    text = [
+        f"Of {money(own.month)} a month {money(bought.purchase_month_usd)} is the purchase over {years}, "
+        f"{money(bought.wear_month_usd)} wear and {money(bought.power_month_usd)} power. The disk behind, "
+        f"{money(own.scored.cost.hdd_usd * found.scale)}, comes on top."
+    ]
+    parts = not found.shop.terms.parts
+    other = money(_otherwise(found, own, parts=parts).month_usd)
+    text.append(
+        f"As parts of a module and a drive that are there anyway these sizes cost {other} a month (--parts)."
+        if parts
+        else f"Where whole modules and drives have to be bought for it, that is {other} a month (leave out --parts)."
+    )
+    return text
 
 
 def versus(found: Advice, offer: Offer) -> str:
-    """Another for the same sum, compared with the answer."""
-    more = offer.amat_us / found.answer.amat_us - 1
-    sizes = size(found, offer.point.ram_pages) + (
-        f" + {size(found, offer.point.ssd_pages)}" if offer.point.ssd_pages else ""
-    )
-    how = "is about as fast" if abs(more) < LITTLE else f"takes {latency(offer.amat_us)}, {_times(more)}"
-    return f"{name_of(offer.point.hierarchy)} ({sizes}) {how}"
-
-
-def _times(more: float) -> str:
-    """How much longer a page read takes, in words."""
-    if abs(more) < LITTLE:
-        return "about as fast"
-    if more >= 1:
-        return f"{number(more + 1, 1)} times as long"
-    return f"{share(abs(more))} {'more' if more > 0 else 'less'}"
+    """Another compared with the answer."""
+    sizes = built(found, offer)
+    return f"{sizes}, for {money(offer.month)} a month: {latency(offer.amat_us)}"
 
 
 def comparisons(found: Advice) -> list[str]:
-    """The next-best, the next-best for less, and others for the same sum; sentences."""
-    text, named = list[str](), {found.answer.point}
+    """RAM alone, an SSD, and the next-best for the same sum; sentences."""
+    text, own = list[str](), found.answer
+    if found.ram_alone is not None and own.point.ssd_pages and found.ram_alone.point != own.point:
+        lead = own.over(found.ram_alone)
+        text.append(f"RAM alone for that: {versus(found, found.ram_alone)}; against that the answer {_saves(lead)}.")
+    if found.ssd is not None and not own.point.ssd_pages:
+        text.append(f"With an SSD: {versus(found, found.ssd)}{_unable(found.ssd)}.")
+    elif found.ssd is None and not own.point.ssd_pages:
+        text.append("No SSD is of use: the smallest RAM that is sold holds all that is touched.")
     if found.next_best is not None:
-        second = found.next_best
-        slower = second.found.amat_us / found.answer.found.amat_us - 1
-        text.append(f"Next-best on the half that chose ({_times(slower)} there): {versus(found, second)}.")
-        named.add(second.point)
-    if found.less is not None and found.less.point not in named:
-        less = found.less
-        share_less = share(1 - less.cost / found.answer.cost)
-        text.append(
-            f"For {share_less} less, {money(less.cost)}: {built(found, less)}; a page read takes "
-            f"{latency(less.amat_us)} ({_times(less.amat_us / found.answer.amat_us - 1)})."
-        )
-    others = [versus(found, one) for one in found.others if one.point not in named]
-    if others:
-        text.append(f"For the same sum {'; '.join(others)}.")
+        lead = own.over(found.next_best)
+        second = f"Next-best on the half that chose: {versus(found, found.next_best)}"
+        text.append(f"{second}; against that the answer {_saves(lead)}.")
     return text + _unfed(found)
+
+
+def _unable(offer: Offer) -> str:
+    """Why an SSD is no advice; empty where it may be."""
+    years, drives = offer.bought.ssd_years, offer.bought.ssd
+    if drives is None:
+        return ""
+    if years is None:
+        return ", and how long it would last is unknown, as the trace has no clock"
+    if years < offer.bought.lifetime_years:
+        return f", and of all drives that are sold the best for it is worn out after {lifetime(years)}"
+    if offer.load is not None and offer.load > MOST_LOAD:
+        return f", and it cannot do the load: it would take {number(offer.load, 1)} times as long as the trace"
+    return ""
 
 
 def _unfed(found: Advice) -> list[str]:
     """What is wrong with L2ARC's figures on a trace without a clock; a sentence, or none."""
-    more = [one for one in (found.next_best, found.less) if one is not None]
-    shown = (found.answer, *more, *found.others, *found.front)
+    shown = [*found.rows, *([found.next_best] if found.next_best else [])]
     if has_clock(found.stream.trace) or not any(one.point.hierarchy.kind == "l2arc" for one in shown):
         return []
     return [
@@ -276,46 +362,34 @@ def _unfed(found: Advice) -> list[str]:
 
 
 def lasts(found: Advice) -> list[str]:
-    """How long the SSD lasts, where there is one; sentences."""
-    answer = found.answer
-    wear, cost = answer.scored.wear, answer.scored.cost
-    if not answer.point.ssd_pages:
+    """How long the SSD lasts and how busy it is, where there is one; sentences."""
+    own = found.answer
+    if found.days is None:
+        return [
+            "The trace has no clock, so that nothing is known of an SSD's life and load: none is advised. Record one "
+            "with times."
+        ]
+    if own.bought.ssd is None or own.bought.ssd_years is None:
         return []
-    if wear.years is None:
-        return ["How long the SSD lasts is unknown: the trace has no clock."]
-    month = f"With power and what wears out, RAM, SSD and disk cost {money(cost.month_usd * found.scale)} a month."
-    if math.isinf(wear.years):
-        return [f"Nothing is written to the SSD in what is counted. {month}"]
-    if wear.years >= SHORT_LIFE_YEARS:
-        return [f"At these writes the SSD is worn out after {lifetime(wear.years)}. {month}"]
-    larger = human(answer.point.ssd_pages * PAGE_BYTES * found.scale * LASTING_YEARS / wear.years)
-    return [
-        f"At these writes the SSD is worn out after {lifetime(wear.years)}; a drive of {larger}, of which the cache "
-        f"uses this part, lasts {LASTING_YEARS:g} years. {month}"
-    ]
+    if math.isinf(own.bought.ssd_years):
+        return ["Nothing is written to the SSD in what is counted."]
+    busy = f"; it works {share(own.load)} of the time" if own.load is not None else ""
+    short = found.days * found.scale < 1
+    every = f", if every day is as the {duration(found.days * DAY_S * found.scale)} that count" if short else ""
+    return [f"At this rate of writes the SSD lasts {lifetime(own.bought.ssd_years)}{every}{busy}."]
 
 
-def cheapest_by_month(found: Advice) -> Offer | None:
-    """What is as fast as the answer and costs the least in the long run; None where nothing is clearly cheaper."""
-    answer = found.answer
-    month = answer.scored.cost.month_usd
-    rivals = [
-        one
-        for one in (*found.front, *found.alone)
-        if one.amat_us <= (1 + LITTLE) * answer.amat_us and one.scored.cost.month_usd < LESS_A_MONTH * month
-    ]
-    return min(rivals, key=lambda one: one.scored.cost.month_usd, default=None)
-
-
-def cheaper_by_month(found: Advice) -> list[str]:
-    """What is as fast and costs less in the long run, as it wears out less; a sentence, or none."""
-    best = cheapest_by_month(found)
-    if best is None:
-        return []
-    return [
-        f"In the long run {built(found, best)} is as fast and costs less, as it wears out less: {money(best.cost)} to "
-        f"buy, {money(best.scored.cost.month_usd * found.scale)} a month."
-    ]
+def holds(found: Advice) -> str:
+    """Whether other prices give another advice; a sentence."""
+    moved = found.moved
+    if not moved:
+        return "The advice holds at half and at double the price of RAM, and of SSD."
+    differ = "; ".join(
+        f"at {how}: {built(found, one)}" + ("" if one.nothing else f", {money(one.month)} a month")
+        for how, one in moved.items()
+    )
+    kept = "" if len(moved) == len(found.elsewhere) else " Otherwise it holds."
+    return f"Prices move it: {differ}.{kept}"
 
 
 def how_sure(found: Advice) -> list[str]:
@@ -326,11 +400,12 @@ def how_sure(found: Advice) -> list[str]:
     if found.rate < 1:
         mean, most = (number(100 * off, 1) for off in found.off)
         text.append(f"The sample was off by {mean} points of reads from the disk on average, {most} at most.")
-    slip = found.answer.amat_us / found.answer.found.amat_us
+    own = found.answer
+    slip = own.amat_us / own.found.amat_us
     if not 1 / TURNED < slip < TURNED:
         text.append(
-            f"The halves differ: on the first a page read would take {latency(found.answer.found.amat_us)}; so look "
-            "at a longer trace before you buy."
+            f"The halves differ: on the first a page read would take {latency(own.found.amat_us)}; so look at a longer "
+            "trace before you buy."
         )
     return text
 
@@ -344,25 +419,29 @@ def assumed(found: Advice) -> list[str]:
     prices = found.prices
     ratio = prices.ram.usd_per_gb / prices.ssd.usd_per_gb
     text = [
-        f"Prices: {prices.name}: RAM ${prices.ram.usd_per_gb:g}, SSD ${prices.ssd.usd_per_gb:g} a GB (RAM "
-        f"{significant(ratio, 3)} times as dear). The disk behind, "
-        f"{money(found.answer.scored.cost.hdd_usd * found.scale)}, comes on top."
+        f"Prices are of {dated(prices)}: RAM ${prices.ram.usd_per_gb:g}, SSD from ${prices.ssd.usd_per_gb:g} a GB (RAM "
+        f"{significant(ratio, 3)} times as dear), ${prices.power.usd_per_kwh:g} a kWh. Give yours: --prices FILE, "
+        "--ram-price, --ssd-price."
     ]
+    if found.waits is not None and found.waits > 1:
+        text.append(
+            f"The disk that is modelled is slower than what the trace was recorded on: alone it takes "
+            f"{number(found.waits, 1)} times as long for the page reads."
+        )
     if found.scale > 1:
+        seconds = (found.days or 0) * DAY_S
+        time = f", and the {duration(seconds)} that count for {duration(seconds * found.scale)} of the same load"
         text.append(
             f"The trace touches {human(found.stream.pages.n_pages * PAGE_BYTES)}, which stands for "
-            f"{size(found, found.stream.pages.n_pages)}: the same parts of it are taken to hit as often."
+            f"{size(found, found.stream.pages.n_pages)}{time if seconds else ''}: the same parts of it are taken to "
+            "hit as often."
         )
-    text += _buffer(found)
-    years = found.answer.scored.wear.years
-    if found.scale > 1 and found.answer.point.ssd_pages and years is not None and math.isfinite(years):
-        text.append("The SSD's life is that of writes which grow as its size does.")
-    return text
+    return text + _buffer(found)
 
 
 def _buffer(found: Advice) -> list[str]:
     """What is paid for transient buffers; a sentence, or none where no hierarchy of the front has one."""
-    every = {one.point.hierarchy.buffer_bytes for one in (found.answer, *found.front)} - {0}
+    every = {one.point.hierarchy.buffer_bytes for one in found.rows} - {0}
     if not every:
         return []
     sizes = [f"{human(size)} (tb={size >> 10}K)" for size in sorted(every)]
@@ -374,16 +453,21 @@ def _buffer(found: Advice) -> list[str]:
 def command(found: Advice) -> str:
     """What to run next: it repeats the answer's figures, but for what `unrepeated` says."""
     point, options = found.answer.point, found.options
+    shown = found.chosen.point if found.answer.nothing and not found.chosen.nothing else point
+    if shown == NOTHING:
+        shown = found.all_ram.point
     name = SAVED if options.piped else shlex.quote(found.name)
-    words = [
-        f"cachezoo recommend --only tiers {name} --by {shlex.quote(str(point.hierarchy))}",
-        f"--ram {typed(point.ram_pages)}",
-        f"--ssd {typed(point.ssd_pages)}" if point.ssd_pages else "",
+    terms = [] if found.scale > 1 else options.termed
+    parts = [
+        f"cachezoo recommend --only tiers {name} --by {shlex.quote(str(shown.hierarchy))}",
+        f"--ram {typed(shown.ram_pages)}",
+        f"--ssd {typed(shown.ssd_pages)}" if shown.ssd_pages else "",
         f"--device {shlex.quote(options.device)}" if options.device else "",
         f"--prices {shlex.quote(options.prices)}" if options.prices else "",
+        *terms,
         options.reading,
     ]
-    return " ".join(filter(None, words))
+    return " ".join(filter(None, parts))
 
 
 def left_out(found: Advice) -> list[str]:
@@ -401,10 +485,11 @@ def unrepeated(found: Advice) -> list[str]:
 def lines(found: Advice) -> list[str]:
     """The sentences below the table."""
     return [
-        why(found),
+        *why(found),
+        *spending(found),
         *comparisons(found),
         *lasts(found),
-        *cheaper_by_month(found),
+        holds(found),
         *assumed(found),
         *how_sure(found),
         *unrepeated(found),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.contest.verdict import LEAST_SAVING, Worth, worth
 from cachezoo.questions.tiers.columns import (
     HCA,
     L2ARC,
@@ -27,7 +27,12 @@ NAMES = {
     RAM: "RAM alone", "inclusive": "inclusive LRU and LRU", "promotion": "CacheLib-like", L2ARC: "ZFS's L2ARC",
     HCA: "HCA", ZOO: "any policies",
 }  # fmt: skip
-YES, NO, UNSURE = "buy an SSD", "RAM alone", "cannot be told"
+NO, UNSURE = "RAM alone", Worth.UNSURE.value
+WORDS = {
+    Worth.YES: Cell("buy an SSD", tone="good"),
+    Worth.NO: Cell(NO, tone="bad"),
+    Worth.UNSURE: Cell(UNSURE, tone="unsure"),
+}
 FORMATS: dict[str, Callable[[float], str]] = {
     "amat_us": latency, "alone_us": latency, "p99_us": latency, "iops": number, "rhr": percent, "shr": percent,
     "dhr": percent, "usd_month": money,
@@ -50,13 +55,10 @@ class Advised:
     def verdict(self) -> Cell:
         """Whether an SSD is worth its money here: against RAM alone for as much."""
         if self.choice.ssd_bytes == 0:
-            return Cell(NO, tone="bad")
+            return WORDS[Worth.NO]
         rival = self.row.saved.get(RAM)
-        if rival is None:
-            return Cell(UNSURE, tone="unsure")
-        if rival.share >= LEAST_SAVING and rival.interval[0] > 0:
-            return Cell(YES, tone="good")
-        return Cell(UNSURE, tone="unsure") if rival.interval[1] > LEAST_SAVING else Cell(NO, tone="bad")
+        found = Worth.UNSURE if rival is None else worth(rival.share, rival.interval, LEAST_SAVING)
+        return WORDS[found]
 
 
 def name_of(family: str) -> str:

@@ -100,7 +100,7 @@ def ssd_wear(
     first = int(ts.pages.request_start[reduced.first_request])
     since = int(np.searchsorted(reduced.slot_at, first))
     written = len(reduced.slots) - since
-    days = _days(ts, reduced.first_request)
+    days = days_from(ts, reduced.first_request)
     drive = drive_of(ssd_pages, cycles) if simulate and written else None
     share = (drive or Drive()).over_provisioning
     waf, erases, per_block = random_waf(share) if written else 1.0, 0, 0
@@ -118,7 +118,7 @@ def ssd_wear(
     return SsdWear(written, waf, drive is not None, erases, per_block, drive_writes, days, years)
 
 
-def _days(ts: TierStream, first_request: int) -> float | None:
+def days_from(ts: TierStream, first_request: int) -> float | None:
     """Days that the requests from one on lasted; None without a clock, or where they all bear one time."""
     time = ts.trace.time_us
     seconds = float(time[-1] - time[first_request]) / 1e6

@@ -1,92 +1,212 @@
-"""Which sum is enough, of sums whose times on the half that judges are known; and the Pareto front."""
+"""What to buy, or nothing: cases where a purchase does not pay, what the answer is held against, and the front."""
 
-from dataclasses import replace
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.questions.tiers.advice import LESS, Advisor, front
-from cachezoo.questions.tiers.budget import Market, Point
+from cachezoo.contest.choice import Outcome
+from cachezoo.devices.built_in import BUILT_IN as DEVICE
+from cachezoo.errors import ConfigError
+from cachezoo.questions.tiers.advice import Offer, advise, alike, front, settle
+from cachezoo.questions.tiers.bench import NOTHING
+from cachezoo.questions.tiers.budget import Money, Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
-from cachezoo.questions.tiers.search import Found
+from cachezoo.questions.tiers.prices import BUILT_IN
+from cachezoo.questions.tiers.purchase import Rating, Terms
+from cachezoo.questions.tiers.sentences import headline, lines
+from cachezoo.show.formats import ordinary
+from tests.tiers_data import PAGE, byte_trace, skewed
 
-PAGES = 4096
-LRU = parse_hierarchy("lru")
+LRU, PAIR = parse_hierarchy("lru"), parse_hierarchy("lru | lru")
+FEW = tuple(map(parse_hierarchy, ("lru", "arc", "lru | lru", "hca", "promotion: lru | s3fifo")))
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=30)
+PARTS = Terms(parts=True)
 
 
-class Known:
-    """A search whose best point of a sum takes a time known by the part of all pages."""
-
-    market = Market(3.0 * 4096 / 1e9, 0.15 * 4096 / 1e9, PAGES)
-    hierarchies = (LRU,)
-
-    def __init__(self, times: dict[float, float]) -> None:
-        self.times = times
-
-    def survey(self, *_, **__) -> None:
-        """Nothing: all is known."""
-
-    def best(self, budget: float, *_, **__) -> list[Found]:
-        return [Found(Point(LRU, round(budget / self.market.ram), 0), budget, None, None, 40.0)]
-
-    def score(self, points):
-        """By the time of the nearest part."""
-        return {one: self._one(min(self.times, key=lambda part: abs(part - one.ram_pages / PAGES))) for one in points}
-
-    def _one(self, part: float):
-        return SimpleNamespace(tiered=SimpleNamespace(amat_us=self.times[part], dhr=self.times[part] / 1000))
+def advice(trace, prices=BUILT_IN, **given):
+    return advise("t", trace, DEVICE, prices, SizeOptions(FEW, **given), workers=1)
 
 
-def spent(times: dict[float, float], part: float):
-    advisor = Advisor(SizeOptions(), Known(times))
-    return advisor.spend(part * advisor.everything, advisor.at_sums()), advisor
+def pages_of(pages, write=None, gap_us=1000):
+    n = len(pages)
+    write = np.zeros(n) if write is None else write
+    return byte_trace(np.asarray(pages, np.int64) * PAGE, np.full(n, PAGE), write, np.arange(n) * gap_us)
 
 
-TURNED = {1: 141, 1 / 2: 116, 1 / 4: 141, 1 / 8: 200, 1 / 16: 300}
+def hardly_any_twice(n=20_669, twice=199):
+    """As TPC-C below a database's own cache: of so many accesses all but a few are to pages of their own."""
+    rng = np.random.default_rng(1)
+    pages = rng.permutation(4 * n)[:n]
+    pages[rng.choice(np.arange(n // 2, n), twice, replace=False)] = pages[:twice]
+    return pages_of(pages)
 
 
-@pytest.mark.parametrize("part", [1, 1.05, 0.9, 0.7, 500])
-def test_a_sum_is_not_enough_where_a_larger_one_within_the_budget_is_faster(part):
-    (answer, why), advisor = spent({**TURNED, 0.9: 141, 0.7: 141}, part)
-    assert answer.amat_us == 116 and answer.cost == pytest.approx(advisor.everything / 2)
-    assert why == ("everything" if part >= 1 else "enough")
+def holds(found) -> None:
+    """What any advice keeps: no row shown is cheaper and faster, and what is advised lasts and does the load."""
+    own = found.answer
+    assert own.able and own.bought.lasts
+    for row in found.rows:
+        assert not row.able or not (row.month <= own.month and row.amat_us < own.amat_us)
+    assert {NOTHING, found.all_ram.point} <= {row.point for row in found.rows}
+    assert all(row.month == pytest.approx(sum_of(row)) for row in found.rows)
+    headline(found), lines(found)
 
 
-def test_a_larger_budget_never_gets_a_slower_answer_than_a_smaller_sum():
-    times = [spent(TURNED, 2.0**-k)[0][0].amat_us for k in range(6)]
-    assert times == sorted(times)
+def sum_of(offer) -> float:
+    own = offer.bought
+    return own.purchase_month_usd + own.wear_month_usd + own.power_month_usd
 
 
-def test_what_a_fifth_less_buys_is_taken_where_it_is_faster():
-    (answer, why), advisor = spent({1: 100, 0.75: 110, 0.75 * LESS: 90, 1 / 2: 95, 1 / 4: 200}, 0.75)
-    assert answer.amat_us == 90 and why == "enough"
-    assert answer.cost == pytest.approx(0.75 * LESS * advisor.everything)
+@pytest.mark.parametrize("terms", [Terms(), PARTS], ids=["whole", "parts"])
+def test_of_pages_that_hardly_come_twice_nothing_is_bought(terms):
+    found = advice(hardly_any_twice(), terms=terms)
+    holds(found)
+    assert found.answer.nothing and found.why == "nothing"
+    said = ordinary(headline(found))
+    assert said.startswith("Buy nothing: ") and "against the" in said
 
 
-def test_a_budget_that_brings_a_hundredth_is_spent():
-    (answer, why), advisor = spent({1: 90, 0.9: 98, 1 / 2: 100, 1 / 4: 200}, 0.9)
-    assert (answer.amat_us, why) == (98, "budget")
-    assert answer.cost == pytest.approx(0.9 * advisor.everything)
+def test_writes_that_would_wear_every_ssd_out_leave_ram_alone():
+    rng = np.random.default_rng(2)
+    n = 30_000
+    pages = rng.zipf(1.2, n) % 2000
+    trace = pages_of(pages, rng.random(n) < 0.5, gap_us=2)  # 2 GB/s
+    found = advice(trace, terms=PARTS)
+    holds(found)
+    assert found.answer.point.ssd_pages == 0 and not found.answer.nothing
+    assert all(not row.able for row in found.rows if row.point.ssd_pages)
+    assert found.ssd is not None and "is worn out after" in " ".join(lines(found))
+    small = advice(trace, terms=PARTS, budget=Money(found.all_ram.month / 50, True))
+    holds(small)
+    assert small.answer.point.ssd_pages == 0
 
 
-def test_the_knee_is_that_of_time_over_money():
-    """Hits rise with each sum, so that their curve bends at another one than that of times."""
-    advisor = Advisor(SizeOptions(), Known({2.0**-k: 1.0 for k in range(6)}))
-    times = {1 / 32: 1000, 1 / 16: 900, 1 / 8: 100, 1 / 4: 99, 1 / 2: 98, 1: 97}
-    offers = [
-        replace(one, found=replace(one.found, amat_us=time))
-        for one, time in zip(advisor.at_sums()[-6:], times.values(), strict=True)
-    ]
-    bent, why = advisor.bend(offers)
-    assert (bent.cost / advisor.everything, why) == (pytest.approx(1 / 8), "knee")
-    even = [
-        replace(one, found=replace(one.found, amat_us=1000 * (1 - one.cost / advisor.everything))) for one in offers
-    ]
-    assert advisor.bend(even) == (even[-1], "whole")
+def test_where_page_reads_are_hardly_waited_for_nothing_is_bought():
+    """A read every ten seconds: the disk is idle."""
+    rng = np.random.default_rng(3)
+    trace = pages_of(rng.integers(0, 300, 6000), gap_us=10_000_000)
+    found = advice(trace)
+    holds(found)
+    assert found.answer.nothing and found.why == "idle" and found.chosen.point != NOTHING
+    assert "give --target-ms" in headline(found)
+    waiting = advice(trace, ms=1.0)
+    holds(waiting)
+    assert waiting.why == "reached" and not waiting.answer.nothing and waiting.answer.amat_us <= 1000
+
+
+def test_an_aim_that_the_disk_alone_reaches_needs_nothing():
+    found = advice(skewed(n=6000, pages=600).trace, ms=1000.0)
+    holds(found)
+    assert (found.answer.nothing, found.why) == (True, "needless")
+
+
+def test_an_aim_that_nothing_reaches_is_said_to_be_so():
+    found = advice(skewed(n=6000, pages=600).trace, terms=PARTS, ms=1e-6)
+    holds(found)
+    assert found.why == "unreachable" and "cannot be reached" in headline(found)
+
+
+def test_a_trace_without_a_clock_is_advised_no_ssd():
+    trace = skewed(n=8000, pages=800).trace
+    found = advice(replace(trace, time_us=np.zeros(len(trace), np.int64)), terms=PARTS)
+    holds(found)
+    assert found.answer.point.ssd_pages == 0 and "no clock" in " ".join(lines(found))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 2.0])
+@pytest.mark.parametrize("monthly", [True, False])
+def test_no_more_is_spent_than_may_be(share, monthly):
+    trace = skewed(n=8000, pages=800).trace
+    all_ram = advice(trace, terms=PARTS).all_ram
+    most = share * (all_ram.month if monthly else all_ram.bought.usd)
+    found = advice(trace, terms=Terms(parts=True, rating=Rating(dwpd=999.0)), budget=Money(most, monthly))
+    holds(found)
+    assert (found.answer.month if monthly else found.answer.bought.usd) <= most * (1 + 1e-9)
+
+
+def test_double_prices_leave_the_choice_and_double_the_money():
+    trace = skewed(n=8000, pages=800).trace
+    dear = BUILT_IN.model_copy(
+        update={
+            name: getattr(BUILT_IN, name).model_copy(
+                update={key: 2 * getattr(getattr(BUILT_IN, name), key) for key in ("usd_per_gb", "low", "high")}
+            )
+            for name in ("ram", "ssd")
+        }
+    )
+    dear = dear.model_copy(
+        update={"power": dear.power.model_copy(update={"usd_per_kwh": 2 * BUILT_IN.power.usd_per_kwh})}
+    )
+    one, two = (advice(trace, prices, terms=PARTS) for prices in (BUILT_IN, dear))
+    assert one.answer.point == two.answer.point and two.answer.month == pytest.approx(2 * one.answer.month)
+    assert one.moved.keys() <= one.elsewhere.keys()
+
+
+def test_a_working_set_scales_the_purchase_and_time_and_no_more_than_the_disk_holds():
+    trace = skewed(n=8000, pages=800).trace
+    terms = Terms(parts=True, rating=Rating(dwpd=999.0))
+    one, large = (advice(trace, terms=terms, working_set=size) for size in (None, 1000 * 800 * PAGE))
+    assert large.scale == pytest.approx(1000 * 800 / one.stream.pages.n_pages)
+    point = large.answer.point
+    small = one.shop.buy(point, 1e9)
+    assert large.shop.buy(point, 1e9).usd == pytest.approx(large.scale * small.usd)
+    holds(large)
+    with pytest.raises(ConfigError, match="the disk that times are modelled on"):
+        advice(trace, working_set=1 << 50)
+
+
+def test_purchases_are_alike_within_a_doubling_and_the_same_tiers():
+    assert alike(Point(LRU, 100, 0), Point(LRU, 199, 0)) and not alike(Point(LRU, 100, 0), Point(LRU, 200, 0))
+    assert not alike(Point(LRU, 100, 0), Point(PAIR, 10, 90)) and alike(NOTHING, NOTHING)
+    assert not alike(NOTHING, Point(LRU, 1, 0))
+
+
+@dataclass(frozen=True)
+class Row:
+    """An offer whose money and time are known."""
+
+    month: float
+    scored: Outcome
+    able: bool = True
+    over = Offer.over
+
+    @property
+    def amat_us(self) -> float:
+        return self.scored.mean
+
+
+def row(month, time, able=True, noise=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    blocks = time * (1 + noise * rng.standard_normal(20))
+    return Row(month, Outcome(float(time), blocks * time / blocks.mean()), able)
+
+
+def test_the_cheapest_that_the_chosen_one_is_no_better_than_is_the_answer():
+    nothing, little, much = row(0, 100), row(1, 50.4), row(2, 50)
+    assert settle(much, [nothing, little, much]) is little  # 0.8 % is too little to matter
+    assert settle(much, [nothing, row(1, 60), much]) is much
+    noisy = row(2, 97, noise=0.5, seed=3)
+    assert settle(noisy, [nothing, noisy]) is nothing
+
+
+def test_what_is_cheaper_and_faster_is_the_answer_unless_it_is_not_able():
+    faster = row(1, 40)
+    assert settle(row(2, 50), [row(0, 100), faster]) is faster
+    slow = row(2, 50)
+    assert settle(slow, [row(0, 100), row(1, 40, able=False), slow]) is slow
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40), st.booleans()), min_size=1, max_size=12), st.data())
+def test_the_answer_is_beaten_by_no_row_that_is_able(pairs, data):
+    rows = [row(month, time, able, 0.2, k) for k, (month, time, able) in enumerate(pairs)]
+    chosen = data.draw(st.sampled_from(rows))
+    own = settle(chosen, rows)
+    assert own.month <= chosen.month
+    assert not any(one.able and one.month <= own.month and one.amat_us < own.amat_us for one in rows)
 
 
 @given(PAIRS)

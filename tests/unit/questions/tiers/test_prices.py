@@ -16,11 +16,14 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 SIMPLE = {
     "name": "simple",
     "dated": "2020",
-    "ram": {"usd_per_gb": 4.0, "low": 2.0, "high": 8.0, "watts_per_gb": 0.5, "years": 5.0, "source": "made"},
-    "ssd": {"usd_per_gb": 0.5, "low": 0.25, "high": 0.5, "watts_per_gb": 0.0, "years": 4.0, "source": "made"},
+    "ram": {"usd_per_gb": 4.0, "low": 2.0, "high": 8.0, "watts_per_gb": 0.5, "years": 5.0, "source": "made",
+            "modules_gib": [4, 8]},
+    "ssd": {"usd_per_gb": 0.5, "low": 0.25, "high": 0.5, "watts_per_gb": 0.0, "years": 4.0, "source": "made",
+            "classes": {"plain": {"dwpd": 1.0, "drives_gb": [100, 200], "source": "made"},
+                        "lasting": {"dwpd": 10.0, "dearer": 3.0, "drives_gb": [100], "source": "made"}}},
     "hdd": {"usd_per_gb": 0.1, "low": 0.1, "high": 0.2, "watts_per_gb": 0.01, "years": 10.0, "source": "made"},
     "power": {"usd_per_kwh": 0.1, "overhead": 2.0, "source": "made"},
-}
+}  # fmt: skip
 
 
 def written(tmp_path, **changed):
@@ -75,6 +78,9 @@ def test_every_file_of_prices_is_dated_and_names_its_sources(name):
     assert all(medium.low <= medium.usd_per_gb <= medium.high for medium in media)
     assert all(any(year in medium.source for year in ("20", "HCA")) for medium in (*media, prices.power))
     assert prices.ram.usd_per_gb > prices.ssd.usd_per_gb > prices.hdd.usd_per_gb
+    classes = list(prices.ssd.classes.values())
+    assert all("20" in own.source for own in classes) and classes[0].dearer == 1
+    assert [own.dwpd for own in classes] == sorted(own.dwpd for own in classes)
 
 
 def test_the_papers_prices_add_up_to_the_papers_dollars():
@@ -105,6 +111,8 @@ def test_a_projects_own_file_goes_before_what_is_built_in(tmp_path, monkeypatch)
         ({"ram": SIMPLE["ram"] | {"usd_per_gb": -4.0}}, r"mine\.yaml: ram\.usd_per_gb: .*greater than 0"),
         ({"ssd": SIMPLE["ssd"] | {"usd_per_gb": 9.0}}, r"ssd: .*usd_per_gb 9 is not between low 0\.25 and high 0\.5"),
         ({"hdd": {"usd_per_gb": 0.1}}, r"mine\.yaml: hdd\.low: Field required"),
+        ({"ram": SIMPLE["ram"] | {"modules_gib": [8, 4]}}, r"mine\.yaml: ram\.modules_gib: .*sizes 8, 4 do not rise"),
+        ({"ssd": SIMPLE["ssd"] | {"classes": {}}}, r"mine\.yaml: ssd\.classes: "),
         ({"tape": SIMPLE["hdd"]}, r"mine\.yaml: tape: "),
         ({"dated": "last week"}, r"mine\.yaml: dated: "),
         ({"power": {"usd_per_kwh": "cheap", "source": "x"}}, r"mine\.yaml: power\.usd_per_kwh: "),
