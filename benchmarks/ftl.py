@@ -143,7 +143,8 @@ def cells(values: Iterable[float]) -> str:
 def uniform(pages: int = 200_000, times: int = 12) -> None:
     """Uniform writes, and nine tenths of them to a tenth of the pages, at 11 %, beside theory."""
     print(
-        f"\n{pages:,} pages at 11 %, the last third of {times} drive writes   theory  uniform  90/10, copies kept, apart"
+        f"\n{pages:,} pages at 11 %, the last third of {times} drive writes   theory  uniform  90/10, copies kept, "
+        "apart"
     )
     rng = np.random.default_rng(derive_seed(0, "benchmark ftl", "uniform"))
     n = pages * times

@@ -61,6 +61,7 @@ class Phases:
             device=requests.device[kept],
             flags=requests.flags.take(kept),
             comm=requests.comm.take(kept),
+            discards=requests.discards,
             counts=requests.counts | {"after_the_last_phase": len(requests) - len(kept)},
         )
 

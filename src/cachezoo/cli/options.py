@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cachezoo.questions.flash.options import WriteRate
     from cachezoo.questions.share.partition import Floor
     from cachezoo.questions.tiers.budget import Money
-    from cachezoo.settings.wear import Victim
     from cachezoo.questions.tiers.purchase import Rating
+    from cachezoo.settings.wear import Victim
     from cachezoo.traces.mixing import Turn
 
 # Words of before, by those that stand for them now: the first that a command has.
