@@ -1,12 +1,18 @@
 """The flash drive: page writes a second, the referee, what settings move, real traces under streams by true lifetime.
 
-Run as `.venv/bin/python benchmarks/ftl.py [FILE ...]`. A file is a whole trace, cut into three cycles; without files
-the captured traces are run, whose cycles are train, validation and test. Figures of traces count the last cycle.
+Run as `.venv/bin/python benchmarks/ftl.py [--matrix] [FILE ...]`. A file is a whole trace, cut into three cycles; a
+folder is a category's of data/requests, whose cycles are train, validation and test; without either the captured
+categories are run. Figures of traces count the last cycle.
+
+With --matrix: write amplification by victim, by where copies go, by over-provisioning, by erase unit and by placement,
+beside what theory says of uniform writes.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +23,28 @@ from cachezoo.errors import CachezooError
 from cachezoo.kernels.ftl import FlashDrive, run_ftl
 from cachezoo.kernels.placing import SepBit
 from cachezoo.seeds import derive_seed
-from cachezoo.settings.wear import Drive
+from cachezoo.settings.wear import Drive, Victim
+from cachezoo.sizes import human
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
+from cachezoo.wear.placements import INSIDE, rule
 from cachezoo.wear.run import wear
+from cachezoo.wear.theory import choices_waf, fifo_waf, full_share
 from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
 
 REFEREE_WRITES = 568_270
 REFEREE = {1: 3.359, 2: 3.243}
 ROLES = ("train", "validation", "test")
+MAIN: tuple[Victim, ...] = ("greedy", "cost-benefit")
+VICTIMS: tuple[tuple[Victim, int], ...] = (
+    ("greedy", 1), ("wear", 1), ("cost-benefit", 1), ("cost-age-times", 1), ("d-choices", 2), ("d-choices", 10),
+    ("windowed", 100), ("fifo", 1),
+)  # fmt: skip
+STREAMS = 16
+PLACED = {"legacy": 1, "equal": STREAMS, "autostream": STREAMS, **dict.fromkeys(INSIDE, 0)}
+SEEDS = 5
+MANY = 1000  # blocks drawn, of which the emptiest is as good as the emptiest of all
 
 
 def hot_and_cold(n: int, pages: int, name: str) -> npt.NDArray[np.int32]:
@@ -104,21 +122,125 @@ def show(name: str, cycles: Sequence[Trace]) -> None:
         print(f"  11% with {setting}: 1 {one.waf:.3f}, 2 {two.waf:.3f}; legacy's {spread}")
 
 
+def placed(writes: DriveWrites, drive: Drive) -> dict[str, float]:
+    """WAF by placement, with the arguments that are usual."""
+    found = {}
+    for name, own in PLACED.items():
+        one = rule(name, {}, STREAMS)
+        streams = None if one.place is None else one.place(writes)
+        try:
+            found[name] = wear(writes, streams, drive, n_streams=own or None, rule=one.inside).waf
+        except CachezooError:
+            found[name] = float("nan")
+    return found
+
+
+def cells(values: Iterable[float]) -> str:
+    """WAFs in columns."""
+    return "".join(f"{value:>10.3f}" if value == value else f"{'-':>10}" for value in values)
+
+
+def uniform(pages: int = 200_000, times: int = 12) -> None:
+    """Uniform writes, and nine tenths of them to a tenth of the pages, at 11 %, beside theory."""
+    print(
+        f"\n{pages:,} pages at 11 %, the last third of {times} drive writes   theory  uniform  90/10, copies kept, apart"
+    )
+    rng = np.random.default_rng(derive_seed(0, "benchmark ftl", "uniform"))
+    n = pages * times
+    even = rng.integers(0, pages, n).astype(np.int32)
+    hot = rng.random(n) < 0.9
+    skewed = np.where(hot, rng.integers(0, pages // 10, n), rng.integers(pages // 10, pages, n)).astype(np.int32)
+    bounds = np.array([n * 2 // 3, n])
+    blocks = int(np.ceil(pages / 0.89 / 63))
+    for victim, among in VICTIMS:
+        drive = FlashDrive(blocks, 63, pages, 8, victim=victim, among=among)
+        share = full_share(drive)
+        known = {"fifo": fifo_waf(share), "d-choices": choices_waf(share, 63, among)}
+        theory = known.get(victim, choices_waf(share, 63, MANY) if victim in ("greedy", "wear") else float("nan"))
+        apart = replace(drive, copies="shared")
+        seconds, first = least(partial(run_ftl, even, None, drive, bounds=bounds), 2)
+        found = [first.waf(), *(run_ftl(skewed, None, one, bounds=bounds).waf() for one in (drive, apart))]
+        print(f"  {label(victim, among):<20}{cells([theory, *found])}   {n / seconds / 1e6:.1f} M/s of uniform writes")
+
+
+def label(victim: str, among: int) -> str:
+    """A victim with its knob."""
+    return f"{victim} {among}" if victim in ("d-choices", "windowed") else victim
+
+
+def matrix(name: str, cycles: Sequence[Trace]) -> None:
+    """WAF of a trace by victim, copies, placement, over-provisioning and erase unit."""
+    writes = drive_writes(cycles)
+    times = (len(writes) - writes.starts[-2]) / writes.footprint
+    size = writes.footprint * 8 / 1024
+    print(
+        f"\n{name}: the last cycle writes {times:.1f} times its {size:,.0f} MiB; WAF at 11 %, copies kept with a stream"
+    )
+    print(f"  {'victim':<20}{''.join(f'{one:>10}' for one in [*PLACED, 'copies', 'equal,', 'chance'])}")
+    print(f"  {'':<20}{'no stream':>10}{'':>{10 * (len(PLACED) - 1)}}{'apart':>10}{'apart':>10}{'among 5':>10}")
+    for victim, among in VICTIMS:
+        drive = Drive(victim=victim, among=among)
+        alone = drive.model_copy(update={"copies": "shared"})
+        equal = rule("equal", {}, STREAMS).place
+        assert equal is not None, "it places for the host"
+        seeds = [wear(writes, None, drive, seed=seed).waf for seed in range(SEEDS)]
+        more = [wear(writes, None, alone).waf, wear(writes, equal(writes), alone, n_streams=STREAMS).waf]
+        spread = (max(seeds) - min(seeds)) / seeds[0]
+        print(f"  {label(victim, among):<20}{cells([*placed(writes, drive).values(), *more])}{spread:>10.1%}")
+    print(f"  {'over-provisioning, victim':<30}{''.join(f'{one:>10}' for one in PLACED)}")
+    for share, victim in product((0.07, 0.11, 0.28), MAIN):
+        drive = Drive(victim=victim, over_provisioning=share)
+        print(f"  {f'{share:.0%}, {victim}':<30}{cells(placed(writes, drive).values())}")
+    print(f"  {'erase unit, 2 free, victim':<30}{''.join(f'{one:>10}' for one in PLACED)}")
+    for unit, victim in product((1 << 19, 1 << 21, 1 << 23, 1 << 25), MAIN):
+        drive = Drive(victim=victim, pages_per_block=unit // 8192, gc_free_blocks=2)
+        print(f"  {f'{human(unit)}, {victim}':<30}{cells(placed(writes, drive).values())}")
+
+
+def reclaim_units(gib: int = 64) -> None:
+    """Erase units of 512 KiB to 1 GiB on a drive that is large enough for them: 90 % of the writes to a tenth of it."""
+    pages, n = gib * 131_072, 3 * gib * 131_072
+    rng = np.random.default_rng(derive_seed(0, "benchmark ftl", "units"))
+    hot = rng.random(n) < 0.9
+    written = np.where(hot, rng.integers(0, pages // 10, n), rng.integers(pages // 10, pages, n)).astype(np.int32)
+    streams = (~hot).astype(np.uint8)
+    print(
+        f"\n{gib} GiB at 11 %, 3 drive writes, the last counted: one stream, hot and cold in two, copies apart as well"
+    )
+    for unit, victim in product((1 << 19, 1 << 24, 1 << 30), MAIN):
+        each = unit // 8192 - 1
+        drive = FlashDrive(int(np.ceil(pages / 0.89 / each)), each, pages, 2, victim=victim)
+        found, bounds = [], np.array([2 * n // 3, n])
+        for count, copies in ((1, "keep"), (2, "keep"), (2, "shared"), (2, "apart")):
+            own = replace(drive, streams=count, copies=copies)
+            found.append(run_ftl(written, streams if count == 2 else None, own, bounds=bounds).waf())
+        print(f"  {f'{human(unit)}, {victim}':<30}{cells(found)}")
+
+
+def cycles_of(path: Path) -> list[Trace]:
+    """A drive's cycles: those of a category's folder, or thirds of a file."""
+    if path.is_dir():
+        return [read_trace(path / f"{path.name}_{role}.parquet") for role in ROLES]
+    trace = read_any(path)
+    cuts = np.arange(4) * len(trace) // 3
+    return [trace.rows(a, b) for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)]
+
+
 def main() -> None:
     """Print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
-    files = parser.parse_args().files
-    speed()
-    referee()
+    parser.add_argument("--matrix", action="store_true")
+    given = parser.parse_args()
+    files = given.files or [Path("data/requests") / name for name in ("database", "fileserver", "mail", "web")]
+    if given.matrix:
+        uniform()
+        reclaim_units()
+    else:
+        speed()
+        referee()
     for path in files:
-        trace = read_any(path)
-        cuts = np.arange(4) * len(trace) // 3
-        show(path.name, [trace.rows(a, b) for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)])
-    if not files:
-        for category in ("database", "fileserver", "mail", "web"):
-            folder = Path("data/requests") / category
-            show(category, [read_trace(folder / f"{category}_{role}.parquet") for role in ROLES])
+        (matrix if given.matrix else show)(path.name, cycles_of(path))
 
 
 if __name__ == "__main__":

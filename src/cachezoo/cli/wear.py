@@ -91,6 +91,10 @@ def wear(
     unit: Annotated[
         str, typer.Option(help="What is erased at once, such as 512KiB, or a reclaim unit of 64MiB; at most 1GiB.")
     ] = "512KiB",
+    trims: Annotated[
+        bool,
+        typer.Option(help="Whether the drive heeds discards, in traces that have any: what is given up is garbage."),
+    ] = True,
     free: Annotated[int, typer.Option(min=1, max=1_000, help="Blocks that the drive keeps free.")] = 8,
     output: AllFiles = None,
     fmt: FormatName = "auto",
@@ -110,7 +114,7 @@ def wear(
 
     files = outputs(output, ("plot", "csv", "json"), trace)
     options = _options(by, streams, op, endurance, ssd, bundle is not None)
-    drive = _drive_of(options.drive, unit, free, copies)
+    drive = _drive_of(options.drive, unit, free, copies).model_copy(update={"trims": trims})
     options = replace(options, victims=victims(victim), drive=drive)
     learned = None if bundle is None else _dictionary(bundle)
     names = [path.name for path in trace]

@@ -84,7 +84,9 @@ def anonymous(trace: Trace, key: bytes, name: str = "anonymous") -> Anonymous:
     digest = hmac.new(key, trace.meta.source_sha256.encode(), hashlib.sha256).hexdigest()
     meta = replace(trace.meta, trace_id=name, source_sha256=digest, extra=_extra(trace.meta.extra))
     said = {"region_bytes": REGION_BYTES, "groups": len(groups.first), "longest": int(groups.lengths.max())}
-    moved = replace(trace, offset=groups.moved(trace, key), meta=recorded(meta, "anonymise", said), **named)
+    moved = replace(
+        trace, offset=groups.moved(trace, key), discards=None, meta=recorded(meta, "anonymise", said), **named
+    )
     return Anonymous(moved, len(groups.first), int(groups.lengths.max()))
 
 

@@ -231,6 +231,7 @@ class JoinedRequests:
         comm: the issuing process.
         counts: events left out or not joined: flush, discard, other, requeued, failed, unmatched_issue,
             unmatched_complete.
+        discards: the events that gave up a range, as many as `counts` says.
     """
 
     time_us: I64
@@ -242,6 +243,7 @@ class JoinedRequests:
     flags: Coded
     comm: Coded
     counts: dict[str, int]
+    discards: Events
 
     def __len__(self) -> int:
         return len(self.time_us)
@@ -290,6 +292,7 @@ def match_requests(events: Events, maker: int = ISSUE, room: Room | None = None)
         flags=issued.rwbs,
         comm=issued.comm,
         counts=counts,
+        discards=events.take(made & (what == DISCARD)),
     )
 
 

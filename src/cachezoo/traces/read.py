@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
@@ -20,7 +21,7 @@ from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
 from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import read_meta
-from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
+from cachezoo.traces.table import MAX_END_BYTES, NUMBER_COLUMNS, UNKNOWN_LATENCY, Discards, Trace, TraceMeta, validate
 
 
 def _say(text: str) -> None:
@@ -67,6 +68,22 @@ class OpenTrace:
         self.backwards = 0
         self.glance = Glance()
         self.one_volume = False
+        self.places: list[I64] = []  # of discards: requests before each, by chunk
+
+    def discards(self) -> Discards | None:
+        """After a pass, what the host gave up, but for ranges that cannot be; None where the files say nothing."""
+        chunks = self.reading.discards[: len(self.places)]
+        if not sum(map(len, chunks)):
+            return None
+        at, offset, size = (
+            np.concatenate(columns).astype(np.int64)
+            for columns in (self.places, [one.offset for one in chunks], [one.size for one in chunks])
+        )
+        names = Names()
+        codes = [names.add(one.coded.get("volume") or Coded.constant("0", len(one))) for one in chunks]
+        kept = (offset >= 0) & (size > 0) & (offset <= MAX_END_BYTES - np.maximum(size, 0))
+        order = np.flatnonzero(kept)[np.argsort(at[kept], kind="stable")]
+        return Discards(at[order], offset[order], size[order], Coded(np.concatenate(codes)[order], names.names))
 
     def chunks(self) -> Iterator[Chunk]:
         """A pass over the files; what an earlier pass skipped is forgotten.
@@ -76,8 +93,12 @@ class OpenTrace:
         """
         self.reading, self.backwards = Reading(self.sources, self.files.skip_bad_rows), 0
         self.glance = Glance()
-        total, last_us, rows = sum(source.size for source in self.sources), BAD_TIME, 0
+        total, last_us, rows, discards = sum(source.size for source in self.sources), BAD_TIME, 0, 0
+        self.places = []
         for chunk in self._read():
+            for own in self.reading.discards[discards:]:
+                self.places.append(rows + np.searchsorted(chunk.row, own.row, side="right"))
+            discards = len(self.reading.discards)
             if len(chunk):
                 time_us = chunk.time_us
                 self.backwards += int(np.count_nonzero(time_us[1:] < time_us[:-1])) + int(time_us[0] < last_us)
@@ -221,14 +242,28 @@ def read_files(
     if given.choice.inferred and not quiet:
         _say(f"{files.paths[0]}: read as {given.choice.inferred}")
     origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
-    trace = Stitcher(given.meta()).piece(chunks, origin_us)
+    trace = replace(Stitcher(given.meta()).piece(chunks, origin_us), discards=given.discards())
     if given.backwards:
-        trace = trace.take(np.argsort(trace.time_us, kind="stable"))
+        trace = _by_time(trace)
     where = str(given.sources[0].path)
     validate(trace, where)
     if pages:
         hold_pages(trace, where)
     return trace
+
+
+def _by_time(trace: Trace) -> Trace:
+    """The requests in the order of time; a discard stays behind the request that it came after."""
+    order = np.argsort(trace.time_us, kind="stable")
+    found, given = trace.take(order), trace.discards
+    if given is None:
+        return found
+    place = np.empty(len(order) + 1, np.int64)
+    place[0], place[order + 1] = 0, np.arange(1, len(order) + 1)
+    at = place[given.at]
+    again = np.argsort(at, kind="stable")
+    moved = Discards(at[again], given.offset[again], given.size[again], given.volume.take(again))
+    return replace(found, discards=moved)
 
 
 def read_any(

@@ -114,6 +114,9 @@ class Chunk:
         return sorted(found.items())
 
 
+DISCARDS = ("trim", "discard", "unmap", "d")
+
+
 @dataclass(frozen=True)
 class Jump:
     """A step of more than a year from the row before."""
@@ -135,6 +138,8 @@ class Reading:
     Attributes:
         sources: the files, in the order given.
         skip_bad_rows: how many rows may be skipped instead of refused.
+        discards: ranges that were given up, as requests whose op means nothing; those of a chunk, by whose rows it is
+            known where they came, are added before it is given.
         skipped: the bad rows skipped so far, `FILE: row N: …` each.
         left_out: records that are no reads or writes of data (flushes, discards …), counted by kind.
         notes: what the reader found out, such as an inferred unit of time; goes into the trace's metadata.
@@ -144,6 +149,7 @@ class Reading:
 
     sources: Sequence[Source]
     skip_bad_rows: int = 0
+    discards: list["Chunk"] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)

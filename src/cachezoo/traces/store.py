@@ -250,7 +250,9 @@ def _trace_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> T
         return np.array(pc.fill_null(column, UNKNOWN_LATENCY) if column.null_count else column)
 
     names = set(table.column_names)
-    coded = {name: _coded_from(table.column(name), name, where, first_row) for name in CODED_COLUMNS if name in names}
+    coded: dict[str, Any] = {
+        name: _coded_from(table.column(name), name, where, first_row) for name in CODED_COLUMNS if name in names
+    }
     coded.setdefault("volume", Coded.constant("0", len(table)))
     return Trace(
         time_us=ints("time_us", pa.int64()),

@@ -38,6 +38,35 @@ class TraceMeta:
 
 
 @dataclass(frozen=True)
+class Discards:
+    """Address ranges that the host gave up, as a file system's discards do, in the order in which they came.
+
+    They move no data, so that no cache sees them: a simulated drive of flash alone heeds them.
+
+    Attributes:
+        at: int64, the request before which each came; rising, up to the number of requests.
+        offset, size: int64 bytes.
+        volume: which device the offset counts on.
+    """
+
+    at: I64
+    offset: I64
+    size: I64
+    volume: Coded
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def rows(self, start: int, stop: int, last: bool) -> "Discards":
+        """Those before the requests [start, stop), counted from `start`; where these are the last, also those after."""
+        first, end = np.searchsorted(self.at, [start, stop])
+        part = slice(int(first), len(self) if last else int(end))
+        return Discards(
+            self.at[part] - start, self.offset[part], self.size[part], self.volume.part(part.start, part.stop)
+        )
+
+
+@dataclass(frozen=True)
 class Trace:
     """Requests in issue order; every array has one entry a request.
 
@@ -53,6 +82,8 @@ class Trace:
         namespace, user, host, flags: optional coded columns of the source.
         source: where traces were merged, the trace each request comes from.
         count: int32 accesses a row stands for, or None (one each).
+        discards: what the host gave up in between; None where the source has none, and of a selection of requests, as
+            well as of a canonical Parquet file, which does not keep them.
     """
 
     time_us: I64
@@ -68,6 +99,7 @@ class Trace:
     flags: Coded | None = None
     source: Coded | None = None
     count: I32 | None = None
+    discards: Discards | None = None
 
     def __len__(self) -> int:
         return len(self.time_us)
@@ -81,7 +113,7 @@ class Trace:
         for name in CODED_COLUMNS:
             coded = getattr(self, name)
             part[name] = None if coded is None else coded.take(order)
-        return replace(self, **part)
+        return replace(self, **part, discards=None)
 
     def rows(self, start: int, stop: int) -> "Trace":
         """Requests [start, stop), with times counted from the first of them."""
@@ -94,6 +126,8 @@ class Trace:
             part[name] = None if coded is None else coded.part(start, stop)
         if stop > start:
             part["time_us"] = part["time_us"] - part["time_us"][0]
+        if self.discards is not None:
+            part["discards"] = self.discards.rows(start, stop, stop == len(self))
         return replace(self, **part)
 
 

@@ -173,13 +173,17 @@ def wear(
     if rule.streams:
         settings = settings.model_copy(update={"copies": "keep"})  # the rule says where copies go
     drive = drive_for(writes, settings, n_streams, seed)
-    run = run_ftl(
-        writes.pages[: part.stop],
-        None if streams is None or rule.streams else streams[: part.stop],
-        drive,
-        bounds=part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks,
-        rule=rule,
-    )
+    pages = writes.pages[: part.stop]
+    placed = None if streams is None or rule.streams else streams[: part.stop]
+    bounds, trim = part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks, None
+    if settings.trims and writes.trims is not None:
+        at = writes.trims.at[: np.searchsorted(writes.trims.at, part.stop, side="right")]
+        pages = np.insert(pages, at, writes.trims.pages[: len(at)])
+        placed = None if placed is None else np.insert(placed, at, 0)
+        trim = np.zeros(len(pages), np.bool_)
+        trim[at + np.arange(len(at))] = True
+        bounds = bounds + np.searchsorted(at, bounds)
+    run = run_ftl(pages, placed, drive, bounds=bounds, trim=trim, rule=rule)
     return Wear(
         host=run.host,
         copied=run.copied,

@@ -16,6 +16,15 @@ NEVER = -1
 
 
 @dataclass(frozen=True)
+class Trims:
+    """Pages that the host gave up, k in all: whole ones, of those that are ever written."""
+
+    at: I64  # [k] page writes before each, rising
+    pages: I32  # [k] as in `DriveWrites`
+    commands: int  # discards of the traces, whatever pages they are of
+
+
+@dataclass(frozen=True)
 class DriveWrites:
     """The n page writes of c cycles, in the order in which the drive gets them.
 
@@ -29,6 +38,7 @@ class DriveWrites:
     starts: I64  # [c + 1]; cycle i wrote the entries [starts[i], starts[i + 1])
     page_bytes: int  # of a flash page
     parts: I32 | None = None  # [n] bytes of each page that the host wrote; None: all of each
+    trims: "Trims | None" = None  # what the host gave up in between; None where the traces say nothing of it
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -147,6 +157,36 @@ def _cycle(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> tuple[I6
     return page, np.repeat(rows, count), bytes_.astype(np.int32)
 
 
+def _trims(
+    traces: Sequence[Trace], starts: Mapping[str, int], distinct: I64, page_bytes: int, rows: Sequence[I64]
+) -> Trims | None:
+    """The trims of cycles.
+
+    Args:
+        traces: the cycles.
+        starts: first byte of each volume.
+        distinct: pages that are written, rising.
+        page_bytes: of a page.
+        rows: of each cycle, the row of each page write's request.
+    """
+    at, pages, commands, written = [], [], 0, 0
+    for trace, row in zip(traces, rows, strict=True):
+        given = trace.discards
+        if given is not None:
+            commands += len(given)
+            # Where nothing of a volume is written, nothing of it can be given up.
+            begins = np.array([starts.get(name, NEVER) for name in given.volume.names], np.int64)[given.volume.codes]
+            begin = np.where(begins == NEVER, 0, begins + given.offset)
+            end = np.where(begins == NEVER, 0, begins + given.offset + given.size)
+            first = np.searchsorted(distinct, -(-begin // page_bytes))
+            count = np.maximum(np.searchsorted(distinct, end // page_bytes) - first, 0)
+            inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+            pages.append((np.repeat(first, count) + inside).astype(np.int32))
+            at.append(np.repeat(written + np.searchsorted(row, given.at), count))
+        written += len(row)
+    return Trims(np.concatenate(at), np.concatenate(pages), commands) if at else None
+
+
 def drive_writes(
     traces: Sequence[Trace], page_bytes: int = 8192, starts: Mapping[str, int] | None = None
 ) -> DriveWrites:
@@ -183,4 +223,5 @@ def drive_writes(
         starts=cuts,
         page_bytes=page_bytes,
         parts=np.concatenate([part for *_, part in parts]),
+        trims=_trims(traces, starts or own, distinct, page_bytes, [row for _, row, _ in parts]),
     )

@@ -267,6 +267,9 @@ class WearTable:
     host_bytes: int  # that it writes
     cycles: int
     endured: int  # erases of a block
+    trims: int  # discards of all cycles
+    trimmed: int  # flash pages that they give up
+    heeded: bool  # whether the drive does
     capacity_bytes: int | None  # of the drive; None where it is as large as what is written
     notes: tuple[str, ...]  # on how placements were chosen, one each at most
 
@@ -412,9 +415,20 @@ def wear_table(
         host_bytes=writes.host_bytes(part.start, part.stop),
         cycles=writes.cycles,
         endured=options.drive.cycles,
+        trims=0 if writes.trims is None else writes.trims.commands,
+        trimmed=0 if writes.trims is None else len(writes.trims.pages),
+        heeded=options.drive.trims,
         capacity_bytes=options.drive.capacity_bytes,
-        notes=tuple(notes.values()),
+        notes=(*notes.values(), *_trimmed(writes, options.drive.trims)),
     )
+
+
+def _trimmed(writes: DriveWrites, heeded: bool) -> list[str]:
+    """A note on trims, where the traces have any."""
+    if writes.trims is None:
+        return []
+    said = f"trims: {writes.trims.commands:,} discards give up {len(writes.trims.pages):,} flash pages"
+    return [f"{said}, {'and the drive heeds them' if heeded else 'which the drive does not heed'}"]
 
 
 class Ran(NamedTuple):

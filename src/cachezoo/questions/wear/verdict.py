@@ -38,7 +38,7 @@ MOST_OF_LEGACY = 1 - LEAST_SAVING
 
 def values(table: WearTable) -> dict[str, Any]:
     """For `--json`."""
-    names = ("page_bytes", "footprint", "host_pages", "host_bytes", "cycles", "endured")
+    names = ("page_bytes", "footprint", "host_pages", "host_bytes", "cycles", "endured", "trims", "trimmed", "heeded")
     known = {name: getattr(table, name) for name in names}
     advice = [_advised(one) for one in table.advice]
     rows = [asdict(row) for row in table.rows]

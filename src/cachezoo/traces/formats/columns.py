@@ -19,7 +19,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import NUMBERS, Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import BAD_OP, DISCARDS, PER_UNIT_US, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import HEAD_BYTES, Source
 from cachezoo.traces.table import OP_NAMES, OP_READ, OP_WRITE, UNKNOWN_LATENCY
 
@@ -324,6 +324,8 @@ class _Reader:
         for code in np.unique(text.codes[chunk.op == BAD_OP]).tolist():
             if text.names[code].lower() in NO_DATA:
                 other = text.codes == code
+                if text.names[code].lower() in DISCARDS:
+                    self.reading.discards.append(chunk.where(other))
                 self.reading.left_out[text.names[code].lower()] += int(np.count_nonzero(other))
                 kept &= ~other
         return chunk.where(kept)

@@ -14,6 +14,7 @@ from cachezoo.traces.events import (
     LEFT_OUT,
     EventLog,
     Events,
+    JoinedRequests,
     Room,
     device_name,
     device_number,
@@ -21,7 +22,7 @@ from cachezoo.traces.events import (
     sound,
 )
 from cachezoo.traces.formats.base import Options
-from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading
 from cachezoo.traces.source import Source
 
 MAKERS = {"issue": ISSUE, "queue": QUEUE, "complete": COMPLETE}
@@ -78,6 +79,7 @@ def request_chunks(reading: Reading, events: Events, options: EventOptions, room
     volume = Coded(codes.astype(np.int32), tuple(device_name(number) for number in numbers.tolist()))
     for start in range(0, len(requests), CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, len(requests))
+        reading.discards.append(_discards(requests, start, stop))
         chunk = Chunk(
             row=np.arange(start + 1, stop + 1),
             time_us=requests.time_us[start:stop],
@@ -92,6 +94,24 @@ def request_chunks(reading: Reading, events: Events, options: EventOptions, room
             },
         )
         yield reading.checked(reading.sources[0], chunk)
+
+
+def _discards(requests: JoinedRequests, start: int, stop: int) -> Chunk:
+    """The discards after request `start` and up to request `stop`, and those before the first."""
+    given = requests.discards
+    time_us = given.time_ns // 1000
+    row = np.searchsorted(requests.time_us, time_us, side="right")
+    part = np.flatnonzero((row > (start or -1)) & (row <= stop))
+    device, codes = np.unique(given.device[part], return_inverse=True)
+    volume = Coded(codes.astype(np.int32), tuple(device_name(number) for number in device.tolist()))
+    return Chunk(
+        row=row[part],
+        time_us=time_us[part],
+        op=np.zeros(len(part), np.uint8),
+        offset=given.sector[part] * SECTOR_BYTES,
+        size=given.sectors[part].astype(np.int64) * SECTOR_BYTES,
+        coded={"volume": volume},
+    )
 
 
 def read_text(

@@ -23,7 +23,7 @@ from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
-from cachezoo.traces.reading import BAD_OP, BAD_TIME, Chunk, Reading, microseconds
+from cachezoo.traces.reading import BAD_OP, BAD_TIME, DISCARDS, Chunk, Reading, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_NAMES, Trace
 
@@ -140,6 +140,8 @@ def _chunk(reading: Reading, rows: Rows, time_us: I64, kinds: tuple[str, ...]) -
         if name in (*kinds, "wait"):
             other = text.codes == code
             kept &= ~other
+            if name in DISCARDS:
+                reading.discards.append(chunk.where(other))
             if name in kinds:
                 reading.left_out[name] += int(np.count_nonzero(other))
     return chunk.where(kept)

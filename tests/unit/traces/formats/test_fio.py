@@ -51,6 +51,9 @@ def test_version_3_as_fio_writes_it(tmp_path):
     assert texts(trace.volume) == ["Nvme1n1"] * 2 and trace.meta.extra["fio_version"] == "3"
     left = {name.removeprefix("left_out.") for name in trace.meta.extra if name.startswith("left_out.")}
     assert left == {"add", "open", "close", "sync", "datasync", "trim", "wait"}
+    given = trace.discards
+    assert (given.at.tolist(), given.offset.tolist(), given.size.tolist()) == ([1], [0], [512])
+    assert texts(given.volume) == ["Nvme1n1"]
     assert read(path, time_unit="ms").time_us.tolist() == [0, 1_000_000]
 
 
