@@ -23,6 +23,7 @@ import numpy as np
 
 from cachezoo.coded import Coded
 from cachezoo.features.fios import Theta, chunk_features
+from cachezoo.kernels.characteristics import updates
 from cachezoo.kernels.chunks import lifetimes
 from cachezoo.labels.streams import label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
@@ -93,6 +94,8 @@ def build(trace_of: Callable[[], Trace], window: str, combination: str, streams:
         features = chunk_features(writes, [window])
     with real.part("lifetimes"):
         lifetimes(writes.rows, features.pages, features.total)
+    with real.part("intervals of updates, twice"):
+        updates(writes.rows.first, writes.rows.chunks, writes.when, len(writes.chunk))
     labels = label_streams(writes, features, NO_THETA, ("", ""))
     touched = int(writes.rows.chunks.sum(dtype=np.int64))
     del writes, features
