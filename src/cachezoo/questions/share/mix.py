@@ -158,7 +158,8 @@ class Mix:
         lengths = (n,) * self.count if isinstance(n, int) else tuple(n)
         key = names, lengths
         if key not in self._moves:
-            own = [one.moves(*each) for one, *each in zip(self.applications, names, lengths, strict=True)]
+            each = zip(self.applications, names, lengths, strict=True)
+            own = [one.moves(name, length) for one, name, length in each]
             self._moves[key] = Moves(*(self.spread([part[k] for part in own]) for k in range(3)))
             if len(self._moves) > MOST_KEPT:
                 self._moves.popitem(last=False)
