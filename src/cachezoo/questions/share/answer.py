@@ -99,8 +99,8 @@ def _advice(best: Score, now: Score | None, found: Comparison) -> str:
         return f"Change nothing: {best.candidate}, which runs today, {read}{compared}."
     if now is not None and found.advised is None:
         return (
-            f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages a reference. The best "
-            f"before, {best.candidate}, reads {_compared(best, now, 'that')}."
+            f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages a reference. What "
+            f"read least before these references, {best.candidate}, reads {_compared(best, now, 'that')}."
         )
     text = f"{_begin(best)} {read}"
     if now is not None:

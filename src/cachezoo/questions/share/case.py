@@ -407,19 +407,31 @@ def compare(
         )
         raise ConfigError(message)
     case = Case.of(mix, pages, disk_us(mix, hdd), counted_from(mix, count, pages), floors)
-    rows, small = score_all(case, candidates, advance, must_fit)
+    rows, small = score_all(case, candidates, _half(advance, 0), must_fit)
     if small and not rows:
         raise next(iter(small.values()))
     reasons = dict[str, list[str]]()
     for one, error in small.items():
         reasons.setdefault(str(error.__cause__), []).append(str(one))
     lines = tuple(f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items())
-    return Comparison(case, tuple(rows), now, _earlier(case, [row.candidate for row in rows]), lines)
+    able = [row.candidate for row in rows if not row.candidate.knows]
+    return Comparison(case, tuple(rows), now, _earlier(case, able, _half(advance, len(candidates))), lines)
 
 
-def _earlier(case: Case, candidates: Sequence[Candidate]) -> dict[Candidate, float | None]:
-    """Transfers of what knows nothing ahead on the case to choose on; nothing where there is no such case."""
+def _half(advance: Advance | None, begun: int) -> Advance | None:
+    """Progress in candidates of which each runs twice."""
+    if advance is None:
+        return None
+
+    def report(done: float, note: str = "") -> None:
+        advance((begun + done) / 2, note)
+
+    return report
+
+
+def _earlier(case: Case, able: Sequence[Candidate], advance: Advance | None) -> dict[Candidate, float | None]:
+    """Transfers of candidates on the case to choose on; nothing where there is no such case."""
     if case.earlier is None:
         return {}
-    scores, _ = score_all(case.earlier, [one for one in candidates if not one.knows])
+    scores, _ = score_all(case.earlier, able, advance)
     return {one.candidate: None if one.unmet else one.transfers for one in scores}

@@ -159,7 +159,7 @@ class Mix:
         key = names, lengths
         if key not in self._moves:
             each = zip(self.applications, names, lengths, strict=True)
-            own = [one.moves(queue, length) for one, queue, length in each]
+            own = [one.moves(name, length) for one, name, length in each]
             self._moves[key] = Moves(*(self.spread([part[k] for part in own]) for k in range(3)))
             if len(self._moves) > MOST_KEPT:
                 self._moves.popitem(last=False)
