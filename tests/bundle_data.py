@@ -82,6 +82,11 @@ def train_streams(folder: Path) -> tuple[Path, RequestBatch]:
     return placement_data.write_model(folder / "model"), placement_data.requests(1000)
 
 
+def train_lifetime(folder: Path) -> tuple[Path, RequestBatch]:
+    """A small forest of lifetimes, and requests to take golden rows from."""
+    return placement_data.write_forest(folder / "model"), placement_data.cycle(12)
+
+
 def train_virtual(folder: Path) -> tuple[Path, RequestBatch]:
     """A small virtual cache, and requests to take golden rows from."""
     return virtual_data.write_model(folder / "model"), virtual_data.requests(1000)

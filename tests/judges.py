@@ -85,7 +85,8 @@ def remembering() -> Iterator[None]:
 
     def replayed(bundle: Bundle, golden: Golden) -> Recomputed:
         requests, _, outputs, _ = paths_of(golden.folder)
-        own = (ACTS, *bundling_of(bundle.kind).weights, requests, *(() if golden.given is None else (outputs,)))
+        weights = bundling_of(bundle.kind).files(bundle.manifest["policy"])
+        own = (ACTS, *weights, requests, *(() if golden.given is None else (outputs,)))
         of: list[Any] = [bundle.files.get(name) for name in own]
         of += [len(golden.requests), json.dumps(golden.entry, sort_keys=True, default=str)]
         return done(_Replayed((bundle.kind, golden.folder, *of), lambda: replay(bundle, golden)))

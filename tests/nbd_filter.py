@@ -131,12 +131,12 @@ def wait_for_path(path: Path, process: subprocess.Popen) -> None:
 
 
 @contextmanager
-def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None, variables=None):
-    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened."""
+def serve(filter_file: Path | None, folder: Path, options: list[str], plugin: list[str] | None = None, variables=None):
+    """nbdkit with the filter, if one is given, over `folder/disk` or a plugin; it is gone afterwards."""
     path, said, ready = folder / "nbd.sock", folder / "said.txt", folder / "nbd.pid"
     for old in (path, ready):
         old.unlink(missing_ok=True)
-    command = ["nbdkit", "-f", "-U", str(path), "-P", str(ready), f"--filter={filter_file}"]
+    command = ["nbdkit", "-f", "-U", str(path), "-P", str(ready), *([f"--filter={filter_file}"] if filter_file else [])]
     command += [*(plugin or ["file", str(folder / "disk")]), *options]
     with said.open("wb") as file:
         process = subprocess.Popen(command, stderr=file, cwd=folder, env=os.environ | (variables or {}))

@@ -5,14 +5,23 @@ from pathlib import Path
 import numpy as np
 
 from cachezoo.coded import Coded
-from cachezoo.models.trained import FILE, TraceUse, TrainedModel
+from cachezoo.kernels.deaths import NAMES
+from cachezoo.models.trained import FILE, Feature, TraceUse, TrainedModel, read_trained
+from cachezoo.serving.forest import ForestSession, read_forest
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.wear.names import Kind
+from cachezoo.traces.chunks import FLASH_PAGE_BYTES
+from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.wear.names import LIFETIME, Kind
+from cachezoo.zoo.streams.deaths import Lifetimes, fit_lifetimes
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from cachezoo.zoo.streams.dictionary import FILE as SID
 from cachezoo.zoo.streams.fit import FEATURES, GEOMETRY
 from cachezoo.zoo.streams.judge import ACT, calibration_of
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
+from cachezoo.zoo.streams.serve import FOREST, LifetimeServing
+from cachezoo.zoo.streams.serve import GEOMETRY as LIFETIME_GEOMETRY
+from cachezoo.zoo.streams.serve import features as lifetime_features
+from cachezoo.zoo.streams.settings import Lifetime
 
 STREAMS, CHUNKS, PAGE = 16, 4096, 4096
 LEARNED_SHARE = 0.8
@@ -91,3 +100,58 @@ def metrics(model_id: str) -> StreamsMetrics:
         automatic="FC.100th", sid_bytes=600,
     )  # fmt: skip
     return StreamsMetrics(category=category, reason="", traces={f"{category}_test": trace}, models={model_id: model})
+
+
+FOREST_STREAMS = 8
+SMALL = Lifetime(seeds=1, rows=6000, trees=12, leaves=15)
+
+
+def cycle(seed: int, n: int = 9_000) -> RequestBatch:
+    """Reads, and writes of a log in a place of its own, of scattered parts of pages, and of files in one go."""
+    draws = np.random.default_rng(seed)
+    log = (2400 + 400 * (seed % 4) + np.arange(n) % 300) * FLASH_PAGE_BYTES
+    places = draws.integers(0, 2400, n) * FLASH_PAGE_BYTES
+    kind = draws.choice(3, n, p=[0.6, 0.3, 0.1])
+    begins = [log, places + draws.integers(0, 2, n) * PAGE, places - places % (64 * FLASH_PAGE_BYTES)]
+    lengths = [np.full(n, FLASH_PAGE_BYTES), draws.integers(1, 4, n) * PAGE, draws.integers(1, 17, n) * 2 * PAGE]
+    op = (draws.random(n) < 0.8).astype(np.uint8)
+    times, volume = np.cumsum(draws.integers(0, 900, n)), Coded.of(["sda"] * n)
+    return RequestBatch(times, op, np.choose(kind, begins), np.choose(kind, lengths), volume)
+
+
+def trace_of(batch: RequestBatch) -> Trace:
+    """A batch as a trace."""
+    meta = TraceMeta("cycle", "ledger", "csv", "0" * 64)
+    return Trace(batch.time_us, batch.op, batch.offset, batch.size, batch.volume, meta)
+
+
+def lifetimes(seed: int = 11) -> Lifetimes:
+    """Forests of one generated cycle."""
+    found = fit_lifetimes([trace_of(cycle(seed))], SMALL, 7, "ledger")
+    assert found is not None
+    return found
+
+
+def write_forest(folder: Path, own: Lifetimes | None = None, category: str = "spool") -> Path:
+    """What stage judge_streams leaves of a model that places by lifetime: `model.lgb.txt` and `train.json`."""
+    own = lifetimes() if own is None else own
+    arch, policy = {"arch": LIFETIME, "streams": FOREST_STREAMS}, own.policy(0, 4, 4)
+    session = ForestSession([read_forest(own.forests[0].text.encode(), len(NAMES))])
+    placed = LifetimeServing(arch=arch, policy=policy, session=session).place(cycle(12))
+    model = read_trained(write_model(folder, category=category)).model_copy(
+        update={
+            "model_id": f"streams.{category}.{LIFETIME}",
+            "arch": arch,
+            "features": [Feature(**one) for one in lifetime_features()],
+            "geometry": LIFETIME_GEOMETRY,
+            "calibration": {
+                "writes_by_stream": np.bincount(placed, minlength=FOREST_STREAMS).tolist(),
+                "variant": LIFETIME,
+            },
+            "policy": policy,
+        }
+    )
+    (folder / SID).unlink()
+    (folder / FOREST).write_text(own.forests[0].text)
+    model.write(folder)
+    return folder

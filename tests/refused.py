@@ -64,8 +64,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 @cache
 def stored(kind: str) -> Path:
     """The stored bundle of a kind."""
-    (found,) = (GOLDEN / f"protocol{PROTOCOL}").glob(f"{kind}.*")
-    return found
+    return min((GOLDEN / f"protocol{PROTOCOL}").glob(f"{kind}.*"))  # of kind streams the dictionary
 
 
 def setting(place: str, value: object) -> Callable[[dict[str, Any]], None]:
@@ -209,6 +208,18 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("admission", "conformance", {"fp32": "exact"}, "conformance.fp64 is missing"),
     ("admission", "conformance", {"fp64": 0.9}, "breaks const"),
     ("admission", "golden.outputs", ["points"], "golden.outputs"),
+    ("streams.spool", "policy.type", "stream_placement", "policy|part_starts|fp64"),
+    ("streams.spool", "policy.type", "by_wish", "breaks enum"),
+    ("streams.spool", "policy.memory.pages", 100, "no power of two"),
+    ("streams.spool", "policy.memory.pages", 32, "breaks minimum"),
+    ("streams.spool", "policy.memory.half_life", 8193, "breaks maximum"),
+    ("streams.spool", "policy.life_cuts", [3.0, 3.0], "life_cuts.* do not rise"),
+    ("streams.spool", "policy.life_cuts", [], "breaks minItems"),
+    ("streams.spool", "policy.part_starts", [8192, 0], "part_starts.* do not rise"),
+    ("streams.spool", "policy.part_starts", [1, 2, 3, 4, 5, 6, 7, 8], "arch.streams"),
+    ("streams.spool", "geometry.page_bytes", 4096, "breaks const"),
+    ("streams.spool", "conformance", {"integer": "exact"}, "conformance.fp64 is missing"),
+    ("streams.spool", "golden.outputs", ["stream"], "golden.outputs"),
     ("admission", "golden.decisions", ["points"], "golden.decisions"),
     ("admission", "golden.context", {"capacity_pages": 5}, "context.capacity_pages is unknown"),
     ("admission", "inputs", [], "inputs is unknown"),
@@ -445,7 +456,7 @@ def _cases() -> Iterator[Case]:
     yield Case(stored("admission"), ACTS, partial(_put, b'"9.9.9"', "version"), "version", "key-in-both")
     for at, (text, says) in enumerate(ROWS):
         yield Case(stored("admission"), REQUESTS, partial(_whole, text), says, f"{REQUESTS}-{at}-{text[-20:]!r}")
-    for kind in ("admission", "caching", "prefetch", "reuse", "streams", "virtual", "workload"):
+    for kind in ("admission", "caching", "prefetch", "reuse", "streams", "streams.spool", "virtual", "workload"):
         yield Case(stored(kind), REQUESTS, _late, "a request is earlier than the one before", f"{REQUESTS}-{kind}-late")
     for old, new in ARRAYS:
         yield Case(stored("admission"), NUMBERS, partial(_swap, old, new), NUMBERS, f"{NUMBERS}-{new!r}")

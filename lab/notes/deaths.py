@@ -63,7 +63,7 @@ def measure(name: str, cycles: list[Trace]) -> tuple[dict[str, float], str]:
     forests = fit_lifetimes(train, settings.fit.lifetime, params.seed, name)
     fitted = time.perf_counter() - middle
     bench = Bench.of(train, validation, drive, settings.model.streams)
-    verdict, judged = judge.judge(model, variants, train, bench, rules, forests)
+    verdict, judged, _ = judge.judge(model, variants, train, bench, rules, forests)
     labels, seed = labels_of(validation[0], expand_pages(validation[0])), model.seeds[fit.CONTEXT]
     size = settings.fit.sid_bytes_per_tb
     (anew,) = learn(labels, [judged.chosen], settings.model.streams, settings.model.window, seed, size)

@@ -17,13 +17,15 @@ from cachezoo.serving.requests import RequestBatch
 from tests import baleen_data, bundle_data, prefetch_data, reuse_data
 from tests.bundle_data import EXPORT, metrics, model_id
 
+LIFETIME = "lifetime"  # the other form of kind streams
 STORED = Path(__file__).parent / f"protocol{PROTOCOL}"
 FEW_TREES = {"max_trees": 4}
 
 
 def main() -> int:
     """Write every kind that is not stored; says so where all are."""
-    stored = {path.name.split(".")[0] for path in STORED.glob("*.*")}
+    stored = {path.name.split(".")[0] for path in STORED.glob("*.*") if not path.name.endswith(f".{LIFETIME}")}
+    stored |= {LIFETIME for _ in STORED.glob(f"*.{LIFETIME}")}
     admission, prefetch, reuse = (
         replace(own, model=own.model.model_copy(update=change))
         for own, change in (
@@ -37,6 +39,7 @@ def main() -> int:
         "admission": lambda folder: bundle_data.train_admission(folder, admission),
         "prefetch": lambda folder: bundle_data.train_prefetch(folder, prefetch),
         "reuse": lambda folder: bundle_data.train_reuse(folder, reuse),
+        LIFETIME: bundle_data.train_lifetime,
     }
     missing = sorted(set(trainers) - stored)
     for kind in missing:

@@ -393,10 +393,50 @@ STREAMS = (
     ),
     *_of(
         "kind_streams.c",
-        ("the last byte decides", "int stream = cz_table_stream(model, (uint64_t)request->offset);", "int stream = cz_table_stream(model, (uint64_t)(request->offset + request->size - 1));"),
-        ("the byte after the last decides", "int stream = cz_table_stream(model, (uint64_t)request->offset);", "int stream = cz_table_stream(model, (uint64_t)(request->offset + request->size));"),
+        ("the last byte decides", "int stream = cz_table_stream(model->table, (uint64_t)request->offset);", "int stream = cz_table_stream(model->table, (uint64_t)(request->offset + request->size - 1));"),
+        ("the byte after the last decides", "int stream = cz_table_stream(model->table, (uint64_t)request->offset);", "int stream = cz_table_stream(model->table, (uint64_t)(request->offset + request->size));"),
         ("reads are placed", "request->op == CZ_WRITE ? stream : NOT_PLACED", "stream"),
         ("reads alone are placed", "request->op == CZ_WRITE ? stream : NOT_PLACED", "request->op != CZ_WRITE ? stream : NOT_PLACED"),
+    ),
+)  # fmt: skip
+
+LIFETIME = (
+    *_of(
+        "lifetimes.c",
+        ("a set has one place less", "    for (int k = 0; k < WAYS; k++) {\n", "    for (int k = 0; k < WAYS - 1; k++) {\n"),
+        ("the newest of a set is forgotten", "set[k].last < taken->last", "set[k].last > taken->last"),
+        ("the first of a set is forgotten", "(!set[k].key || set[k].last < taken->last)", "!set[k].key"),
+        ("sets by the low bits alone", "(n + (n >> in->bits & HIGH) * MIX)", "(n)"),
+        ("page numbers in 32 bits", "capped(number / REGION_PAGES)", "capped((int32_t)number / REGION_PAGES)"),
+        ("what is forgotten keeps its life", "*taken = (record){.key = number + 1, .life = UNKNOWN, .mean = UNKNOWN};", "taken->key = number + 1;"),
+        ("logarithms are whole", "((uint64_t)bits << LOG_BITS) + (number << LOG_BITS >> bits) - (1u << LOG_BITS)", "(uint64_t)bits << LOG_BITS"),
+        ("logarithms of the value itself", "uint64_t number = (uint64_t)value + 1;", "uint64_t number = (uint64_t)value + !value;"),
+        ("heats do not fade", "return found->heat >> (passed < 31 ? passed : 31);", "return found->heat + 0 * (int32_t)passed;"),
+        ("heats fade with the age", "now / own->half_life - found->last / own->half_life", "(now - found->last) / own->half_life"),
+        ("a mean of half and half", "(3 * found->mean + log) >> 2", "(found->mean + log) >> 1"),
+        ("the mean is the last", "found->mean < 0 ? log : (3 * found->mean + log) >> 2", "log"),
+        ("the life of chunks is their age", "        count(own, CHUNKS, number, now, life);", "        const record *chunk = find(&own->level[CHUNKS], number / 4);\n        count(own, CHUNKS, number, now, chunk ? capped(now - chunk->last) : UNKNOWN);"),
+        ("regions of 512 KiB", "#define REGION_PAGES 128", "#define REGION_PAGES 64"),
+        ("chunks of 16 KiB", "#define CHUNK_PAGES 4", "#define CHUNK_PAGES 2"),
+        ("as many chunks as pages are kept", "#define PAGES_PER_CHUNK_KEPT 4", "#define PAGES_PER_CHUNK_KEPT 1"),
+        ("the request's own pages are seen", "int64_t number = written->first + page, now = own->now + page;", "int64_t number = written->first + page, now = own->now;"),
+        ("the page before is the page after", "find(&own->level[PAGES], number - 1)", "find(&own->level[PAGES], number + 1)"),
+        ("a run ends where a page is written on", "(written->first == own->end || written->first == own->end + 1)", "written->first == own->end + 1"),
+        ("runs count requests", "own->run = run_before(own, written) + written->pages;", "own->run = run_before(own, written) + 1;"),
+        ("the first gap is 0", "own->time_us < 0 ? -1 : ", "own->time_us < 0 ? 0 : "),
+        ("gaps have no end", "return (cz_written){first, pages, (float)capped(gap)};", "return (cz_written){first, pages, (float)gap};"),
+        ("alignment has no end", "return bits < MOST_ALIGNED ? bits : MOST_ALIGNED;", "return bits;"),
+        ("the clock counts requests", "own->now += written->pages;", "own->now += 1;"),
+    ),
+    *_of(
+        "kind_streams.c",
+        ("a prediction on a cut is above it", "model->cut[shorter] < predicted", "model->cut[shorter] <= predicted"),
+        ("a part begins behind its start", "model->start[part] <= address", "model->start[part] < address"),
+        ("the longest-lived class is not cut", "return shorter == model->cuts ? part :", "return shorter == model->cuts ? 0 * part :"),
+        ("the shortest-lived class is the first", "model->cuts - shorter + model->starts", "shorter + 1 + model->starts"),
+        ("a request goes where its first page does", "int stream = stream_of(model, predicted, (written.first + i) * CZ_FLASH_PAGE);", "int stream = stream_of(model, predicted, written.first * CZ_FLASH_PAGE);"),
+        ("reads are counted", "        if (request->op != CZ_WRITE)\n            continue;\n        place(", "        if (request->op != CZ_WRITE) {\n            place(model, past, request, 0, NULL, NULL, NULL, NULL);\n            continue;\n        }\n        place("),
+        ("a page is 4 KiB", "return request->offset / CZ_FLASH_PAGE;", "return request->offset / 4096;"),
     ),
 )  # fmt: skip
 
@@ -475,5 +515,5 @@ VIRTUAL = (
 
 MUTANTS = {
     "admission": ADMISSION, "prefetch": PREFETCH, "caching": (*CACHES, *SEQUENCES), "workload": WORKLOAD, "reuse": REUSE,
-    "streams": STREAMS, "virtual": VIRTUAL,
+    "streams": STREAMS, "lifetime": LIFETIME, "virtual": VIRTUAL,
 }  # fmt: skip

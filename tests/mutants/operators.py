@@ -29,6 +29,7 @@ DECIDING = {
         "reuse_s3fifo.c", "reuse_table.c", "reuse_trees.c", "reuse_worth.c", "reuse_wtinylfu.c", "kind_reuse.c",
     ),
     "streams": ("streams_table.c", "kind_streams.c"),
+    "lifetime": ("lifetimes.c", "forest.c", "kind_streams.c"),
     "virtual": (
         "queue.c", "queue_keyed.c", "queue_stack.c", "queue_tree.c", "virtual.c", "virtual_map.c", "virtual_view.c",
         "kind_virtual.c",

@@ -32,7 +32,7 @@ from tests.mutants.candidates import CANDIDATES
 from tests.mutants.mutants import MUTANTS, Mutant
 from tests.mutants.operators import DECIDING, all_changes
 from tests.mutants.running import failed, program
-from tests.mutants.sets import STORED, completed
+from tests.mutants.sets import completed, stored
 from tests.mutants.traces import write_requests
 
 MOST_SETS = 64  # that a bundle may have
@@ -48,8 +48,9 @@ def missed(kind: str, printed: str) -> list[Mutant]:
 
 def drawn(kind: str, name: str, tries: int) -> list[SyntheticSet]:
     """A set of a kind under other draws, named by them."""
-    (path,) = STORED.glob(f"{kind}.*")
-    bundle, own = load(path), bundling_of(kind).kind.load()
+    path = stored(kind)
+    bundle = load(path)
+    own = bundling_of(bundle.kind).kind.load()
     manifest, draws = completed(kind, bundle.manifest), import_module(f"cachezoo.zoo.{kind}.bundle").DRAWS
     found = []
     for number in range(tries):

@@ -23,7 +23,15 @@ from cachezoo.serving.synthetic import SyntheticSet
 from cachezoo.zoo.registry import bundling_of
 
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
-KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "virtual")
+# Kinds, and the other form of kind streams.
+KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "lifetime", "virtual")
+NAMED = {"streams": "streams.*.fios", "lifetime": "streams.*.lifetime"}
+
+
+def stored(kind: str) -> Path:
+    """The stored bundle of a kind."""
+    (path,) = STORED.glob(NAMED.get(kind, f"{kind}.*"))
+    return path
 
 
 def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,8 +65,9 @@ def write_whole(folder: Path, manifest: Mapping[str, Any], files: Mapping[str, b
 
 def write_sets(kind: str, folder: Path) -> None:
     """Write a bundle of a kind; only the sets that differ from the stored bundle's are computed."""
-    (path,) = STORED.glob(f"{kind}.*")
-    bundle, own = load(path), bundling_of(kind).kind.load()
+    path = stored(kind)
+    bundle = load(path)
+    own = bundling_of(bundle.kind).kind.load()
     manifest = completed(kind, bundle.manifest)
     sets = own.synthetic(manifest, lambda values: own.serve(values, bundle.engine))
     if manifest == bundle.manifest and _are_stored(sets, bundle):

@@ -24,7 +24,7 @@ from cachezoo.serving.synthetic import SyntheticSet, changed, widest_gap
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.registry import bundling_of
 from cachezoo.zoo.reuse import bundle as reuse
-from tests.mutants.sets import KINDS, STORED, completed, write_whole
+from tests.mutants.sets import KINDS, completed, stored, write_whole
 
 ROOT = Path(__file__).parents[2]
 CAPTURED = ROOT / "data/raw/captured"
@@ -91,8 +91,9 @@ def _rows(kind: str, manifest: Mapping[str, Any], batch: RequestBatch) -> tuple[
 
 def write_requests(kind: str, folder: Path, sets: Sequence[SyntheticSet]) -> None:
     """Write a bundle of a kind whose sets hold requests and given outputs, and else zeros of the right shape."""
-    (path,) = STORED.glob(f"{kind}.*")
-    bundle, own = load(path), bundling_of(kind).kind.load()
+    path = stored(kind)
+    bundle = load(path)
+    own = bundling_of(bundle.kind).kind.load()
     manifest = completed(kind, bundle.manifest)
     files = {name: data for name, data in bundle.files.items() if name != ACTS and not name.startswith(SYNTHETIC)}
     manifest["golden"]["synthetic"] = []
@@ -116,12 +117,13 @@ def write_requests(kind: str, folder: Path, sets: Sequence[SyntheticSet]) -> Non
 
 def write_traces(kind: str, folder: Path) -> None:
     """Write a kind's bundle whose synthetic sets are captured traces."""
-    (path,) = STORED.glob(f"{kind}.*")
-    bundle, own = load(path), bundling_of(kind).kind.load()
+    path = stored(kind)
+    bundle = load(path)
+    own = bundling_of(bundle.kind).kind.load()
     manifest, sets = completed(kind, bundle.manifest), []
     for k, name in enumerate(TRACES):
         batch = _batch(name)
-        if kind in ("virtual", "streams", "caching"):
+        if kind in ("virtual", "streams", "lifetime", "caching"):
             batch = RequestBatch(batch.time_us, batch.op, batch.offset, batch.size, batch.volume)
         changes, context = _rules(kind, manifest, batch, k, lambda values: own.serve(values, bundle.engine))
         sets.append(SyntheticSet(name, batch, changes, context))

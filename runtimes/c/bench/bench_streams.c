@@ -1,10 +1,13 @@
-/* What cz_placement costs, by how many ranges a dictionary has: nanoseconds of a call.
+/* What a stream costs: nanoseconds of a call of cz_placement, by how many ranges a dictionary has; and of a page write
+ * that cz_place_pages places by a forest, by how many pages are written.
  *
  * warm   calls one after the other at random chunks, each offset hanging on the answer before, so that calls do not
  *        overlap; what fits in the CPU's caches lies there; the processor's time, median of 9 rounds
  * cold   the same, with every line of 64 MiB changed between any two calls; of single calls, less the clock's own time
  *
- *     bench_streams [RANGES...]      1000 10000 100000 1000000 unless said */
+ *     bench_streams [RANGES...]      1000 10000 100000 1000000 unless said
+ *     bench_streams BUNDLE [PAGES]   of a bundle that places by lifetime; writes of one page, nine in ten of them to a
+ *                                    tenth of the pages: the processor's time, and the memory of what is remembered */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,9 +122,52 @@ static int measure(uint32_t ranges) {
     return 0;
 }
 
+/* A page's number: nine in ten are of the first tenth. */
+static int64_t page_of(int64_t pages) {
+    int64_t hot = pages / 10 + 1;
+    return (int64_t)below(drawn(), (uint64_t)(drawn() % 10 ? hot : pages));
+}
+
+static int measure_forest(const char *path, int64_t pages) {
+    cz_bundle *bundle = NULL;
+    cz_stream *stream = NULL;
+    cz_error error;
+    cz_counters counters;
+    double taken[ROUNDS];
+    if (cz_open(path, CZ_FP32, &bundle, &error) || cz_stream_new(bundle, NULL, &stream, &error)) {
+        fprintf(stderr, "bench_streams: %s\n", error.text);
+        cz_close(bundle);
+        return 1;
+    }
+    cz_request request = {.size = CZ_FLASH_PAGE, .op = CZ_WRITE, .name_space = CZ_UNKNOWN};
+    uint64_t sum = 0;
+    for (int round = -1; round < ROUNDS; round++) { /* the first writes all pages */
+        double before = now_ns(CLOCK_THREAD_CPUTIME_ID);
+        for (int64_t i = 0; i < CALLS; i++) {
+            uint8_t placed = 0;
+            request.offset = (round < 0 ? i % pages : page_of(pages)) * CZ_FLASH_PAGE;
+            request.time_us += 50;
+            cz_place_pages(stream, &request, &placed, 1);
+            sum += placed;
+        }
+        if (round >= 0)
+            taken[round] = (now_ns(CLOCK_THREAD_CPUTIME_ID) - before) / CALLS;
+    }
+    qsort(taken, ROUNDS, sizeof *taken, rising);
+    cz_stats(stream, &counters);
+    printf("%10s %12s %12s %12s\n%10lld %12.1f %12llu %12llu\n", "pages", "ns a write", "bytes", "remembered",
+           (long long)pages, sum ? taken[ROUNDS / 2] : -1, (unsigned long long)counters.bytes,
+           (unsigned long long)counters.keys);
+    cz_stream_free(stream);
+    cz_close(bundle);
+    return 0;
+}
+
 int main(int count, char **words) {
     static const uint32_t ranges[] = {1000, 10000, 100000, 1000000};
     int result = 0;
+    if (count > 1 && strchr(words[1], '/'))
+        return measure_forest(words[1], count > 2 ? strtoll(words[2], NULL, 10) : 100000);
     printf("%10s %10s %12s %12s\n", "ranges", "warm mean", "cold median", "cold p99");
     for (int i = 1; i < count && !result; i++)
         result = measure((uint32_t)strtoul(words[i], NULL, 10));

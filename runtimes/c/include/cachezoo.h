@@ -100,7 +100,8 @@ CZ_API int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error
 /* Stream of a multi-stream SSD, in [0, K), for a write that begins at a byte offset of the volume. A write that spans
  * several chunks of 32 KiB goes to the stream of its first byte's chunk; a chunk that was not learned goes to 0. It reads
  * the bundle alone, so threads may call it at once, and needs no cz_stream: that one is what other kinds remember.
- * Negative where there is no bundle, or one of another kind: -CZ_BAD_CALL. Since 1.1.0. */
+ * Negative where there is no bundle, or one of another kind, or one by lifetime, for which cz_place_pages is there:
+ * -CZ_BAD_CALL. Since 1.1.0. */
 CZ_API int cz_placement(const cz_bundle *bundle, uint64_t offset);
 
 /* ---- the virtual I/O cache: kind virtual. Since 1.2.0 ----
@@ -267,6 +268,13 @@ typedef struct cz_ticket {
 
 /* Pass every request, in order, writes too; afterwards it is part of the history. */
 CZ_API int cz_observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket);
+
+/* Of kind streams, in place of cz_observe: pass every write, in order, and streams[i] becomes the stream of the i-th flash
+ * page of 8 KiB that it touches; give room for all of them. Bundles by lifetime (policy.type lifetime_placement) place
+ * each page by what was written before, so cz_placement fails with them; with a table all pages go where the first byte
+ * does. Returns how many pages there are, or -CZ_BAD_CALL. A write whose pages go to several streams is to be sent as
+ * several. Since 1.3.0. */
+CZ_API int64_t cz_place_pages(cz_stream *stream, const cz_request *request, uint8_t *streams, int64_t room);
 
 typedef struct cz_decision {
     int32_t admit;     /* admission: 1 where a read's miss is admitted; caching: 1 where the queue is not 0 */

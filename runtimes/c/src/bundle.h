@@ -22,8 +22,9 @@ struct cz_values {
     const cz_json *root;
 };
 
-/* Files that a bundle of this kind must list besides those of all kinds, up to a NULL; NULL where the kind is unknown. */
-const char *const *cz_kind_files(const char *kind);
+/* Files that a bundle of this kind must list besides those of all kinds, up to a NULL; NULL where the kind is unknown.
+ * Of kind streams they follow from `type`, that of policy. */
+const char *const *cz_kind_files(const char *kind, const char *type);
 /* The part of a kind that is compiled in, or NULL. */
 const cz_kind_ops *cz_kind_named(const char *kind);
 /* Check every file that was found, and read the documents. */

@@ -238,7 +238,8 @@ int cz_check_store(cz_bundle *bundle, cz_error *error) {
     if (result)
         return result;
     const char *kind = cz_json_get(&bundle->root, "kind")->text;
-    const char *const *own = cz_kind_files(kind);
+    const cz_json *type = cz_json_get(&bundle->root, "policy.type");
+    const char *const *own = cz_kind_files(kind, type && type->type == CZ_JSON_TEXT ? type->text : "");
     for (; own && *own && !result; own++)
         result = must_list(bundle, *own, kind, error);
     return result;

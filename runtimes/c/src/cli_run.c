@@ -13,6 +13,8 @@
 #include "golden.h"
 #include "streams.h"
 
+#define MOST_PAGES (((int64_t)1 << 30) / CZ_FLASH_PAGE + 1) /* of the longest write */
+
 enum { TIME, OP, OFFSET, SIZE, VOLUME, NAMESPACE, USER, FLAGS, OTHER };
 static const char *const COLUMNS[] = {"time_us", "op", "offset", "size", "volume", "namespace", "user", "flags"};
 
@@ -23,6 +25,7 @@ typedef struct run {
     cz_cache *cache;
     bool places; /* kind streams: there is no cache */
     uint64_t reads, writes[CZ_MOST_STREAMS], bytes[CZ_MOST_STREAMS];
+    uint8_t *pages; /* the stream of each page of a write */
     char *data;
     size_t size;
     int columns[CZ_CSV_FIELDS], count;
@@ -64,6 +67,8 @@ static int open_cache(run *on) {
                        on->places ? "kind streams runs no cache; leave --capacity out" : "run needs --capacity");
     cz_stream_options stream = {.capacity = given->capacity};
     result = cz_stream_new(on->bundle, &stream, &on->stream, &on->error);
+    if (!result && on->places && !(on->pages = malloc(MOST_PAGES)))
+        result = cz_fail(&on->error, CZ_NO_MEMORY, "no memory for the pages of a write");
     if (result || on->places)
         return result;
     cz_stream *streams[2] = {on->stream, NULL}, *none[2] = {NULL, NULL};
@@ -138,14 +143,23 @@ static int read_row(run *on, const cz_csv *line, cz_request *request) {
     return request->size > 0 ? CZ_OK : bad_row(on, "size is 0");
 }
 
-/* Each write's stream is counted. */
+/* Each write is counted; one whose pages go to several streams in each run of one. */
 static int place(run *on, const cz_request *request) {
-    int stream = cz_placement(on->bundle, (uint64_t)request->offset);
-    if (stream < 0)
-        return bad_row(on, "the bundle places no write");
-    on->reads += request->op == CZ_READ;
-    on->writes[stream] += request->op == CZ_WRITE;
-    on->bytes[stream] += request->op == CZ_WRITE ? (uint64_t)request->size : 0;
+    if (request->op == CZ_READ) {
+        on->reads++;
+        return CZ_OK;
+    }
+    int64_t pages = cz_place_pages(on->stream, request, on->pages, MOST_PAGES);
+    if (pages < 0)
+        return bad_row(on, "the bundle places no such write: see offset and size");
+    int64_t at = request->offset, end = request->offset + request->size;
+    for (int64_t i = 0; i < pages; i++) {
+        int64_t next = (at / CZ_FLASH_PAGE + 1) * CZ_FLASH_PAGE;
+        next = next < end ? next : end;
+        on->writes[on->pages[i]] += i == 0 || on->pages[i] != on->pages[i - 1];
+        on->bytes[on->pages[i]] += (uint64_t)(next - at);
+        at = next;
+    }
     return CZ_OK;
 }
 
@@ -208,6 +222,7 @@ int cz_cli_run(const cz_arguments *given) {
     cz_csv_close(&line);
     if (on.data)
         munmap(on.data, on.size);
+    free(on.pages);
     cz_cache_free(on.cache);
     cz_stream_free(on.stream);
     cz_close(on.bundle);

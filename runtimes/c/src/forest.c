@@ -1,6 +1,6 @@
 /* Forests of at most 64 leaves a tree are scored without walking: a leaf is a bit of a word, and each value of a
- * feature has, for every tree, the word of the leaves that it leaves possible. The words of all features are combined
- * by AND; the lowest bit that is left is the leaf. Words of one value lie side by side for all trees, so a row reads
+ * feature has, for every tree, the word of the leaves that it leaves possible; of 32 bits where no tree has more leaves.
+ * The words of all features are combined by AND; the lowest bit that is left is the leaf. Words of one value lie side by side for all trees, so a row reads
  * few long pieces of memory, no branch depends on data, and every row costs the same. Source: QuickScorer (Lucchese et
  * al., SIGIR 2015), here with the masks of each feature combined beforehand.
  *
@@ -13,11 +13,12 @@
 
 #include "forest_text.h"
 
-#define LANES 8              /* trees whose words are combined at once: one cache line */
+#define LANES 8              /* words of 64 bits that are combined at once: one cache line */
 #define STEP 16              /* thresholds of a feature are padded to this many */
 #define MOST_BYTES (8 << 20) /* of words; a forest that needs more is walked */
 
 typedef uint64_t words __attribute__((vector_size(8 * LANES)));
+typedef uint32_t half __attribute__((may_alias));
 
 typedef struct node { /* of forests that are walked */
     float threshold;
@@ -32,23 +33,26 @@ typedef struct input { /* a feature that some tree looks at */
 
 struct cz_forest {
     int32_t trees, blocks, inputs;
+    int32_t bits; /* of a tree's word, 32 or 64 */
     double (*score)(const cz_forest *forest, const float *row);
     input input[CZ_MAX_FEATURES];
     float *thresholds;
     words *allowed;
     int32_t *first_node, *first_value; /* of each tree */
     node *nodes;
-    double *values; /* leaves from left to right, 64 to a tree; where trees are walked: as numbered */
+    double *values; /* leaves from left to right, `bits` to a tree; where trees are walked: as numbered */
 };
 
 /* ---- scoring ---- */
 
 static inline __attribute__((always_inline)) double add_leaves(const cz_forest *forest, const uint64_t *word,
-                                                               int32_t block, double sum) {
+                                                               int32_t block, double sum, int32_t bits) {
+    const int32_t lanes = LANES * 64 / bits;
     const double *values = forest->values + (size_t)block * LANES * 64;
-    int32_t left = forest->trees - block * LANES, trees = left < LANES ? left : LANES;
+    const half *halves = (const half *)word;
+    int32_t left = forest->trees - block * lanes, trees = left < lanes ? left : lanes;
     for (int32_t i = 0; i < trees; i++)
-        sum += values[i * 64 + __builtin_ctzll(word[i])];
+        sum += values[i * bits + (bits == 32 ? __builtin_ctz(halves[i]) : __builtin_ctzll(word[i]))];
     return sum;
 }
 
@@ -66,40 +70,57 @@ static inline __attribute__((always_inline)) double add_leaves(const cz_forest *
         memcpy(word, left, sizeof left);                                                                               \
     }
 
+/* How many of a feature's thresholds are below a value, likewise. */
+#define RANK(name, bytes)                                                                                              \
+    typedef float name##_floats __attribute__((vector_size(bytes), aligned(4), may_alias));                            \
+    typedef int32_t name##_counts __attribute__((vector_size(bytes)));                                                 \
+    static inline __attribute__((always_inline)) int32_t name(const float *thresholds, int32_t steps, float value) {   \
+        name##_counts found = {0};                                                                                     \
+        for (int32_t k = 0; k < steps * STEP; k += (int32_t)((bytes) / sizeof *thresholds))                            \
+            found -= value > *(const name##_floats *)(thresholds + k);                                                 \
+        int32_t rank = 0;                                                                                              \
+        for (size_t k = 0; k < (bytes) / sizeof rank; k++)                                                             \
+            rank += found[k];                                                                                          \
+        return rank;                                                                                                   \
+    }
+
+typedef int32_t ranking(const float *thresholds, int32_t steps, float value);
 typedef void combine(const words *const *allowed, int32_t inputs, int32_t block, uint64_t *word);
 
 static inline __attribute__((always_inline)) double score_words(const cz_forest *forest, const float *row,
-                                                                combine *combined) {
+                                                                combine *combined, ranking *ranked, int32_t bits) {
     const words *allowed[CZ_MAX_FEATURES];
     for (int32_t i = 0; i < forest->inputs; i++) {
         const input *in = &forest->input[i];
-        float value = row[in->feature];
-        int32_t rank = 0;
-        for (int32_t step = 0; step < in->steps; step++) {
-            const float *thresholds = in->thresholds + step * STEP;
-            for (int32_t k = 0; k < STEP; k++)
-                rank += value > thresholds[k];
-        }
+        int32_t rank = ranked(in->thresholds, in->steps, row[in->feature]);
         allowed[i] = in->allowed + (size_t)rank * (size_t)forest->blocks;
     }
     double sum = 0.0;
     for (int32_t block = 0; block < forest->blocks; block++) {
         uint64_t word[LANES];
         combined(allowed, forest->inputs, block, word);
-        sum = add_leaves(forest, word, block, sum);
+        sum = add_leaves(forest, word, block, sum, bits);
     }
     return sum;
 }
 
 COMBINE(by_16, 16)
+RANK(rank_16, 16)
 static double score_plain(const cz_forest *forest, const float *row) {
-    return score_words(forest, row, by_16);
+    return score_words(forest, row, by_16, rank_16, 64);
+}
+static double score_plain_32(const cz_forest *forest, const float *row) {
+    return score_words(forest, row, by_16, rank_16, 32);
 }
 
 #if defined(__x86_64__) && !defined(CZ_PORTABLE)
 COMBINE(by_32, 32)
+RANK(rank_32, 32)
 __attribute__((target("avx2,bmi,popcnt"))) static double score_avx2(const cz_forest *forest, const float *row) {
-    return score_words(forest, row, by_32);
+    return score_words(forest, row, by_32, rank_32, 64);
+}
+__attribute__((target("avx2,bmi,popcnt"))) static double score_avx2_32(const cz_forest *forest, const float *row) {
+    return score_words(forest, row, by_32, rank_32, 32);
 }
 #endif
 
@@ -175,15 +196,22 @@ static void place_leaves(const cz_tree *tree, int32_t *place, int32_t (*range)[2
     }
 }
 
+/* Take leaves off a word, by its number among all. */
+static void forbid(cz_forest *forest, size_t number, uint64_t leaves) {
+    if (forest->bits == 32)
+        ((half *)forest->allowed)[number] &= (uint32_t)~leaves;
+    else
+        ((uint64_t *)forest->allowed)[number] &= ~leaves;
+}
+
 static void fill_tree(cz_forest *forest, const cz_tree *tree, int32_t t) {
     int32_t place[64], range[64][2], size[64];
     place_leaves(tree, place, range, size);
     for (int32_t leaf = 0; leaf < tree->leaves; leaf++)
-        forest->values[(size_t)t * 64 + (size_t)place[leaf]] = tree->values[leaf];
+        forest->values[(size_t)t * (size_t)forest->bits + (size_t)place[leaf]] = tree->values[leaf];
     for (int32_t i = 0; i < forest->inputs; i++) {
         const input *in = &forest->input[i];
-        size_t stride = (size_t)forest->blocks * LANES, first = (size_t)(in->allowed - forest->allowed) * LANES;
-        uint64_t *word = (uint64_t *)forest->allowed + first + (size_t)t;
+        size_t lanes = LANES * 64 / (size_t)forest->bits, first = (size_t)(in->allowed - forest->allowed);
         for (int32_t s = 0; s < tree->leaves - 1; s++) {
             if (tree->splits[s].feature != in->feature)
                 continue;
@@ -191,7 +219,7 @@ static void fill_tree(cz_forest *forest, const cz_tree *tree, int32_t t) {
             uint64_t left = ((2ULL << (range[s][1] - range[s][0] - 1)) - 1) << range[s][0];
             for (int32_t k = 0; k < in->steps * STEP && in->thresholds[k] < INFINITY; k++) {
                 if (in->thresholds[k] >= threshold)
-                    word[(size_t)(k + 1) * stride] &= ~left;
+                    forbid(forest, (first + (size_t)(k + 1) * (size_t)forest->blocks) * lanes + (size_t)t, left);
             }
         }
     }
@@ -230,10 +258,10 @@ static void point_inputs(cz_forest *forest) {
 }
 
 static void choose_score(cz_forest *forest) {
-    forest->score = score_plain;
+    forest->score = forest->bits == 32 ? score_plain_32 : score_plain;
 #if defined(__x86_64__) && !defined(CZ_PORTABLE)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
-        forest->score = score_avx2;
+        forest->score = forest->bits == 32 ? score_avx2_32 : score_avx2;
 #endif
 }
 
@@ -244,12 +272,16 @@ static int no_memory(const char *where, cz_error *error) {
 /* The fast layout; forest->score stays NULL where a tree has too many leaves, or all have too many thresholds. */
 static int build_words(cz_forest *forest, const cz_trees *trees, int32_t features, const char *where, cz_error *error) {
     size_t splits = 0, blocks = 0;
+    forest->bits = 32;
     for (int32_t t = 0; t < trees->count; t++) {
         if (trees->trees[t].leaves > 64)
             return CZ_OK;
+        if (trees->trees[t].leaves > 32)
+            forest->bits = 64;
         splits += (size_t)trees->trees[t].leaves - 1;
     }
-    forest->blocks = (trees->count + LANES - 1) / LANES;
+    int32_t lanes = LANES * 64 / forest->bits;
+    forest->blocks = (trees->count + lanes - 1) / lanes;
     if ((size_t)forest->blocks > MOST_BYTES / sizeof(words))
         return CZ_OK;
     forest->thresholds = calloc(splits + (size_t)features * STEP, sizeof *forest->thresholds);

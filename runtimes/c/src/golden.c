@@ -23,11 +23,12 @@ static int read_array(const cz_bundle *bundle, const char *folder, const char *n
     return cz_npy_read(bundle->store.where, path, file->data, file->size, type, columns, rows, array, error);
 }
 
-static int64_t pages_of(const cz_golden *golden) {
+static int64_t pages_of(const cz_golden *golden, int64_t bytes, bool reads) {
     int64_t pages = 0;
     for (int64_t i = 0; i < golden->rows; i++) {
         const cz_request *request = &golden->requests[i];
-        pages += (request->offset + request->size - 1) / 4096 - request->offset / 4096 + 1;
+        if (reads || request->op == CZ_WRITE)
+            pages += (request->offset + request->size - 1) / bytes - request->offset / bytes + 1;
     }
     return pages;
 }
@@ -41,15 +42,17 @@ static int rows_are(const cz_bundle *bundle, const char *folder, const char *nam
                      (long long)rows);
 }
 
-/* A kind answers each request once, but for reuse and virtual, which answer pages, and workload, whose answers are of
- * windows. */
+/* A kind answers each request once, but for reuse and virtual, which answer pages, streams by lifetime, which answer
+ * written pages of flash, and workload, whose answers are of windows. */
 static int check_rows(const cz_bundle *bundle, const cz_values *values, const char *folder, const cz_golden *golden,
                       cz_error *error) {
     int64_t inputs = golden->rows, answers = golden->rows, window;
     if (bundle->ops->kind == CZ_REUSE)
-        inputs = answers = pages_of(golden);
+        inputs = answers = pages_of(golden, 4096, true);
     if (bundle->ops->kind == CZ_VIRTUAL)
-        answers = pages_of(golden);
+        answers = pages_of(golden, 4096, true);
+    if (bundle->ops->kind == CZ_STREAMS && cz_places_by_lifetime(cz_values_get(values, "policy.type")->text))
+        inputs = answers = pages_of(golden, CZ_FLASH_PAGE, false);
     if (bundle->ops->kind == CZ_WORKLOAD) {
         int result = cz_values_whole(values, "policy.window", 1, (int64_t)1 << 31, &window, error);
         if (result)

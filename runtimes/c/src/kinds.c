@@ -41,7 +41,11 @@ const cz_kind_ops *cz_kind_named(const char *kind) {
     return NULL;
 }
 
-const char *const *cz_kind_files(const char *kind) {
+bool cz_places_by_lifetime(const char *type) {
+    return strcmp(type, "lifetime_placement") == 0;
+}
+
+const char *const *cz_kind_files(const char *kind, const char *type) {
     static const struct {
         const char *kind;
         const char *const *files;
@@ -49,7 +53,7 @@ const char *const *cz_kind_files(const char *kind) {
                  {"workload", NETWORK}, {"streams", TABLE},   {"virtual", PROFILE}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].kind, kind) == 0)
-            return known[i].files;
+            return known[i].files == TABLE && cz_places_by_lifetime(type) ? FOREST : known[i].files;
     return NULL;
 }
 

@@ -77,11 +77,31 @@ static int check_workload(const cz_values *values, cz_error *error) {
     return CZ_OK;
 }
 
+static bool rise(const cz_json *numbers) {
+    for (size_t i = 1; i < numbers->length; i++)
+        if (numbers->items[i].number <= numbers->items[i - 1].number)
+            return false;
+    return true;
+}
+
 static int check_streams(const cz_values *values, cz_error *error) {
     const cz_json *counted = cz_values_get(values, "calibration.writes_by_stream");
     if ((int64_t)counted->length != cz_values_get(values, "arch.streams")->integer)
         return no_model(values, error, "does not have a number for each of arch.streams",
                         "calibration.writes_by_stream");
+    if (!cz_places_by_lifetime(cz_values_get(values, "policy.type")->text))
+        return CZ_OK;
+    const cz_json *cuts = cz_values_get(values, "policy.life_cuts"),
+                  *starts = cz_values_get(values, "policy.part_starts");
+    int64_t pages = cz_values_get(values, "policy.memory.pages")->integer;
+    if (pages & (pages - 1))
+        return no_model(values, error, "is no power of two", "policy.memory.pages");
+    if (!rise(cuts))
+        return no_model(values, error, "do not rise", "policy.life_cuts");
+    if (!rise(starts))
+        return no_model(values, error, "do not rise", "policy.part_starts");
+    if ((int64_t)(cuts->length + starts->length + 1) > cz_values_get(values, "arch.streams")->integer)
+        return no_model(values, error, "are too few for the cuts of policy", "arch.streams");
     return CZ_OK;
 }
 
@@ -150,9 +170,14 @@ int cz_check_values(const cz_values *values, cz_error *error) {
     while (strcmp(COLUMNS[kind].kind, values->kind) != 0)
         kind++;
     bool named = COLUMNS[kind].outputs[0] != NULL;
+    static const char *const lives[] = {"life", NULL};
+    const char *const *answers = strcmp(values->kind, "streams") == 0 &&
+                                         cz_places_by_lifetime(cz_values_get(values, "policy.type")->text)
+                                     ? lives
+                                     : COLUMNS[kind].outputs;
     if (strcmp(cz_values_get(values, "profile")->text, profile_of(values)) != 0)
         return no_model(values, error, "is another than its values make it", "profile");
-    if (named ? !same_names(outputs, COLUMNS[kind].outputs)
+    if (named ? !same_names(outputs, answers)
               : !same_texts(outputs, cz_values_get(values, "policy.classes")))
         return no_model(values, error, "are others than its values make them", "golden.outputs");
     if (!same_names(decisions, COLUMNS[kind].decisions))

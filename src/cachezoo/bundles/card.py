@@ -53,7 +53,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
     Args:
         manifest: everything but `files`.
     """
-    words = bundling_of(manifest["kind"]).card
+    words = bundling_of(manifest["kind"]).words(manifest["policy"])
     return "\n".join(
         [
             f"# {manifest['id']} {manifest['version']}",
@@ -270,8 +270,8 @@ def _flat(figures: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _limits(manifest: Mapping[str, Any]) -> list[str]:
-    own = bundling_of(manifest["kind"])
-    points = [f"- Not for {own.card.avoid}."]
+    words = bundling_of(manifest["kind"]).words(manifest["policy"])
+    points = [f"- Not for {words.avoid}."]
     if manifest["kind"] in FLASH_KINDS:
         points.append(
             f"- Not for other workloads than {manifest['category']}: `.venv/bin/cachezoo models bundle drift "
@@ -280,7 +280,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
         )
     good, why = promotion(manifest["measured"])
     if not good:
-        points.append(f"- {own.card.safer} is the safer choice here: {why}.")
+        points.append(f"- {words.safer} is the safer choice here: {why}.")
     test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] not in FLASH_KINDS else {}
     points += [
         f"- Don't use it on {words}: the median of the gap closed there is {_number(test[name])}."
@@ -288,7 +288,8 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
         if test.get(name) is not None and test[name] <= 0
     ]
     points += _not_shown(manifest)
-    unseen = [name for name in own.kind.load().wanted if not manifest["golden"]["branches"][name]]
+    wanted, passed = bundling_of(manifest["kind"]).kind.load().wanted, manifest["golden"]["branches"]
+    unseen = [name for name in wanted if not passed[name]]
     if unseen:
         names = ", ".join(unseen)
         points.append(f"- Its golden rows never pass {names}: they do not show that a runtime does that right.")
@@ -396,7 +397,11 @@ def render(report: dict[str, Any]) -> "Group":
         "trained on": ", ".join(f"{t['trace']} ({t['role']})" for t in manifest["provenance"]["traces"]),
     }
     if manifest["kind"] == "streams":
-        rows["streams"] = f"{manifest['arch']['streams']}, {cost['parameters'] // 2} ranges of chunks of 32 KiB"
+        how = f"{cost['parameters'] // 2} ranges of chunks of 32 KiB"
+        if manifest["policy"]["type"] == "lifetime_placement":
+            parts, classes = len(manifest["policy"]["part_starts"]) + 1, len(manifest["policy"]["life_cuts"]) + 1
+            how = f"{classes} classes of predicted lifetime, the longest-lived in {parts} parts by address"
+        rows["streams"] = f"{manifest['arch']['streams']}, {how}"
         rows["training's writes by stream"] = _shares(manifest["calibration"]["writes_by_stream"])
     for name, value in rows.items():
         facts.add_row(name, Text(str(value)))

@@ -17,8 +17,10 @@ import numpy as np
 from cachezoo.arrays import F32, F64
 from cachezoo.bundles.reader import Bundle
 from cachezoo.errors import BundleError
+from cachezoo.kernels.deaths import AGE
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.table import OP_READ, OP_WRITE
+from cachezoo.zoo.streams.serve import PAGE_BYTES, by_lifetime
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,9 +62,14 @@ class Placed:
     writes: int  # write requests
     stream_0: float  # share of them that goes to stream 0: its own chunks, and those that were not learned
     stream_0_before: float  # the same in training
-    beyond: float  # share that begins beyond the last chunk that was learned
-    several_chunks: float  # share that spans more than one chunk; the first byte's decides
-    other_streams: float  # share whose last byte's chunk is of another stream than the first byte's
+    beyond: (
+        float  # share that begins beyond the last chunk that was learned; by lifetime, in a page never written before
+    )
+    several_chunks: (
+        float  # share that spans more than one chunk, by lifetime page; a chunk's first byte decides for all
+    )
+    by_lifetime: bool  # a forest places each page by what was written before
+    other_streams: float  # share whose last byte's chunk or page is of another stream than the first byte's
 
 
 def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
@@ -101,16 +108,26 @@ def _placed(bundle: Bundle, batch: RequestBatch) -> Drift:
     if not write.any():
         raise BundleError(f"{bundle.where}: the trace has no writes, which the model places")
     serving, offset, size = bundle.serving(), batch.offset[write], batch.size[write]
-    first, last = serving.placements(offset), serving.placements(offset + size - 1)
-    chunks, ends = serving.chunks(offset), serving.chunks(offset + size - 1)
+    if by_lifetime(bundle.manifest):
+        rows = serving.features(batch)
+        streams = serving.decide(batch, rows)
+        ends_at = np.cumsum((offset + size - 1) // PAGE_BYTES - offset // PAGE_BYTES + 1)
+        begins_at = np.append(0, ends_at[:-1])
+        first, last, counted = streams[begins_at], streams[ends_at - 1], streams
+        chunks, ends, beyond = begins_at, ends_at - 1, rows[begins_at, AGE] < 0
+    else:
+        first, last = serving.placements(offset), serving.placements(offset + size - 1)
+        chunks, ends = serving.chunks(offset), serving.chunks(offset + size - 1)
+        beyond, counted = chunks >= serving.learned_end, first
     before = np.asarray(bundle.manifest["calibration"]["writes_by_stream"], np.float64)
     before = before / max(before.sum(), 1.0)
-    now = np.bincount(first, minlength=len(before)) / len(first)
+    now = np.bincount(counted, minlength=len(before)) / len(counted)
     placed = Placed(
         writes=len(first),
         stream_0=float(now[0]),
         stream_0_before=float(before[0]),
-        beyond=float((chunks >= serving.learned_end).mean()),
+        beyond=float(beyond.mean()),
+        by_lifetime=by_lifetime(bundle.manifest),
         several_chunks=float((ends > chunks).mean()),
         other_streams=float((last != first).mean()),
     )

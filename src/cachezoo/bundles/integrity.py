@@ -103,7 +103,7 @@ def _assembled(where: str, manifest: dict[str, Any], digest: str, files: dict[st
     if manifest["model_digest"] != acting:
         raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
     manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
-    if missing := [name for name in bundling_of(manifest["kind"]).weights if name not in files]:
+    if missing := [name for name in bundling_of(manifest["kind"]).files(manifest["policy"]) if name not in files]:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
     return Checked(where, manifest, digest, acting, files)
 

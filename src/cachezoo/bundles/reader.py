@@ -181,7 +181,7 @@ class Bundle:
             BundleError: the first thing that is wrong, in one line.
         """
         golden, *synthetic = self.golden_sets()
-        weights = bundling_of(self.kind).weights
+        weights = bundling_of(self.kind).files(self.manifest["policy"])
         worst = max(compare(one, self.replay(one), self.where, weights) for one in (golden, *synthetic))
         return {
             "ok": True,

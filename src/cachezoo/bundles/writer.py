@@ -178,7 +178,7 @@ def _check_shippable(trained: TrainedModel) -> None:
 
 def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
     files = {}
-    for name in bundling_of(trained.kind).weights:
+    for name in bundling_of(trained.kind).files(trained.policy):
         try:
             files[name] = (folder / name).read_bytes()
         except OSError as error:
@@ -208,7 +208,7 @@ def _draft(
         **{name: values[name] for name in ("kind", "category", "arch", "features", "encodings", "geometry")},
         **{name: values[name] for name in ("calibration", "policy")},
         "profile": kind.profile(values),
-        "conformance": dict(kind.conformance),
+        "conformance": dict(kind.conformance(values)),
         "provenance": {
             **{name: values[name] for name in ("inputs", "traces", "seeds")},
             "libraries": _libraries(trained, settings.libraries),

@@ -131,10 +131,12 @@ def bundle_drift(
     if found.placed is not None:
         shares = (found.placed.beyond, found.placed.several_chunks, found.placed.other_streams)
         beyond, chunks, others = map(percent, shares)
-        print_lines(
-            f"{beyond} of them begin beyond the last chunk that was learned.",
-            f"{chunks} span several chunks, {others} end in a chunk of another stream; the first byte decides.",
-        )
+        unseen = f"{beyond} of them begin beyond the last chunk that was learned."
+        several = f"{chunks} span several chunks, {others} end in a chunk of another stream; the first byte decides."
+        if found.placed.by_lifetime:
+            unseen = f"{beyond} of them begin in a page that was not written before."
+            several = f"{chunks} span several flash pages, {others} end in a page of another stream."
+        print_lines(unseen, several)
     if found.admitted is not None:
         print_lines(f"{percent(found.admitted)} of them would be admitted.")
     worst = found.inputs[0]

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TextIO
 
 from cachezoo.runtime import abi, open
 from cachezoo.runtime.abi import RuntimeFault
-from cachezoo.runtime.model import Model
+from cachezoo.runtime.model import FLASH_PAGE, Model
 
 SECTIONS = ("arch", "features", "encodings", "geometry", "policy", "calibration", "measured", "cost", "provenance")
 DOCUMENTS = ("manifest.json", "model.json")
@@ -178,22 +178,33 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _place(model: Any, arguments: argparse.Namespace) -> None:  # noqa: ANN401 - Model or NumpyModel
-    """Print how many writes and bytes of a trace go to each stream."""
+    """Print how many writes and bytes of a trace go to each stream; a write to several counts in each run of one."""
     if arguments.capacity is not None:
         raise RuntimeFault(f"{arguments.bundle}: kind streams runs no cache; leave --capacity out")
     writes: dict[int, list[int]] = {}
     reads = 0
     for request in _rows(arguments.trace):
         if request["op"] == "write":
-            own = writes.setdefault(model.placement(request["offset"]), [0, 0])
-            own[0] += 1
-            own[1] += request["size"]
+            before = -1
+            for stream, size in _parts(model, request):
+                own = writes.setdefault(stream, [0, 0])
+                own[0] += stream != before
+                own[1] += size
+                before = stream
         else:
             reads += 1
     show(f"{'reads':14} {reads}")
     show(f"{'stream':14} {'writes':>14} {'bytes':>14}")
     for stream, (count, size) in sorted(writes.items()):
         show(f"{stream:<14} {count:>14} {size:>14}")
+
+
+def _parts(model: Any, request: dict[str, Any]) -> Any:  # noqa: ANN401 - a generator of (stream, bytes)
+    """The flash pages of a write: the stream of each, and how many bytes of it are written."""
+    at, end = request["offset"], request["offset"] + request["size"]
+    for stream in model.place_pages(request["time_us"], at, request["size"]):
+        low, at = at, min(end, (at // FLASH_PAGE + 1) * FLASH_PAGE)
+        yield stream, at - low
 
 
 def _rows(path: str) -> Any:  # noqa: ANN401 - a generator of keyword arguments

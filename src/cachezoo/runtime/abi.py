@@ -237,6 +237,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_bundle_info": (None, [c_void_p, POINTER(Info)]),
     "cz_verify": (c_int, [c_void_p, POINTER(Report), POINTER(Error)]),
     "cz_placement": (c_int, [c_void_p, c_uint64]),
+    "cz_place_pages": (c_int64, [c_void_p, POINTER(Request), POINTER(c_uint8), c_int64]),
     "cz_virtual_settings_of": (c_int, [c_void_p, POINTER(VirtualSettings), POINTER(Error)]),
     "cz_virtual_new": (c_int, [POINTER(VirtualSettings), c_int64, POINTER(c_void_p), POINTER(Error)]),
     "cz_virtual_free": (None, [c_void_p]),

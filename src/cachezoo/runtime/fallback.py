@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.runtime import abi
 from cachezoo.runtime.abi import RuntimeFault
-from cachezoo.runtime.model import OPS, Decision, Path, Text, Values, check_offset, places_nothing
+from cachezoo.runtime.model import (
+    NEEDS_THE_PAST,
+    OPS,
+    Decision,
+    Path,
+    Text,
+    Values,
+    check_offset,
+    pages_of,
+    places_nothing,
+)
 
 if TYPE_CHECKING:
     from cachezoo.serving.requests import RequestBatch
@@ -65,27 +75,51 @@ class NumpyModel:
         user: Text = None, flags: Text = None,
     ) -> Decision:  # fmt: skip
         """As `cachezoo.runtime.model.Model.observe`."""
+        if op not in OPS or size < 1 or offset < 0:
+            raise RuntimeFault(f"request at {offset} of {size} bytes, op {op!r}: a cache serves no such request")
+        batch = self._batch(time_us, op, offset, size, volume, namespace, user, flags)
+        if self._by_lifetime:
+            stream = float(self._serving.place(batch)[0]) if op == "write" else -1.0
+            return Decision(lambda: Values(False, 0, 0, 0, False, -1, (stream,)))
+        row = self._serving.features(batch)
+        return Decision(lambda: self._decide(batch, row))
+
+    def _batch(
+        self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
+        user: Text = None, flags: Text = None,
+    ) -> RequestBatch:  # fmt: skip
         import numpy as np
 
         from cachezoo.coded import Coded
         from cachezoo.serving.requests import RequestBatch
 
-        if op not in OPS or size < 1 or offset < 0:
-            raise RuntimeFault(f"request at {offset} of {size} bytes, op {op!r}: a cache serves no such request")
         names = {"namespace": namespace, "user": user, "flags": flags}
         texts = {name: Coded.of([text]) for name, text in names.items() if text is not None}
         number = (np.array([value], np.int64) for value in (time_us, offset, size))
         at, start, length = number
-        batch = RequestBatch(at, np.array([OPS[op]], np.uint8), start, length, Coded.of([volume]), **texts)
-        row = self._serving.features(batch)
-        return Decision(lambda: self._decide(batch, row))
+        return RequestBatch(at, np.array([OPS[op]], np.uint8), start, length, Coded.of([volume]), **texts)
+
+    @property
+    def _by_lifetime(self) -> bool:
+        return bool(self._bundle.manifest["policy"].get("type") == "lifetime_placement")
 
     def placement(self, offset: int) -> int:
         """As `cachezoo.runtime.model.Model.placement`."""
         check_offset(offset)
         if self._bundle.kind != "streams":
             raise places_nothing(self._bundle.kind)
+        if self._by_lifetime:
+            raise RuntimeFault(NEEDS_THE_PAST)
         return int(self._serving.placement(offset))
+
+    def place_pages(self, time_us: int, offset: int, size: int) -> tuple[int, ...]:
+        """As `cachezoo.runtime.model.Model.place_pages`."""
+        pages = pages_of(offset, size)
+        if self._bundle.kind != "streams":
+            raise places_nothing(self._bundle.kind)
+        if not self._by_lifetime:
+            return (self.placement(offset),) * pages
+        return tuple(self._serving.place(self._batch(time_us, "write", offset, size)).tolist())
 
     def _decide(self, batch: RequestBatch, row: Any) -> Values:  # noqa: ANN401 - float32[1, F]
         read = batch.op[0] == 0

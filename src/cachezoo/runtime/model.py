@@ -90,6 +90,9 @@ def _units(rows: Any, count: int) -> tuple[Unit, ...]:  # noqa: ANN401 - a point
     )
 
 
+NEEDS_THE_PAST = "this model places a write by what was written before; pass every write to place_pages"
+
+
 def check_offset(offset: int) -> None:
     """Refuse what no write begins at.
 
@@ -98,6 +101,21 @@ def check_offset(offset: int) -> None:
     """
     if not 0 <= offset < 1 << 63:
         raise RuntimeFault(f"offset {offset}: a write begins at byte 0 to 2**63 - 1 of its volume")
+
+
+FLASH_PAGE = 8192  # bytes of a page of flash, which streams are chosen for
+
+
+def pages_of(offset: int, size: int) -> int:
+    """How many flash pages a write touches.
+
+    Raises:
+        RuntimeFault: no write is there.
+    """
+    check_offset(offset)
+    if size < 1:
+        raise RuntimeFault(f"a write of {size} bytes: it has at least 1")
+    return (offset + size - 1) // FLASH_PAGE - offset // FLASH_PAGE + 1
 
 
 def places_nothing(kind: str) -> RuntimeFault:
@@ -238,8 +256,26 @@ class Model:
         check_offset(offset)
         found = int(self._library.cz_placement(self._bundle.handle, offset))
         if found < 0:
-            raise places_nothing(self.info["kind"])
+            kind = self.info["kind"]
+            raise RuntimeFault(NEEDS_THE_PAST) if kind == "streams" else places_nothing(kind)
         return found
+
+    def place_pages(self, time_us: int, offset: int, size: int) -> tuple[int, ...]:
+        """The stream of each flash page of 8 KiB that the next write touches; kind streams alone.
+
+        Pass every write, in order; afterwards it is part of the past. It takes the place of `observe`.
+
+        Raises:
+            RuntimeFault: no such write, or a model of another kind.
+        """
+        pages = pages_of(offset, size)
+        if self.info["kind"] != "streams":
+            raise places_nothing(self.info["kind"])
+        found = (ctypes.c_uint8 * pages)()
+        request = self.request(time_us, "write", offset, size)
+        if self._library.cz_place_pages(self._stream.handle, ctypes.byref(request), found, pages) != pages:
+            raise RuntimeFault(f"write at {offset} of {size} bytes, time {time_us}: no trace has such a write")
+        return tuple(found)
 
     def decision_seconds(self, requests: list[abi.Request]) -> list[float]:
         """Observe requests, decide on each, and time both together; ctypes' own time, about 1 us, is in it."""

@@ -86,7 +86,8 @@ class Kind:
         check: rules between values of a manifest, which no schema says; it raises ConfigError.
         profile: `block` where offset, size, operation, time and volume of a request are enough for a manifest's model;
             `full` where it reads user, namespace or flags too.
-        conformance: what a runtime has to reach, by precision: `exact`, or the least share of equal decisions.
+        conformance: what a runtime has to reach, by manifest and precision: `exact`, or the least share of equal
+            decisions.
         state: what a runtime has to keep, by manifest.
         cost: (manifest, the weights' files by name) to the cost of one inference.
     """
@@ -100,7 +101,7 @@ class Kind:
     contexts: Callable[[Mapping[str, Any], RequestBatch], list[dict[str, Any]]]
     open_weights: Callable[[Mapping[str, Any], Mapping[str, bytes]], Session]
     profile: Callable[[Mapping[str, Any]], str]
-    conformance: Mapping[str, str | float]
+    conformance: Callable[[Mapping[str, Any]], Mapping[str, str | float]]
     state: Callable[[Mapping[str, Any]], State]
     cost: Callable[[Mapping[str, Any], Mapping[str, bytes]], Cost]
     synthetic: Callable[[Mapping[str, Any], Serve], list[SyntheticSet]]

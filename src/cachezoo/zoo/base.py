@@ -120,6 +120,19 @@ class Bundling:
     reference: Lazy | None = None
     calibrated: bool = False  # a bundle needs a threshold that was calibrated to a write budget
     must_win: bool = False  # a model that does not beat its baseline on validation is not exported
+    # Files of weights instead, of models whose policy is of this type.
+    other_weights: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+
+    # Words of the card of such models.
+    other_card: Card | None = None
+
+    def words(self, policy: Mapping[str, Any]) -> Card:
+        """Words of the card of a model of a policy."""
+        return self.other_card if self.other_card and policy.get("type") in self.other_weights else self.card
+
+    def files(self, policy: Mapping[str, Any]) -> tuple[str, ...]:
+        """Files of weights that a bundle of a policy holds."""
+        return self.other_weights.get(str(policy.get("type")), self.weights)
 
     @classmethod
     def of_forests(cls, files: tuple[str, ...], output: str, **others: Any) -> "Bundling":  # noqa: ANN401 - its fields

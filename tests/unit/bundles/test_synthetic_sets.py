@@ -1,7 +1,6 @@
 """The synthetic golden sets of every kind: they pass every branch, are small, and are the same every time."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,18 +9,15 @@ from cachezoo.bundles.golden import golden_files
 from cachezoo.bundles.reader import load
 from cachezoo.serving.synthetic import GIVEN
 from cachezoo.zoo.registry import bundling_of
-from tests.mutants.sets import completed
+from tests.mutants.sets import KINDS, completed, stored
 
-STORED = Path(__file__).parents[2] / "golden" / "protocol2"
-KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "virtual")
 MOST_ROWS, MOST_BYTES = 1700, 550_000
 
 
 def _made(kind):
     """The kind, its completed manifest, its sets, and what the reference makes of each."""
-    (path,) = STORED.glob(f"{kind}.*")
-    bundle = load(path)
-    own, manifest = bundling_of(kind).kind.load(), completed(kind, bundle.manifest)
+    bundle = load(stored(kind))
+    own, manifest = bundling_of(bundle.kind).kind.load(), completed(kind, bundle.manifest)
 
     def serve(values):
         return own.serve(values, bundle.engine)

@@ -12,6 +12,8 @@ from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.runtime import RuntimeFault, __main__
 from cachezoo.runtime import open as open_model
+from cachezoo.serving.requests import batch_of
+from cachezoo.traces.read import read_any
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from tests import placement_data
 from tests.bundle_data import EXPORT, reseal
@@ -126,3 +128,77 @@ def test_a_diff_says_how_much_of_the_volume_moved(library, tmp_path, capsys):
     share = 100 * wanted / ends
     assert f"sid.bin: {share:.1f} % of the {ends} chunks up to the last one learned" in capsys.readouterr().out
     assert json.loads((paths[0] / "manifest.json").read_text())["cost"]["state_bytes"] == 0
+
+
+FOREST = STORED.with_name("streams.spool.lifetime")
+CAPTURED = [Path(__file__).parents[3] / f"data/raw/captured/{name}.parquet" for name in ("database_test", "mail_test")]
+
+
+def placed_by(model, batch):
+    """The streams of the pages of all writes, one call for each."""
+    rows = zip(batch.time_us.tolist(), batch.op.tolist(), batch.offset.tolist(), batch.size.tolist(), strict=True)
+    return [stream for at, op, offset, size in rows if op for stream in model.place_pages(at, offset, size)]
+
+
+@pytest.mark.parametrize("path", CAPTURED, ids=lambda path: path.stem)
+def test_the_library_places_every_page_of_a_captured_trace_as_numpy_does(library, path):
+    batch = batch_of(read_any(path))
+    wanted = load(FOREST).serving().place(batch)
+    assert len(np.unique(wanted)) > 2
+    with open_model(FOREST) as model:
+        assert placed_by(model, batch) == wanted.tolist()
+
+
+def test_what_is_observed_is_the_first_page_and_moves_the_past_as_placing_does(library):
+    batch = placement_data.cycle(3, 800)
+    with open_model(FOREST) as one, open_model(FOREST) as other:
+        for at, op, offset, size in zip(batch.time_us, batch.op, batch.offset, batch.size, strict=True):
+            seen = one.observe(int(at), ("read", "write")[op], int(offset), int(size)).outputs
+            placed = other.place_pages(int(at), int(offset), int(size)) if op else (-1,)
+            assert seen == (float(placed[0]),)
+
+
+def test_a_state_is_saved_and_goes_on_and_a_damaged_one_is_refused(library, tmp_path):
+    batch = placement_data.cycle(3, 2000)
+    first, second = batch.part(0, 1200), batch.part(1200, 2000)
+    with open_model(FOREST) as model, open_model(FOREST) as other:
+        placed_by(model, first)
+        model.save(tmp_path / "state")
+        wanted = placed_by(model, second)
+        other.restore(tmp_path / "state")
+        assert placed_by(other, second) == wanted
+        (tmp_path / "state").write_bytes((tmp_path / "state").read_bytes()[:-1])
+        with pytest.raises(RuntimeFault, match="state"):
+            other.restore(tmp_path / "state")
+
+
+@pytest.mark.parametrize("present", ["library", "no_library"])
+def test_placing_pages_says_what_is_wrong_in_one_line(request, present):
+    request.getfixturevalue(present)
+    with open_model(FOREST) as model:
+        with pytest.raises(RuntimeFault, match="pass every write to place_pages"):
+            model.placement(0)
+        for offset, size in ((-1, 1), (1 << 63, 1), (0, 0)):
+            with pytest.raises(RuntimeFault, match=r"a write (begins at byte 0|of 0 bytes)"):
+                model.place_pages(0, offset, size)
+    with open_model(STORED) as model:
+        offset = int(load(STORED).serving().dictionary.starts[5]) * CHUNK_BYTES
+        assert model.place_pages(0, offset + 100, 2 * 8192) == (model.placement(offset),) * 3
+    with open_model(ADMISSION) as model, pytest.raises(RuntimeFault, match="kind admission places no writes"):
+        model.place_pages(0, 0, 1)
+
+
+def test_numpy_places_alone_as_many_at_once(no_library):
+    batch = placement_data.cycle(3, 200)
+    assert placed_by(open_model(FOREST), batch) == load(FOREST).serving().place(batch).tolist()
+
+
+def test_run_counts_the_bytes_of_each_stream_of_a_forest(library, built, capsys):
+    trace = FOREST / "golden/requests.csv"
+    done = run(built / "cz", "run", FOREST, trace)
+    assert done.returncode == 0, done.stderr
+    assert __main__.main(["run", str(FOREST), str(trace)]) == 0
+    assert capsys.readouterr().out.split() == done.stdout.split()
+    batch = load(FOREST).golden().requests
+    rows = [line.split() for line in done.stdout.splitlines()[2:]]
+    assert sum(int(row[2]) for row in rows) == int(batch.size[batch.op == 1].sum()) and len(rows) > 2

@@ -415,6 +415,6 @@ KIND = Kind(
     open_weights=lambda manifest, files: open_forests(manifest, files, FILES),
     cost=lambda manifest, files: forests_cost([files[name] for name in FILES], len(manifest["features"])),
     profile=lambda manifest: FULL,
-    conformance=EXACT_FOREST,
+    conformance=lambda manifest: EXACT_FOREST,
     state=_state,
 )

@@ -1,6 +1,7 @@
-"""Kind `streams`: a table that says which stream of a multi-stream SSD a write belongs to; its synthetic golden sets.
+"""Kind `streams`: says which stream of a multi-stream SSD a write belongs to, by a dictionary or by a forest.
 
-These write to every sort of edge that a dictionary has.
+`policy.type` says which. The dictionary's synthetic golden sets, which write to every sort of edge that one has, are
+here; the forest's are in `lifetime_sets`.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import ConfigError
-from cachezoo.serving.kind import BLOCK, EXACT_TABLE, Cost, Kind, Recomputed, State
+from cachezoo.serving.forest import forests_cost
+from cachezoo.serving.history import open_forests
+from cachezoo.serving.kind import BLOCK, EXACT_FOREST, EXACT_TABLE, Cost, Kind, Recomputed, Session, State
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.synthetic import READ, WRITE, Script, SyntheticSet
+from cachezoo.serving.synthetic import READ, WRITE, Script, SyntheticSet, changed
 from cachezoo.traces.table import OP_WRITE
+from cachezoo.zoo.streams import lifetime_sets
 from cachezoo.zoo.streams.dictionary import (
     CHUNK_BYTES,
     FILE,
@@ -23,8 +27,9 @@ from cachezoo.zoo.streams.dictionary import (
     StreamsServing,
     TableSession,
 )
+from cachezoo.zoo.streams.serve import FOREST, LifetimeServing, by_lifetime, check, state_bytes
 
-Serve = Callable[[Mapping[str, Any]], StreamsServing]
+Serve = Callable[[Mapping[str, Any]], Any]
 NUMBERS_OF_RANGE = 2  # where it begins, its stream
 SECTOR, PAGE = 512, 4096
 SHOWN = 16  # ranges at the beginning, as many at the end, and as many evenly between them
@@ -83,7 +88,9 @@ def _far(own: Dictionary) -> RequestBatch:
 
 
 def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
-    """The sets of a manifest's dictionary; see `Kind.synthetic`."""
+    """The sets of a manifest's dictionary or forest; see `Kind.synthetic`."""
+    if by_lifetime(manifest):
+        return lifetime_sets.sets(manifest, serve)
     own = serve(manifest).dictionary
     made = {"boundaries": _boundaries, "spans": _spans, "far": _far}
     return [SyntheticSet(name, make(own)) for name, make in made.items()]
@@ -118,7 +125,9 @@ def branches(serving: StreamsServing, batch: RequestBatch) -> dict[str, int]:
     return {name: int(np.count_nonzero(passed)) for name, passed in found.items()}
 
 
-def _serve(manifest: Mapping[str, Any], session: Any) -> StreamsServing:  # noqa: ANN401 - a TableSession
+def _serve(manifest: Mapping[str, Any], session: Any) -> Any:  # noqa: ANN401 - of both forms
+    if by_lifetime(manifest):
+        return LifetimeServing(arch=manifest["arch"], policy=manifest["policy"], session=session)
     return StreamsServing(arch=manifest["arch"], session=session)
 
 
@@ -127,14 +136,18 @@ def _recomputed(serving: StreamsServing, batch: RequestBatch, passed: dict[str, 
     return Recomputed(serving.features(batch), streams, serving.decide(batch)[:, None], passed)
 
 
-def _recompute(serving: StreamsServing, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:
+def _recompute(serving: Any, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:  # noqa: ANN401 - likewise
+    if isinstance(serving, LifetimeServing):
+        return lifetime_sets.recomputed(serving, batch, lifetime_sets.real_branches(batch))
     decided = serving.decide(batch)
     passed = {"learned": decided > 0, "stream_0": decided == 0, "read": decided == NOT_PLACED}
     return _recomputed(serving, batch, {name: int(np.count_nonzero(rows)) for name, rows in passed.items()})
 
 
 def _recompute_synthetic(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> Recomputed:
-    serving = serve(manifest)
+    serving: Any = serve(changed(manifest, one.changes))
+    if isinstance(serving, LifetimeServing):
+        return lifetime_sets.recomputed(serving, one.requests, lifetime_sets.branches(serving, one.requests))
     return _recomputed(serving, one.requests, branches(serving, one.requests))
 
 
@@ -142,34 +155,48 @@ def _check(manifest: Mapping[str, Any]) -> None:
     """Rules between values.
 
     Raises:
-        ConfigError: the training's writes are counted for more or fewer ids than there are.
+        ConfigError: writes are counted for more or fewer ids than there are; and see `serve.check`.
     """
     counted, streams = len(manifest["calibration"]["writes_by_stream"]), manifest["arch"]["streams"]
     if counted != streams:
         raise ConfigError(f"calibration.writes_by_stream has {counted} numbers, arch.streams is {streams}")
+    if by_lifetime(manifest):
+        check(manifest["arch"], manifest["policy"])
 
 
 def _cost(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Cost:
-    """A binary search among the ranges."""
+    """A binary search among the ranges, or the forest, for each flash page."""
+    if by_lifetime(manifest):
+        return forests_cost([files[FOREST]], len(manifest["features"]))
     ranges = len(Dictionary.from_bytes(files[FILE]))
     return Cost(0, (ranges - 1).bit_length(), NUMBERS_OF_RANGE * ranges, len(files[FILE]))
 
 
+def _open(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Session:
+    if by_lifetime(manifest):
+        return open_forests(manifest, files, (FOREST,))
+    return TableSession(Dictionary.from_bytes(files[FILE]))
+
+
+def _state(manifest: Mapping[str, Any]) -> State:
+    return State(state_bytes(manifest["policy"]["memory"]["pages"]) if by_lifetime(manifest) else 0, 0, "none")
+
+
 KIND = Kind(
-    outputs=lambda manifest: ("stream",),
+    outputs=lambda manifest: ("life",) if by_lifetime(manifest) else ("stream",),
     decisions=("stream",),
     sizes={"arch.streams": (1, MOST_STREAMS), "geometry.chunk_bytes": (CHUNK_BYTES, CHUNK_BYTES)},
     wanted=("learned", "stream_0", "read"),
     serve=_serve,
     recompute=_recompute,
     contexts=lambda manifest, batch: [{}],
-    open_weights=lambda manifest, files: TableSession(Dictionary.from_bytes(files[FILE])),
+    open_weights=_open,
     check=_check,
     profile=lambda manifest: BLOCK,
-    conformance=EXACT_TABLE,
-    state=lambda manifest: State(0, 0, "none"),
+    conformance=lambda manifest: EXACT_FOREST if by_lifetime(manifest) else EXACT_TABLE,
+    state=_state,
     synthetic=sets,
-    synthetic_wanted=lambda manifest: BRANCHES,
+    synthetic_wanted=lambda manifest: lifetime_sets.BRANCHES if by_lifetime(manifest) else BRANCHES,
     synthetic_decisions=lambda context: ("stream",),
     recompute_synthetic=_recompute_synthetic,
     cost=_cost,

@@ -21,17 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import F32, F64, I32, I64, U8
+from cachezoo.arrays import F32, F64, I64, U8
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json, write_json
-from cachezoo.kernels.chunks import PAGES_PER_CHUNK
-from cachezoo.kernels.deaths import NAMES, REGION_PAGES, Places, Written, describe_writes
+from cachezoo.kernels.deaths import NAMES, Requests, describe_writes
 from cachezoo.models.forest import fit_regression, read_forest_text
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.forest import read_forest
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.table import Trace
 from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
+from cachezoo.zoo.streams.serve import MEMORY, PLACED_BY_LIFETIME, PLACEMENT, streams_of
 from cachezoo.zoo.streams.settings import Lifetime
 
 FOLDER, NUMBERS, SUFFIX = "lifetime", "lifetime.json", ".lgb.txt"
@@ -43,18 +43,11 @@ FEWEST = 20  # page writes to learn from
 
 def inputs_of(writes: DriveWrites) -> F32:
     """float32[n, inputs] of each page write, see `cachezoo.kernels.deaths`; none depends on what is written later."""
-    begins = writes.begins
-    first = np.flatnonzero(begins)
+    first = np.flatnonzero(writes.begins)
     gap = np.diff(writes.time_us[first], prepend=0)
     gap[np.isin(first, writes.starts[:-1])] = -1
-    number = writes.address // writes.page_bytes
-    regions = number // REGION_PAGES
-    places = Places(number, _dense(number // PAGES_PER_CHUNK), _dense(regions), regions)
-    return describe_writes(Written(writes.pages, begins, gap[np.cumsum(begins) - 1]), places)
-
-
-def _dense(numbers: I64) -> I32:
-    return np.unique(numbers, return_inverse=True)[1].astype(np.int32)
+    number = writes.address[writes.pages[first]] // writes.page_bytes
+    return describe_writes(Requests(number, np.diff(first, append=len(writes)), gap))
 
 
 class Rows(NamedTuple):
@@ -86,10 +79,9 @@ class Deaths:
         """float64[n] base-2 logarithm of the lifetime of each row of float32[n, inputs]."""
         return read_forest(self.text.encode(), len(NAMES)).scores(inputs)
 
-    def classes(self, predicted: F64, count: int) -> U8:
-        """uint8[n] death class of each prediction, of so many; 0 lives longest."""
-        cuts = self.low + (self.high - self.low) * np.arange(1, count) / count
-        return (count - 1 - np.searchsorted(cuts, predicted)).astype(np.uint8)
+    def cuts(self, count: int) -> list[float]:
+        """Predictions that cut into so many classes of equal width, rising."""
+        return [self.low + (self.high - self.low) * k / count for k in range(1, count)]
 
 
 @dataclass
@@ -102,6 +94,11 @@ class Lifetimes:
     rows: int  # page writes that there were to learn from
     _predicted: dict[tuple[int, bytes], F64] = field(default_factory=dict, repr=False)
 
+    @property
+    def varies(self) -> bool:
+        """Whether predictions can be cut into classes."""
+        return all(forest.low < forest.high for forest in self.forests)
+
     def streams_of(self, seed: int, writes: DriveWrites, since: int, classes: int, parts: int) -> U8:
         """The stream of each page write: uint8[n].
 
@@ -113,12 +110,25 @@ class Lifetimes:
             parts: by address, that the longest-lived class is cut into; a divisor of `MOST_PARTS`.
         """
         predicted = self._predict(seed, writes, since)
-        death = self.forests[seed].classes(predicted, classes)
-        cuts = self.addresses[MOST_PARTS // parts - 1 :: MOST_PARTS // parts]
-        part = np.searchsorted(cuts, writes.address[writes.pages[since:]], side="right")
+        address = writes.address[writes.pages[since:]]
         found = np.zeros(len(writes), np.uint8)
-        found[since:] = np.where(death == 0, part, death + parts - 1)
+        found[since:] = streams_of(predicted, address, self.forests[seed].cuts(classes), self.starts(parts))
         return found
+
+    def starts(self, parts: int) -> list[int]:
+        """Bytes at which so many parts by address begin, but the first; a divisor of `MOST_PARTS`."""
+        cuts: list[int] = np.unique(self.addresses[MOST_PARTS // parts - 1 :: MOST_PARTS // parts]).tolist()
+        return cuts
+
+    def policy(self, seed: int, classes: int, parts: int) -> dict[str, Any]:
+        """What a runtime places by, beside the forest: `policy` of train.json; arguments as of `streams_of`."""
+        return {
+            "type": PLACED_BY_LIFETIME,
+            "memory": dict(MEMORY),
+            "life_cuts": self.forests[seed].cuts(classes),
+            "part_starts": self.starts(parts),
+            "placement": PLACEMENT,
+        }
 
     def _predict(self, seed: int, writes: DriveWrites, since: int) -> F64:
         """Predictions from a page write on, made once for each drive's writes whatever the drive's size."""

@@ -174,7 +174,7 @@ def evaluate_category(category: str, settings: Settings) -> StreamsMetrics:
         promoted=model.promoted,
         reason=model.reason,
         validation=model.validation,
-        variant=judged.chosen,
+        variant=judged.shipped,
         learned=judged.learned,
         automatic=judged.automatic,
         sid_bytes=len(read_dictionary(folder / FILE).to_bytes()),

@@ -1,11 +1,12 @@
-"""Judges a category's dictionaries on the validation cycle, each placement tuned there as freely, and chooses one.
+"""Judges a category's dictionaries and forests on the validation cycle, each placement tuned as freely; chooses one.
 
 The drive lives through the train cycle, in which nothing learned is there yet, and then through the validation cycle,
-which is counted. A dictionary is promoted where it saves flash writes against the best placement that learns nothing,
-above chance and by a share worth having, and there was something to gain.
+which is counted. What has the least write amplification there, the best dictionary or the forest of median, is shipped.
+It is promoted where it saves flash writes against the best placement that learns nothing, above chance and by a share
+worth having, and there was something to gain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -20,7 +21,7 @@ from cachezoo.errors import DeviceError, TraceError
 from cachezoo.io import atomic_dir, sha256_file, write_json
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import read
-from cachezoo.models.trained import FittedModel, TraceUse, TrainedModel, Verdict, read_fitted
+from cachezoo.models.trained import Feature, FittedModel, TraceUse, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.wear import Drive
@@ -35,6 +36,8 @@ from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, FILE, UNKNOWN_STREAM, D
 from cachezoo.zoo.streams.fit import automatic, model_id, read_cycle, uses
 from cachezoo.zoo.streams.learn import Variant, read_variants
 from cachezoo.zoo.streams.metrics import AUTOMATIC, LEARNED, Tried
+from cachezoo.zoo.streams.serve import FOREST, GEOMETRY
+from cachezoo.zoo.streams.serve import features as inputs
 from cachezoo.zoo.streams.settings import Judge
 
 if TYPE_CHECKING:
@@ -63,6 +66,7 @@ class Selection(Document):
 
     reason: Annotated[str, Means("why nothing was judged; empty where something was")]
     chosen: Annotated[str, Means("the dictionary of least WAF; empty where nothing was judged")]
+    shipped: Annotated[str, Means("that dictionary, or lifetime where the forest has less WAF; likewise")]
     learned: Annotated[str, Means(LEARNED)]
     automatic: Annotated[str, Means(AUTOMATIC)]
     least: Annotated[
@@ -90,6 +94,28 @@ def least(rows: Sequence[Row]) -> Row:
     return min(rows, key=lambda row: (row.tried.waf, row.tried.streams, row.tried.policy))
 
 
+class Shipped(NamedTuple):
+    """What a trained model places by, and what a bundle says of it."""
+
+    row: Row
+    forest: str  # LightGBM's model text; empty of the dictionary
+    policy: Mapping[str, Any]
+    counts: dict[str, Any]  # `writes_by_stream` and `effective_streams` of its calibration
+    others: Mapping[str, Any]  # fields of the model that differ from the fit's
+
+
+def _of_forest(bench: Bench, lifetimes: Lifetimes, own: dict[str, int]) -> tuple[Row, Shipped]:
+    """The forest of median WAF with some classes and parts."""
+    middle, *each = bench.forests(lifetimes, own)
+    seed = [one.place for one in each].index(middle.place)
+    row = run_all(bench, [middle])[0]
+    assert middle.place is not None
+    counts = np.bincount(middle.place(bench.writes)[bench.writes.cycle(-1)], minlength=bench.streams)
+    counted = {"writes_by_stream": counts.tolist(), "effective_streams": int((counts > 0).sum())}
+    others = {"features": [Feature(**one) for one in inputs()], "geometry": GEOMETRY}
+    return row, Shipped(row, lifetimes.forests[seed].text, lifetimes.policy(seed, **own), counted, others)
+
+
 def _reason(chosen: Tried, legacy: Tried, rival: Tried, saved: Lead, nothing: float, footprints: float) -> str:
     """The verdict in one line."""
     wafs = (
@@ -113,8 +139,8 @@ def judge(
     bench: Bench,
     settings: Judge,
     lifetimes: Lifetimes | None = None,
-) -> tuple[Verdict, Selection]:
-    """The verdict on the validation cycle.
+) -> tuple[Verdict, Selection, Shipped]:
+    """The verdict on the validation cycle, and what is shipped.
 
     Args:
         model: the fitted model.
@@ -133,11 +159,17 @@ def judge(
     plain = run_all(bench, [one for one in tried if bench.fits(one)])
     learned = run_all(bench, [bench.learned(variant) for variant in variants])
     tries = [] if lifetimes is None else classes_and_parts(settings.lifetime, bench.streams)
-    forests = [bench.tried(bench.forests(lifetimes, own)[0]) for own in tries if lifetimes is not None]
+    forests = [_of_forest(bench, lifetimes, own) for own in tries if lifetimes is not None and lifetimes.varies]
     names = dict.fromkeys(row.tried.policy for row in plain)
     best = {name: least([row for row in plain if row.tried.policy == name]) for name in names}
     apart = {variant.name: variant.dictionary for variant in variants if _tells_apart(variant)}
-    chosen, legacy = least([row for row in learned if row.tried.policy in apart]), best[LEGACY]
+    dictionary, legacy = least([row for row in learned if row.tried.policy in apart]), best[LEGACY]
+    own, name = apart[dictionary.tried.policy], dictionary.tried.policy
+    offsets = np.concatenate([trace.offset[trace.op == OP_WRITE] for trace in train])
+    shipped = Shipped(dictionary, "", ACT, calibration_of(own, offsets), {})
+    if forests and least([row for row, _ in forests]).tried.waf < dictionary.tried.waf:
+        shipped = min(forests, key=lambda one: (one[0].tried.waf, one[0].tried.streams))[1]
+    chosen = shipped.row
     wafs = {row.tried.policy: row.tried.waf for row in [*learned, legacy]}
     rival = least([row for row in best.values() if row.placement.kind != "bound"])
     saved = chosen.run.saved(rival.run)
@@ -154,32 +186,35 @@ def judge(
     }
     gain = legacy.tried.waf >= settings.least_waf
     window = chosen.tried.policy.partition(".")[2]
-    shipped = {
+    said = {
         "variant": chosen.tried.policy,
         "learned": str(model.learned["features"]),
         **({"window": window} if window else {}),
         "over_provisioning": bench.drive.over_provisioning,
+        "victim": bench.drive.victim,
         "waf": chosen.tried.waf,
         "legacy_waf": legacy.tried.waf,
+        "rival": rival.tried.policy,
+        "rival_waf": rival.tried.waf,
     }
-    offsets = np.concatenate([trace.offset[trace.op == OP_WRITE] for trace in train])
     verdict = Verdict(
-        calibration=calibration_of(apart[chosen.tried.policy], offsets, shipped),
-        policy=ACT,
+        calibration={**shipped.counts, **said},
+        policy=dict(shipped.policy),
         validation=validation,
         beats_baseline=gain and saved.worth(settings.least_gain),
         reason=_reason(chosen.tried, legacy.tried, rival.tried, saved, settings.least_waf, footprints),
     )
     judged = Selection(
         reason="",
-        chosen=chosen.tried.policy,
+        chosen=name,
+        shipped=chosen.tried.policy,
         learned=str(model.learned["features"]),
         automatic=automatic(model),
         least={name: row.tried for name, row in best.items()},
-        lifetime=sorted(forests, key=lambda row: (row.waf, row.streams))[:1],
-        rows=[*(row.tried for row in (*plain, *learned)), *forests],
+        lifetime=sorted((row.tried for row, _ in forests), key=lambda row: (row.waf, row.streams))[:1],
+        rows=[*(row.tried for row in (*plain, *learned)), *(row.tried for row, _ in forests)],
     )
-    return verdict, judged
+    return verdict, judged, shipped
 
 
 def calibration_of(
@@ -201,19 +236,19 @@ def _tells_apart(variant: Variant) -> bool:
     return len(np.unique(variant.dictionary.streams)) > 1
 
 
-def not_judged(model: FittedModel, reason: str) -> tuple[Verdict, Selection]:
-    """The same where there is nothing to judge on: no dictionary is chosen."""
+def not_judged(model: FittedModel, reason: str) -> tuple[Verdict, Selection, None]:
+    """The same where there is nothing to judge on: nothing is chosen."""
     learned = str(model.learned.get("features", ""))
     found = calibration_of(_empty(model), np.zeros(0, np.int64), {"learned": learned})
     verdict = Verdict(calibration=found, policy=ACT, validation={}, beats_baseline=False, reason=reason)
-    named = {"chosen": "", "learned": learned, "automatic": automatic(model)}
-    return verdict, Selection(reason=reason, **named, least={}, lifetime=[], rows=[])
+    named = {"chosen": "", "shipped": "", "learned": learned, "automatic": automatic(model)}
+    return verdict, Selection(reason=reason, **named, least={}, lifetime=[], rows=[]), None
 
 
 def judge_category(
     model: FittedModel, variants: Sequence[Variant], settings: Settings, lifetimes: Lifetimes | None = None
-) -> tuple[Verdict, Selection, list[TraceUse]]:
-    """The verdict on a category's validation traces, and which traces it read."""
+) -> tuple[Verdict, Selection, Shipped | None, list[TraceUse]]:
+    """The verdict on a category's validation traces, what is shipped, and which traces it read."""
     train, validation = (read_cycle(settings.cycles.get(role, [])) for role in ("train", "validation"))
     read_here = uses(validation, "validation")
     reason = model.reason
@@ -244,14 +279,17 @@ def judge_streams(params: "Params", category: str) -> None:
     name = model_id(category, settings.arch)
     model = read_fitted(paths.fitted(name), "streams")
     variants = read_variants(paths.fitted(name), model.learned.get("variants", []))
-    verdict, judged, traces = judge_category(model, variants, settings, read_lifetimes(paths.fitted(name)))
+    verdict, judged, shipped, traces = judge_category(model, variants, settings, read_lifetimes(paths.fitted(name)))
     sid = {variant.name: variant.dictionary for variant in variants}.get(judged.chosen)
-    model = model if sid is not None else model.model_copy(update={"trained": False})  # nothing chosen, nothing to ship
+    # Nothing chosen, nothing to ship.
+    model = model.model_copy(update={"trained": False} if shipped is None else dict(shipped.others))
     inputs = {path: sha256_file(Path(path)) for path in settings.cycles.get("validation", [])}
     with atomic_dir(paths.trained(name)) as folder:
         TrainedModel.of(model, verdict, inputs, traces).write(folder)
         write_json(folder / JUDGED_FILE, judged.model_dump(mode="json"))
         (folder / FILE).write_bytes((_empty(model) if sid is None else sid).to_bytes())
+        if shipped is not None and shipped.forest:
+            (folder / FOREST).write_text(shipped.forest, encoding="ascii")
 
 
 def _empty(model: FittedModel) -> Dictionary:

@@ -28,7 +28,26 @@ if (id < 0) id = 0;                    /* not of this kind: 0 is also where the 
             safer="One stream",
         ),
         weights=("sid.bin",),
-        libraries=("numpy", "scikit-learn"),
+        other_card=Card(
+            what="Predicts how long each page of a write will live, and so says which stream of a multi-stream SSD it "
+            "goes to: what dies together lies together.",
+            ask="""\
+batch = RequestBatch(time_us, op, offset, size, Coded.of(volume))
+streams = model.place(batch)   # one id a flash page of 8 KiB that is written; pass every write, in order
+""",
+            runtime="""\
+streams = model.place_pages(time_us, offset, size)   # of a write: an id for each flash page of 8 KiB
+""",
+            native="""\
+request.op = CZ_WRITE;
+uint8_t ids[131073];   /* of each flash page of 8 KiB: as many as the longest write touches */
+int64_t pages = cz_place_pages(stream, &request, ids, 131073);   /* pass every write, in order */
+""",
+            avoid="another volume than the one that it was learned on, and a drive whose host does not see all writes",
+            safer="One stream",
+        ),
+        other_weights={"lifetime_placement": ("model.lgb.txt",)},
+        libraries=("lightgbm", "numpy", "scikit-learn"),
         kind=Lazy(f"{HERE}.bundle:KIND"),
     ),
     report=Lazy(f"{QUESTION}.report:PART"),

@@ -322,7 +322,7 @@ KIND = Kind(
     cost=lambda manifest, files: lstm_cost(files[WEIGHTS], steps=int(manifest["policy"]["window"])),
     check=_check,
     profile=lambda manifest: BLOCK,
-    conformance=LSTM_PRECISIONS,
+    conformance=lambda manifest: LSTM_PRECISIONS,
     state=_state,
     synthetic=_sets,
     synthetic_wanted=_wanted,

@@ -167,7 +167,7 @@ def test_dictionaries_of_any_size_pass_every_branch(tmp_path, own):
 def test_what_the_judge_leaves_is_exported_and_places_alike(made, tmp_path):  # noqa: F811
     fitted, variants, cycles, bench = made
     settings = JUDGE.model_copy(update={"baselines": Baselines(equal=Equal(streams=[4]))})
-    verdict, judged = judge.judge(fitted, variants, cycles["train"], bench, settings)
+    verdict, judged, _ = judge.judge(fitted, variants, cycles["train"], bench, settings)
     own = next(one.dictionary for one in variants if one.name == judged.chosen)
     uses = [TraceUse(trace="validation", role="validation", sha256="0" * 64, licence="CC0-1.0")]
     TrainedModel.of(fitted, verdict, {}, uses).write(tmp_path)

@@ -51,7 +51,7 @@ def made():
 @pytest.fixture(scope="module")
 def verdict_and_selection(made):
     model, variants, cycles, bench = made
-    return judge.judge(model, variants, cycles["train"], bench, JUDGE)
+    return judge.judge(model, variants, cycles["train"], bench, JUDGE)[:2]
 
 
 def test_hot_and_cold_chunks_in_between_are_told_apart_and_the_verdict_says_so(verdict_and_selection):
@@ -87,7 +87,7 @@ def test_each_baseline_goes_to_the_test_with_its_best_arguments_alone(made, verd
 
 def test_nothing_to_gain_is_said_with_figures_and_promotes_nothing(made):
     model, variants, cycles, bench = made
-    verdict, _ = judge.judge(model, variants, cycles["train"], bench, JUDGE.model_copy(update={"least_waf": 9.0}))
+    verdict, _, _ = judge.judge(model, variants, cycles["train"], bench, JUDGE.model_copy(update={"least_waf": 9.0}))
     assert not verdict.beats_baseline
     assert verdict.reason.startswith("nothing to gain: without streams the WAF is ")
     assert "times its footprint" in verdict.reason
@@ -103,7 +103,7 @@ def test_a_dictionary_that_is_no_better_than_an_equal_partition_does_not_beat_it
     train, validation = (written(part, key=str(i)) for i, part in enumerate(pages))
     model, variants = fitted({"0": train})
     bench = Bench.of([train], [validation], DRIVE, MODEL.streams)
-    verdict, _ = judge.judge(model, [one for one in variants if one.name == "A.1s"], [train], bench, JUDGE)
+    verdict, _, _ = judge.judge(model, [one for one in variants if one.name == "A.1s"], [train], bench, JUDGE)
     assert verdict.validation["saved_low"] <= 0 and not verdict.beats_baseline
 
 
@@ -204,7 +204,8 @@ def test_another_test_cycle_changes_no_verdict(tmp_path, made):
         folder = tmp_path / str(seed)
         folder.mkdir()
         own = {"train": cycles["train"][0], "validation": cycles["validation"][0], "test": skewed(seed, 5000 * seed)}
-        told.append(judge.judge_category(model, variants, settings_of(folder, own)))
+        verdict, judged, _, uses = judge.judge_category(model, variants, settings_of(folder, own))
+        told.append((verdict, judged, uses))
     assert told[0] == told[1] and told[0][0].beats_baseline
 
 
@@ -220,7 +221,7 @@ def test_what_cannot_be_learned_is_said_and_judged_no_further(tmp_path, train, r
     model, variants = fitted(train)
     assert not model.trained and reason in model.reason and "\n" not in model.reason
     settings = settings_of(tmp_path, {"validation": skewed(2)})
-    verdict, judged, told = judge.judge_category(model, variants, settings)
+    verdict, judged, _, told = judge.judge_category(model, variants, settings)
     assert (verdict.beats_baseline, verdict.reason, judged.reason) == (False, model.reason, model.reason)
     assert [one.role for one in told] == ["validation"]
 
@@ -243,7 +244,7 @@ def test_what_cannot_be_judged_is_said_in_one_line(tmp_path, made, validation, d
     model, variants, cycles, _ = made
     settings = settings_of(tmp_path, {"train": cycles["train"][0], **validation})
     settings = replace(settings, drive=drive)
-    verdict, judged, _ = judge.judge_category(model, variants, settings)
+    verdict, judged, _, _ = judge.judge_category(model, variants, settings)
     assert not verdict.beats_baseline and judged.chosen == "" and verdict.validation == {}
     assert "\n" not in verdict.reason
     with pytest.raises(AssertionError, match=reason):
