@@ -22,6 +22,7 @@ from cachezoo.cli import (
     simulation,
     size,
     study,
+    targets,
     tiers,
     trace,
     transform,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 ONLY = {
     "ram-ssd": "size", "tiers": "tiers", "flash": "flash", "wear": "wear", "cache-wear": "cache-wear", "share": "share",
 }  # fmt: skip
+FOR = "--for"
+"""What makes `recommend` answer for a system that people run, with options of its own."""
 MODELS = {
     "What there is": ("results", "report", "zoo", "track"),
     "What runs": ("promote", "rollback", "bundle"),
@@ -64,8 +67,10 @@ class Root(Group):
     }
 
     def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
-        """The command that is meant; of `recommend --only NAME` the deep answer, which has options of its own."""
+        """The command that is meant; of `recommend --only NAME` and `--for NAME` the one that they mean."""
         only = _only(args) if args[0] == "recommend" else None
+        if args[0] == "recommend" and any(word.partition("=")[0] == FOR for word in args):
+            return "recommend", self.get_command(ctx, "targets"), args[1:]
         if only is None:
             return super().resolve_command(ctx, args)
         name, rest = only
@@ -86,7 +91,7 @@ def _only(args: list[str]) -> tuple[str, list[str]] | None:
 app = typer.Typer(cls=Root, no_args_is_help=True, rich_markup_mode=None)
 zoo = typer.Typer(cls=Models, no_args_is_help=True, help="Models: results, bundles, which of them run, studies.")
 trace.app.add_typer(transform.app)
-for part in (recommend, simulation, curves, size, tiers, flash, wear, share):
+for part in (recommend, simulation, curves, size, tiers, flash, wear, share, targets):
     app.add_typer(part.app)
 app.add_typer(zoo, name="models")
 app.add_typer(trace.app, name="trace")

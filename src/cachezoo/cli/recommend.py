@@ -54,6 +54,15 @@ def recommend(
             "one cache for several applications.",
         ),
     ] = None,
+    _for: Annotated[
+        Literal["bcache", "dm-cache", "open-cas", "zfs", "nbdkit"] | None,
+        typer.Option(
+            "--for",
+            expose_value=False,
+            help="A system that people run, with options of its own (--for NAME --help): its mode, size and settings "
+            "in commands.",
+        ),
+    ] = None,
     output: Annotated[
         list[Path] | None,
         output_option("The page (.html; default TRACE.recommend.html here) or all figures (.json); repeatable."),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 HINT_CHARS = 16  # of a column that has room for its hint
 LONGEST_VALUE = 240
-LEFT, SIZE = ("trace", "policy", "kind", "placement"), "capacity"
+LEFT, SIZE = ("trace", "policy", "kind", "placement", "cache", "mode"), "capacity"
 CELL_EDGES, LEAST_COLUMNS = 3, 3  # a blank at both sides and a line; columns shown however narrow
 
 

@@ -4,14 +4,16 @@ BYPASSED, ADMITTED, HIT = 0, 1, 2
 WRITE, ON_SSD, LATER = 1, 2, 4
 
 
-def policy_ios(requests, outcomes, address, back):
-    """Requests are (write, pages), outcomes (what, victim) of each page: (code, request, place) and dirty pages."""
+def policy_ios(requests, ram, outcomes, address, back):
+    """Of requests (write, pages), and of each page ram and (what, victim): (code, request, place), and dirty pages."""
     slot, dirty, ios, left, used = {}, set(), [], [], 0
-    outcomes = iter(outcomes)
+    ram, outcomes = iter(ram), iter(outcomes)
     for number, (write, pages) in enumerate(requests):
         disk = []
         for page in pages:
             what, victim = next(outcomes)
+            if next(ram):
+                continue
             if victim >= 0:
                 slot[page] = slot.pop(victim)
                 if victim in dirty:

@@ -62,9 +62,9 @@ class Request(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """The volume in lines of so many pages: `block` and `within` int32[n_pages], `address` int64[n_blocks], as `Blocks`.
+    """The volume in lines of `pages`: `block` and `within` int32[n_pages], `address` int64[n_blocks], as of `Blocks`.
 
-    `piece` int32[n_blocks] is the piece of the volume that ACP cleans at once, `first` int64[pieces + 1] its first block.
+    `piece` int32[n_blocks] is what ACP cleans in one go, `first` int64[pieces + 1] the first block of each.
     """
 
     block: I32
@@ -99,7 +99,7 @@ class Cache(NamedTuple):
     after: I32
     where: U8  # [c] of each line its list
     hot: U8  # [c]
-    count: I64  # [3] lines of each list
+    length: I64  # [3] lines of each list
     hots: I64  # [3] hot ones
     last_hot: I32  # [3] the last hot one; ABSENT
     block: I32  # [c] of each line its block; ABSENT
@@ -114,18 +114,18 @@ class Cache(NamedTuple):
     ring: I32  # [2 c] blocks that nhit counts
     counter: I32  # [b] ABSENT where it does not
     hand: I64  # [1]
-    acp: I64  # [2] page of the volume at which ACP goes on, and the one after its piece; equal where it has none
+    acp: I64  # [2] page of the volume at which ACP goes on, and the end of its piece; equal where it has none
 
 
 class Streams(NamedTuple):
-    """What the sequential cutoff follows: `last`, `size`, `count`, `stamp` int64[192], `write` and `valid` uint8[192].
+    """What the sequential cutoff follows: int64[192] and uint8[192] of each stream, the queue's first.
 
-    `clock` int64[2] is the latest and the earliest stamp.
+    `last` is the address that it would go on at, `size` its bytes; `clock` int64[2] the latest and the earliest stamp.
     """
 
     last: I64
     size: I64
-    count: I64
+    requests: I64
     stamp: I64
     write: U8
     valid: U8
@@ -163,7 +163,7 @@ def _streams() -> Streams:
 @step
 def _balance(c: Cache, which: int) -> None:
     """As many hot lines as there should be, by one more or less."""
-    target = c.count[which] // HOT_RATIO
+    target = c.length[which] // HOT_RATIO
     change = target - c.hots[which]
     c.hots[which] = target
     sentinel = c.where.size + which
@@ -186,7 +186,7 @@ def _leave(c: Cache, line: int) -> None:
         back = c.before[line]
         c.last_hot[which] = ABSENT if back == c.where.size + which else back
     unlink(c.before, c.after, line)
-    c.count[which] -= 1
+    c.length[which] -= 1
     c.hots[which] -= c.hot[line]
     c.hot[line] = 0
 
@@ -195,14 +195,14 @@ def _leave(c: Cache, line: int) -> None:
 def _enter(c: Cache, line: int, which: int) -> None:
     """In at the head of a list."""
     sentinel = c.where.size + which
-    if which != FREE and c.count[which] > 0:
+    if which != FREE and c.length[which] > 0:
         c.hot[line] = 1
         c.hots[which] += 1
         if not c.hot[c.after[sentinel]]:
             c.last_hot[which] = line
     link_head(c.before, c.after, sentinel, line)
     c.where[line] = which
-    c.count[which] += 1
+    c.length[which] += 1
     if which != FREE:
         _balance(c, which)
 
@@ -347,18 +347,24 @@ def _follow(s: Streams, knobs: Knobs, at: int, size: int, write: bool) -> None:
     if k == ABSENT:
         k = _oldest(s, 0, QUEUE_STREAMS)
         s.size[k] = 0
-        s.count[k] = 0
+        s.requests[k] = 0
     s.last[k] = at + size
     s.size[k] += size
-    s.count[k] += 1
+    s.requests[k] += 1
     s.write[k] = write
     s.valid[k] = 1
     _renew(s, k)
     large = knobs.promote_bytes > 0 and s.size[k] >= knobs.promote_bytes
-    if core or not (large or s.count[k] >= knobs.promote_count):
+    if core or not (large or s.requests[k] >= knobs.promote_count):
         return
     to = _oldest(s, QUEUE_STREAMS, STREAMS)
-    s.last[to], s.size[to], s.count[to], s.write[to], s.valid[to] = s.last[k], s.size[k], s.count[k], s.write[k], 1
+    s.last[to], s.size[to], s.requests[to], s.write[to], s.valid[to] = (
+        s.last[k],
+        s.size[k],
+        s.requests[k],
+        s.write[k],
+        1,
+    )
     _renew(s, to)
     s.valid[k] = 0
     s.clock[1] -= 1
@@ -371,7 +377,7 @@ def _promotes(c: Cache, knobs: Knobs, block: I32, asked: int, mapped: int) -> bo
     if knobs.nhit == 0:
         return True
     capacity = c.where.size
-    if capacity - c.count[FREE] < (knobs.trigger * capacity + 99) // 100:
+    if capacity - c.length[FREE] < (knobs.trigger * capacity + 99) // 100:
         return True
     enough = True
     for k in range(asked):
@@ -399,7 +405,7 @@ def _map(c: Cache, lines: Lines, log: Log, block: I32, asked: int, mapped: int, 
     for k in range(asked):
         if c.line[block[k]] != ABSENT:
             continue
-        if c.count[FREE] > 0:
+        if c.length[FREE] > 0:
             own = c.before[capacity + FREE]
             _move(c, own, CLEAN)
         else:
@@ -597,7 +603,7 @@ def open_cas(requests: Request, lines: Lines, capacity: int, knobs: Knobs) -> tu
                 mapped += 1
                 hits += c.valid[line] & mask[k] == mask[k]
                 soiled += c.dirty[line] & mask[k] == mask[k]
-        cut = _is_cut(s, c.count[FREE], asked, knobs, requests.offset[i], requests.size[i], write)
+        cut = _is_cut(s, c.length[FREE], asked, knobs, requests.offset[i], requests.size[i], write)
         _follow(s, knobs, requests.offset[i], requests.size[i], write)
         mode = PASS_THROUGH if cut or asked > capacity else knobs.mode
         if write and mode == WRITE_AROUND:

@@ -3,7 +3,7 @@
 What enters takes the slot of what it evicts, else the next that was never used. A read takes from the SSD what is
 there, the rest from the disk; what enters is filled later. Write-through: a write goes to the disk, and to the SSD if
 its page is there or enters. Write-back: it goes to the SSD alone; a page that does not enter goes to the disk. A dirty
-page that is evicted is read from the SSD and written to the disk, later.
+page that is evicted is read from the SSD and written to the disk, later. What RAM above it holds is read from there.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.kernels.targets.log import LATER, ON_SSD, WRITE, Log, empty, note, room
-from cachezoo.kernels.tiers import DISK, SSD
+from cachezoo.kernels.tiers import DISK, RAM, SSD
 
 
 @njit
-def policy_ios(start: I64, page: I32, write: Bool, address: I64, outcome: U8, victim: I32, back: bool
+def policy_ios(start: I64, page: I32, write: Bool, address: I64, ram: Bool, outcome: U8, victim: I32, back: bool
                ) -> tuple[U8, Log, I32]:  # fmt: skip
     """The I/Os of a run.
 
@@ -25,6 +25,7 @@ def policy_ios(start: I64, page: I32, write: Bool, address: I64, outcome: U8, vi
         page: int32[m].
         write: bool[n].
         address: int64[n_pages] on the volume.
+        ram: bool[m] what RAM serves, which the policy does not see: `BYPASSED` without a victim.
         outcome: uint8[m] of the run.
         victim: int32[m] of the run.
         back: write-back; else write-through.
@@ -57,7 +58,9 @@ def policy_ios(start: I64, page: I32, write: Bool, address: I64, outcome: U8, vi
             elif enters:
                 slot[own] = used
                 used += 1
-            if not write[i]:
+            if ram[j]:
+                found[j] = RAM
+            elif not write[i]:
                 if here:
                     note(log, ON_SSD, i, slot[own], 1)
                 elif enters:
@@ -72,7 +75,7 @@ def policy_ios(start: I64, page: I32, write: Bool, address: I64, outcome: U8, vi
             here, enters = outcome[j] == HIT, outcome[j] == ADMITTED
             if write[i] and not (back and (here or enters)):
                 note(log, WRITE, i, address[page[j]], 1)
-            elif not write[i] and not here:
+            elif not (write[i] or here or ram[j]):
                 note(log, 0, i, address[page[j]], 1)
         left[i] = soiled
     return found, log, left

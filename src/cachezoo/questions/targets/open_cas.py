@@ -85,7 +85,10 @@ def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> l
     threshold, policy = settings["seq-cutoff threshold"], settings["seq-cutoff policy"]
     found += [
         f"casadm --set-param --name promotion --cache-id 1 --policy {'nhit' if nhit else 'always'}",
-        *([f"casadm --set-param --name promotion-nhit --cache-id 1 --threshold {nhit} --trigger {TRIGGER}"] * (nhit > 0)),
+        *(
+            [f"casadm --set-param --name promotion-nhit --cache-id 1 --threshold {nhit} --trigger {TRIGGER}"]
+            * (nhit > 0)
+        ),
         f"casadm --set-param --name seq-cutoff --cache-id 1 --threshold {threshold} --policy {policy}",
     ]
     if mode in BACK:

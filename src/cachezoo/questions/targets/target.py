@@ -44,6 +44,7 @@ class Sizes:
 
     ssd: int  # of data, at least 1
     ram: int = 0  # of a cache in RAM above it, for a system that has one
+    disk: int = 0  # of the disk that are asked for, from its beginning to the highest
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,10 @@ class TargetRun:
     @classmethod
     def of(cls, found: U8, log: Log, dirty: I32) -> "TargetRun":
         """A kernel's run."""
-        used = int(log.used[0])
-        parts = (own[:used].copy() for own in (log.code, log.request, log.place, log.pages))
-        return cls(found, *parts, dirty)
+        k = int(log.used[0])
+        return cls(
+            found, log.code[:k].copy(), log.request[:k].copy(), log.place[:k].copy(), log.pages[:k].copy(), dirty
+        )
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Target:
     knobs: tuple[Knob, ...]
     run: Callable[[TierStream, Sizes, str, Settings], TargetRun]
     commands: Callable[[Sizes, str, Settings, Devices], list[str]]
+    ram: bool = False  # it has a cache in RAM, too
 
     @property
     def defaults(self) -> dict[str, Value]:

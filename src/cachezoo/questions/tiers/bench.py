@@ -36,7 +36,6 @@ from cachezoo.questions.tiers.wear import SsdWear, ssd_wear
 from cachezoo.settings.device import AnalyticDevice, RealDevice
 from cachezoo.settings.prices import Prices
 from cachezoo.sizes import PAGE_BYTES, human_pages
-from cachezoo.traces.pages import PageAccesses
 
 BEGIN = 0.25
 """Of the page accesses, those before the window of the first half that chooses: they warm the tiers up."""
@@ -215,17 +214,7 @@ class Bench:
         if end == 0:
             name = ts.trace.meta.trace_id
             raise TraceError(f"{name}: no request lies in its first half, which chooses; give a longer trace")
-        requests = int(ts.request_of[end])
-        n_pages = int(ts.pages.page_ids[:end].max()) + 1  # ids are numbered by first appearance
-        parts = {name: getattr(ts.stream, name)[:end] for name in ("page_ids", "flags", "page_bytes")}
-        head = replace(
-            ts,
-            trace=ts.trace.take(np.arange(requests)),
-            pages=PageAccesses(ts.pages.request_start[: requests + 1], ts.pages.page_ids[:end], n_pages),
-            stream=replace(ts.stream, n_pages=n_pages, **parts),
-            address=ts.address[:n_pages], time_us=ts.time_us[:end], write=ts.write[:end],
-            request_of=ts.request_of[:end],
-        )  # fmt: skip
+        head = ts.head(int(ts.request_of[end]))
         return replace(self, ts=head, first=int(ts.pages.request_start[ts.request_of[int(BEGIN * len(ts))]]))
 
 

@@ -1,6 +1,6 @@
 """A trace as a hierarchy of caches sees it: page accesses with their times and addresses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +43,22 @@ class TierStream:
         """int64[r]: page reads of each request from one on; 0 of a write."""
         reads: I64 = np.where(self.trace.op[request:] == OP_WRITE, 0, np.diff(self.pages.request_start[request:]))
         return reads
+
+    def head(self, requests: int) -> "TierStream":
+        """The accesses of so many first requests."""
+        end = int(self.pages.request_start[requests])
+        n_pages = int(self.pages.page_ids[:end].max()) + 1  # ids are numbered by first appearance
+        parts = {name: getattr(self.stream, name)[:end] for name in ("page_ids", "flags", "page_bytes")}
+        return replace(
+            self,
+            trace=self.trace.take(np.arange(requests)),
+            pages=PageAccesses(self.pages.request_start[: requests + 1], self.pages.page_ids[:end], n_pages),
+            stream=replace(self.stream, n_pages=n_pages, **parts),
+            address=self.address[:n_pages],
+            time_us=self.time_us[:end],
+            write=self.write[:end],
+            request_of=self.request_of[:end],
+        )
 
     @property
     def span_pages(self) -> int:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from cachezoo.kernels.targets import open_cas as kernel
 from cachezoo.questions.targets.open_cas import CLEANING, CUTOFF, MODES, lines_of, requests_of
+from cachezoo.questions.tiers.stream import tier_stream
 from tests.oracles.targets import open_cas as oracle
 from tests.tiers_data import byte_trace
-from cachezoo.questions.tiers.stream import tier_stream
 
 PAGE = 4096
 ALRU = (1000, 500, 2000)  # wakes, idle, stale, µs
@@ -22,11 +22,13 @@ def ran(rows, lines, line_pages=1, mode="wt", cutoff=("never", 1 << 20), nhit=0,
     op, first, pages, gap = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     ts = tier_stream(byte_trace(first * PAGE, pages * PAGE, op, np.cumsum(gap)))
     wake, idle, stale = ALRU if cleaning != "acp" else (100, 0, 0)
-    knobs = kernel.Knobs(MODES[mode], CUTOFF[cutoff[0]], cutoff[1], count, size, nhit, trigger, CLEANING[cleaning], wake,
-                         idle, stale, buffers)  # fmt: skip
+    when = CUTOFF[cutoff[0]], cutoff[1], count, size
+    knobs = kernel.Knobs(MODES[mode], *when, nhit, trigger, CLEANING[cleaning], wake, idle, stale, buffers)
     found, log, dirty = kernel.open_cas(requests_of(ts), lines_of(ts, line_pages), lines, knobs)
     ios = [(int(log.code[k]), int(log.request[k]), int(log.place[k]), int(log.pages[k])) for k in range(log.used[0])]
-    naive = oracle.OpenCas(lines, line_pages, mode, oracle.Cutoff(*cutoff, count, size), nhit, trigger, cleaning, buffers)
+    naive = oracle.OpenCas(
+        lines, line_pages, mode, oracle.Cutoff(*cutoff, count, size), nhit, trigger, cleaning, buffers
+    )
     told_found, told_dirty = [], []
     for k, (write, at, many, now) in enumerate(zip(op, first, pages, np.cumsum(gap), strict=True)):
         own = int(at * PAGE), int(many * PAGE)

@@ -1,0 +1,258 @@
+"""Which size, mode and settings of a system suit a trace, and whether a cache pays at all.
+
+The first half of the trace chooses, from its second part on; every figure is of the second half. The best setting of
+each mode is looked for one knob at a time, from the system's defaults on; a knob moves only where that saves enough to
+matter, and a mode that leaves data on the SSD alone is taken only where it saves as much against those that do not.
+The size is the least one whose requests take hardly longer than with all that may be had. What was found then
+has to beat the system's own defaults, else these stay; and what stays has to beat the disk without a cache.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from cachezoo.console import Advance
+from cachezoo.contest.choice import Choice, Goal, choose
+from cachezoo.contest.lead import Lead
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
+from cachezoo.questions.page.candidates import CANDIDATES, name_of
+from cachezoo.questions.targets.bench import Bench, Ran
+from cachezoo.questions.targets.options import TargetOptions
+from cachezoo.questions.targets.target import Mode, Sizes, Target, Value, Writes, moves
+from cachezoo.questions.tiers.stream import TierStream
+from cachezoo.settings.device import AnalyticDevice
+
+HALVINGS = 6
+LEAST_PAGES = 16
+BACK: Writes = "back"
+
+
+class Answer(StrEnum):
+    """What is advised."""
+
+    FOUND = "found"
+    DEFAULTS = "defaults"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cache on the second half."""
+
+    label: str  # `as it comes`, `found`, or a policy's name
+    mode: str  # empty of a policy of the zoo
+    writes: Writes
+    settings: dict[str, Value]
+    ran: Ran
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to run."""
+
+    target: Target
+    options: TargetOptions
+    bench: Bench
+    sizes: Sizes
+    none: Ran  # without the SSD
+    default: Row  # the system in the mode and with the settings that it comes with
+    rows: tuple[Row, ...]  # of each mode, with its defaults and with what was found
+    found: Row  # the best that the first half chose
+    zoo: tuple[Row, ...]  # policies of the zoo, the one chosen of each way to write
+    rival: Row  # the better of those that write as may be written, on the first half
+
+    @cached_property
+    def over_default(self) -> Lead:
+        """What was found against the defaults."""
+        return self.found.ran.lead(self.default.ran, Goal.COST)
+
+    @cached_property
+    def answer(self) -> Answer:
+        """What is advised."""
+        moved = self.found is not self.default
+        better = moved and verdict(self.over_default, LEAST_SAVING) is Verdict.BETTER
+        own = self.found if better else self.default
+        if verdict(own.ran.lead(self.none, Goal.COST), LEAST_SAVING) is not Verdict.BETTER:
+            return Answer.NOTHING
+        return Answer.FOUND if better else Answer.DEFAULTS
+
+    @property
+    def advised(self) -> Row:
+        """What is advised, or would be if it paid."""
+        return self.found if self.answer is Answer.FOUND else self.default
+
+    @cached_property
+    def over_none(self) -> Lead:
+        """What is advised, or the better of the two that would be, against the disk without a cache."""
+        own = (
+            min(self.found, self.default, key=lambda row: row.ran.mean)
+            if self.answer is Answer.NOTHING
+            else self.advised
+        )
+        return own.ran.lead(self.none, Goal.COST)
+
+    @cached_property
+    def loss(self) -> Lead:
+        """What the zoo's best saves against what is advised."""
+        return self.rival.ran.lead(self.advised.ran, Goal.COST)
+
+    def values(self) -> dict[str, Any]:
+        """All figures, for JSON."""
+        own = self.advised
+        return {
+            "for": self.target.id,
+            "answer": str(self.answer),
+            "mode": own.mode,
+            "settings": own.settings,
+            "ssd_pages": self.sizes.ssd,
+            "ram_pages": self.sizes.ram,
+            "commands": commands(self),
+            "saved_of_no_cache": self.over_none.values(),
+            "saved_of_defaults": self.over_default.values(),
+            "zoo_saves": self.loss.values(),
+            "zoo": self.rival.label,
+            "first_request": self.bench.first,
+            "requests": len(self.bench.ts.trace),
+            "outstanding": self.bench.depth,
+            "rows": [
+                {"cache": "none", "mode": "", "writes": "none", "settings": {}, **self.none.values()},
+                *(
+                    {"cache": row.label, "mode": row.mode, "writes": row.writes, "settings": row.settings}
+                    | row.ran.values()
+                    for row in (*self.rows, *self.zoo)
+                ),
+            ],
+        }
+
+
+def commands(found: Advice) -> list[str]:
+    """The lines that set up what is advised; none where nothing is."""
+    if found.answer is Answer.NOTHING:
+        return []
+    own = found.advised
+    return found.target.commands(found.sizes, own.mode, own.settings, found.options.devices)
+
+
+def trials(options: TargetOptions) -> int:
+    """About how many settings are tried: each knob of each mode, and then the sizes."""
+    target = options.target
+    off = [mode for mode in target.modes if mode.writes == "none" and target.ram]
+    modes = [*options.allowed, *off]
+    return HALVINGS + sum(1 + len(moves(target, mode.id, target.defaults)) for mode in modes)
+
+
+class Search:
+    """The search on a trace's first half."""
+
+    def __init__(self, head: Bench, target: Target, advance: Advance) -> None:
+        self._head, self._target, self._advance = head, target, advance
+        self._means: dict[tuple[Any, ...], float] = {}
+
+    def mean(self, sizes: Sizes, mode: str, settings: dict[str, Value]) -> float:
+        """µs that a request takes."""
+        key = (sizes, mode, *settings.items())
+        if key not in self._means:
+            run = self._target.run(self._head.ts, sizes, mode, settings)
+            self._means[key] = self._head.ran(run).mean
+            self._advance(len(self._means), mode)
+        return self._means[key]
+
+    def settings(self, sizes: Sizes, mode: str) -> dict[str, Value]:
+        """The best of a mode, from the defaults on, one knob at a time, as long as one saves enough to matter."""
+        best = self._target.defaults
+        while True:
+            mean = self.mean(sizes, mode, best)
+            tried = moves(self._target, mode, best)
+            own = choose({k: [self.mean(sizes, mode, one)] for k, one in enumerate(tried)}, Goal.COST)
+            if own is None or Goal.COST.lead(own.mean, mean) < LEAST_SAVING:
+                return best
+            best = tried[own.chosen]
+
+    def size(self, most: Sizes, mode: str, settings: dict[str, Value]) -> Sizes:
+        """The least of the halved sizes whose requests take hardly longer than with the largest."""
+        ladder = [
+            replace(most, ssd=most.ssd >> k) for k in range(HALVINGS + 1) if k == 0 or most.ssd >> k >= LEAST_PAGES
+        ]
+        means = [self.mean(own, mode, settings) for own in ladder]
+        return next(
+            own for own, mean in zip(ladder[::-1], means[::-1], strict=True)
+            if Goal.COST.lead(means[0], mean) < LEAST_SAVING
+        )  # fmt: skip
+
+
+def _rivals(bench: Bench, sizes: Sizes, writes: Sequence[Writes]) -> Iterator[tuple[str, Writes, Ran]]:
+    for back in (False, True):
+        if not back or BACK in writes:
+            for own in CANDIDATES:
+                yield own.id, BACK if back else "through", bench.policy(own.id, sizes.ssd, back, sizes.ram)
+
+
+def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advance: Advance) -> Advice:
+    """Find what to run.
+
+    Args:
+        ts: the trace.
+        device: the models of disk and SSD.
+        options: the system, and what it may have.
+        advance: takes how many settings were tried, and the last.
+
+    Raises:
+        TraceError: the trace is too short.
+    """
+    target, bench = options.target, Bench.of(ts, device)
+    head = bench.head
+    touched = ts.pages.n_pages
+    ssd = min(touched, options.most.pages(touched)) if options.most else touched
+    most = Sizes(ssd, options.ram_pages(touched), ts.span_pages)
+    search = Search(head, target, advance)
+    by_mode = {mode.id: search.settings(most, mode.id) for mode in options.allowed}
+    best = _mode(options.allowed, {name: search.mean(most, name, own) for name, own in by_mode.items()})
+    sizes = search.size(most, best, by_mode[best])
+    rows = list[Row]()
+    for mode in options.allowed:
+        rows.append(_row(bench, target, sizes, mode, "as it comes", target.defaults))
+        if target.changed(by_mode[mode.id]):
+            rows.append(_row(bench, target, sizes, mode, "found", by_mode[mode.id]))
+    default = next((row for row in rows if row.mode == target.modes[0].id), rows[0])
+    found = next(row for row in rows if row.mode == best and row.settings == by_mode[best])
+    writes = [mode.writes for mode in options.allowed]
+    chosen = dict[Writes, tuple[str, float]]()
+    for name, way, ran in _rivals(head, sizes, writes):
+        if way not in chosen or ran.mean < chosen[way][1]:
+            chosen[way] = name, ran.mean
+    zoo = {
+        way: Row(name_of(name), "", way, {}, bench.policy(name, sizes.ssd, way == BACK, sizes.ram))
+        for way, (name, _) in chosen.items()
+    }  # fmt: skip
+    rival = zoo[min(chosen, key=lambda way: chosen[way][1])]
+    none = _none(bench, search, target, sizes)
+    return Advice(target, options, bench, sizes, none, default, tuple(rows), found, tuple(zoo.values()), rival)
+
+
+def _mode(modes: Sequence[Mode], means: Mapping[str, float]) -> str:
+    """The mode of the lowest mean; one that writes back only if it is lower by enough to matter."""
+
+    def lowest(back: bool) -> Choice[str] | None:
+        return choose({mode.id: [means[mode.id]] for mode in modes if (mode.writes == BACK) == back}, Goal.COST)
+
+    safe, risky = lowest(False), lowest(True)
+    if safe is None or risky is None:
+        own = safe or risky
+        assert own is not None
+        return own.chosen
+    return risky.chosen if Goal.COST.lead(risky.mean, safe.mean) >= LEAST_SAVING else safe.chosen
+
+
+def _row(bench: Bench, target: Target, sizes: Sizes, mode: Mode, label: str, settings: dict[str, Value]) -> Row:
+    ran = bench.ran(target.run(bench.ts, sizes, mode.id, settings))
+    return Row(label, mode.id, mode.writes, settings, ran)
+
+
+def _none(bench: Bench, search: Search, target: Target, most: Sizes) -> Ran:
+    """Without the SSD; a cache in RAM stays, with the settings that the first half finds best for it."""
+    if not target.ram:
+        return bench.no_cache()
+    off = next(mode.id for mode in target.modes if mode.writes == "none")
+    return bench.ran(target.run(bench.ts, most, off, search.settings(most, off)))

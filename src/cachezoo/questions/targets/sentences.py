@@ -1,0 +1,158 @@
+"""What `recommend --for` says: the answer, the table, how sure it is, the commands."""
+
+from collections.abc import Sequence
+
+from cachezoo.contest.lead import Lead
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
+from cachezoo.questions.targets.bench import Ran
+from cachezoo.questions.targets.choice import Advice, Answer, Row
+from cachezoo.show.formats import NONE, latency, number, percent, share, size, span
+from cachezoo.sizes import PAGE_BYTES
+
+COLUMNS = [
+    "", "cache", "mode", "request", "read", "write", "than none", "reads hit", "SSD written", "disk works", "later",
+    "at risk",
+]  # fmt: skip
+MUCH = 1.25
+"""Times what the defaults write to the SSD, from which on a sentence says so."""
+WAYS = {"through": "write-through", "back": "write-back", "around": "write-around", "none": ""}
+
+
+def answer(found: Advice) -> str:
+    """What to run, in a sentence or two."""
+    target, own = found.target, found.advised
+    if found.answer is Answer.NOTHING:
+        return f"Do not put {target.title} before this disk: {_nothing(found)}."
+    mode = target.mode(own.mode)
+    text = f"Run {target.title} in mode {own.mode} ({mode.says}) with {size(found.sizes.ssd * PAGE_BYTES)} of SSD"
+    text += f" below {size(found.sizes.ram * PAGE_BYTES)} of RAM" if found.sizes.ram else ""
+    text += f", {_changed(found, own)}: a request takes {latency(own.ran.mean)} on average, {latency(found.none.mean)} "
+    text += f"without {'the SSD' if found.sizes.ram else 'a cache'}"
+    if found.answer is Answer.FOUND:
+        text += f" and {latency(found.default.ran.mean)} with {target.title} as it comes"
+    return f"{text}. {_loss(found)}."
+
+
+def _nothing(found: Advice) -> str:
+    lead = found.over_none
+    told = verdict(lead, LEAST_SAVING)
+    less = f"a request takes {latency(found.none.mean)} without a cache"
+    if told is Verdict.SHORT:
+        return f"the trace is too short to say whether it helps; {less}"
+    if told is Verdict.WORSE:
+        return f"requests take {share(-lead.value)} longer with the best that was found, {_interval(lead, -1)}; {less}"
+    if told is Verdict.EVEN:
+        return f"what it saves, {percent(lead.value)} {_interval(lead)}, is not told apart from chance; {less}"
+    return f"it saves too little to matter, {percent(lead.value)} {_interval(lead)}; {less}"
+
+
+def _interval(lead: Lead, sign: int = 1) -> str:
+    if lead.low is None or lead.high is None:
+        return ""
+    return f"(90 % interval {span(sorted((sign * lead.low, sign * lead.high)), 1)})"
+
+
+def _changed(found: Advice, row: Row) -> str:
+    changed = found.target.changed(row.settings)
+    return ", ".join(f"{name} {value}" for name, value in changed.items()) if changed else "all settings as they come"
+
+
+def _loss(found: Advice) -> str:
+    """How far the zoo's best is ahead."""
+    lead, rival = found.loss, found.rival
+    who = f"the zoo's best policy for such an SSD, {rival.label} {WAYS[rival.writes]}"
+    if lead.interval is None:
+        return f"The trace is too short to compare it with {who}"
+    took = f"{latency(rival.ran.mean)}"
+    told = verdict(lead, LEAST_SAVING)
+    if told is Verdict.BETTER:
+        return f"With {who}, it would take {took}, {share(lead.value)} less {_interval(lead)}"
+    if told is Verdict.WORSE:
+        return f"{who[0].upper()}{who[1:]}, takes longer: {took}"
+    if told is Verdict.EVEN:
+        return f"{who[0].upper()}{who[1:]}, takes {took}, too near to tell the two apart {_interval(lead)}"
+    return f"{who[0].upper()}{who[1:]}, would save too little to matter: {took}"
+
+
+def risk(found: Advice) -> str:
+    """What a write-back cache puts at risk; empty where nothing is."""
+    own = found.advised
+    if found.answer is Answer.NOTHING or own.writes != "back":
+        return ""
+    through = [row for row in found.rows if row.writes in ("through", "around")]
+    text = f"Write-back: up to {size(own.ran.at_risk * PAGE_BYTES)} are on the SSD alone, and lost with it: mirror it."
+    if own.ran.owed:
+        text += f" {size(own.ran.owed * PAGE_BYTES)} more than at first were still to be written back at the end, "
+        text += f"which is {latency(own.ran.owed_us)} of each request."
+    if through:
+        best = min(through, key=lambda row: row.ran.mean)
+        text += f" What loses nothing with the SSD, mode {best.mode} ({_changed(found, best)}), takes "
+        text += f"{latency(best.ran.mean)}."
+    return text
+
+
+def labelled(found: Advice, row: Row) -> str:
+    """A row's name in the table: its settings, if it has any that are not the system's own."""
+    changed = found.target.changed(row.settings) if row.mode else {}
+    return f"{row.label}: {', '.join(f'{name} {value}' for name, value in changed.items())}" if changed else row.label
+
+
+def cells(found: Advice) -> list[dict[str, str]]:
+    """The table's rows."""
+    rows = [{"": "", "cache": "no SSD" if found.sizes.ram else "no cache", "mode": "", **_figures(found, found.none)}]
+    for row in (*found.rows, *found.zoo):
+        chosen = found.answer is not Answer.NOTHING and row is found.advised
+        mode = row.mode or WAYS[row.writes]
+        label = labelled(found, row) if row.mode else f"zoo: {row.label}"
+        rows.append({"": ">" if chosen else "", "cache": label, "mode": mode, **_figures(found, row.ran)})
+    if found.answer is Answer.NOTHING:
+        rows[0][""] = ">"
+    return rows
+
+
+def _figures(found: Advice, ran: Ran) -> dict[str, str]:
+    return {
+        "request": latency(ran.mean),
+        "read": latency(ran.read_us),
+        "write": latency(ran.write_us),
+        "than none": NONE if ran is found.none else percent(ran.mean / found.none.mean - 1, signed=True),
+        "reads hit": percent(ran.hits),
+        "SSD written": number(ran.ssd_written, 2),
+        "disk works": latency(ran.disk_us),
+        "later": percent(ran.later),
+        "at risk": size(ran.at_risk * PAGE_BYTES) if ran.at_risk else NONE,
+    }
+
+
+def caption(found: Advice, device: str) -> str:
+    """What the table's figures are of."""
+    bench = found.bench
+    outstanding = f"{bench.depth} request{'s' * (bench.depth > 1)} outstanding"
+    return "; ".join([
+        f"counted from request {bench.first:,} of {len(bench.ts.trace):,} on; what was found was chosen before",
+        "request: mean response time, with what was still to be written back at the end; read, write: without",
+        "SSD written: pages for each page asked",
+        "disk works: for a request, in all; later: of that, what no request waits for",
+        "at risk: most data that only the SSD holds",
+        f"times: models of {device}, {outstanding}",
+    ])  # fmt: skip
+
+
+def sureness(found: Advice) -> Sequence[str]:
+    """The leads behind the answer."""
+    lines = []
+    if found.found is not found.default:
+        lead = found.over_default
+        lines.append(
+            f"Best found on the first half: mode {found.found.mode}, {_changed(found, found.found)}; against the "
+            f"defaults it saves {percent(lead.value)} {_interval(lead)}: {verdict(lead, LEAST_SAVING)}."
+        )
+    own, usual = found.advised.ran, found.default.ran
+    if found.answer is Answer.FOUND and own.ssd_written > MUCH * usual.ssd_written:
+        lines.append(
+            f"It writes {number(own.ssd_written, 2)} pages to the SSD for each page asked, "
+            f"{number(usual.ssd_written, 2)} as it comes: see that the SSD endures that."
+        )
+    lead = found.over_none
+    lines.append(f"Against no cache: saves {percent(lead.value)} {_interval(lead)}: {verdict(lead, LEAST_SAVING)}.")
+    return lines

@@ -1,0 +1,163 @@
+"""What is advised for a system, on traces whose answer is known beforehand."""
+
+import numpy as np
+import pytest
+
+from cachezoo.contest.choice import Goal
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.kernels.targets.log import LATER, ON_SSD, WRITE
+from cachezoo.questions.targets.bench import Bench
+from cachezoo.questions.targets.choice import Answer, advise, commands, trials
+from cachezoo.questions.targets.nbdkit import NBDKIT
+from cachezoo.questions.targets.open_cas import OPEN_CAS
+from cachezoo.questions.targets.options import DISK, NAME, SSD, TargetOptions, checked
+from cachezoo.questions.targets.sentences import answer, caption, cells, risk, sureness
+from cachezoo.questions.targets.target import Devices, TargetRun
+from cachezoo.sizes import Size
+from tests.tiers_data import DEVICE, page_stream, stream_of
+
+N = 1200
+rng = np.random.default_rng(5)
+FRESH = page_stream(rng.permutation(N) * 101)
+HOT = page_stream(rng.integers(0, 40, N) * 11)
+REWRITTEN = page_stream(rng.integers(0, 40, N) * 11, write=np.ones(N))
+
+
+def advised(ts, target=OPEN_CAS, **options):
+    seen = []
+    found = advise(ts, DEVICE, TargetOptions(target, **options), lambda done, _="": seen.append(done))
+    assert seen == sorted(seen)
+    return found
+
+
+def test_pages_that_never_come_back_need_no_cache():
+    found = advised(FRESH, NBDKIT)
+    assert found.answer is Answer.NOTHING
+    assert commands(found) == []
+    assert answer(found).startswith("Do not put the nbdkit filter before this disk: ")
+    assert cells(found)[0][""] == ">"
+    assert found.values()["answer"] == "nothing"
+
+
+def test_a_hot_set_is_cached_as_the_system_comes_if_no_setting_saves_more():
+    found = advised(HOT)
+    assert found.answer is Answer.DEFAULTS
+    assert found.advised.mode == "wt"
+    assert found.advised.settings == OPEN_CAS.defaults
+    assert found.default.ran.hits > 0.9
+    assert found.over_none.value > 0.9
+    assert commands(found)[0].endswith("--cache-mode wt --cache-line-size 4")
+
+
+def test_what_is_written_again_and_again_is_written_back():
+    found = advised(REWRITTEN)
+    assert found.answer is Answer.FOUND
+    assert found.target.mode(found.advised.mode).writes == "back"
+    assert found.advised.ran.at_risk > 0
+    assert "lost with it" in risk(found)
+    assert found.advised.ran.mean < 0.2 * found.none.mean
+    assert found.rival.writes == "back"
+
+
+def test_without_write_back_its_rivals_write_through_too():
+    found = advised(REWRITTEN, modes=("wt", "wa"))
+    assert {row.mode for row in found.rows} == {"wt", "wa"}
+    assert [row.writes for row in found.zoo] == ["through"]
+    assert risk(found) == ""
+
+
+def test_the_size_is_the_least_that_takes_hardly_longer():
+    found = advised(HOT)
+    assert 40 <= found.sizes.ssd <= 40 * 1.25
+    spread = page_stream(
+        np.concatenate([rng.integers(0, 30, N) * 11, 10_000 + rng.permutation(N) * 101])[rng.permutation(2 * N)]
+    )
+    assert advised(spread).sizes.ssd < spread.pages.n_pages / 3
+    assert advised(HOT, most=Size.parse("50%")).sizes.ssd <= 20
+
+
+def test_the_mean_is_that_of_its_blocks_and_of_reads_and_writes():
+    ts = stream_of([(k % 3 == 0, (k * 5) % 60, 1 + k % 4) for k in range(600)])
+    found = advised(ts)
+    for row in found.rows:
+        own = row.ran
+        parts = (~found.bench._write[found.bench.first :]).mean()
+        assert parts * own.read_us + (1 - parts) * own.write_us + own.owed_us == pytest.approx(own.mean)
+        assert own.blocks.mean() == pytest.approx(own.mean, rel=0.02)
+
+
+def test_what_is_still_to_be_written_back_is_charged():
+    ts = page_stream(np.arange(400) * 50, write=np.ones(400))
+    bench = Bench.of(ts, DEVICE)
+    n = len(ts.trace)
+    late = np.arange(n, dtype=np.int32)
+    ssd = TargetRun(np.full(n, 3, np.uint8), np.full(n, ON_SSD | WRITE, np.uint8), late, late.astype(np.int64),
+                    np.ones(n, np.int32), np.arange(1, n + 1, dtype=np.int32))  # fmt: skip
+    through = bench.no_cache()
+    put_off = bench.ran(ssd)
+    assert put_off.owed == n - bench.first
+    assert put_off.write_us < 0.1 * through.mean
+    assert put_off.mean == pytest.approx(through.mean, rel=0.05)
+    assert put_off.later == 1.0
+    assert put_off.disk_us == pytest.approx(through.disk_us, rel=0.05)
+
+
+def test_what_nobody_waits_for_delays_who_comes_after_it():
+    ts = page_stream(np.arange(400) * 50)
+    bench = Bench.of(ts, DEVICE)
+    n = len(ts.trace)
+    request = np.repeat(np.arange(n, dtype=np.int32), 2)
+    code = np.tile(np.array([0, WRITE | LATER], np.uint8), n)
+    place = np.repeat(np.arange(n) * 50, 2)
+    run = TargetRun(np.full(n, 3, np.uint8), code, request, place, np.ones(2 * n, np.int32), np.zeros(n, np.int32))
+    assert bench.ran(run).mean > 1.8 * bench.no_cache().mean
+    assert bench.ran(run).later == pytest.approx(0.5, abs=0.1)
+
+
+def test_the_words_say_what_the_figures_are():
+    found = advised(REWRITTEN)
+    text = answer(found)
+    assert text.startswith("Run Open CAS in mode w")
+    assert "as it comes" in text
+    assert "The zoo's best policy" in text or "the zoo's best policy" in text
+    assert "counted from request 600 of 1,200 on" in caption(found, "x")
+    assert sureness(found)[0].startswith("Best found on the first half")
+    assert [row[""] for row in cells(found)].count(">") == 1
+
+
+def test_trials_are_those_of_the_knobs_that_a_mode_has():
+    options = TargetOptions(OPEN_CAS, modes=("wt",))
+    assert trials(options) == 6 + 1 + 4 + 4 + 2 + 3
+
+
+def test_choosing_twice_says_the_same():
+    assert advised(HOT).values() == advised(HOT).values()
+
+
+def test_a_trace_that_is_too_short_is_refused():
+    with pytest.raises(TraceError, match="longer trace"):
+        advised(page_stream([1]))
+
+
+@pytest.mark.parametrize(("options", "says"), [
+    ({"modes": ("writeback",)}, "caches in wt, wb, wa, wo"),
+    ({"modes": ("pt",)}, "caches in wt, wb, wa, wo"),
+    ({"ram": Size.parse("1MiB")}, "no cache in RAM"),
+])  # fmt: skip
+def test_what_a_system_has_not_is_refused(options, says):
+    with pytest.raises(ConfigError, match=says):
+        TargetOptions(OPEN_CAS, **options)
+
+
+@pytest.mark.parametrize("devices", [
+    Devices("/dev/a; rm -rf /", SSD, NAME), Devices(DISK, "ssd", NAME), Devices(DISK, DISK, NAME),
+    Devices(DISK, SSD, "-rf"), Devices(DISK, SSD, "a b"),
+])  # fmt: skip
+def test_what_cannot_be_written_into_a_command_is_refused(devices):
+    with pytest.raises(ConfigError):
+        checked(devices)
+
+
+def test_a_lead_over_the_zoo_is_a_share_of_time():
+    found = advised(HOT)
+    assert found.loss.value == Goal.COST.lead(found.rival.ran.mean, found.advised.ran.mean)
