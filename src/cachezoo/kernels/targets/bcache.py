@@ -206,15 +206,18 @@ def _may_go(cache: Cache, bucket: int) -> bool:
 @njit
 def _least(cache: Cache, own: I64, wanted: int) -> None:
     """Invalidate so many buckets of least worth, the lower number first among equals."""
-    worth = np.full(cache.live.size, np.iinfo(np.int64).max)
-    may_go = 0
+    buckets = cache.live.size
+    rank, may_go = np.empty(buckets, np.int64), 0
     floor = (FIRST_PRIO - own[LEAST_PRIO]) // 8
-    for b in range(cache.live.size):
+    for b in range(buckets):
         if _may_go(cache, b):
-            worth[b] = (cache.prio[b] - own[LEAST_PRIO] + floor) * cache.used[b]
+            rank[may_go] = (cache.prio[b] - own[LEAST_PRIO] + floor) * cache.used[b] * buckets + b
             may_go += 1
-    for b in np.argsort(worth, kind="mergesort")[: min(wanted, may_go)]:
-        _invalidate(cache, own, b)
+    rank = rank[:may_go]
+    if may_go > wanted:
+        rank = np.partition(rank, wanted)[:wanted]
+    for bucket in np.sort(rank) % buckets:
+        _invalidate(cache, own, bucket)
 
 
 @step

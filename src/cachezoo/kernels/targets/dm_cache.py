@@ -40,6 +40,7 @@ WRITEBACK_PERIOD, CACHE_PERIOD = 10 * SECOND_US, 60 * SECOND_US
 FREE_PERCENT = 25
 CLEAN, DIRTY = 0, 1
 MOST_IOS = 8  # of one request at one block
+QUIET_TICKS = 2 * CACHE_PERIOD // SECOND_US  # after so many without a request another minute changes nothing
 
 
 class Request(NamedTuple):
@@ -390,9 +391,20 @@ def _make_room(cache: Cache, volume: Volume, now: I64, request: int, log: Log) -
     now[FREE] += 1
 
 
+@step
+def _pass_minutes(now: I64, at: int) -> None:
+    """Move the clock on by whole minutes, to less than two before a time: the marks then are as they were."""
+    minutes = max((at - now[TICK]) // CACHE_PERIOD - 1, 0)
+    for end in (TICK, WRITEBACK_END, CACHE_END):
+        now[end] += minutes * CACHE_PERIOD
+    now[TICKS] += minutes * (CACHE_PERIOD // SECOND_US)
+    now[PERIODS] += minutes
+
+
 @njit
 def _until(cache: Cache, volume: Volume, setup: Setup, now: I64, at: int, request: int, log: Log) -> Log:
     """Everything that happens before a request at a time: ticks, and cleaning while the disk is idle."""
+    ticks = 0
     while True:
         while now[CLEANING] and now[CLEANED] <= min(now[TICK], at):
             log = room(log, 2)
@@ -404,6 +416,9 @@ def _until(cache: Cache, volume: Volume, setup: Setup, now: I64, at: int, reques
             return log
         tick = now[TICK]
         _tick(cache, now)
+        ticks += 1
+        if ticks == QUIET_TICKS and (cache.dirty.size[0] == 0 or not setup.idle):
+            _pass_minutes(now, at)
         if setup.idle and tick - now[ASKED] >= SECOND_US:
             now[CLEANING] = 1
             now[CLEANED] = max(now[CLEANED], tick)

@@ -78,12 +78,30 @@ def test_it_is_the_naive_one_over_many_requests(seed):
     assert served(requests, 4, setup) == naive(requests, 4, *setup)
 
 
+@pytest.mark.parametrize("idle", [False, True])
+def test_it_is_the_naive_one_over_long_times_without_a_request(idle):
+    rng = np.random.default_rng(int(idle))
+    times = np.cumsum(np.where(rng.random(200) < 0.05, rng.integers(100, 700, 200) * SECOND, 300_000))
+    requests = [
+        (int(page), 4, bool(write), int(at))
+        for page, write, at in zip(rng.integers(0, 20, 200) * 4, rng.random(200) < 0.4, times, strict=True)
+    ]
+    setup = Setup(12, 6, 2, True, idle, 15_000)
+    assert served(requests, 4, setup) == naive(requests, 4, *setup)
+
+
 def heated(seconds, block=0, per_block=4):
     """Reads of a block, ten a second."""
     return [read(block * per_block, k * SECOND // 10) for k in range(10 * seconds)]
 
 
 LARGE = Setup(64, 1024, 1, True, True, 10_000)
+
+
+def test_years_without_a_request_are_passed_over():
+    year = 365 * 86_400 * SECOND
+    requests = [*heated(30), *(read(0, k * year) for k in range(1, 100))]
+    assert set(served(requests, 4, LARGE)[0][-99:]) == {SSD}
 
 
 def test_a_hot_block_is_promoted_by_its_second_second_and_a_scan_is_not():
