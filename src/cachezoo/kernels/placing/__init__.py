@@ -6,7 +6,8 @@ and learns of each write, of each block that is taken, and of each that is erase
 for the scheme by its number.
 
 A new scheme is: a number in `state.py`, its lines in the steps below, and a module with its arithmetic and a `Rule`
-that says what it needs and makes its state. Time is `clock`, the page writes of the host so far, those of the pre-fill included.
+that says what it needs and makes its state. Time is `clock`, the page writes of the host so far, those of the pre-fill
+included.
 
 Sources: the host's streams, that copies keep: FIOS, Sec. III-C. SepBIT: Wang et al., FAST 2022, Alg. 1; their public
 simulator places alike, but for what a queue of limited length forgets just after the bound has grown. The modules of
