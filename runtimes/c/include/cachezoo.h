@@ -181,6 +181,55 @@ CZ_API int cz_virtual_restore(cz_virtual *cache, const char *path, cz_error *err
 CZ_API int cz_share_save(const cz_share *share, const char *path, cz_error *error);
 CZ_API int cz_share_restore(cz_share *share, const char *path, cz_error *error);
 
+/* ---- one cache for several tenants, without a model. Since 1.3.0 ----
+ *
+ * What recommend --only share advises, for a cache daemon: one cache for all, parts of fixed size with a policy of their
+ * own, or parts that UCP sizes. Pass every page that a tenant references; the answer names the pages that leave. */
+
+enum cz_tenancy { CZ_TENANTS_SHARED = 0, CZ_TENANTS_FIXED, CZ_TENANTS_UCP };
+
+typedef struct cz_tenant {
+    const char *policy; /* of its part: "azor", "lfu", "lirs", "lru", "s3fifo" or "wtinylfu" */
+    int64_t pages;      /* of its part */
+} cz_tenant;
+
+typedef struct cz_tenants_options {
+    int32_t how;           /* enum cz_tenancy */
+    int64_t pages;         /* of the cache, at most 1 << 26. Fixed: 0, or what the parts add up to */
+    const char *policy;    /* shared: as a part's. UCP: NULL, it has LRU in each part */
+    const cz_tenant *each; /* fixed: a part for each; else NULL. Read by cz_tenants_new alone */
+    int32_t fragment;      /* UCP: pages that are given out together, 0: 256; at most 1 << 20 of them */
+    int64_t window;        /* UCP: references of a tenant, on average, that a split holds for, to 1 << 30; 0: 20000 */
+    int64_t remembered; /* others: pages known at once, a part's in proportion to its size: those of the cache, ghosts
+                            * and, under LFU, counts. 0: four for each page */
+} cz_tenants_options;
+
+typedef struct cz_tenant_page {
+    uint64_t key;
+    int32_t tenant;
+} cz_tenant_page;
+
+typedef struct cz_tenant_access {
+    int32_t outcome;               /* 2: a hit; 1: a miss, and the page is in the cache now; 0: a miss, and it is not */
+    const cz_tenant_page *victims; /* pages that left; valid until the next call */
+    int64_t n_victims;             /* UCP: at a window's end those of all parts that shrink, else at most 1 */
+} cz_tenant_access;
+
+typedef struct cz_tenants cz_tenants;
+
+/* A cache for 2 to CZ_MOST_APPLICATIONS tenants. Shared and fixed take 49 to 65 bytes for each page remembered, UCP 60 to
+ * 101 for each page of the cache and tenant, and 16 for each fragment and tenant; all when it is made. UCP's window ends
+ * after `window` references a tenant, of all together. */
+CZ_API int cz_tenants_new(const cz_tenants_options *options, int32_t count, cz_tenants **tenants, cz_error *error);
+CZ_API void cz_tenants_free(cz_tenants *tenants);
+/* Serve a page of a tenant, from 0. Keys are its own: two tenants may have the same. */
+CZ_API int cz_tenants_reference(cz_tenants *tenants, int32_t tenant, uint64_t key, cz_tenant_access *access);
+CZ_API int64_t cz_tenants_pages(const cz_tenants *tenants, int32_t tenant); /* it may have now; shared: the cache's */
+CZ_API int64_t cz_tenants_resident(const cz_tenants *tenants, int32_t tenant); /* it has now */
+/* As cz_share_save and cz_share_restore. */
+CZ_API int cz_tenants_save(const cz_tenants *tenants, const char *path, cz_error *error);
+CZ_API int cz_tenants_restore(cz_tenants *tenants, const char *path, cz_error *error);
+
 /* ---- streams ---- */
 
 typedef struct cz_stream_options {

@@ -19,7 +19,7 @@
 #include "saved.h"
 
 #define MAGIC "CZSTATE1"
-#define DIGEST 64
+#define DIGEST 64 /* of the model */
 #define HEAD (8 + DIGEST + 6 * 8)
 #define MOST_PATH 4096
 
@@ -126,6 +126,19 @@ int cz_read_file(const char *path, unsigned char **data, size_t *size, cz_error 
     return result;
 }
 
+int cz_write_state(const char *path, unsigned char *data, size_t size, cz_error *error) {
+    cz_sha256_of(data, size, (char *)data + size);
+    return cz_write_file(path, data, size + CZ_CHECKSUM, error);
+}
+
+bool cz_is_state(const unsigned char *data, size_t size, const char *magic) {
+    char sum[CZ_CHECKSUM + 1];
+    if (size < 8 + CZ_CHECKSUM || memcmp(data, magic, 8) != 0)
+        return false;
+    cz_sha256_of(data, size - CZ_CHECKSUM, sum);
+    return memcmp(sum, data + size - CZ_CHECKSUM, CZ_CHECKSUM) == 0;
+}
+
 /* ---- states ---- */
 
 static void put_head(const cz_stream *stream, size_t names, size_t state, cz_writer *out) {
@@ -147,16 +160,15 @@ int cz_save(const cz_stream *stream, const char *path, cz_error *error) {
     if (!stream->ops->save)
         return cz_fail(error, CZ_BAD_CALL, "%s: streams of kind %s are not saved", path, stream->ops->name);
     size_t names = cz_names_save(stream->names, NULL), state = stream->ops->save(stream, NULL);
-    size_t size = HEAD + names + state + DIGEST;
-    unsigned char *data = malloc(size + 1);
+    size_t size = HEAD + names + state;
+    unsigned char *data = malloc(size + CZ_CHECKSUM + 1);
     if (!data)
         return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for what is to be written", path);
     cz_writer out = {data, 0};
     put_head(stream, names, state, &out);
     cz_names_save(stream->names, data + HEAD);
     stream->ops->save(stream, data + HEAD + names);
-    cz_sha256_of(data, size - DIGEST, (char *)data + size - DIGEST);
-    int result = cz_write_file(path, data, size, error);
+    int result = cz_write_state(path, data, size, error);
     free(data);
     return result;
 }
@@ -168,13 +180,9 @@ static int damaged(const char *path, cz_error *error) {
 /* Check all but the state of the kind; `in` is then at the names. */
 static int check_state(const cz_stream *stream, const char *path, cz_bytes *in, size_t size, uint64_t *observed,
                        size_t *names, cz_error *error) {
-    char sum[DIGEST + 1];
     unsigned char own[HEAD];
     const unsigned char *data = in->at;
-    if (size < HEAD + DIGEST || memcmp(data, MAGIC, 8) != 0)
-        return damaged(path, error);
-    cz_sha256_of(data, size - DIGEST, sum);
-    if (memcmp(sum, data + size - DIGEST, DIGEST) != 0)
+    if (size < HEAD + CZ_CHECKSUM || !cz_is_state(data, size, MAGIC))
         return damaged(path, error);
     cz_writer out = {own, 0};
     put_head(stream, 0, 0, &out);
@@ -184,7 +192,7 @@ static int check_state(const cz_stream *stream, const char *path, cz_bytes *in, 
     if (memcmp(own + 8 + DIGEST, data + 8 + DIGEST, 3 * 8) != 0)
         return cz_fail(error, CZ_BAD_STATE, "%s: it was saved with other max_keys, max_names or capacity; give those",
                        path);
-    *in = (cz_bytes){data + 8 + DIGEST + 3 * 8, size - DIGEST - 8 - DIGEST - 3 * 8, false};
+    *in = (cz_bytes){data + 8 + DIGEST + 3 * 8, size - CZ_CHECKSUM - 8 - DIGEST - 3 * 8, false};
     *observed = cz_take(in, 8);
     uint64_t name_bytes = cz_take(in, 8), state_bytes = cz_take(in, 8);
     if (name_bytes > in->left || state_bytes != in->left - name_bytes || *observed > INT64_MAX)

@@ -13,7 +13,6 @@
 #include "virtual.h"
 
 #define MAGIC "CZVIRT1"
-#define DIGEST 64
 #define MOST_CHANGE ((int64_t)1 << 41) /* references of a quantum, and one more */
 
 static void put_doubles(cz_writer *out, const double *values, int32_t count) {
@@ -109,23 +108,14 @@ int cz_views_save(const cz_view *views, int32_t count, const int64_t *numbers, i
                   cz_error *error) {
     cz_writer out = {NULL, 0};
     put_all(views, count, numbers, n_numbers, &out);
-    unsigned char *data = malloc(out.size + DIGEST + 1);
+    unsigned char *data = malloc(out.size + CZ_CHECKSUM + 1);
     if (!data)
         return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for what is to be written", path);
     out = (cz_writer){data, 0};
     put_all(views, count, numbers, n_numbers, &out);
-    cz_sha256_of(data, out.size, (char *)data + out.size);
-    int result = cz_write_file(path, data, out.size + DIGEST, error);
+    int result = cz_write_state(path, data, out.size, error);
     free(data);
     return result;
-}
-
-static bool sound(const unsigned char *data, size_t size) {
-    char sum[DIGEST + 1];
-    if (size < 12 + DIGEST || memcmp(data, MAGIC, 8) != 0)
-        return false;
-    cz_sha256_of(data, size - DIGEST, sum);
-    return memcmp(sum, data + size - DIGEST, DIGEST) == 0;
 }
 
 static bool take_all(cz_view *views, int32_t count, int64_t *numbers, int32_t n_numbers, cz_bytes *in) {
@@ -148,8 +138,8 @@ int cz_views_restore(cz_view *views, int32_t count, int64_t *numbers, int32_t n_
         free(data);
         return result;
     }
-    bool whole = sound(data, size);
-    cz_bytes in = {data + 8, whole ? size - 8 - DIGEST : 0, false};
+    bool whole = cz_is_state(data, size, MAGIC);
+    cz_bytes in = {data + 8, whole ? size - 8 - CZ_CHECKSUM : 0, false};
     if (!whole || !take_all(views, count, numbers, n_numbers, &in))
         result = cz_fail(error, CZ_BAD_STATE, "%s: it is damaged, or of other settings; begin with an empty one", path);
     free(data);

@@ -9,7 +9,8 @@
 
 Every request is observed, in order; a decision is computed when one of its values is read, so hits cost no
 decision. Where the library cannot be found, models of kinds admission, prefetch and streams are computed by numpy, if
-the whole package is installed. Virtual I/O caches (`Virtual`, `Share`) need the library.
+the whole package is installed. Virtual I/O caches (`Virtual`, `Share`) and caches of several tenants (`Tenants`) need
+the library.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from typing import Any
 from cachezoo.runtime import abi
 from cachezoo.runtime.abi import RuntimeFault
 from cachezoo.runtime.model import Access, Cache, Decision, Model, Path, Unit
+from cachezoo.runtime.tenants import Page, Reference, Tenants
 from cachezoo.runtime.virtual import Place, Settings, Share, Virtual
 
 __all__ = [
-    "Access", "Cache", "Decision", "Model", "Place", "RuntimeFault", "Settings", "Share", "Unit", "Virtual", "open",
+    "Access", "Cache", "Decision", "Model", "Page", "Place", "Reference", "RuntimeFault", "Settings", "Share",
+    "Tenants", "Unit", "Virtual", "open",
 ]  # fmt: skip
 
 

@@ -184,6 +184,38 @@ class ShareOptions(ctypes.Structure):
     _fields_ = [("pages", c_int64), ("step", c_int32), ("reach", c_int32), ("fill", c_double)]
 
 
+class TenantRow(ctypes.Structure):
+    """cz_tenant."""
+
+    _fields_ = [("policy", c_char_p), ("pages", c_int64)]
+
+
+class TenantsOptions(ctypes.Structure):
+    """cz_tenants_options."""
+
+    _fields_ = [
+        ("how", c_int32),
+        ("pages", c_int64),
+        ("policy", c_char_p),
+        ("each", POINTER(TenantRow)),
+        ("fragment", c_int32),
+        ("window", c_int64),
+        ("remembered", c_int64),
+    ]
+
+
+class TenantPage(ctypes.Structure):
+    """cz_tenant_page."""
+
+    _fields_ = [("key", c_uint64), ("tenant", c_int32)]
+
+
+class TenantAccess(ctypes.Structure):
+    """cz_tenant_access."""
+
+    _fields_ = [("outcome", c_int32), ("victims", POINTER(TenantPage)), ("n_victims", c_int64)]
+
+
 COUNTERS = (
     "requests", "decisions", "units", "hits", "admitted", "prefetched", "evicted", "dirty_evicted", "bypassed",
     "forgotten", "keys", "bytes",
@@ -222,6 +254,13 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_share_runs": (c_int, [c_void_p, c_int32, POINTER(Run)]),
     "cz_share_save": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
     "cz_share_restore": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
+    "cz_tenants_new": (c_int, [POINTER(TenantsOptions), c_int32, POINTER(c_void_p), POINTER(Error)]),
+    "cz_tenants_free": (None, [c_void_p]),
+    "cz_tenants_reference": (c_int, [c_void_p, c_int32, c_uint64, POINTER(TenantAccess)]),
+    "cz_tenants_pages": (c_int64, [c_void_p, c_int32]),
+    "cz_tenants_resident": (c_int64, [c_void_p, c_int32]),
+    "cz_tenants_save": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
+    "cz_tenants_restore": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
     "cz_stream_new": (c_int, [c_void_p, POINTER(StreamOptions), POINTER(c_void_p), POINTER(Error)]),
     "cz_stream_free": (None, [c_void_p]),
     "cz_intern": (c_int32, [c_void_p, c_int, c_char_p]),

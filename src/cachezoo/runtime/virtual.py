@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import operator
-import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional, SupportsIndex, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from cachezoo.runtime import abi
 from cachezoo.runtime.abi import RuntimeFault, call
-from cachezoo.runtime.model import Model, Owner, Path
+from cachezoo.runtime.kept import Kept, needed_library, whole
+from cachezoo.runtime.model import Model
 
 QUEUES = ("lru", "lfu", "arc")
 
@@ -42,18 +41,6 @@ class Place(NamedTuple):
     moved: int  # pages read from the disk besides a missed one
 
 
-def _integer(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -> int:
-    """A whole number of so many bits: ctypes takes a larger one too, and cuts it."""
-    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    try:
-        found = operator.index(value)
-    except TypeError:
-        found = most + 1
-    if not least <= found <= most:
-        raise RuntimeFault(f"{name}: give a whole number of {least} to {most}")
-    return found
-
-
 def _real(name: str, value: float) -> float:
     try:
         return ctypes.c_double(value).value
@@ -77,21 +64,14 @@ def _row(source: Source) -> abi.VirtualSettings:
         return source.virtual_settings()
     if source.queue not in QUEUES:
         raise RuntimeFault(f"queue {source.queue!r}: there are {', '.join(QUEUES)}")
-    fragment, pages = _integer("fragment", source.fragment, 32), _integer("pages", source.pages, 64)
+    fragment, pages = whole("fragment", source.fragment, 32), whole("pages", source.pages, 64)
     row = abi.VirtualSettings(
-        QUEUES.index(source.queue), fragment, _integer("runs", source.runs, 32), pages,
-        _integer("quantum", source.quantum, 64), _real("decay", source.decay), _real("cost", source.cost),
+        QUEUES.index(source.queue), fragment, whole("runs", source.runs, 32), pages,
+        whole("quantum", source.quantum, 64), _real("decay", source.decay), _real("cost", source.cost),
     )  # fmt: skip
     if source.profile is not None:
         row.profile = _profile(source.profile, -(-pages // fragment) if fragment > 0 else 0)
     return row
-
-
-def _library() -> Any:  # noqa: ANN401 - ctypes.CDLL
-    found = abi.library()
-    if found is None:
-        raise RuntimeFault(f"virtual caches need {abi.NAME}; set {abi.VARIABLE} to where it is")
-    return found
 
 
 def _runs(call: Any, *words: Any) -> tuple[tuple[int, int], ...]:  # noqa: ANN401 - a function of ctypes
@@ -99,27 +79,7 @@ def _runs(call: Any, *words: Any) -> tuple[tuple[int, int], ...]:  # noqa: ANN40
     return tuple((rows[k].low, rows[k].high) for k in range(call(*words, rows)))
 
 
-class _Kept:
-    """What the library keeps, under the beginning of its functions' names."""
-
-    def __init__(self, library: Any, kind: str, handle: ctypes.c_void_p) -> None:  # noqa: ANN401 - ctypes.CDLL
-        self._kind, self._own = kind, Owner(library, f"{kind}_free", handle)
-        self._refer = getattr(library, f"{kind}_reference")
-
-    def save(self, path: Path) -> None:
-        """Write what it remembers, whole or not at all."""
-        call(getattr(self._own.library, f"{self._kind}_save"), self._own.handle, os.fsencode(path))
-
-    def restore(self, path: Path) -> None:
-        """Go on from a file that `save` wrote under the same settings; on failure nothing changes."""
-        call(getattr(self._own.library, f"{self._kind}_restore"), self._own.handle, os.fsencode(path))
-
-    def close(self) -> None:
-        """Free it."""
-        self._own.close()
-
-
-class Virtual(_Kept):
+class Virtual(Kept):
     """One queue and its cache."""
 
     def __init__(self, source: Source, capacity: int) -> None:
@@ -132,8 +92,8 @@ class Virtual(_Kept):
         Raises:
             RuntimeFault: such a cache there is not, in one line that says why; or there is no library.
         """
-        library, cache, row = _library(), ctypes.c_void_p(), _row(source)
-        call(library.cz_virtual_new, ctypes.byref(row), _integer("capacity", capacity, 64), ctypes.byref(cache))
+        library, cache, row = needed_library(), ctypes.c_void_p(), _row(source)
+        call(library.cz_virtual_new, ctypes.byref(row), whole("capacity", capacity, 64), ctypes.byref(cache))
         super().__init__(library, "cz_virtual", cache)
 
     def reference(self, key: int) -> Place:
@@ -143,7 +103,7 @@ class Virtual(_Kept):
             RuntimeFault: the key is no such number.
         """
         place = abi.PlaceRow()
-        self._refer(self._own.handle, _integer("key", key, 64, signed=False), ctypes.byref(place))
+        self._refer(self._own.handle, whole("key", key, 64, signed=False), ctypes.byref(place))
         return Place(place.position, bool(place.hit), place.moved)
 
     @property
@@ -152,7 +112,7 @@ class Virtual(_Kept):
         return _runs(self._own.library.cz_virtual_runs, self._own.handle)
 
 
-class Share(_Kept):
+class Share(Kept):
     """One cache for several applications, each with a queue of its own."""
 
     def __init__(
@@ -170,10 +130,10 @@ class Share(_Kept):
         Raises:
             RuntimeFault: such a cache there is not, in one line that says why; or there is no library.
         """
-        library, share = _library(), ctypes.c_void_p()
+        library, share = needed_library(), ctypes.c_void_p()
         rows = (abi.VirtualSettings * max(len(applications), 1))(*(_row(source) for source in applications))
         options = abi.ShareOptions(
-            _integer("pages", pages, 64), _integer("step", step, 32), _integer("reach", reach, 32), _real("fill", fill)
+            whole("pages", pages, 64), whole("step", step, 32), whole("reach", reach, 32), _real("fill", fill)
         )
         call(library.cz_share_new, ctypes.byref(options), rows, len(applications), ctypes.byref(share))
         super().__init__(library, "cz_share", share)
@@ -186,8 +146,8 @@ class Share(_Kept):
             RuntimeFault: there is no such application, or no such key.
         """
         place = abi.PlaceRow()
-        index = _integer("application", application, 32)
-        if self._refer(self._own.handle, index, _integer("key", key, 64, signed=False), ctypes.byref(place)) != 0:
+        index = whole("application", application, 32)
+        if self._refer(self._own.handle, index, whole("key", key, 64, signed=False), ctypes.byref(place)) != 0:
             raise RuntimeFault(f"application {application}: there are {self._count}, from 0")
         return Place(place.position, bool(place.hit), place.moved)
 
@@ -203,5 +163,5 @@ class Share(_Kept):
         Raises:
             RuntimeFault: the application is no whole number of 32 bits.
         """
-        index = _integer("application", application, 32)
+        index = whole("application", application, 32)
         return _runs(self._own.library.cz_share_runs, self._own.handle, index)
