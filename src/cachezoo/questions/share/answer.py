@@ -102,10 +102,13 @@ def _advice(best: Score, now: Score | None, found: Comparison) -> str:
             f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages a reference. What "
             f"read least before these references, {best.candidate}, reads {_compared(best, now, 'that')}."
         )
-    text = f"{_begin(best)} {read}"
-    if now is not None:
-        keeps = "" if found.keeps_floors(now) else ", which keeps no floor"
-        text += f", {_compared(best, now, f'{now.candidate}, which runs today{keeps}')}"
+    if now is None:
+        text = f"{_begin(best)} {read}"
+    elif found.keeps_floors(now):
+        text = f"{_begin(best)} {read}, {_compared(best, now, f'{now.candidate}, which runs today')}"
+    else:
+        kept = f"kept the floors before these references, and {now.candidate}, which runs today, does not keep them"
+        text = f"{_begin(best)} {kept}. It {read}, {_compared(best, now, 'that')}"
     if other is None or other is now:
         return f"{text}."
     kind = "one cache for all" if best.candidate.splits else "split"

@@ -12,13 +12,15 @@ from cachezoo.questions.share.answer import (
     caption,
     cells,
     hits_and_slowdown,
+    put_into_service,
     reads,
+    service,
     uneven,
     values,
 )
 from cachezoo.questions.share.case import CACHE_US, Case, Score, compare, counted_from, disk_us
 from cachezoo.questions.share.mix import Application, mix_pages, mix_traces
-from cachezoo.questions.share.partition import Shared
+from cachezoo.questions.share.partition import Floor, Shared
 from cachezoo.questions.share.partitioners import parse, parse_several
 from cachezoo.questions.tiers.response import DRAM_US
 from cachezoo.show.formats import NONE
@@ -151,6 +153,71 @@ def test_the_answer_is_to_share_or_to_split():
     assert said.startswith(("Share it: ", "Split it: ", "Change nothing: ")) and "pages a reference" in said
     assert "without the future" in answer(found("static-best(fragment=8)"))
     assert answer(found("equal(fragment=8)")).startswith("Change nothing: equal(fragment=8), which runs today, reads")
+
+
+def looping(length=4000):
+    """A loop that an own part holds, and a scan that washes it out of one LRU for all."""
+    return mix_pages([
+        Application("loop", (np.arange(length) % 40).astype(np.int32), 40),
+        Application("scan", np.arange(length, dtype=np.int32), length),
+    ])  # fmt: skip
+
+
+LOOPING = "shared(fragment=4),learned(fragment=4, policy=lru|lfu),equal(fragment=4)"
+
+
+def test_what_is_advised_was_chosen_before_and_is_put_into_service():
+    own = compare(looping(), parse_several(LOOPING), 60, "half", BUILT_IN.hdd)
+    assert own.advised is own.best() is own.rows[1] and own.now == own.rows[0].candidate
+    assert own.earlier[own.rows[1].candidate] < own.earlier[own.now] == pytest.approx(1.0)
+    said = answer(own).replace("\N{NO-BREAK SPACE}", " ")
+    assert said.startswith(
+        "Split it: learned(policy=lru|lfu, fragment=4) (loop 224 KiB with lru and scan 16 KiB with lru)"
+    )
+    assert "50.0 % fewer than shared(fragment=4), which runs today" in said
+    assert service(own) == [
+        "to try it on other traces: --by 'fixed(pages=56/4, policy=lru/lru, fragment=4)'",
+        "to run loop: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=224K cz-mode=lru",
+        "to run scan: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=16K cz-mode=lru",
+    ]
+
+
+def test_what_no_runtime_has_is_simulation_only():
+    own = compare(looping(), parse_several(LOOPING), 60, "half", BUILT_IN.hdd)
+    fixed = own.case.score(parse("fixed(pages=40/20, policy=lfu/lru, fragment=4)"))
+    assert put_into_service(fixed)[1:] == [
+        "loop: simulation only, no runtime of cachezoo has lfu; it has lru, rejectx",
+        "to run scan: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=80K cz-mode=lru",
+    ]
+    online = own.case.score(parse("ucp(window=99, fragment=4)"))
+    assert put_into_service(online) == ["simulation only: no runtime of cachezoo splits by ucp"]
+
+
+def test_nothing_changes_where_nothing_is_gained():
+    pair = mix_pages([Application(name, np.arange(2000, dtype=np.int32), 2000) for name in "ab"])
+    own = compare(pair, parse_several("equal(fragment=4),shared(fragment=4),ucp(fragment=4)"), 60, "half", BUILT_IN.hdd)
+    assert own.advised is own.best() or own.advised is None
+    assert answer(own).startswith("Change nothing: shared(fragment=4), which runs today, reads 1.0000 pages")
+    assert service(own) == []
+
+
+def test_a_floor_that_today_is_missed_is_a_reason_to_change():
+    floors = (Floor(hits=0.9), Floor(pages=8))
+    own = compare(looping(), parse_several(LOOPING), 60, "half", BUILT_IN.hdd, floors=floors)
+    assert own.earlier[own.now] is None and own.advised is own.rows[1]
+    assert "kept the floors before these references, and shared(fragment=4), which runs today, does not" in answer(own)
+    assert "All floors are kept." in answer(own)
+    high = compare(looping(), parse_several(LOOPING), 60, "half", BUILT_IN.hdd, floors=(Floor(), Floor(hits=0.1)))
+    assert answer(high).startswith("None keeps the floors. ") and "scan has a hit ratio of 0.000, not 0.1" in answer(
+        high
+    )
+
+
+def test_where_all_counts_nothing_is_advised():
+    own = compare(looping(), parse_several(LOOPING), 60, "all", BUILT_IN.hdd)
+    assert own.earlier == {} and own.advised is None and service(own) == []
+    assert answer(own).startswith("Nothing is advised: too few references come before those that count")
+    assert own.left_out[0].startswith("left out: learned(policy=lru|lfu, fragment=4): it learns from references before")
 
 
 def test_the_answer_says_what_a_higher_hit_ratio_costs():
