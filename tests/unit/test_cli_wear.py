@@ -156,7 +156,8 @@ def test_several_traces_are_cycles_and_one_is_cut_into_them(run):
         ),
         (
             hot_and_cold(), ("--by", "sepbit,oracle", "--op", "28%"),
-            "No placement that a host can use is among these: ", "A drive that places by itself (sepbit) has 2.",
+            "No placement that a host can use is among these: ",
+            "A drive that places by itself, which no host can choose, has 2.",
         ),
     ],
 )  # fmt: skip

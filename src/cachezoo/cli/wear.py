@@ -270,15 +270,22 @@ def _dictionary(path: Path) -> "Dictionary":
 def _print(found: "WearTable", name: str) -> None:
     from cachezoo.console import out
     from cachezoo.questions.wear.verdict import answer
+    from cachezoo.wear.names import BOUNDS, BY_DRIVE
 
     out().print(answer(found), soft_wrap=True, markup=False)
     caption = (
         f"counted: cycle {found.cycles} of {found.cycles}; victim: which block the drive erases; WAF: flash pages "
         "written for each of the host, with its interval by blocks of time; of a block: its erases since the drive was "
         "new, least / mean / most; drive writes "
-        f"until a block has had {found.endured:,} erases; streams: that writes of the host went to; oracle knows the "
-        "future"
+        f"until a block has had {found.endured:,} erases; streams: that writes of the host went to"
     )
+    shown = dict.fromkeys(row.placement for row in found.rows)
+    for names, what in (
+        (BY_DRIVE, "that run inside a drive, where no host can choose them"),
+        (BOUNDS, "that know the future"),
+    ):
+        own = [name for name in shown if name in names]
+        caption += f"; {what}: {', '.join(own)}" if own else ""
     print_rows([_cells(row) for row in found.rows], f"{name}: wear by placement", caption, COLUMNS, tuple(COLUMNS))
     _print_notes(found.notes)
 

@@ -58,9 +58,11 @@ def multiq(chunks: I64, at: I64, n_chunks: int, streams: int) -> U8:
     hottest chunk, the one with the most writes. After each write the chunk at the head of each queue, from the last
     queue on, goes down a queue if it has expired, and may stay there for another lifetime; it keeps its count.
 
-    Our own reading, where the paper's text is not at hand but that of its authors' US patent 10656838: time is page
-    writes of the host; before a chunk was written twice none expires; once the hottest chunk goes down, the hottest is
-    the one that was written last in the highest queue that has any. A chunk that is new is in the first queue.
+    Our own reading, as the paper's text was not at hand: the queues are those of Zhou, Philbin and Li, "The Multi-Queue
+    Replacement Algorithm for Second Level Buffer Caches", USENIX ATC 2001, with promotion by count and demotion by
+    expiry as the claims of US patent 10656838 have them, and the lifetime of the hottest chunk as a public simulator
+    has it. Time is page writes of the host; before a chunk was written twice none expires; once the hottest chunk goes
+    down, the hottest is the one that was written last in the highest queue that has any. A new chunk is in the first.
 
     Args:
         chunks: int64[r] as `sfr` has them.

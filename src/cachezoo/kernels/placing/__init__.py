@@ -1,14 +1,18 @@
 """Which open block a drive of flash puts a page into: the host's streams, and schemes that place by themselves.
 
-The host's writes and the drive's copies go to *streams*, each with an open block of its own. A *scheme* says which, and
-is told of each write, trim, block that is taken, and block that is erased. All schemes share one state, `Placing`, so
-that one drive is compiled for all of them; `cachezoo.kernels.ftl_steps` calls the steps below, which ask for the scheme
-by its number.
+The host's writes and the drive's copies go to *streams*, each with an open block of its own. A *scheme* says which,
+and learns of each write, of each block that is taken, and of each that is erased. All schemes share one state,
+`Placing`, so that one drive is compiled for all of them; `cachezoo.kernels.ftl_steps` calls the steps below, which ask
+for the scheme by its number.
 
-A new scheme is: a number here, its lines in the steps, and a `Rule` that says what it needs and makes its state. Time
-is `clock`, the page writes of the host so far, those of the pre-fill included.
+A new scheme is: a number in `state.py`, its lines in the steps below, and a module with its arithmetic and a `Rule`
+that says what it needs and makes its state. Time is `clock`, the page writes of the host so far, those of the pre-fill
+included.
 
-Sources: the host's streams, that copies keep: FIOS, Sec. III-C. SepBIT: Wang et al., FAST 2022, Alg. 1.
+Sources: the host's streams, that copies keep: FIOS, Sec. III-C. SepBIT: Wang et al., FAST 2022, Alg. 1; their public
+simulator places alike, but for what a queue of limited length forgets just after the bound has grown. The modules of
+the other schemes name theirs. Of these the papers' abstracts and that simulator's behaviour were at hand, and not the
+whole text, so that each module says what is our own reading.
 """
 
 from dataclasses import dataclass

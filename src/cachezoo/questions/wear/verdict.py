@@ -141,10 +141,10 @@ def _bounds(table: WearTable) -> str:
         if one.legacy.waf < LEAST_WAF:
             continue
         if by_drive is not None and by_drive.waf < (one.chosen or one.legacy).waf:
-            inside.append(f"({by_drive.placement}) has {by_drive.waf:.2f}{under}")
+            inside.append(f"{by_drive.waf:.2f}{under} ({by_drive.placement})")
         if reached := [row.waf for row in own if row.placement in BOUNDS]:
             known.append(f"{min(reached):.2f}{under}")
-    text = f" A drive that places by itself {', and '.join(inside)}." if inside else ""
+    text = f" A drive that places by itself, which no host can choose, has {', and '.join(inside)}." if inside else ""
     return text + (f" Known lifetimes would allow {', and '.join(known)}." if known else "")
 
 

@@ -171,6 +171,6 @@ def test_what_a_drive_places_or_nobody_can_is_shown_but_not_advised():
     assert table.advice[0].chosen.placement == "equal"
     own = {row.placement: row for row in table.rows}
     best = min((own["mida"], own["foresight"]), key=lambda row: row.waf)
-    assert (f"({best.placement}) has {best.waf:.2f}" in ordinary(answer(table))) == (best.waf < own["equal"].waf)
+    assert (f"{best.waf:.2f} ({best.placement})" in ordinary(answer(table))) == (best.waf < own["equal"].waf)
     assert f"Known lifetimes would allow {min(own[name].waf for name in BOUNDS):.2f}" in ordinary(answer(table))
     assert best.shown == best.placement
