@@ -27,6 +27,8 @@ from cachezoo.kernels.ftl_steps import (
     D_CHOICES,
     ERASED,
     FIFO,
+    FOR_HOST,
+    FOR_SCHEMES,
     FREE,
     GREEDY,
     HOST,
@@ -41,8 +43,6 @@ from cachezoo.kernels.ftl_steps import (
     WINDOWED,
     Flash,
     Shape,
-    fill,
-    write,
 )
 from cachezoo.kernels.lists import links
 from cachezoo.kernels.pairing import NONE
@@ -258,6 +258,7 @@ def run_ftl(
         copies=COPIES[drive.copies],
         streams=drive.streams,
     )
+    fill, write = FOR_SCHEMES if rule.streams else FOR_HOST
     flash, placing = _new(drive), rule.start(drive.logical_pages, drive.blocks)
     named = np.zeros(len(pages), np.uint8) if streams is None else streams
     trims = np.zeros(0, np.bool_) if trim is None else trim

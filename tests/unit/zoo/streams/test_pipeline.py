@@ -1,10 +1,12 @@
 """From labels to the verdict and the test cycle, on generated writes of one volume."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from cachezoo.contest.lead import saving
 from cachezoo.errors import ConfigError, TraceError, TrainingError
 from cachezoo.io import write_json
 from cachezoo.labels.streams import label_trace, labels_of, read_stream_labels
@@ -63,6 +65,7 @@ def test_hot_and_cold_chunks_in_between_are_told_apart_and_the_verdict_says_so(v
     rival = min((row for row in judged.rows if row.kind in ("legacy", "baseline", "drive")), key=lambda row: row.waf)
     assert verdict.validation["rival_waf"] == rival.waf and f"with {rival.policy}, the best placement" in verdict.reason
     assert verdict.validation["saved_low"] > 0
+    assert re.search(r"; [0-9.]+% of \w+'s under cost-benefit victims$", verdict.reason)
     assert verdict.calibration["waf"] == wafs[judged.chosen] == verdict.validation["waf"]
     assert sum(verdict.calibration["writes_by_stream"]) == 20_000
     assert {"type", "unknown"} <= set(verdict.policy)
@@ -83,6 +86,22 @@ def test_each_baseline_goes_to_the_test_with_its_best_arguments_alone(made, verd
     found = test_stage.placements_of(bench, judged, variants, test_stage.Further())
     assert [one.parameters for one in found if one.policy == "equal"] == [judged.least["equal"].parameters]
     assert {"legacy", "equal", "sepbit", "oracle", judged.chosen} <= {one.policy for one in found}
+
+
+def test_a_dictionary_has_to_win_under_each_victim(made, monkeypatch):
+    model, variants, cycles, bench = made
+    original, asked = judge._under, []
+
+    def under(bench, victim, chosen, plain):
+        _, rival = original(bench, victim, chosen, plain)
+        assert "bound" not in {one.kind for one in plain} and rival.policy in {one.policy for one in plain}
+        asked.append(victim)
+        return saving(np.full(20, 1.1), np.ones(20)), rival
+
+    assert judge.judge(model, variants, cycles["train"], bench, JUDGE)[0].beats_baseline
+    monkeypatch.setattr(judge, "_under", under)
+    assert not judge.judge(model, variants, cycles["train"], bench, JUDGE)[0].beats_baseline
+    assert asked == ["cost-benefit"]
 
 
 def test_nothing_to_gain_is_said_with_figures_and_promotes_nothing(made):
