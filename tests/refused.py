@@ -208,7 +208,7 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("admission", "conformance", {"fp32": "exact"}, "conformance.fp64 is missing"),
     ("admission", "conformance", {"fp64": 0.9}, "breaks const"),
     ("admission", "golden.outputs", ["points"], "golden.outputs"),
-    ("streams.spool", "policy.type", "stream_placement", "policy|part_starts|fp64"),
+    ("streams.spool", "policy.type", "stream_placement", "conformance.integer is missing"),
     ("streams.spool", "policy.type", "by_wish", "breaks enum"),
     ("streams.spool", "policy.memory.pages", 100, "no power of two"),
     ("streams.spool", "policy.memory.pages", 32, "breaks minimum"),
