@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from cachezoo.contest.choice import Goal
-from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
+from cachezoo.contest.verdict import LEAST_SAVING, saves
 from cachezoo.questions.share.case import CACHE_US, Case, Comparison, Score, Served
 from cachezoo.questions.share.partition import FRAGMENT
+from cachezoo.runtime.tenants import POLICIES
 from cachezoo.show.formats import NONE, number, ordinary, percent, share, span, words
 from cachezoo.sizes import PAGE_BYTES, human
 
@@ -16,6 +17,7 @@ NOTED = 0.005  # of a hit ratio, or a part of transfers: less is not worth a sen
 EARLY = 0.5  # of the run: an application that ends before it leaves the cache to the others for most of the time
 FEW = 0.25  # of an application's references
 MOST_NAMED = 3
+DAEMON, OF_DAEMON = "in a cache daemon:", "of cachezoo.runtime, or cz_tenants_new (docs/runtime.md)"
 FILTER = {"lru": "cz-mode=lru", "rejectx": "cz-mode=rejectx"}  # policies of the nbdkit filter, and how each is typed
 
 
@@ -56,16 +58,9 @@ def reads(one: Served) -> str:
 
 
 def _compared(own: Score, other: Score, name: str) -> str:
-    """How many fewer, or more, pages one reads than another, and how sure that is."""
+    """What one saves of the pages that another reads, and how sure that is."""
     lead = own.lead(other, Goal.COST)
-    more = lead.value < 0
-    text = f"{percent(abs(lead.value))} {'more' if more else 'fewer'} than {name}"
-    if lead.interval is None:
-        return f"{text}; the mix is too short to say how sure that is"
-    low, high = lead.interval
-    why = {Verdict.TRIFLE: ", too little to matter", Verdict.EVEN: ", too near to tell them apart"}
-    ends = span((-high, -low) if more else (low, high), 1)
-    return f"{text}{why.get(verdict(lead, LEAST_SAVING), '')} (90 %: {ends})"
+    return f"{saves(lead.value, lead.interval, LEAST_SAVING)} against {name}"
 
 
 def answer(found: Comparison) -> str:
@@ -95,24 +90,24 @@ def _advice(best: Score, now: Score | None, found: Comparison) -> str:
     other = found.best(splits=not best.candidate.splits)
     if best is now:
         rival = other or next((row for row in found.rows if row is not best and not row.candidate.knows), None)
-        compared = "" if rival is None else f", {_compared(best, rival, str(rival.candidate))}"
+        compared = "" if rival is None else f"; it {_compared(best, rival, str(rival.candidate))}"
         return f"Change nothing: {best.candidate}, which runs today, {read}{compared}."
     if now is not None and found.advised is None:
         return (
             f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages a reference. What "
-            f"read least before these references, {best.candidate}, reads {_compared(best, now, 'that')}."
+            f"read least before these references, {best.candidate}, {_compared(best, now, 'that')}."
         )
     if now is None:
         text = f"{_begin(best)} {read}"
     elif found.keeps_floors(now):
-        text = f"{_begin(best)} {read}, {_compared(best, now, f'{now.candidate}, which runs today')}"
+        text = f"{_begin(best)} {read} and {_compared(best, now, f'{now.candidate}, which runs today')}"
     else:
         kept = f"kept the floors before these references, and {now.candidate}, which runs today, does not keep them"
-        text = f"{_begin(best)} {kept}. It {read}, {_compared(best, now, 'that')}"
+        text = f"{_begin(best)} {kept}. It {read} and {_compared(best, now, 'that')}"
     if other is None or other is now:
         return f"{text}."
     kind = "one cache for all" if best.candidate.splits else "split"
-    return f"{text}. Against the best {kind}, {other.candidate}, it reads {_compared(best, other, 'that')}."
+    return f"{text}. It {_compared(best, other, f'the best {kind}, {other.candidate}')}."
 
 
 def _begin(best: Score) -> str:
@@ -137,25 +132,49 @@ def service(found: Comparison) -> list[str]:
 
 def put_into_service(row: Score) -> list[str]:
     """What to type for a candidate, or that it is simulation only, a line each."""
-    own, names = row.shared.policies, row.case.mix.names
-    if row.candidate.partitioner.id == "gvpa":
-        return ["to run it: cz_share_new of libcachezoo, with these values for each tenant (docs/runtime.md)"]
+    own, one, count = row.shared.policies, row.candidate, row.case.mix.count
+    pages = row.case.usable(one)
+    if one.partitioner.id == "gvpa":
+        return ["in a cache daemon: cz_share_new of libcachezoo, with these values for each tenant (docs/runtime.md)"]
+    if one.partitioner.id == "ucp" and one.options.texts["policy"] == "lru":
+        given = f"fragment={one.fragment}, window={one.options.integer('window')}"
+        return [f"{DAEMON} Tenants.ucp({count}, {pages}, {given}) {OF_DAEMON}"]
     if not own:
-        return [f"simulation only: no runtime of cachezoo splits by {row.candidate.partitioner.id}"]
-    lines = []
-    if row.candidate.splits and all(" " not in one for one in own):
-        pages, fragment = row.shared.splits[0].tolist(), row.candidate.fragment
-        given = f", fragment={fragment}" if fragment != FRAGMENT.default else ""
-        text = f"fixed(pages={'/'.join(map(str, pages))}, policy={'/'.join(own)}{given})"
-        lines.append(f"to try it on other traces: --by '{text}'")
-    sizes = row.shared.splits[0].tolist() if row.candidate.splits else [row.case.usable(row.candidate)]
-    for name, policy, pages in zip(names if row.candidate.splits else ("all",), own, sizes, strict=True):
-        if policy in FILTER:
-            size = f"cz-size={pages * PAGE_BYTES // 1024}K"
-            lines.append(f"to run {name}: nbdkit --filter=cachezoo file DISK cz-ssd=PART {size} {FILTER[policy]}")
-        else:
-            lines.append(f"{name}: simulation only, no runtime of cachezoo has {policy}; it has {', '.join(FILTER)}")
-    return lines
+        return [f"simulation only: no runtime of cachezoo splits as {one} does"]
+    unable = [name for name in dict.fromkeys(own) if name not in POLICIES]
+    if not one.splits:
+        lines = [] if unable else [f"{DAEMON} Tenants.shared({count}, {pages}, {own[0]!r}) {OF_DAEMON}"]
+        return lines + _by_filter(["all"], own, [pages]) or [_only(unable)]
+    sizes = row.shared.splits[0].tolist()
+    lines = [] if any(" " in name for name in own) else [_again(own, sizes, one.fragment)]
+    if not unable:
+        lines.append(f"{DAEMON} Tenants.fixed({list(zip(own, sizes, strict=True))}) {OF_DAEMON}")
+    filters = _by_filter(row.case.mix.names, own, sizes)
+    if unable:
+        lines.append(_only([name for name in unable if name not in FILTER] or unable))
+    return lines + (filters if len(filters) == len(own) else [])
+
+
+def _again(policies: Sequence[str], sizes: Sequence[int], fragment: int) -> str:
+    given = f", fragment={fragment}" if fragment != FRAGMENT.default else ""
+    text = f"fixed(pages={'/'.join(map(str, sizes))}, policy={'/'.join(policies)}{given})"
+    return f"to try it on other traces: --by '{text}'"
+
+
+def _by_filter(names: Sequence[str], policies: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """A line for each disk whose policy the nbdkit filter has."""
+    return [
+        f"on a disk of {name}: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size={size * PAGE_BYTES // 1024}K "
+        f"{FILTER[policy]}"
+        for name, policy, size in zip(names, policies, sizes, strict=True) if policy in FILTER
+    ]  # fmt: skip
+
+
+def _only(unable: Sequence[str]) -> str:
+    return (
+        f"simulation only: no runtime of cachezoo has {words(unable)}; a daemon has {', '.join(POLICIES)}, the filter "
+        f"{words(list(FILTER))}"
+    )
 
 
 def _floors(best: Score) -> str:

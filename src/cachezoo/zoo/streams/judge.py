@@ -1,10 +1,10 @@
 """Judges a category's dictionaries and forests on the validation cycle, each placement tuned as freely; chooses one.
 
 The drive lives through the train cycle, in which nothing learned is there yet, and then through the validation cycle,
-which is counted. What has the least write amplification there, the best dictionary or the forest of median, is shipped.
-It is promoted where it saves flash writes against the best placement that learns nothing, above chance and by a share
-worth having, and there was something to gain. So it has to on drives of further victims, each against the placement that
-is best there.
+which is counted. What has the least write amplification there, the best dictionary or the forest of median, is
+shipped. It is promoted where it saves flash writes against the best placement that learns nothing, above chance and by
+a share worth having, and there was something to gain. So it has to on drives of further victims, each against the
+placement that is best there.
 """
 
 from collections.abc import Mapping, Sequence

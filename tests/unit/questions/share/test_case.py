@@ -174,23 +174,40 @@ def test_what_is_advised_was_chosen_before_and_is_put_into_service():
     assert said.startswith(
         "Split it: learned(policy=lru|lfu, fragment=4) (loop 224 KiB with lru and scan 16 KiB with lru)"
     )
-    assert "50.0 % fewer than shared(fragment=4), which runs today" in said
+    assert "and saves 50.0 % [50.0, 50.0] against shared(fragment=4), which runs today" in said
     assert service(own) == [
         "to try it on other traces: --by 'fixed(pages=56/4, policy=lru/lru, fragment=4)'",
-        "to run loop: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=224K cz-mode=lru",
-        "to run scan: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=16K cz-mode=lru",
+        "in a cache daemon: Tenants.fixed([('lru', 56), ('lru', 4)]) of cachezoo.runtime, or cz_tenants_new "
+        "(docs/runtime.md)",
+        "on a disk of loop: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=224K cz-mode=lru",
+        "on a disk of scan: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=16K cz-mode=lru",
     ]
 
 
-def test_what_no_runtime_has_is_simulation_only():
-    own = compare(looping(), parse_several(LOOPING), 60, "half", BUILT_IN.hdd)
-    fixed = own.case.score(parse("fixed(pages=40/20, policy=lfu/lru, fragment=4)"))
-    assert put_into_service(fixed)[1:] == [
-        "loop: simulation only, no runtime of cachezoo has lfu; it has lru, rejectx",
-        "to run scan: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=80K cz-mode=lru",
-    ]
-    online = own.case.score(parse("ucp(window=99, fragment=4)"))
-    assert put_into_service(online) == ["simulation only: no runtime of cachezoo splits by ucp"]
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "fixed(pages=40/20, policy=s3fifo/lfu, fragment=4)",
+            ["to try", "in a cache daemon: Tenants.fixed([('s3fifo'"],
+        ),
+        (
+            "fixed(pages=40/20, policy=arc/lru, fragment=4)",
+            ["to try", "simulation only: no runtime of cachezoo has arc;"],
+        ),
+        ("shared(policy=s3fifo, fragment=4)", ["in a cache daemon: Tenants.shared(2, 60, 's3fifo')"]),
+        ("shared(fragment=4)", ["in a cache daemon: Tenants.shared(2, 60, 'lru')", "on a disk of all: nbdkit"]),
+        ("shared(policy=arc, fragment=4)", ["simulation only: no runtime of cachezoo has arc;"]),
+        ("ucp(window=99, fragment=4)", ["in a cache daemon: Tenants.ucp(2, 60, fragment=4, window=99) of"]),
+        ("ucp(window=99, policy=s3fifo, fragment=4)", ["simulation only: no runtime of cachezoo splits as ucp(policy"]),
+        ("climb(fragment=4)", ["simulation only: no runtime of cachezoo splits as climb(fragment=4) does"]),
+        ("gvpa(fragment=4, n=64)", ["in a cache daemon: cz_share_new of libcachezoo"]),
+    ],
+)
+def test_what_a_runtime_has_is_typed_and_what_none_has_is_simulation_only(text, said):
+    own = Case.of(looping(), 60, DISK_US[:2], np.array([4000, 4000])).score(parse(text))
+    found = put_into_service(own)
+    assert len(found) == len(said) and all(map(str.startswith, found, said)), found
 
 
 def test_nothing_changes_where_nothing_is_gained():
