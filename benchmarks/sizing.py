@@ -1,10 +1,10 @@
 """`cachezoo recommend --only ram-ssd`: how long it takes, and how far its choices are from an exhaustive search's.
 
-The referee simulates and replays every point with all pages: the hierarchies of the list, with RAM and SSD of sizes that
-double. Both choose by the first half of the trace, of parts of modules and drives, so that there are many sizes. Each
-sum a month is asked for in a search of its own. Printed is how much longer a page read takes with the search's choice
-than with the referee's: on the half that chose, and on the second, which chose nothing. Beside it are the seconds of
-one such search, and of the referee, which does all sums in one; both of one process.
+The referee simulates and replays every point with all pages: the hierarchies of the list, with RAM and SSD of sizes
+that double. Both choose by the first half of the trace, of parts of modules and drives, so that there are many sizes.
+Each sum a month is asked for in a search of its own. Printed is how much longer a page read takes with the search's
+choice than with the referee's: on the half that chose, and on the second, which chose nothing. Beside it are the
+seconds of one such search, and of the referee, which does all sums in one; both of one process.
 
     python benchmarks/sizing.py                    # captured validation traces
     python benchmarks/sizing.py FILE...            # others
@@ -82,7 +82,8 @@ def compared(path: Path, shares: Sequence[float], resume: Path | None) -> Refere
 
     advised(everything)  # compiles
     start = time.process_time()
-    asked = {month: own for share in shares if (own := advised(month := share * everything)) is not None}
+    tried = {share * everything: advised(share * everything) for share in shares}
+    asked = {month: found for month, found in tried.items() if found is not None}
     advisor_s = (time.process_time() - start) / len(shares)
     own, sums = list(asked.values()), list(asked)
     kept = None if resume is None else resume / f"{path.name}.jsonl"
