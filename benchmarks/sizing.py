@@ -82,7 +82,8 @@ def compared(path: Path, shares: Sequence[float], resume: Path | None) -> Refere
 
     advised(everything)  # compiles
     start = time.process_time()
-    asked = {month: own for share in shares if (own := advised(month := share * everything)) is not None}
+    tried = {share * everything: advised(share * everything) for share in shares}
+    asked = {month: found for month, found in tried.items() if found is not None}
     advisor_s = (time.process_time() - start) / len(shares)
     own, sums = list(asked.values()), list(asked)
     kept = None if resume is None else resume / f"{path.name}.jsonl"
