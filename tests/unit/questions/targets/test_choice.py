@@ -142,7 +142,7 @@ def test_the_second_half_chooses_nothing():
     """Whatever follows the first half, size, mode, settings and the zoo's policy are the same."""
     first = rng.integers(0, 40, N) * 11
     one, other = (page_stream(np.concatenate([first, rest])) for rest in (first, 50_000 + rng.permutation(N) * 101))
-    own, again = (advised(ts, NBDKIT, most=Size.parse("64p")) for ts in (one, other))
+    own, again = (advised(ts, NBDKIT, most=Size.parse("32p")) for ts in (one, other))
     assert (own.sizes.ssd, own.found.mode) == (again.sizes.ssd, again.found.mode)
     assert own.found.settings == again.found.settings
     assert own.rival.label == again.rival.label
