@@ -37,6 +37,7 @@ def advised(ts, target=OPEN_CAS, **options):
 def test_pages_that_never_come_back_need_no_cache():
     found = advised(FRESH, NBDKIT)
     assert found.answer is Answer.NOTHING
+    assert found.sizes.ssd == N  # all that may be had does not pay
     assert commands(found) == []
     assert answer(found).startswith("Do not put the nbdkit filter before this disk: ")
     assert cells(found)[0][""] == ">"
