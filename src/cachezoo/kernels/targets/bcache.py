@@ -314,23 +314,31 @@ def _drop(cache: Cache, own: I64, page: int) -> None:
 
 
 @step
+def _oldest(stamps: I64) -> int:
+    """The first place of the least stamp, in a loop without a branch."""
+    least, place = stamps[0], 0
+    for k in range(1, stamps.size):
+        earlier = stamps[k] < least
+        least = stamps[k] if earlier else least
+        place = k if earlier else place
+    return place
+
+
+@step
 def _place(cache: Cache, own: I64, begin: int, task: int) -> int:
     """The open bucket for pages from an address on.
 
     It is the one used last of those that end there, or else the one used longest ago, of the task's if it has any.
     """
-    goes_on, of_task, oldest = ABSENT, ABSENT, 0
+    goes_on, of_task, used_at = ABSENT, ABSENT, cache.used_at
     for k in range(OPEN):
-        at = cache.used_at[k]
-        if cache.goes_on[k] == begin and (goes_on == ABSENT or at > cache.used_at[goes_on]):
+        if cache.goes_on[k] == begin and (goes_on == ABSENT or used_at[k] > used_at[goes_on]):
             goes_on = k
-        if cache.whose[k] == task and (of_task == ABSENT or at < cache.used_at[of_task]):
+        if cache.whose[k] == task and (of_task == ABSENT or used_at[k] < used_at[of_task]):
             of_task = k
-        if at < cache.used_at[oldest]:
-            oldest = k
-    place = goes_on if goes_on != ABSENT else of_task if of_task != ABSENT else oldest
+    place = goes_on if goes_on != ABSENT else of_task if of_task != ABSENT else _oldest(used_at)
     own[STAMP] += 1
-    cache.used_at[place], cache.whose[place] = own[STAMP], task
+    used_at[place], cache.whose[place] = own[STAMP], task
     return place
 
 
@@ -369,14 +377,12 @@ def _fill(
 @step
 def _streamed(cache: Cache, own: I64, begin: int, end: int, now: int, task: int) -> int:
     """Bytes of the stream that a request is of, or of the task's on average if these are more."""
-    found, oldest = ABSENT, 0
+    found = ABSENT
     for k in range(STREAMS):
         if cache.last[k] == begin and now < cache.until[k] and (found == ABSENT or cache.stamp[k] > cache.stamp[found]):
             found = k
-        if cache.stamp[k] < cache.stamp[oldest]:
-            oldest = k
     if found == ABSENT:
-        found = oldest
+        found = _oldest(cache.stamp)
         cache.size[found] = 0
         if task != ABSENT:
             cache.average[task] = (cache.average[task] * 7 + cache.run[task]) // 8
@@ -497,29 +503,38 @@ def _write_back(
 def _until(
     cache: Cache, own: I64, writer: I64, setup: Setup, address: I64, now: int, request: int, log: Log
 ) -> Log:  # fmt: skip
-    """What happens in the background before a request."""
-    while writer[AWAKE] and min(writer[UPDATE], writer[GO_ON]) <= now:
+    """What happens in the background before a request, while the writer is awake."""
+    while _is_due(writer, now):
         if writer[UPDATE] <= writer[GO_ON]:
             if setup.percent:
                 _set_pace(cache, own, writer, setup.percent, writer[UPDATE])
             writer[UPDATE] += UPDATE_US
         else:
             log = _write_back(cache, own, writer, setup, address, request, log)
+    return log
+
+
+@step
+def _is_due(writer: I64, now: int) -> bool:
+    """Is there something to do in the background?"""
+    return bool(writer[AWAKE] and min(writer[UPDATE], writer[GO_ON]) <= now)
+
+
+@step
+def _asked(writer: I64, now: int) -> None:
+    """A request ends what the writer took for idle time."""
     if writer[UPDATE] <= now:
         writer[UPDATE] += ((now - writer[UPDATE]) // UPDATE_US + 1) * UPDATE_US
     if writer[PACE] == MOST_RATE and writer[IDLE] >= IDLE_UPDATES:
         writer[PACE] = 1
     writer[IDLE] = 0
-    return log
 
 
-@njit
-def _read(
-    cache: Cache, own: I64, setup: Setup, address: I64, pages: tuple[int, int], bypass: bool,
-    asked: tuple[int, int], log: Log, found: U8,
-) -> None:  # fmt: skip
-    """Read each page from where it is, then fill the first gap."""
-    gap, gap_end, request = ABSENT, ABSENT, asked[0]
+@step
+def _read(cache: Cache, setup: Setup, address: I64, pages: tuple[int, int], request: int, log: Log,
+          found: U8) -> tuple[int, int]:  # fmt: skip
+    """Read each page from where it is; the first gap, from a page to before another, equal where there is none."""
+    gap, gap_end = pages[0], pages[0]
     for page in range(pages[0], pages[1]):
         slot = cache.slot[page]
         if slot != ABSENT:
@@ -529,12 +544,11 @@ def _read(
             continue
         found[page - pages[0]] = DISK
         note(log, 0, request, address[page], 1)
-        if gap == ABSENT:
+        if gap == gap_end:
             gap, gap_end = page, page + 1
         elif page == gap_end and gap_end - gap < GAP_PAGES:
             gap_end += 1
-    if gap != ABSENT and not bypass:
-        _fill(cache, own, setup, address, (gap, gap_end), False, WRITE | ON_SSD | LATER, asked, log)
+    return gap, gap_end
 
 
 @njit
@@ -578,17 +592,25 @@ def bcache(request: Request, address: I64, setup: Setup) -> tuple[U8, Log, I32]:
     found, dirty = np.empty(request.pages.sum(), np.uint8), np.empty(n, np.int32)
     k = 0
     for r in range(n):
-        log = _until(cache, own, writer, setup, address, request.time_us[r], r, log)
+        now = request.time_us[r]
+        # A call that is no step counts the references to all of the cache's arrays: none where there is nothing to do.
+        if _is_due(writer, now):
+            log = _until(cache, own, writer, setup, address, now, r, log)
+        _asked(writer, now)
         count, first = int(request.pages[r]), int(request.first[r])
         pages = (first, first + count)
-        log = room(log, 3 * count)
+        if log.used[0] + 2 * count > log.code.size:
+            log = room(log, 2 * count)
         bypass = _bypasses(cache, own, setup, request, r)
         if request.write[r]:
             for page in range(pages[0], pages[1]):
                 found[k + page - pages[0]] = DISK if cache.slot[page] == ABSENT else SSD
             _written(cache, own, writer, setup, address, pages, bypass, request, r, log)
         else:
-            _read(cache, own, setup, address, pages, bypass, (r, int(request.task[r])), log, found[k : k + count])
+            gap = _read(cache, setup, address, pages, r, log, found[k : k + count])
+            if gap[0] < gap[1] and not bypass:
+                asked = (r, int(request.task[r]))
+                _fill(cache, own, setup, address, gap, False, WRITE | ON_SSD | LATER, asked, log)
         if own[COLLECT] < 0:
             _collect(cache, own)
         k += count
