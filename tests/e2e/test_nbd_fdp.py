@@ -36,9 +36,9 @@ def counted(server):
         return json.loads(stats.read(0, STATS_BYTES)[0])
 
 
-def simulated(pages, handles, n_handles, trim=None):
+def simulated(pages, handles, n_handles, trim=None, **drive):
     """What the simulator counts of the same writes, on a drive of the same geometry."""
-    own = FlashDrive(UNITS, UNIT_PAGES, PAGES, FREE, streams=n_handles)
+    own = FlashDrive(UNITS, UNIT_PAGES, PAGES, FREE, streams=n_handles, **drive)
     bounds = np.array([0, len(pages)], np.int64)
     return run_ftl(np.asarray(pages, np.int32), np.asarray(handles, np.uint8), own, bounds=bounds, trim=trim)
 
@@ -80,12 +80,21 @@ def test_a_bundle_s_placement_has_the_simulator_s_write_amplification(plugin, tm
     assert handles == load(FOREST).serving().place(batch).tolist() and len(set(handles)) > 2
 
 
-def test_a_drive_counts_as_the_simulator_does(plugin, tmp_path):
+@pytest.mark.parametrize(
+    ("options", "drive"),
+    [
+        ([], {}),
+        (["victim=cost-benefit"], {"victim": "cost-benefit"}),
+        (["isolation=initially"], {"copies": "shared"}),
+        (["isolation=persistently", "victim=cost-benefit"], {"copies": "apart", "victim": "cost-benefit"}),
+    ],
+)
+def test_every_kind_of_drive_counts_as_the_simulator_does(plugin, tmp_path, options, drive):
     """Writes of skewed places through one aliased export, a tenth of them trims."""
     draws, n, handles = np.random.default_rng(5), 12_000, 3
     pages = np.where(draws.random(n) < 0.8, draws.integers(0, PAGES // 5, n), draws.integers(0, PAGES, n))
     named, trim = draws.integers(0, handles, n), draws.random(n) < 0.1
-    with serve(None, tmp_path, [*OPTIONS, f"handles={handles}", "alias=true"], [str(plugin)]) as server:
+    with serve(None, tmp_path, [*OPTIONS, f"handles={handles}", "alias=true", *options], [str(plugin)]) as server:
         with server.disk() as disk:
             assert disk.size == handles * PAGES * PAGE
             for page, handle, gone in zip(pages.tolist(), named.tolist(), trim.tolist(), strict=True):
@@ -94,7 +103,7 @@ def test_a_drive_counts_as_the_simulator_does(plugin, tmp_path):
                     disk.trim(offset, PAGE)
                 else:
                     disk.write(offset, b"x" * PAGE)
-        agrees(counted(server), simulated(pages, named, handles, trim))
+        agrees(counted(server), simulated(pages, named, handles, trim, **drive))
 
 
 @pytest.mark.needs("fio")
