@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from cachezoo.contest.choice import Goal
-from cachezoo.contest.verdict import LEAST_SAVING, saves
+from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.contest.words import saves
 from cachezoo.questions.share.case import CACHE_US, Case, Comparison, Score, Served
 from cachezoo.questions.share.partition import FRAGMENT
 from cachezoo.runtime.tenants import POLICIES
