@@ -170,8 +170,21 @@ class Search:
                 return best
             best = tried[own.chosen]
 
-    def size(self, most: Sizes, mode: str, settings: dict[str, Value]) -> Sizes:
-        """The least of the halved sizes whose requests take hardly longer than with the largest."""
+    def without(self, most: Sizes) -> tuple[dict[str, Value], float]:
+        """Without the SSD, the best settings of a cache in RAM, and µs that a request takes."""
+        if not self._target.ram:
+            return self._target.defaults, self._head.no_cache().mean
+        off = next(mode.id for mode in self._target.modes if mode.writes == "none")
+        best = self.settings(most, off)
+        return best, self.mean(most, off, best)
+
+    def size(self, most: Sizes, mode: str, settings: dict[str, Value], none: float) -> Sizes:
+        """The least of the halved sizes whose requests take hardly longer than with the largest.
+
+        Where that saves nothing that matters against none, it is the largest that has to show that it pays.
+        """
+        if Goal.COST.lead(self.mean(most, mode, settings), none) < LEAST_SAVING:
+            return most
         ladder = [
             replace(most, ssd=most.ssd >> k) for k in range(HALVINGS + 1) if k == 0 or most.ssd >> k >= LEAST_PAGES
         ]
@@ -209,7 +222,8 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
     search = Search(head, target, advance)
     by_mode = {mode.id: search.settings(most, mode.id) for mode in options.allowed}
     best = _mode(options.allowed, {name: search.mean(most, name, own) for name, own in by_mode.items()})
-    sizes = search.size(most, best, by_mode[best])
+    alone, usual = search.without(most)
+    sizes = search.size(most, best, by_mode[best], usual)
     rows = list[Row]()
     for mode in options.allowed:
         rows.append(_row(bench, target, sizes, mode, "as it comes", target.defaults))
@@ -227,7 +241,7 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
         for way, (name, _) in chosen.items()
     }  # fmt: skip
     rival = zoo[min(chosen, key=lambda way: chosen[way][1])]
-    none = _none(bench, search, target, sizes)
+    none = _none(bench, target, sizes, alone)
     return Advice(target, options, bench, sizes, none, default, tuple(rows), found, tuple(zoo.values()), rival)
 
 
@@ -250,9 +264,9 @@ def _row(bench: Bench, target: Target, sizes: Sizes, mode: Mode, label: str, set
     return Row(label, mode.id, mode.writes, settings, ran)
 
 
-def _none(bench: Bench, search: Search, target: Target, most: Sizes) -> Ran:
-    """Without the SSD; a cache in RAM stays, with the settings that the first half finds best for it."""
+def _none(bench: Bench, target: Target, sizes: Sizes, settings: dict[str, Value]) -> Ran:
+    """Without the SSD; a cache in RAM stays."""
     if not target.ram:
         return bench.no_cache()
     off = next(mode.id for mode in target.modes if mode.writes == "none")
-    return bench.ran(target.run(bench.ts, most, off, search.settings(most, off)))
+    return bench.ran(target.run(bench.ts, sizes, off, settings))

@@ -36,7 +36,7 @@ def answer(found: Advice) -> str:
 def _nothing(found: Advice) -> str:
     lead = found.over_none
     told = verdict(lead, LEAST_SAVING)
-    less = f"a request takes {latency(found.none.mean)} without a cache"
+    less = f"a request takes {latency(found.none.mean)} without {'the SSD' if found.sizes.ram else 'a cache'}"
     if told is Verdict.SHORT:
         return f"the trace is too short to say whether it helps; {less}"
     if told is Verdict.WORSE:

@@ -1,5 +1,7 @@
 """What is advised for a system, on traces whose answer is known beforehand."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,9 @@ HOT = page_stream(rng.integers(0, 40, N) * 11)
 REWRITTEN = page_stream(rng.integers(0, 40, N) * 11, write=np.ones(N))
 
 
+@cache
 def advised(ts, target=OPEN_CAS, **options):
+    """What is advised; equal questions are answered once."""
     seen = []
     found = advise(ts, DEVICE, TargetOptions(target, **options), lambda done, _="": seen.append(done))
     assert seen == sorted(seen)
@@ -33,6 +37,7 @@ def advised(ts, target=OPEN_CAS, **options):
 def test_pages_that_never_come_back_need_no_cache():
     found = advised(FRESH, NBDKIT)
     assert found.answer is Answer.NOTHING
+    assert found.sizes.ssd == N  # all that may be had does not pay
     assert commands(found) == []
     assert answer(found).startswith("Do not put the nbdkit filter before this disk: ")
     assert cells(found)[0][""] == ">"
@@ -131,7 +136,18 @@ def test_trials_are_those_of_the_knobs_that_a_mode_has():
 
 
 def test_choosing_twice_says_the_same():
-    assert advised(HOT).values() == advised(HOT).values()
+    assert advised(HOT, NBDKIT).values() == advised.__wrapped__(HOT, NBDKIT).values()
+
+
+def test_the_second_half_chooses_nothing():
+    """Whatever follows the first half, size, mode, settings and the zoo's policy are the same."""
+    first = rng.integers(0, 40, N) * 11
+    one, other = (page_stream(np.concatenate([first, rest])) for rest in (first, 50_000 + rng.permutation(N) * 101))
+    own, again = (advised(ts, NBDKIT, most=Size.parse("32p")) for ts in (one, other))
+    assert (own.sizes.ssd, own.found.mode) == (again.sizes.ssd, again.found.mode)
+    assert own.found.settings == again.found.settings
+    assert own.rival.label == again.rival.label
+    assert own.found.ran.mean < again.found.ran.mean
 
 
 def test_a_trace_that_is_too_short_is_refused():
