@@ -476,14 +476,17 @@ def dm_cache(request: Request, volume: Volume, setup: Setup) -> tuple[U8, Log, I
     found, dirty = np.empty(request.page.size, np.uint8), np.empty(n, np.int32)
     for r in range(n):
         at, write = request.time_us[r], request.write[r]
-        log = _until(cache, volume, setup, now, at, r, log)
+        # A call that is no step counts the references to all of the cache's arrays: none where there is nothing to do.
+        if now[TICK] <= at or now[CLEANING]:
+            log = _until(cache, volume, setup, now, at, r, log)
         k = request.start[r]
         while k < request.start[r + 1]:
             page = request.page[k]
             block, within = volume.block[page], volume.within[page]
             last = min(k + volume.pages - within, request.start[r + 1])
             count = last - k
-            log = room(log, MOST_IOS)
+            if log.used[0] + MOST_IOS > log.code.size:
+                log = room(log, MOST_IOS)
             entry = cache.entry[block]
             found[k:last] = DISK if entry == ABSENT else SSD
             if entry == ABSENT:
