@@ -67,7 +67,7 @@ def wear(
         ),
     ] = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
     streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
-    op: Shares = "7%,11%,28%",
+    op: Shares = "11%",
     cycles: Cycles = None,
     bundle: Annotated[Path | None, typer.Option(help="A streams bundle, as a further placement.")] = None,
     ssd: Annotated[

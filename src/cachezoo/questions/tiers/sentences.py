@@ -14,6 +14,7 @@ from cachezoo.questions.page.sentences import SAVED
 from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.advice import Advice, Offer
 from cachezoo.questions.tiers.bench import NOTHING, Comparison, Scored
+from cachezoo.questions.tiers.hierarchy import Hierarchy
 from cachezoo.questions.tiers.options import name_of
 from cachezoo.questions.tiers.purchase import Bought
 from cachezoo.questions.tiers.search import MOST_LOAD
@@ -139,9 +140,27 @@ def answer(found: Comparison) -> str:
         second = others[0]
         text = f"{own} is fastest: {takes}; against {_title(second)}, the next ({latency(second.mean)}), it "
         text += _saves(best.lead(second, Goal.COST))
+    able = "" if best.point == NOTHING else f" {runs(best.point.hierarchy, best.point.ssd_pages)}"
     if best is base:
-        return f"{text}. No SSD makes it faster."
-    return f"{text}. Against {_title(base)} in RAM alone ({latency(base.mean)}) {own} {_saves(found.saved(best))}."
+        return f"{text}. No SSD makes it faster.{able}"
+    return (
+        f"{text}. Against {_title(base)} in RAM alone ({latency(base.mean)}) {own} {_saves(found.saved(best))}.{able}"
+    )
+
+
+def runs(hierarchy: Hierarchy, ssd_pages: int) -> str:
+    """What runs a hierarchy, in a sentence: of cachezoo nothing does."""
+    if hierarchy.kind == "l2arc":
+        return "ZFS runs it, with the commands of --for zfs."
+    if not ssd_pages:
+        return (
+            f"Simulation only: no runtime of cachezoo is {hierarchy.ram} in RAM before a disk; a page cache that has "
+            "the policy is."
+        )
+    return (
+        f"Simulation only: no runtime of cachezoo is {hierarchy}; what bcache, dm-cache, Open CAS or ZFS make of these "
+        "sizes, and the commands, says --for with one of these names."
+    )
 
 
 def _title(row: Scored) -> str:
@@ -484,8 +503,10 @@ def unrepeated(found: Advice) -> list[str]:
 
 def lines(found: Advice) -> list[str]:
     """The sentences below the table."""
+    point = found.answer.point
     return [
         *why(found),
+        *([] if point == NOTHING else [runs(point.hierarchy, point.ssd_pages)]),
         *spending(found),
         *comparisons(found),
         *lasts(found),
@@ -498,5 +519,9 @@ def lines(found: Advice) -> list[str]:
 
 def values(found: Advice) -> dict[str, Any]:
     """The advice as JSON values, with its first line and the next command."""
-    more = {"advice": ordinary(headline(found)), "next": command(found), "next_leaves_out": left_out(found)}
+    point = found.answer.point
+    able = None if point == NOTHING else runs(point.hierarchy, point.ssd_pages)
+    more = {
+        "advice": ordinary(headline(found)), "runs": able, "next": command(found), "next_leaves_out": left_out(found),
+    }  # fmt: skip
     return {**found.values(), **more}

@@ -17,7 +17,7 @@ from cachezoo.questions.wear.table import Advice, WearTable
 from cachezoo.show.formats import number, ordinary, percent, share, span
 from cachezoo.show.table import Cell
 from cachezoo.sizes import human
-from cachezoo.wear.names import BOUNDS, BY_DRIVE, EQUAL, LEGACY
+from cachezoo.wear.names import AUTOSTREAM, BOUNDS, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
 from cachezoo.zoo.streams.metrics import StreamsModel, StreamsRow
 
 SHORT = 0.5  # a cycle that writes less than this of the trace's distinct pages is little to judge by
@@ -32,6 +32,14 @@ PAYS = {
     Verdict.WORSE: "No",
 }
 YES, PARTS, DEPENDS, NO, UNSURE = "yes", "equal parts", "depends on the drive", "don't", "cannot be told"
+_BUNDLES = "a bundle of kind streams, which libcachezoo runs"
+RUNS = {
+    EQUAL: "Equal parts need no model: a host names the stream of each part (docs/streams.md, Run it).",
+    LIFETIME: f"Forests of lifetimes are trained on your traces and exported as {_BUNDLES} (docs/streams.md).",
+    FIOS: f"Dictionaries are trained on your traces and exported as {_BUNDLES} (docs/streams.md).",
+    AUTOSTREAM: "AutoStream is simulation only: no runtime of cachezoo has it.",
+    MULTIQ: "AutoStream's queues are simulation only: no runtime of cachezoo has them.",
+}
 CHOSEN = "chosen"  # the dictionary that validation chose, among rows that are compared
 MOST_OF_LEGACY = 1 - LEAST_SAVING
 
@@ -90,7 +98,13 @@ def answer(table: WearTable) -> str:
         text += _with(one) if one.chosen is not None and one.legacy.waf >= LEAST_WAF else "."
     if not speaks or table.host_pages < SHORT * table.footprint:
         text += f" {_wrote(table)}"
-    return _small(table) + text + _bounds(table)
+    return _small(table) + text + _bounds(table) + _runs(table)
+
+
+def _runs(table: WearTable) -> str:
+    """What runs the placements that are spoken of; a host sends the stream of each write to a drive of several."""
+    spoken = [one.chosen.placement.partition(":")[0] for one in table.advice if one.chosen is not None]
+    return "".join(f" {RUNS[name]}" for name in dict.fromkeys(spoken) if name in RUNS)
 
 
 def _word(one: Advice) -> str:

@@ -17,7 +17,7 @@ from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.purchase import Rating, Terms
-from cachezoo.questions.tiers.sentences import headline, lines
+from cachezoo.questions.tiers.sentences import headline, lines, runs
 from cachezoo.show.formats import ordinary
 from tests.tiers_data import PAGE, byte_trace, skewed
 
@@ -225,3 +225,8 @@ def test_the_front_is_what_no_other_point_beats(pairs):
 
 def test_what_takes_no_time_that_is_known_is_on_no_front():
     assert front([1.0, 2.0], [float("nan"), 3.0]) == [1]
+
+
+def test_what_no_runtime_has_is_called_simulation_only():
+    assert runs(parse_hierarchy("l2arc"), 10) == "ZFS runs it, with the commands of --for zfs."
+    assert all(runs(own, pages).startswith("Simulation only: no runtime") for own in FEW for pages in (0, 10))

@@ -5,8 +5,10 @@ import pytest
 from cachezoo.models.measured import Measured
 from cachezoo.questions.results import Results, of_categories
 from cachezoo.questions.wear.report import PART, RESULTS, compared
-from cachezoo.questions.wear.verdict import pays
+from cachezoo.questions.wear.options import PLACEMENTS
+from cachezoo.questions.wear.verdict import RUNS, pays
 from cachezoo.show.style import settings
+from cachezoo.wear.names import BOUNDS, BY_DRIVE, LEGACY
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 
 MODEL = "streams.ledger.fios"
@@ -129,3 +131,8 @@ def test_results_have_them_as_tables_and_values_by_category():
 def test_the_headline_is_of_the_dictionary_that_validation_chose():
     assert metrics().headline(MODEL) == {"waf": 3 * 0.8, "of_legacy": 0.8}
     assert nothing().headline(MODEL) == {} and nothing().summary() == ""
+
+
+def test_of_each_placement_that_a_host_may_be_advised_it_is_said_what_runs_it():
+    assert set(RUNS) == set(PLACEMENTS) - {LEGACY, *BY_DRIVE, *BOUNDS}
+    assert all("libcachezoo" in text or "simulation only" in text or "no model" in text for text in RUNS.values())
