@@ -4,12 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
-from cachezoo.traces.events import JoinedRequests
+from cachezoo.traces.events import Events, JoinedRequests
 from tests.oracles.joining import naive_join
 from tests.trace_data import texts
 from tools.capture.joining import join_requests
 
 DEVICE = 7 << 20
+NO_EVENTS = Events(
+    *(np.zeros(0, kind) for kind in (np.int64, np.uint8, np.int32, np.int64, np.int32, np.int32)),
+    Coded(np.zeros(0, np.int32), ()), Coded(np.zeros(0, np.int32), ()),
+)  # fmt: skip
 
 
 def requests(rows, comms=None):
@@ -26,6 +30,7 @@ def requests(rows, comms=None):
         flags=Coded(op.astype(np.int32), ("R", "W")),
         comm=Coded(np.array([known.index(name) for name in names], np.int32), known),
         counts={"flush": 3},
+        discards=NO_EVENTS,
     )
 
 
