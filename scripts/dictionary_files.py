@@ -235,6 +235,14 @@ def _metrics() -> Iterator[File]:
             yield File(str(path), each, of_document(model, each))
 
 
+def _weights(system: System) -> list[str]:
+    """Files of weights that its bundles may hold, each once."""
+    own = system.bundling
+    if own is None:
+        return []
+    return list(dict.fromkeys(name for names in (own.weights, *own.other_weights.values()) for name in names))
+
+
 def _bundles() -> Iterator[File]:
     folder = paths.bundle(M)
     bundle = ("one bundle", "id")
@@ -245,7 +253,7 @@ def _bundles() -> Iterator[File]:
     yield File(str(folder / protocol.ACTS), each, of_schema(schema(MODEL_SCHEMA), each))
     yield _alone(folder / protocol.SEAL, Each(*bundle, text="sha256 of manifest.json: the digest of the bundle"))
     for system in SYSTEMS.values():
-        for name in system.bundling.weights if system.bundling is not None else ():
+        for name in _weights(system):
             each = _described(system).files[name].each
             some = Each(each.of, each.key, text=each.text, presence="sometimes")
             yield _alone(paths.bundle(_of_system(system)) / name, some)
