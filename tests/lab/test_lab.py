@@ -110,7 +110,7 @@ def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     assert params("hca") == sorted(hca_run.Settings.places().values())
     profiles = {f"conf/device/{name}.yaml" for name in (hca_run.MEASURED_ON, hca_run.SIMULATED_ON)}
     assert inputs("hca") == profiles | {f"data/requests/{name}" for name in hca_run.CATEGORIES}
-    assert outs("hca") == [hca.FILE, hca.TABLES_PLOT, hca.CURVES_PLOT]
+    assert outs("hca") == [hca.FILE, hca.TABLES_PLOT, hca.TIME_PLOT, hca.CURVES_PLOT]
     assert params("virtual") == sorted(virtual_run.Settings.places().values())
     assert inputs("virtual") == {"data/corpus", *(f"data/requests/{name}" for name in CATEGORIES)}
     assert outs("virtual") == [virtual.FILE, *virtual_plot.PLOTS]

@@ -103,7 +103,7 @@ def simulated_ucp(tenant, page, tenants, fragment, total, window):
     misses, every = np.zeros((tenants, total + 1), np.int64), np.ones(len(page), np.bool_)
     for k, stop in enumerate(begins[1:].tolist(), start=1):
         add_misses(tenant, distance, every, int(begins[k - 1]), stop, fragment, misses)
-        splits[k] = lookahead(misses, total, 1)
+        splits[k] = lookahead(misses, total, np.ones(tenants, np.int64))
         misses //= 2
     hit = np.empty(len(page), np.bool_)
     partitioned(tenant, distance, begins, splits * fragment, hit)

@@ -10,10 +10,10 @@ towards twice its age, as it lives at least so long. So nothing but the past is 
 quantiles of the predictions, followed as they come; what is copied by how often it was, as in MiDA.
 """
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cachezoo.kernels.deaths import log2_of
 from cachezoo.kernels.placing.state import CLASSES, FORESIGHT, Placing, Rule
 from cachezoo.kernels.step import step
 
@@ -33,6 +33,13 @@ SEEN = 0  # of Placing.numbers: of each region, the time of its last write, -1 f
 RATE = 1.0 / 64.0  # of what a prediction was off by, that each of its weights moves
 FOLLOW = 1.0 / 256.0  # that a cut moves by, in doublings of a life
 RECENT = 0.125  # weight of the newest life in a region's mean
+
+
+@step
+def log2_of(value: int) -> float:
+    """Base-2 logarithm of 1 + value, between powers of two as a straight line; value is not negative."""
+    mantissa, exponent = math.frexp(value + 1.0)
+    return exponent - 1.0 + (2.0 * mantissa - 1.0)
 
 
 @step

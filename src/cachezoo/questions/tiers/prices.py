@@ -23,7 +23,7 @@ MONTHS_A_YEAR = 12
 HOURS_A_MONTH = 365.25 * 24 / MONTHS_A_YEAR
 WATTS_A_KW = 1000.0
 # conf/prices/retail2022.yaml, so that no project need lie beside the package; a test holds both together.
-_PM6 = "KIOXIA PM6-{}, 2020: {:g} drive write{} a day; price assumed"
+_PM6 = "KIOXIA PM6-{}, 2020: {:g} drive write{} a day; sizes from memory, price assumed"
 BUILT_IN = Prices(
     name="retail, end of 2022",
     dated="2022-12",
