@@ -41,10 +41,6 @@ const cz_kind_ops *cz_kind_named(const char *kind) {
     return NULL;
 }
 
-bool cz_places_by_lifetime(const char *type) {
-    return strcmp(type, "lifetime_placement") == 0;
-}
-
 const char *const *cz_kind_files(const char *kind, const char *type) {
     static const struct {
         const char *kind;
