@@ -81,7 +81,8 @@ def answer(found: Comparison) -> str:
     best, now = found.best(), found.row(found.now)
     if best is None:
         return f"None keeps the floors. {_least_unmet(caches)}"
-    texts = (_advice(best, now, found), _floors(best), _higher(best, caches), _bound(best, found))
+    stays = now if now is not None and found.advised is None else best
+    texts = (_advice(best, now, found), _floors(stays), _higher(stays, caches), _bound(stays, found))
     return " ".join(text for text in texts if text)
 
 

@@ -86,9 +86,16 @@ class Bench:
 
     @property
     def head(self) -> "Bench":
-        """The first half, of which the second part chooses."""
-        ts = self.ts.head(self.first)
-        return Bench(ts, self.device, int(self.ts.request_of[int(BEGIN * len(self.ts))]), self.depth)
+        """The first half, of which the second part chooses.
+
+        Raises:
+            TraceError: one request is most of it.
+        """
+        ts, first = self.ts.head(self.first), int(self.ts.request_of[int(BEGIN * len(self.ts))])
+        if first >= self.first:
+            name = self.ts.trace.meta.trace_id
+            raise TraceError(f"{name}: one request is most of its first half; give a longer trace")
+        return Bench(ts, self.device, first, self.depth)
 
     @cached_property
     def _write(self) -> Bool:

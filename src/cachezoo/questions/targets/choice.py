@@ -75,7 +75,8 @@ class Advice:
         better = moved and verdict(self.over_default, LEAST_SAVING) is Verdict.BETTER
         own = self.found if better else self.default
         if verdict(own.ran.lead(self.none, Goal.COST), LEAST_SAVING) is not Verdict.BETTER:
-            return Answer.NOTHING
+            found_pays = verdict(self.found.ran.lead(self.none, Goal.COST), LEAST_SAVING) is Verdict.BETTER
+            return Answer.FOUND if found_pays else Answer.NOTHING
         return Answer.FOUND if better else Answer.DEFAULTS
 
     @property

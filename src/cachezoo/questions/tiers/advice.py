@@ -21,6 +21,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.questions.page.sizes import knee
 from cachezoo.questions.tiers.bench import NOTHING, Bench, Scored
 from cachezoo.questions.tiers.budget import ROUNDING, Money, Point, rungs
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.purchase import Bought, Shop
 from cachezoo.questions.tiers.search import MOST_LOAD, Found, Halves, Ledger, Search, Simulated, digest, runner
@@ -194,15 +195,11 @@ def settle(chosen: Offer, rows: Sequence[Offer]) -> Offer:
         chosen: by the half that judges nothing.
         rows: all that is shown; those whose SSD cannot do the load, or does not last, are passed over.
     """
-    answer, able = chosen, [one for one in rows if one.able]
-    while True:
-        before = answer
-        cheaper = sorted((one for one in able if one.month < answer.month), key=lambda one: (one.month, one.amat_us))
-        answer = next((one for one in cheaper if not better(answer, one)), answer)
-        beaten = [one for one in able if one.month <= answer.month and one.amat_us < answer.amat_us]
-        answer = min(beaten, key=lambda one: (one.amat_us, one.month), default=answer)
-        if answer is before:
-            return answer
+    able = [one for one in rows if one.able]
+    cheaper = sorted((one for one in able if one.month < chosen.month), key=lambda one: (one.month, one.amat_us))
+    answer = next((one for one in cheaper if not better(chosen, one)), chosen)
+    beaten = [one for one in able if one.month <= answer.month and one.amat_us < answer.amat_us]
+    return min(beaten, key=lambda one: (one.amat_us, one.month), default=answer)
 
 
 class Advisor:
@@ -258,7 +255,9 @@ class Advisor:
         if budget is not None:
             month = budget.amount if budget.monthly else self.all_ram.month
             found = self.closely(min(month, self.all_ram.month))
-            within = [one for one in [*self.ladder, *([found] if found else [])] if self._within(one, budget)]
+            within = [
+                one for one in [*self.ladder, *([found] if found and found.able else [])] if self._within(one, budget)
+            ]
             return min(within, key=lambda one: (self._chose(one), one.month)), "sum"
         if options.ms is not None or options.hit is not None:
             return self._reach()
@@ -379,8 +378,12 @@ def advise(
     with runner(halves, workers) as run:
         simulated, scored = Simulated(run, ledger), dict[Point, Scored]()
 
+        # RAM alone is a rival of every hierarchy, so it is tried whatever is asked for.
+        alone = (parse_hierarchy(own.ram) for own in options.hierarchies)
+        hierarchies = tuple(dict.fromkeys((*options.hierarchies, *alone)))
+
         def at(own: Shop) -> Advisor:
-            return Advisor(options, Search(simulated, own, options.hierarchies), scored)
+            return Advisor(options, Search(simulated, own, hierarchies), scored)
 
         return _advice(at(shop), {how: at(shop.times(*factors)) for how, factors in PRICED.items()})
 

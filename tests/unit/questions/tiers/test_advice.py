@@ -1,6 +1,7 @@
 """What to buy, or nothing: cases where a purchase does not pay, what the answer is held against, and the front."""
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from cachezoo.contest.choice import Outcome
 from cachezoo.devices.built_in import BUILT_IN as DEVICE
 from cachezoo.errors import ConfigError
+from cachezoo.questions.tiers import advice as advice_module
 from cachezoo.questions.tiers.advice import Offer, advise, alike, front, settle
 from cachezoo.questions.tiers.bench import NOTHING
 from cachezoo.questions.tiers.budget import Money, Point
@@ -230,3 +232,17 @@ def test_what_takes_no_time_that_is_known_is_on_no_front():
 def test_what_no_runtime_has_is_called_simulation_only():
     assert runs(parse_hierarchy("l2arc"), 10) == "ZFS runs it, with the commands of --for zfs."
     assert all(runs(own, pages).startswith("Simulation only: no runtime") for own in FEW for pages in (0, 10))
+
+
+def test_the_answer_is_compared_with_what_was_chosen_and_not_with_each_other(monkeypatch):
+    own = {name: SimpleNamespace(able=True, month=month, amat_us=amat)
+           for name, month, amat in (("nothing", 0.0, 120.0), ("some", 1.0, 109.0), ("much", 2.0, 100.0))}  # fmt: skip
+    surely = {(own["much"].month, own["nothing"].month)}  # much over some, and some over nothing, are not told apart
+    monkeypatch.setattr(advice_module, "better", lambda one, other: (one.month, other.month) in surely)
+    assert settle(own["much"], list(own.values())) is own["some"]
+
+
+def test_ram_alone_is_a_rival_where_none_is_asked_for():
+    found = advise("t", pages_of(np.arange(3000) % 400), DEVICE, BUILT_IN, SizeOptions((PAIR,)), workers=1)
+    holds(found)
+    assert any(not row.point.ssd_pages and row.point.ram_pages for row in found.rows)
