@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from cachezoo.contest.verdict import LEAST_SAVING, Verdict
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, judged
+from cachezoo.contest.words import saves
 from cachezoo.questions.wear.cache import CacheWrites
 from cachezoo.questions.wear.table import Advice, WearTable
 from cachezoo.show.formats import number, ordinary, percent, share, span
@@ -103,7 +104,8 @@ def answer(table: WearTable) -> str:
 
 def _runs(table: WearTable) -> str:
     """What runs the placements that are spoken of; a host sends the stream of each write to a drive of several."""
-    spoken = [one.chosen.placement.partition(":")[0] for one in table.advice if one.chosen is not None]
+    speaks = [one.chosen for one in table.advice if one.chosen is not None and one.legacy.waf >= LEAST_WAF]
+    spoken = [row.placement.partition(":")[0] for row in speaks]
     return "".join(f" {RUNS[name]}" for name in dict.fromkeys(spoken) if name in RUNS)
 
 
@@ -115,7 +117,9 @@ def _word(one: Advice) -> str:
         return "No placement that a host can use is among these"
     if one.verdict == Verdict.EVEN and one.chosen.verdict in (Verdict.BETTER, Verdict.TRIFLE):
         return "No, chance moves as much"
-    return PAYS[one.verdict] if one.chosen.fewer > 0 else PAYS[Verdict.WORSE]
+    pays = PAYS[one.verdict] if one.chosen.fewer > 0 else PAYS[Verdict.WORSE]
+    lost = one.rival is not None and judged(one.over_rival, one.over_rival_interval, LEAST_SAVING) == Verdict.WORSE
+    return f"{pays}, and more with {one.rival.shown}" if lost and one.rival is not None and pays == "Yes" else pays
 
 
 def _with(one: Advice) -> str:
@@ -127,7 +131,8 @@ def _with(one: Advice) -> str:
     text += f"(90 % interval {span(chosen.fewer_interval, 1)}"
     text += f"; chance among equal blocks moves it by {percent(one.noise)})"
     if one.rival is not None:
-        text += f", {percent(one.over_rival)} fewer than with {one.rival.shown} ({one.rival.waf:.2f})"
+        than = saves(one.over_rival, one.over_rival_interval, LEAST_SAVING)
+        text += f"; against {one.rival.shown} ({one.rival.waf:.2f}) it {than}"
     return text + "."
 
 
