@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from cachezoo.contest.verdict import LEAST_SAVING, Verdict, judged
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict
 from cachezoo.contest.words import saves
 from cachezoo.questions.wear.cache import CacheWrites
 from cachezoo.questions.wear.table import Advice, WearTable
@@ -117,9 +117,7 @@ def _word(one: Advice) -> str:
         return "No placement that a host can use is among these"
     if one.verdict == Verdict.EVEN and one.chosen.verdict in (Verdict.BETTER, Verdict.TRIFLE):
         return "No, chance moves as much"
-    pays = PAYS[one.verdict] if one.chosen.fewer > 0 else PAYS[Verdict.WORSE]
-    lost = one.rival is not None and judged(one.over_rival, one.over_rival_interval, LEAST_SAVING) == Verdict.WORSE
-    return f"{pays}, and more with {one.rival.shown}" if lost and one.rival is not None and pays == "Yes" else pays
+    return PAYS[one.verdict] if one.chosen.fewer > 0 else PAYS[Verdict.WORSE]
 
 
 def _with(one: Advice) -> str:
