@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from cachezoo import cli
+from cachezoo.cli.wear import _dictionary
 from cachezoo.coded import Coded
+from cachezoo.errors import ConfigError
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace, TraceMeta
 from tests.page_data import seeded_trace
@@ -347,3 +349,8 @@ def test_bad_input_of_caches_is_one_clear_line(run, tmp_path, words, said):
     assert (status, out) == (1, "")
     assert said in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_bundle_by_lifetime_has_no_dictionary_to_place_by():
+    with pytest.raises(ConfigError, match="it places by lifetime and has no dictionary"):
+        _dictionary(Path("tests/golden/protocol2/streams.spool.lifetime"))

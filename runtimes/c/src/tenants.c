@@ -99,16 +99,16 @@ static int set_fixed(cz_tenants *tenants, const cz_tenants_options *options, cz_
     if (options->pages && options->pages != total)
         return cz_fail(error, CZ_BAD_CALL, "parts of %lld pages in all in a cache of %lld", (long long)total,
                        (long long)options->pages);
+    int result = check_pages("a cache", total, error);
+    if (!result && options->remembered < 0)
+        result = cz_fail(error, CZ_BAD_CALL, "a cache that remembers %lld pages", (long long)options->remembered);
     tenants->pages = total;
-    for (int32_t a = 0; a < tenants->count; a++) {
+    for (int32_t a = 0; a < tenants->count && !result; a++) {
         const cz_tenant *each = &options->each[a];
-        double share = (double)each->pages / (double)total;
-        int result =
-            set_part(tenants, a, each->policy, each->pages, (int64_t)(share * (double)options->remembered), error);
-        if (result)
-            return result;
+        int64_t own = (int64_t)((double)each->pages / (double)total * (double)options->remembered);
+        result = set_part(tenants, a, each->policy, each->pages, options->remembered && own < 1 ? 1 : own, error);
     }
-    return CZ_OK;
+    return result;
 }
 
 static int set_ucp(cz_tenants *tenants, const cz_tenants_options *options, cz_error *error) {
@@ -291,7 +291,8 @@ static bool take_all(const cz_tenants *tenants, own *fresh, cz_bytes *in) {
     if (in->failed || fresh->since < 0 || fresh->since > (tenants->window ? tenants->window - 1 : 0))
         return false;
     bool ucp = tenants->how == CZ_TENANTS_UCP;
-    return (ucp ? cz_ucp_take(&fresh->ucp, in) : take_parts(tenants, fresh, in)) && !in->failed && in->left == 0;
+    return (ucp ? cz_ucp_take(&fresh->ucp, fresh->since, in) : take_parts(tenants, fresh, in)) && !in->failed &&
+           in->left == 0;
 }
 
 /* Whether the bytes begin with these options; `in` is then behind them. */

@@ -45,6 +45,7 @@ int cz_ucp_serve(cz_ucp *ucp, int32_t tenant, uint64_t key, cz_tenant_page *vict
 /* Split anew; writes the pages that leave, and returns how many they are. */
 int64_t cz_ucp_split(cz_ucp *ucp, cz_tenant_page *victims);
 void cz_ucp_put(const cz_ucp *ucp, cz_writer *out);
-bool cz_ucp_take(cz_ucp *ucp, cz_bytes *in); /* into one that is new, of the same sizes */
+/* Into one that is new, of the same sizes; `since` references of its window were counted. */
+bool cz_ucp_take(cz_ucp *ucp, int64_t since, cz_bytes *in);
 
 #endif

@@ -155,7 +155,7 @@ static void fill_list(cz_ucp *ucp, int32_t tenant, int64_t resident) {
 
 #define MOST_COUNTED (INT64_C(1) << 41) /* references of a window, and as many of those before */
 
-static bool take_counts(cz_ucp *ucp, int32_t tenant, cz_bytes *in) {
+static bool take_counts(cz_ucp *ucp, int32_t tenant, int64_t *counted, cz_bytes *in) {
     int64_t least = MOST_COUNTED;
     for (int64_t k = tenant * (ucp->total + 1); k < (tenant + 1) * (ucp->total + 1); k++) {
         ucp->found[k] = (int64_t)cz_take(in, 8);
@@ -164,21 +164,22 @@ static bool take_counts(cz_ucp *ucp, int32_t tenant, cz_bytes *in) {
             ucp->misses[k] > least)
             return false;
         least = ucp->misses[k];
+        *counted += ucp->found[k]; /* at most 2^31 cells of 2^41 */
     }
     return true;
 }
 
-bool cz_ucp_take(cz_ucp *ucp, cz_bytes *in) {
-    int64_t total = 0;
+bool cz_ucp_take(cz_ucp *ucp, int64_t since, cz_bytes *in) {
+    int64_t total = 0, counted = 0;
     for (int32_t a = 0; a < ucp->count; a++) {
         ucp->split[a] = (int64_t)cz_take(in, 8);
         int64_t resident = (int64_t)cz_take(in, 8);
         if (in->failed || ucp->split[a] < 1 || ucp->split[a] > ucp->total || resident < 0 ||
-            resident > ucp->split[a] * ucp->fragment || !take_counts(ucp, a, in) ||
+            resident > ucp->split[a] * ucp->fragment || !take_counts(ucp, a, &counted, in) ||
             !cz_queue_take(&ucp->queues[a], in) || resident > ucp->queues[a].length)
             return false;
         fill_list(ucp, a, resident);
         total += ucp->split[a];
     }
-    return total == ucp->total;
+    return total == ucp->total && counted == since;
 }

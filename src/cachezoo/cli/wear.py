@@ -264,6 +264,10 @@ def _dictionary(path: Path) -> "Dictionary":
     found = load(path)
     if found.kind != "streams":
         raise ConfigError(f"{path}: a {found.kind} bundle says nothing of streams; give one of kind streams")
+    if FILE not in found.files:
+        raise ConfigError(
+            f"{path}: it places by lifetime and has no dictionary; --by lifetime fits one on these cycles"
+        )
     return Dictionary.from_bytes(found.files[FILE], str(path))
 
 
