@@ -40,12 +40,15 @@ def lines(text):
 def test_the_answer_comes_first_then_the_table_then_the_commands(trace, name):
     said = lines(run("recommend", trace, "--for", name, "--disk", "/dev/sdb", "--ssd", "/dev/nvme0n1").stdout)
     assert said[0].startswith((f"Run {TARGETS[name].title} in mode ", f"Do not put {TARGETS[name].title} "))
-    if said[0].startswith("Run "):
+    if said[0].startswith("Run ") and name == "zfs":  # a trace of a few pages: ZFS takes no such ARC
+        assert any(line.startswith("Simulation only: ZFS with L2ARC takes no cache") for line in said)
+        assert "Commands:" not in said
+    elif said[0].startswith("Run "):
         after = said[said.index("Commands:") + 1 :]
         assert any("/dev/sdb" in line for line in after)
         assert any("/dev/nvme0n1" in line for line in after)
     table = next(k for k, line in enumerate(said) if "before a disk" in line and k > 0)
-    assert any(line.startswith("Against no cache: saves ") for line in said[table:])
+    assert any(line.startswith(("Against no cache it ", "Against no SSD it ")) for line in said[table:])
 
 
 def test_where_no_cache_pays_it_says_so_and_prints_no_command(fresh):

@@ -80,6 +80,5 @@ def targets(
                tuple(sentences.COLUMNS))  # fmt: skip
     print_lines(*sentences.sureness(found), *filter(None, [sentences.risk(found)]))
     lines = commands(found)
-    if lines and system != "nbdkit":
-        print_lines("The commands take the disk and the SSD whole: what is on them is lost.")
+    print_lines(*sentences.before_commands(found))
     print_lines(*(["Commands:", *(f"    {line}" for line in lines)] if lines else []))

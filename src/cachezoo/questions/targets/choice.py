@@ -23,6 +23,7 @@ from cachezoo.questions.targets.options import TargetOptions
 from cachezoo.questions.targets.target import Mode, Sizes, Target, Value, Writes, moves
 from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.settings.device import AnalyticDevice
+from cachezoo.sizes import PAGE_BYTES
 
 HALVINGS = 6
 LEAST_PAGES = 16
@@ -48,6 +49,10 @@ class Row:
     ran: Ran
 
 
+def _pays(lead: Lead) -> bool:
+    return verdict(lead, LEAST_SAVING) is Verdict.BETTER
+
+
 @dataclass(frozen=True)
 class Advice:
     """What to run."""
@@ -71,13 +76,15 @@ class Advice:
     @cached_property
     def answer(self) -> Answer:
         """What is advised."""
-        moved = self.found is not self.default
-        better = moved and verdict(self.over_default, LEAST_SAVING) is Verdict.BETTER
-        own = self.found if better else self.default
-        if verdict(own.ran.lead(self.none, Goal.COST), LEAST_SAVING) is not Verdict.BETTER:
-            found_pays = verdict(self.found.ran.lead(self.none, Goal.COST), LEAST_SAVING) is Verdict.BETTER
-            return Answer.FOUND if found_pays else Answer.NOTHING
-        return Answer.FOUND if better else Answer.DEFAULTS
+        better = self.found is not self.default and _pays(self.over_default)
+        if not better and _pays(self.default.ran.lead(self.none, Goal.COST)):
+            return Answer.DEFAULTS
+        return Answer.FOUND if _pays(self.found.ran.lead(self.none, Goal.COST)) else Answer.NOTHING
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the system takes no cache in RAM as small as that, so that no command sets it up."""
+        return self.target.ram and self.sizes.ram * PAGE_BYTES < self.target.least_ram_bytes
 
     @property
     def advised(self) -> Row:
@@ -129,8 +136,8 @@ class Advice:
 
 
 def commands(found: Advice) -> list[str]:
-    """The lines that set up what is advised; none where nothing is."""
-    if found.answer is Answer.NOTHING:
+    """The lines that set up what is advised; none where nothing is, or where the system would not do it."""
+    if found.answer is Answer.NOTHING or found.simulated:
         return []
     own = found.advised
     return found.target.commands(found.sizes, own.mode, own.settings, found.options.devices)

@@ -118,4 +118,5 @@ OPEN_CAS = Target(
     ),
     run=run,
     commands=commands,
+    whole_ssd=True,
 )

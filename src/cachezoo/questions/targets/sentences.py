@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from cachezoo.contest.lead import Lead
-from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
+from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.contest.words import saves
 from cachezoo.questions.targets.bench import Ran
 from cachezoo.questions.targets.choice import Advice, Answer, Row
-from cachezoo.show.formats import NONE, latency, number, percent, share, size, span
+from cachezoo.show.formats import NONE, latency, number, percent, size
 from cachezoo.sizes import PAGE_BYTES
 
 COLUMNS = [
@@ -34,22 +35,12 @@ def answer(found: Advice) -> str:
 
 
 def _nothing(found: Advice) -> str:
-    lead = found.over_none
-    told = verdict(lead, LEAST_SAVING)
     less = f"a request takes {latency(found.none.mean)} without {'the SSD' if found.sizes.ram else 'a cache'}"
-    if told is Verdict.SHORT:
-        return f"the trace is too short to say whether it helps; {less}"
-    if told is Verdict.WORSE:
-        return f"requests take {share(-lead.value)} longer with the best that was found, {_interval(lead, -1)}; {less}"
-    if told is Verdict.EVEN:
-        return f"what it saves, {percent(lead.value)} {_interval(lead)}, is not told apart from chance; {less}"
-    return f"it saves too little to matter, {percent(lead.value)} {_interval(lead)}; {less}"
+    return f"{less}, and the best that was found {_saves(found.over_none)}"
 
 
-def _interval(lead: Lead, sign: int = 1) -> str:
-    if lead.low is None or lead.high is None:
-        return ""
-    return f"(90 % interval {span(sorted((sign * lead.low, sign * lead.high)), 1)})"
+def _saves(lead: Lead) -> str:
+    return saves(lead.value, lead.interval, LEAST_SAVING)
 
 
 def _changed(found: Advice, row: Row) -> str:
@@ -61,17 +52,7 @@ def _loss(found: Advice) -> str:
     """How far the zoo's best is ahead."""
     lead, rival = found.loss, found.rival
     who = f"the zoo's best policy for such an SSD, {rival.label} {WAYS[rival.writes]}"
-    if lead.interval is None:
-        return f"The trace is too short to compare it with {who}"
-    took = f"{latency(rival.ran.mean)}"
-    told = verdict(lead, LEAST_SAVING)
-    if told is Verdict.BETTER:
-        return f"With {who}, it would take {took}, {share(lead.value)} less {_interval(lead)}"
-    if told is Verdict.WORSE:
-        return f"{who[0].upper()}{who[1:]}, takes longer: {took}"
-    if told is Verdict.EVEN:
-        return f"{who[0].upper()}{who[1:]}, takes {took}, too near to tell the two apart {_interval(lead)}"
-    return f"{who[0].upper()}{who[1:]}, would save too little to matter: {took}"
+    return f"{who[0].upper()}{who[1:]}, takes {latency(rival.ran.mean)}: it {_saves(lead)}"
 
 
 def risk(found: Advice) -> str:
@@ -145,7 +126,7 @@ def sureness(found: Advice) -> Sequence[str]:
         lead = found.over_default
         lines.append(
             f"Best found on the first half: mode {found.found.mode}, {_changed(found, found.found)}; against the "
-            f"defaults it saves {percent(lead.value)} {_interval(lead)}: {verdict(lead, LEAST_SAVING)}."
+            f"defaults it {_saves(lead)}."
         )
     own, usual = found.advised.ran, found.default.ran
     if found.answer is Answer.FOUND and own.ssd_written > MUCH * usual.ssd_written:
@@ -153,6 +134,19 @@ def sureness(found: Advice) -> Sequence[str]:
             f"It writes {number(own.ssd_written, 2)} pages to the SSD for each page asked, "
             f"{number(usual.ssd_written, 2)} as it comes: see that the SSD endures that."
         )
-    lead = found.over_none
-    lines.append(f"Against no cache: saves {percent(lead.value)} {_interval(lead)}: {verdict(lead, LEAST_SAVING)}.")
+    lines.append(f"Against no {'SSD' if found.sizes.ram else 'cache'} it {_saves(found.over_none)}.")
     return lines
+
+
+def before_commands(found: Advice) -> list[str]:
+    """What to know before the commands are run; sentences."""
+    target, ssd = found.target, size(found.sizes.ssd * PAGE_BYTES)
+    if found.answer is Answer.NOTHING:
+        return []
+    if found.simulated:
+        least = size(target.least_ram_bytes)
+        return [f"Simulation only: {target.title} takes no cache in RAM below {least}; give a larger --ram."]
+    if target.id == "nbdkit":
+        return []
+    lines = ["The commands take the disk and the SSD: what is on them is lost."]
+    return [*lines, f"The SSD is used whole: give a partition of {ssd} as --ssd."] if target.whole_ssd else lines

@@ -92,6 +92,8 @@ class Target:
     run: Callable[[TierStream, Sizes, str, Settings], TargetRun]
     commands: Callable[[Sizes, str, Settings, Devices], list[str]]
     ram: bool = False  # it has a cache in RAM, too
+    least_ram_bytes: int = 0  # of that cache; less is ignored
+    whole_ssd: bool = False  # it uses all of the device that it is given, so that a size takes a partition
 
     @property
     def defaults(self) -> dict[str, Value]:

@@ -11,6 +11,7 @@ from cachezoo.traces.table import OP_WRITE
 KIB, MIB = 1024, 1024 * 1024
 L2ARC, ALONE = "l2arc", "none"
 DOUBLED = 2  # l2arc_headroom_boost, 200 %: the ARC is compressed as it comes
+LEAST_ARC = 32 * MIB  # the least zfs_arc_min that the module takes
 PLACE = "/sys/module/zfs/parameters"
 PARAMETERS = {
     "l2arc_write_max": MIB, "l2arc_write_boost": MIB, "l2arc_headroom": 1, "l2arc_noprefetch": 1, "l2arc_mfuonly": 1,
@@ -48,12 +49,13 @@ def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> l
     found = [
         f"zpool create {pool} {devices.disk}",
         f"zfs create -V {volume}M -o volblocksize={settings['volblocksize']}K {pool}/volume",
+        f"echo {LEAST_ARC} > {PLACE}/zfs_arc_min",  # the module refuses a most below its least, a 32nd of all memory
         f"echo {sizes.ram * PAGE_BYTES} > {PLACE}/zfs_arc_max",
     ]
     if mode == ALONE:
         return found
     values = {name: int(settings[name]) * factor for name, factor in PARAMETERS.items()}
-    kept = {"zfs_arc_max": sizes.ram * PAGE_BYTES, **values}
+    kept = {"zfs_arc_min": LEAST_ARC, "zfs_arc_max": sizes.ram * PAGE_BYTES, **values}
     lasting = " ".join(f"{name}={value}" for name, value in kept.items())
     return [
         *found,
@@ -87,4 +89,6 @@ ZFS = Target(
     run=run,
     commands=commands,
     ram=True,
+    least_ram_bytes=64 * MIB,
+    whole_ssd=True,
 )

@@ -1,5 +1,6 @@
 """What is advised for a system, on traces whose answer is known beforehand."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -177,3 +178,11 @@ def test_what_cannot_be_written_into_a_command_is_refused(devices):
 def test_a_lead_over_the_zoo_is_a_share_of_time():
     found = advised(HOT)
     assert found.loss.value == Goal.COST.lead(found.rival.ran.mean, found.advised.ran.mean)
+
+
+def test_what_was_found_is_advised_where_it_alone_surely_beats_no_cache():
+    found = advised(REWRITTEN)
+    far, near = found.found.ran, replace(found.found.ran, blocks=found.none.blocks, mean=found.none.mean)
+    usual = replace(found.default, ran=near)
+    assert replace(found, default=usual, found=replace(found.found, ran=far)).answer is Answer.FOUND
+    assert replace(found, default=usual, found=replace(found.found, ran=near)).answer is Answer.NOTHING

@@ -53,7 +53,8 @@ CAS = {
 }  # fmt: skip
 # zfs(4), in 2.2 and 2.3.
 ZFS_PARAMETERS = {
-    "zfs_arc_max": NUMBER, "l2arc_write_max": NUMBER, "l2arc_write_boost": NUMBER, "l2arc_headroom": NUMBER,
+    "zfs_arc_min": NUMBER, "zfs_arc_max": NUMBER,
+    "l2arc_write_max": NUMBER, "l2arc_write_boost": NUMBER, "l2arc_headroom": NUMBER,
     "l2arc_noprefetch": one_of("0", "1"), "l2arc_mfuonly": one_of("0", "1", "2"), "l2arc_feed_secs": between(1, 3600),
     "l2arc_feed_min_ms": MILLISECONDS,
 }  # fmt: skip
