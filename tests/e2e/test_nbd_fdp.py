@@ -146,3 +146,14 @@ def test_an_export_of_no_handle_is_refused(plugin, tmp_path):
     with serve(None, tmp_path, [*OPTIONS, "handles=2"], [str(plugin)]) as server, pytest.raises(ConnectionResetError):
         with server.disk("ruh=2"):
             pass
+
+
+def test_a_larger_file_is_not_cut(plugin, tmp_path):
+    kept = tmp_path / "data"
+    kept.write_bytes(bytes(PAGES * PAGE + 1))
+    done = subprocess.run(
+        ["nbdkit", "-U", "-", plugin, *OPTIONS, f"file={kept}", "--run", "true"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0 and "would be cut; give another file" in done.stderr
+    assert kept.stat().st_size == PAGES * PAGE + 1

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "drive.h"
@@ -61,14 +62,14 @@ static int choice(const char *key, const char *value, const char *const *names, 
 }
 
 static int fdp_config(const char *key, const char *value) {
-    static const char *const victims[] = {"greedy", "cost-benefit", NULL},
-                             *const isolations[] = {"keep", "initially", "persistently", NULL};
+    static const char *const victims[] = {"greedy", "cost-benefit", NULL}, *const isolations[] = {"keep", "initially",
+                                                                                                  "persistently", NULL};
     static const struct {
         const char *key;
         int64_t *place, least, most;
     } numbers[] = {
-        {"size", &config.size, 1, (int64_t)1 << 50},     {"page", &config.page_bytes, 512, MOST_PAGE},
-        {"unit-pages", &config.unit_pages, 1, 1 << 24},  {"units", &config.units, 2, UINT32_MAX - 1},
+        {"size", &config.size, 1, (int64_t)1 << 50},       {"page", &config.page_bytes, 512, MOST_PAGE},
+        {"unit-pages", &config.unit_pages, 1, 1 << 24},    {"units", &config.units, 2, UINT32_MAX - 1},
         {"handles", &config.handles, 1, FDP_MOST_HANDLES}, {"keep-free", &config.keep_free, 1, UINT32_MAX - 1},
     };
     int chosen = 0, flag;
@@ -116,7 +117,9 @@ static fdp_settings settings_of(void) {
     int64_t units = (int64_t)blocks;
     units += (double)units < blocks;
     return (fdp_settings){
-        .units = (uint32_t)(config.units ? config.units : units < UINT32_MAX ? units : UINT32_MAX - 1),
+        .units = (uint32_t)(config.units         ? config.units
+                            : units < UINT32_MAX ? units
+                                                 : UINT32_MAX - 1),
         .unit_pages = (uint32_t)config.unit_pages,
         .pages = (uint32_t)(config.size / config.page_bytes),
         .keep_free = (uint32_t)config.keep_free,
@@ -157,6 +160,12 @@ static int fdp_get_ready(void) {
     if (config.fill)
         fdp_fill(drive);
     data = config.file ? open(config.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : memfd_create("fdp", MFD_CLOEXEC);
+    struct stat found;
+    if (data >= 0 && fstat(data, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > config.size) {
+        nbdkit_error("%s: it has %" PRId64 " bytes, more than the namespace, and would be cut; give another file",
+                     config.file, (int64_t)found.st_size);
+        return -1;
+    }
     if (data < 0 || ftruncate(data, config.size)) {
         nbdkit_error("%s: cannot be made as large as the namespace (%m)", config.file ? config.file : "memory");
         return -1;
@@ -170,13 +179,13 @@ static int describe(char text[STATS_BYTES]) {
     const fdp_counts *own = fdp_counted(drive);
     uint64_t page = (uint64_t)config.page_bytes;
     double waf = own->host ? (double)(own->host + own->copied) / (double)own->host : 0;
-    int size = snprintf(text, STATS_BYTES,
-                        "{\"hbmw\": %" PRIu64 ", \"mbmw\": %" PRIu64 ", \"mbe\": %" PRIu64 ", \"waf\": %.17g, "
-                        "\"host_pages\": %" PRIu64 ", \"copied_pages\": %" PRIu64 ", \"erased_units\": %" PRIu64
-                        ", \"trimmed_pages\": %" PRIu64 ", \"host_pages_by_handle\": [",
-                        own->host * page, (own->host + own->copied) * page,
-                        own->erased * (uint64_t)config.unit_pages * page, waf, own->host, own->copied, own->erased,
-                        own->trimmed);
+    int size =
+        snprintf(text, STATS_BYTES,
+                 "{\"hbmw\": %" PRIu64 ", \"mbmw\": %" PRIu64 ", \"mbe\": %" PRIu64 ", \"waf\": %.17g, "
+                 "\"host_pages\": %" PRIu64 ", \"copied_pages\": %" PRIu64 ", \"erased_units\": %" PRIu64
+                 ", \"trimmed_pages\": %" PRIu64 ", \"host_pages_by_handle\": [",
+                 own->host * page, (own->host + own->copied) * page, own->erased * (uint64_t)config.unit_pages * page,
+                 waf, own->host, own->copied, own->erased, own->trimmed);
     for (int64_t i = 0; i < config.handles; i++)
         size += snprintf(text + size, (size_t)(STATS_BYTES - size), "%s%" PRIu64, i ? ", " : "", own->by_handle[i]);
     return size + snprintf(text + size, (size_t)(STATS_BYTES - size), "]}\n");
@@ -230,7 +239,9 @@ static void *fdp_open(int read_only) {
     const char *name = nbdkit_export_name();
     int64_t handle = name ? handle_named(name) : -2;
     connection *made = handle == -2 ? NULL : malloc(sizeof *made);
-    if (handle == -2)
+    if (handle == -2 && config.alias)
+        nbdkit_error("export %s: with alias=true there are stats, and one without a name", name ? name : "");
+    else if (handle == -2)
         nbdkit_error("export %s: there are ruh=0 to ruh=%" PRId64 ", stats, and one without a name", name ? name : "",
                      config.handles - 1);
     if (made)
@@ -294,6 +305,7 @@ static int fdp_pread(void *given, void *buffer, uint32_t count, uint64_t offset,
     for (uint32_t done = 0; done < count;) {
         ssize_t n = pread(data, (char *)buffer + done, count - done, (off_t)(offset + done));
         if (n <= 0) {
+            errno = n ? errno : EIO;
             nbdkit_error("the namespace's data cannot be read (%m)");
             return -1;
         }
@@ -311,6 +323,7 @@ static int fdp_pwrite(void *given, const void *buffer, uint32_t count, uint64_t 
     for (uint32_t done = 0; done < count;) {
         ssize_t n = pwrite(data, (const char *)buffer + done, count - done, (off_t)(offset + done));
         if (n <= 0) {
+            errno = n ? errno : EIO;
             nbdkit_error("the namespace's data cannot be written (%m)");
             return -1;
         }
@@ -322,7 +335,7 @@ static int fdp_pwrite(void *given, const void *buffer, uint32_t count, uint64_t 
     return 0;
 }
 
-/* Pages that lie in it whole are given up; all of it reads as zeros. */
+/* Pages that lie in it whole are given up, and read as zeros where their room can be given back. */
 static int fdp_trim_range(void *given, uint32_t count, uint64_t offset, uint32_t flags) {
     (void)flags;
     if (located(given, &offset, count) < 0)
@@ -363,6 +376,7 @@ static struct nbdkit_plugin plugin = {
     .can_write = fdp_can_write,
     .block_size = fdp_block_size,
     .can_fua = fdp_can_fua,
+    .errno_is_preserved = 1,
     .pread = fdp_pread,
     .pwrite = fdp_pwrite,
     .trim = fdp_trim_range,

@@ -76,13 +76,12 @@ static int read_forest(const cz_bundle *bundle, const cz_values *values, streams
     if (!file)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: " FOREST_NAME " is missing; export it again",
                        cz_bundle_where(bundle));
-    int result =
-        cz_values_whole(values, "policy.memory.pages", CZ_LEAST_KEPT, CZ_MOST_KEPT, &model->pages, error);
+    int result = cz_values_whole(values, "policy.memory.pages", CZ_LEAST_KEPT, CZ_MOST_KEPT, &model->pages, error);
     if (!result && (model->pages & (model->pages - 1)))
-        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.memory.pages is no power of two; export it again",
-                         values->where);
+        result =
+            cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.memory.pages is no power of two; export it again", values->where);
     if (!result)
-        result = cz_values_whole(values, "policy.memory.half_life", 1, (int64_t)1 << 40, &model->half_life, error);
+        result = cz_values_whole(values, "policy.memory.half_life", 1, 8192, &model->half_life, error);
     if (!result)
         result = read_cuts(values, model, error);
     if (!result)
@@ -104,8 +103,8 @@ static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_p
     if (!result)
         result = cz_values_text(values, "policy.type", &type, error);
     if (!result)
-        result = cz_places_by_lifetime(type) ? read_forest(bundle, values, model, error)
-                                             : read_table(bundle, model, error);
+        result =
+            cz_places_by_lifetime(type) ? read_forest(bundle, values, model, error) : read_table(bundle, model, error);
     if (result)
         model_free(model);
     else
@@ -123,8 +122,7 @@ int cz_placement(const cz_bundle *bundle, uint64_t offset) {
 static int may_swap(const void *given, const void *other, cz_error *error) {
     const streams_model *from = given, *to = other;
     if (from->streams != to->streams)
-        return cz_fail(error, CZ_BAD_CALL,
-                       "a stream of %lu streams cannot go on with a bundle of %lu; open a new one",
+        return cz_fail(error, CZ_BAD_CALL, "a stream of %lu streams cannot go on with a bundle of %lu; open a new one",
                        (unsigned long)from->streams, (unsigned long)to->streams);
     if (!from->table != !to->table || from->pages != to->pages || from->half_life != to->half_life)
         return cz_fail(error, CZ_BAD_CALL, "the bundles differ in what they remember; open a new stream");
@@ -253,8 +251,8 @@ static int remake_forest(const cz_bundle *bundle, const streams_model *model, co
         const cz_request *request = &golden->requests[i];
         if (request->op != CZ_WRITE)
             continue;
-        place(model, past, request, pages_of(request), remade->features + at * CZ_LIFETIME_INPUTS,
-              remade->outputs + at, remade->decisions + at, NULL);
+        place(model, past, request, pages_of(request), remade->features + at * CZ_LIFETIME_INPUTS, remade->outputs + at,
+              remade->decisions + at, NULL);
         at += pages_of(request);
     }
     cz_lifetimes_free(past);
@@ -264,8 +262,7 @@ static int remake_forest(const cz_bundle *bundle, const streams_model *model, co
 static int remake(const cz_bundle *bundle, const void *given, const cz_golden *golden, cz_remade *remade,
                   cz_error *error) {
     const streams_model *model = given;
-    return model->table ? remake_table(model, golden, remade)
-                        : remake_forest(bundle, model, golden, remade, error);
+    return model->table ? remake_table(model, golden, remade) : remake_forest(bundle, model, golden, remade, error);
 }
 
 /* ---- state ---- */

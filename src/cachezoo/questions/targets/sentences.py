@@ -26,7 +26,7 @@ def answer(found: Advice) -> str:
         return f"Do not put {target.title} before this disk: {_nothing(found)}."
     mode = target.mode(own.mode)
     text = f"Run {target.title} in mode {own.mode} ({mode.says}) with {size(found.sizes.ssd * PAGE_BYTES)} of SSD"
-    text += f" below {size(found.sizes.ram * PAGE_BYTES)} of RAM" if found.sizes.ram else ""
+    text += f" behind {size(found.sizes.ram * PAGE_BYTES)} of RAM" if found.sizes.ram else ""
     text += f", {_changed(found, own)}: a request takes {latency(own.ran.mean)} on average, {latency(found.none.mean)} "
     text += f"without {'the SSD' if found.sizes.ram else 'a cache'}"
     if found.answer is Answer.FOUND:
