@@ -23,12 +23,14 @@ KIND = "streams"
 TITLE = "Does it pay to use streams here?"
 SHORT = {
     YES: "Yes, by what was learned (flash writes saved on the test cycle)",
-    PARTS: "Yes, but equal parts of the address space will do, and the learned dictionary is not promoted",
+    PARTS: "Yes, but equal parts of the address space will do, and what was learned is not promoted",
     DEPENDS: "It depends on the drive's garbage collection: not under each victim that was tried",
     NO: "No",
     UNSURE: "Cannot be told",
 }
 ANSWERS = {DEPENDS: "it depends on the drive's victims", NO: "no", UNSURE: "cannot be told"}
+RIVAL = "rival"
+UNLEARNED = ("legacy", "baseline", "drive")  # kinds of placements
 BARS = {
     LEGACY: ("without streams", LIGHT),
     EQUAL: ("equal parts", GREY),
@@ -52,8 +54,10 @@ def tests(metrics: Found) -> list[tuple[StreamsMetrics, StreamsModel, str, Strea
 
 def compared(model: StreamsModel, trace: StreamsTrace) -> dict[str, StreamsRow]:
     """What the model is compared with on a test cycle, by what it is; those that there are."""
+    unlearned = [row for row in trace.rows if row.kind in UNLEARNED and row.validation_waf is not None]
     found = {
         LEGACY: trace.row(LEGACY),
+        RIVAL: min(unlearned, key=lambda row: (row.validation_waf, row.policy), default=None),
         EQUAL: trace.row(EQUAL),
         AUTOMATIC: trace.row(model.automatic),
         CHOSEN: trace.row(model.variant),
@@ -79,7 +83,7 @@ def summary_table(metrics: Found) -> Table:
         Column("without streams", "WAF: flash pages written over the host's, and with other victims"),
         Column("equal parts", "of the address space, as validation chose; of the WAF without streams"),
         Column("FIOS's choice", "of features, by the trace's characteristics; likewise"),
-        Column("chosen", "the dictionary that validation chose; likewise, 90 % interval"),
+        Column("chosen", "what validation chose of all that is learned; likewise, 90 % interval"),
         Column("best dictionary", "in hindsight; likewise"),
         Column("forest", "that predicts when a write dies; shipped where it is the best on validation; likewise"),
         Column("bound", "placement by true lifetimes; likewise"),
@@ -212,16 +216,26 @@ def _details(metrics: Found) -> list[str]:
 def _paragraph(one: StreamsMetrics, model: StreamsModel, trace: StreamsTrace) -> str:
     rows = compared(model, trace)
     chosen, equal, answer = rows[CHOSEN], rows[EQUAL], pays(model, rows).text
-    learned = f"{_saved(chosen)} with the dictionary {chosen.policy}"
+    learned = f"{_saved(chosen)} with " + (
+        "the forest of lifetimes" if chosen.kind == "forest" else f"the dictionary {chosen.policy}"
+    )
     parts = f"{_saved(equal)} with {equal.streams} equal parts of the address space"
     without = f"than without streams, where the WAF is {number(rows[LEGACY].waf, 2)}"
+    rival = _rival(rows)
     if answer == YES:
-        return f"{one.category}: yes, {learned} {without}; {parts}."
+        return f"{one.category}: yes, {learned} {without}; {parts}{rival}."
     if answer == PARTS:
-        return (
-            f"{one.category}: yes, but nothing learned is needed: {parts} {without}; {learned}, which is not promoted."
-        )
-    return f"{one.category}: {ANSWERS[answer]}; {learned} {without}; {parts}."
+        return f"{one.category}: yes, {parts} {without}; {learned}, which is not promoted{rival}."
+    return f"{one.category}: {ANSWERS[answer]}; {learned} {without}; {parts}{rival}."
+
+
+def _rival(rows: Mapping[str, StreamsRow]) -> str:
+    """What validation prefers of all that learns nothing, where that is none of those that are named anyway."""
+    row = rows.get(RIVAL)
+    if row is None or row.policy in (LEGACY, EQUAL):
+        return ""
+    who = "which a drive runs and no host" if row.kind == "drive" else "which is simulation only"
+    return f"; of what learns nothing validation prefers {row.policy}, {who}: {_saved(row)}"
 
 
 def _saved(row: StreamsRow) -> str:

@@ -185,12 +185,12 @@ def pays(model: StreamsModel, rows: Mapping[str, StreamsRow]) -> Cell:
     having, and under each victim that was tried; what pays under the main one alone depends on the drive.
 
     Args:
-        model: the dictionary's verdict.
+        model: the verdict of what was learned.
         rows: of `compared`.
     """
     row, note = rows[CHOSEN], ""
     if not model.promoted:
-        row, note = rows.get(EQUAL, row), "the dictionary is not promoted"
+        row, note = rows.get(EQUAL, row), "what was learned is not promoted"
     if row.of_legacy > min(MOST_OF_LEGACY, 1 - (row.noise or 0.0)) or row.of_legacy_interval[0] >= 1:
         return Cell(NO, note=note, tone="bad")
     if row.of_legacy_interval[1] >= 1:

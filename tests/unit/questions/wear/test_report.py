@@ -47,11 +47,16 @@ def sources(*found: StreamsMetrics) -> Measured:
     return Measured(models=[], by_category={"streams": {one.category: one for one in found}} if found else {})
 
 
+def told(given: StreamsMetrics) -> str:
+    """The section's texts."""
+    return " ".join(PART.section(sources(given), {}).texts).replace("\N{NO-BREAK SPACE}", " ")
+
+
 @pytest.mark.parametrize(
     ("given", "cell", "said"),
     [
         (metrics(), "yes", "ledger: yes, 20.0 % fewer flash writes [19.0, 21.0] with the dictionary FC.100th than"),
-        (metrics(promoted=False), "equal parts", "nothing learned is needed: 10.0 % fewer flash writes [9.0, 11.0]"),
+        (metrics(promoted=False), "equal parts", "ledger: yes, 10.0 % fewer flash writes [9.0, 11.0] with 4 equal"),
         (metrics(promoted=False, equal=1.05), "don't", "ledger: no; 20.0 % fewer"),
         (metrics(chosen=1.2), "don't", "ledger: no; 20.0 % more flash writes [19.0, 21.0]"),
         (metrics(chosen=0.95, spread=0.06), "cannot be told", "ledger: cannot be told; 5.0 % fewer"),
@@ -60,8 +65,7 @@ def sources(*found: StreamsMetrics) -> Measured:
 def test_the_answer_follows_validation_and_the_test_cycle(given, cell, said):
     (trace,) = given.traces.values()
     assert pays(given.models[MODEL], compared(given.models[MODEL], trace)).text == cell
-    told = " ".join(PART.section(sources(given), {}).texts).replace("\N{NO-BREAK SPACE}", " ")
-    assert said in told
+    assert said in told(given)
 
 
 def test_what_pays_under_one_victim_alone_depends_on_the_drive():
@@ -91,7 +95,7 @@ def test_what_was_not_measured_is_said_with_its_reason():
     answer = PART.answer(both).replace("\N{NO-BREAK SPACE}", " ")
     assert "saved on the test cycle): ledger (20.0 %)." in answer and answer.endswith("Cannot be told: web.")
     alike = PART.answer(sources(metrics(promoted=False))).replace("\N{NO-BREAK SPACE}", " ")
-    assert alike.endswith("the learned dictionary is not promoted: ledger (10.0 %).")
+    assert alike.endswith("what was learned is not promoted: ledger (10.0 %).")
     assert PART.answer(sources()).startswith("Streams were not measured")
     assert PART.section(sources(), {}) is None
 
@@ -136,3 +140,15 @@ def test_the_headline_is_of_the_dictionary_that_validation_chose():
 def test_of_each_placement_that_a_host_may_be_advised_it_is_said_what_runs_it():
     assert set(RUNS) == set(PLACEMENTS) - {LEGACY, *BY_DRIVE, *BOUNDS}
     assert all("libcachezoo" in text or "simulation only" in text or "no model" in text for text in RUNS.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "who"), [("drive", "which a drive runs and no host"), ("baseline", "which is simulation only")]
+)
+def test_the_best_rival_of_validation_is_named_with_who_can_run_it(kind, who):
+    found = metrics(promoted=False)
+    trace = found.traces["ledger_test"]
+    rows = [one.model_copy(update={"validation_waf": 2.0}) for one in trace.rows]
+    rows.append(row("rule", kind, 0.7).model_copy(update={"validation_waf": 1.5}))
+    named = found.model_copy(update={"traces": {"ledger_test": trace.model_copy(update={"rows": rows})}})
+    assert f"of what learns nothing validation prefers rule, {who}: 30.0 % fewer flash writes" in told(named)
