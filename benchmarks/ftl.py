@@ -5,7 +5,7 @@ folder is a category's of data/requests, whose cycles are train, validation and 
 categories are run. Figures of traces count the last cycle.
 
 With --matrix: write amplification by victim, by where copies go, by over-provisioning, by erase unit and by placement,
-beside what theory says of uniform writes.
+with what theory says of uniform writes.
 """
 
 import argparse
@@ -142,7 +142,7 @@ def cells(values: Iterable[float]) -> str:
 
 
 def uniform(pages: int = 200_000, times: int = 12) -> None:
-    """Uniform writes, and nine tenths of them to a tenth of the pages, at 11 %, beside theory."""
+    """Uniform writes, and nine tenths of them to a tenth of the pages, at 11 %, with theory's figures."""
     print(
         f"\n{pages:,} pages at 11 %, the last third of {times} drive writes: theory of uniform writes, uniform, and "
         "90 % of writes to a tenth with copies kept and apart"

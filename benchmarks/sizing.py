@@ -2,7 +2,7 @@
 
 The referee simulates and replays every point with all pages: the hierarchies of the list, with RAM and SSD of sizes
 that double. Both choose by the first half of the trace, of parts of modules and drives, so that there are many sizes.
-Each sum a month is asked for in a search of its own. Printed is how much longer a page read takes with the search's
+Each sum a month has a search of its own. Printed is how much longer a page read takes with the search's
 choice than with the referee's: on the half that chose, and on the second, which chose nothing. Beside it are the
 seconds of one such search, and of the referee, which does all sums in one; both of one process.
 

@@ -1,6 +1,6 @@
 """How the split of the money moves with the price of RAM over that of SSD, and with the size of the working set.
 
-For each trace and ratio `cachezoo recommend --only ram-ssd` is asked for parts of modules and drives; printed is what
+For each trace and ratio `cachezoo recommend --only ram-ssd` takes parts of modules and drives; printed is what
 its advice does on the second half. RAM keeps its price and SSD gets dearer or cheaper. Money is a part of what RAM for
 all pages costs to buy, so that the row before is also the same money in front of a working set four times as large.
 

@@ -4,7 +4,7 @@ Processor time of one thread, best of several, compilation apart. The queue has 
 of it as `--cache` says. Uniform references to 300,000 pages are the worst: each moves half the queue, and no fragment
 is worth more than another for long. The aim is 2 M references a second for both together.
 
-    python benchmarks/virtual.py --mapping   # the paper's rule beside the optimum, on captured traces
+    python benchmarks/virtual.py --mapping   # the paper's rule and the optimum, on captured traces
 """
 
 import argparse
@@ -88,7 +88,7 @@ def parts_of_optimum(moved: Moves, n: int, fragment: int, window: int = 4000, f:
 
 
 def mappings() -> None:
-    """The paper's rule beside the optimum: value of the mapping, and what the cache then hits, reads and takes."""
+    """The paper's rule and the optimum: value of the mapping, and what the cache then hits, reads and takes."""
     print("| trace | of the optimum's value: mean, least | cost | hits: rule | optimum | transfers: rule | optimum "
           "| ns: rule | optimum |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|")
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--trace", action="append", choices=[*MADE, *PUBLIC])
     parser.add_argument("--fragment", action="append", type=int, help="pages; default 256 and 16")
     parser.add_argument("--cache", type=float, default=0.1, help="pages of the cache per page of the queue")
-    parser.add_argument("--mapping", action="store_true", help="the paper's mapping beside the optimum")
+    parser.add_argument("--mapping", action="store_true", help="the paper's mapping and the optimum")
     own = parser.parse_args()
     if own.mapping:
         mappings()

@@ -68,7 +68,7 @@ def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> l
 ZFS = Target(
     id="zfs",
     title="ZFS with L2ARC",
-    runs="OpenZFS 2.2 and 2.3, a pool with a cache device",
+    runs="OpenZFS 2.3, a pool with a cache device",
     source="OpenZFS 2.3 module/zfs/arc.c; zfs(4), zpool-add(8), zfsprops(7)",
     modes=(
         Mode(L2ARC, "through", "copies to the SSD what ARC is about to evict; writes go to the disk"),

@@ -343,7 +343,9 @@ def comparisons(found: Advice) -> list[str]:
     text, own = list[str](), found.answer
     if found.ram_alone is not None and own.point.ssd_pages and found.ram_alone.point != own.point:
         lead = own.over(found.ram_alone)
-        text.append(f"RAM alone for that: {versus(found, found.ram_alone)}; against that the answer {_saves(lead)}.")
+        text.append(
+            f"RAM alone for {money(found.chosen.month)} a month: {versus(found, found.ram_alone)}; against that the answer {_saves(lead)}."
+        )
     if found.ssd is not None and not own.point.ssd_pages:
         text.append(f"With an SSD: {versus(found, found.ssd)}{_unable(found.ssd)}.")
     elif found.ssd is None and not own.point.ssd_pages:
@@ -416,6 +418,8 @@ def how_sure(found: Advice) -> list[str]:
     sampled, full = found.counts
     half = f"the first half of the trace chose; every figure is of the second, from page access {found.first:,} on"
     text = [f"{sampled:,} points were simulated on {_sample(found)} and {full} of them in full; {half}."]
+    if found.why in ("needless", "reached"):
+        text.append("Which sum reaches the aim is read from the second half too.")
     if found.rate < 1:
         mean, most = (number(100 * off, 1) for off in found.off)
         text.append(f"The sample was off by {mean} points of reads from the disk on average, {most} at most.")
