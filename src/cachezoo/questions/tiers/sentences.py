@@ -343,9 +343,8 @@ def comparisons(found: Advice) -> list[str]:
     text, own = list[str](), found.answer
     if found.ram_alone is not None and own.point.ssd_pages and found.ram_alone.point != own.point:
         lead = own.over(found.ram_alone)
-        text.append(
-            f"RAM alone for {money(found.chosen.month)} a month: {versus(found, found.ram_alone)}; against that the answer {_saves(lead)}."
-        )
+        alone = f"RAM alone for at most {money(found.chosen.month)} a month: {versus(found, found.ram_alone)}"
+        text.append(f"{alone}; against that the answer {_saves(lead)}.")
     if found.ssd is not None and not own.point.ssd_pages:
         text.append(f"With an SSD: {versus(found, found.ssd)}{_unable(found.ssd)}.")
     elif found.ssd is None and not own.point.ssd_pages:
