@@ -16,25 +16,57 @@ static const cz_evict_ops *const evictions[] = {
 
 /* ---- nodes by number ---- */
 
-static inline int32_t *bucket_of(const cz_composed *p, int32_t volume, int64_t number) {
+/* Buckets are open: 32 bits of a page's hash, which say where it belongs, above its node; 0 where one is empty. So what
+ * another page's bucket holds is told from it without a look at its node. */
+static inline uint32_t hash_of(int32_t volume, int64_t number) {
     uint64_t mixed = (uint64_t)number + ((uint64_t)(uint32_t)volume << 50);
     mixed ^= mixed >> 29;
-    return &p->buckets[(mixed * UINT64_C(0x9E3779B97F4A7C15)) >> p->shift];
+    return (uint32_t)((mixed * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+static inline int64_t home_of(const cz_composed *p, uint32_t hash) {
+    return (int64_t)((uint64_t)hash * (uint64_t)p->buckets_most >> 32);
+}
+
+static inline int64_t after(const cz_composed *p, int64_t place) {
+    return place + 1 < p->buckets_most ? place + 1 : 0;
 }
 
 static inline int32_t find(const cz_composed *p, int32_t volume, int64_t number) {
-    int32_t node = *bucket_of(p, volume, number);
-    while (node && (p->nodes[node].number != (uint64_t)number || p->nodes[node].volume != volume))
-        node = p->nodes[node].next;
-    return node;
+    uint32_t hash = hash_of(volume, number);
+    for (int64_t place = home_of(p, hash); p->buckets[place]; place = after(p, place)) {
+        const cz_node *node = &p->nodes[(uint32_t)p->buckets[place]];
+        if (p->buckets[place] >> 32 == hash && node->number == (uint64_t)number && node->volume == volume)
+            return (int32_t)p->buckets[place];
+    }
+    return 0;
 }
 
-/* Its page becomes another one. */
+static void know(cz_composed *p, int32_t node, int32_t volume, int64_t number) {
+    uint32_t hash = hash_of(volume, number);
+    int64_t place = home_of(p, hash);
+    while (p->buckets[place])
+        place = after(p, place);
+    p->buckets[place] = (uint64_t)hash << 32 | (uint32_t)node;
+}
+
+static inline int64_t steps(const cz_composed *p, int64_t from, int64_t to) {
+    return to >= from ? to - from : to - from + p->buckets_most;
+}
+
+/* Its page becomes another one. The gap is closed: every later entry of the run that may go there moves back. */
 static void unknown(cz_composed *p, int32_t node) {
-    int32_t *at = bucket_of(p, p->nodes[node].volume, p->nodes[node].number);
-    while (*at != node)
-        at = &p->nodes[*at].next;
-    *at = p->nodes[node].next;
+    int64_t gap = home_of(p, hash_of(p->nodes[node].volume, (int64_t)p->nodes[node].number));
+    while ((uint32_t)p->buckets[gap] != (uint32_t)node)
+        gap = after(p, gap);
+    for (int64_t place = after(p, gap); p->buckets[place]; place = after(p, place)) {
+        int64_t home = home_of(p, (uint32_t)(p->buckets[place] >> 32));
+        if (steps(p, home, place) >= steps(p, gap, place)) {
+            p->buckets[gap] = p->buckets[place];
+            gap = place;
+        }
+    }
+    p->buckets[gap] = 0;
     p->nodes[node].known = 0;
 }
 
@@ -89,14 +121,10 @@ static int32_t spare_node(cz_composed *p) {
 
 /* A node of a page that is not known; it is in no list. */
 static int32_t new_node(cz_composed *p, int32_t volume, int64_t number) {
-    int32_t node = spare_node(p), *bucket = bucket_of(p, volume, number);
-    p->nodes[node] = (cz_node){.number = (uint64_t)number,
-                               .known = 1,
-                               .volume = volume,
-                               .next = *bucket,
-                               .slot = CZ_NONE,
-                               .id = p->n.ids++};
-    *bucket = node;
+    int32_t node = spare_node(p);
+    p->nodes[node] = (cz_node){
+        .number = (uint64_t)number, .known = 1, .volume = volume, .slot = CZ_NONE, .id = p->n.ids++};
+    know(p, node, volume, number);
     if (p->ops->fresh)
         p->ops->fresh(p, node);
     for (int64_t k = 0; k < p->misses; k++)
@@ -151,6 +179,8 @@ static bool enter(cz_composed *p, int32_t node, int64_t i, cz_policy_page *page)
     }
     page->slot = p->nodes[node].slot;
     settle_gone(p);
+    for (int32_t end = 0; end < CZ_UNHELD; end++) /* what may leave next is on its way */
+        __builtin_prefetch(&p->nodes[p->nodes[end].before], 1);
     return victim != CZ_REFUSED;
 }
 
@@ -253,9 +283,9 @@ int cz_policy_serve(cz_composed *p, const cz_request *request, int64_t *pages) {
     p->fetch = false;
     for (int64_t k = 0; k < end - first; k++) {
         if (k + FAR < end - first)
-            __builtin_prefetch(bucket_of(p, volume, first + k + FAR));
+            __builtin_prefetch(&p->buckets[home_of(p, hash_of(volume, first + k + FAR))]);
         if (k + NEAR < end - first && k >= NEAR)
-            __builtin_prefetch(&p->nodes[*bucket_of(p, volume, first + k + NEAR)], 1);
+            __builtin_prefetch(&p->nodes[(uint32_t)p->buckets[home_of(p, hash_of(volume, first + k + NEAR))]], 1);
         cz_policy_page *page = next_page(p, k, volume, first + k);
         if (k < count)
             serve(p, request->op == CZ_WRITE, i + k, page);
@@ -332,14 +362,12 @@ static int64_t nodes_of(const cz_composed *p, int64_t keys) {
 
 static bool make(cz_composed *p, int64_t nodes) {
     cz_memory *memory = &p->memory;
-    uint64_t buckets = 16;
-    for (p->shift = 60; buckets < (uint64_t)nodes; p->shift--)
-        buckets *= 2;
+    p->buckets_most = nodes + nodes / 2 + nodes / 8 + 8;
     p->nodes_most = nodes + CZ_FIRST_NODE;
     p->n.used = CZ_FIRST_NODE;
     cz_memory_keep(memory, &p->n, sizeof p->n);
     p->nodes = cz_memory_room(memory, (size_t)p->nodes_most, sizeof *p->nodes, &p->n.used);
-    p->buckets = cz_memory_scratch(memory, buckets, sizeof *p->buckets);
+    p->buckets = cz_memory_scratch(memory, (size_t)p->buckets_most, sizeof *p->buckets);
     p->unused = cz_memory_room(memory, (size_t)p->capacity / 64 + 1, sizeof *p->unused, NULL);
     p->served = cz_memory_scratch(memory, (size_t)(CZ_POLICY_MOST_PAGES + p->ahead), sizeof *p->served);
     if (p->misses)

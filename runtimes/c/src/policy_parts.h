@@ -20,7 +20,7 @@ typedef struct cz_node {
     uint64_t dirty : 1;
     uint64_t known : 1; /* by its number; the page has become another one where it is not */
     uint64_t gone : 1;
-    int32_t volume, next; /* next: of a bucket */
+    int32_t volume, next; /* next: of those that were given back */
     int32_t slot;         /* -1: not resident */
     uint32_t id;          /* by first appearance */
     int32_t before, after;
@@ -42,7 +42,7 @@ extern const cz_evict_ops cz_evict_arc, cz_evict_clock, cz_evict_fifo, cz_evict_
 
 struct cz_composed {
     cz_node *nodes;
-    int32_t *buckets; /* first node of each, 0 where it is empty */
+    uint64_t *buckets; /* see policy_cache.c */
     const cz_evict_ops *ops;
     void *state;
     uint64_t *unused; /* a bit of each slot that no page has */
@@ -50,10 +50,9 @@ struct cz_composed {
     cz_policy_page *served;
     cz_policy_plan plan;
     cz_memory memory;
-    int64_t capacity, nodes_most, ahead, window, misses; /* window, misses: RejectX's */
+    int64_t capacity, nodes_most, buckets_most, ahead, window, misses; /* window, misses: RejectX's */
     uint64_t below;                                      /* CoinFlip: draws that admit */
     uint32_t seed;
-    int shift; /* of a hash to its bucket */
     enum cz_writes writes;
     bool keep, ids; /* pages are remembered though nothing holds them; all that are asked for get a number */
     bool fetch;     /* a page of the present request was admitted */

@@ -95,10 +95,10 @@ static void follow(cz_unit *device, const cz_access *access) {
         for (int64_t at = 0; at < access->n_units; at++)
             passed |= is(&access->units[at], &access->victims[k]) && access->units[at].slot < 0 &&
                       access->units[at].outcome == 1;
-        if (!passed && !is(slot, &access->victims[k]))
-            wrong("a victim's slot held another page");
-        if (!passed)
+        if (is(slot, &access->victims[k]))
             slot->volume = -1;
+        else if (!passed)
+            wrong("a victim's slot held another page");
     }
     for (int64_t k = 0; k < access->n_units; k++)
         if (access->units[k].outcome == 1 && access->units[k].slot >= 0) {
