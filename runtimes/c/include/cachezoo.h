@@ -342,21 +342,21 @@ typedef struct cz_access {
 /* streams[0] decides admission, or everything; streams[1], if not NULL, is of the prefetch model beside it. */
 CZ_API int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error);
 /* What a write does. Around: it goes to the disk alone; what the cache held of its pages is void from then on, and named in
- * `victims`, but takes up the policy's room until it is evicted, as in the simulator. Through and back: it is an access like
- * a read; written back, pages are dirty. Usual: around of a flash cache, which takes no other, and back of a page cache. A
- * page cache of another kind than policy takes back alone. Since 1.4.0. */
+ * `victims`, but of kinds policy and reuse it takes up room until it is evicted, as in the simulator; models of kinds caching
+ * and reuse do not see such a write. Through and back: it is an access like a read; written back, pages are dirty. Usual:
+ * around of a flash cache, which takes no other, and back of a page cache; kind virtual takes back alone. Since 1.4.0. */
 enum cz_writes { CZ_WRITES_USUAL = 0, CZ_AROUND, CZ_THROUGH, CZ_BACK };
 CZ_API int cz_cache_new_writes(const cz_cache_options *options, enum cz_writes writes, cz_stream *streams[2],
                                cz_cache **cache, cz_error *error);
 CZ_API void cz_cache_free(cz_cache *cache);
 /* Serve a request: observes it in the cache's streams, decides, and changes what is resident. */
 CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access);
-/* Units that hold no longer what the disk does leave, without being counted as requests. Of kind policy
- * what it held takes up room until it is evicted, as with CZ_AROUND. Not of kinds reuse and virtual. */
+/* Units that hold no longer what the disk does leave, without being counted as requests. It is as a write
+ * with CZ_AROUND. Not of kind virtual. */
 CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
-/* A cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. A flash cache or
- * one of kind policy, which serves it as a read that every admission lets in; CZ_BAD_CALL where the slot or the unit is
- * there, or the policy lets it not in. */
+/* A cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. A page
+ * cache serves it as a read: of kind policy one that the admission lets in, of kind caching one for the queue in the middle.
+ * CZ_BAD_CALL where the slot or the unit is there, or the unit is not let in, and of kind virtual. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
 
 /* ---- state, counters, log ---- */

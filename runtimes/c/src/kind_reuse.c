@@ -74,6 +74,16 @@ int cz_reuse_access(cz_stream *stream, const cz_request *request, const cz_reuse
     return result;
 }
 
+int32_t cz_reuse_turn(cz_stream *stream, int32_t volume, int64_t number) {
+    cz_reuse *cache = ((reuse_stream *)stream)->cache;
+    int32_t slot = cz_table_look(&cache->table, volume, number);
+    if (slot == 0)
+        return -1;
+    cache->pages[slot].dirty = 0;
+    cz_table_turn(&cache->table, slot);
+    return cache->follow.pages[slot].place != 0 ? cache->follow.pages[slot].slot : -1;
+}
+
 int64_t cz_reuse_capacity(const cz_stream *stream) {
     return ((const reuse_stream *)stream)->cache->follow.capacity;
 }

@@ -9,12 +9,23 @@
 #include "virtual.h"
 
 #define PAGE_BYTES 4096
+enum { MEAN = 2 }; /* the queue of a page that a device held before: one that every model has */
+
+/* Where a page is put that a device holds: its kind's own slots are others. A policy knows such slots itself. */
+typedef struct places {
+    int32_t *device, *own; /* each the other's inverse */
+    uint8_t *put;          /* of the device's: one was put there */
+} places;
 
 struct cz_pages {
     cz_stream *stream;
-    cz_manager *manager; /* of kind caching; NULL of kind reuse, whose cache is the stream's own */
+    enum cz_kind kind;
+    enum cz_writes writes;
+    cz_manager *manager; /* of kind caching; NULL of the others, whose caches are the streams' own */
     cz_unit *units, *victims;
-    int64_t max_request;
+    int64_t max_request, capacity;
+    places places;
+    bool begun; /* a request was served */
     cz_counters counters;
 };
 
@@ -24,7 +35,7 @@ static int open_caching(cz_pages *pages, int64_t capacity, cz_error *error) {
     return cz_manager_new(&rules, &pages->manager, error);
 }
 
-static int check(const cz_cache_options *options, const cz_stream *stream, cz_error *error) {
+static int check(const cz_cache_options *options, const cz_stream *stream, enum cz_writes writes, cz_error *error) {
     if ((options->unit_bytes && options->unit_bytes != PAGE_BYTES) || options->prefetch)
         return cz_fail(error, CZ_BAD_CALL, "cache: a %s bundle's cache has pages of %d bytes and no prefetch mode",
                        stream->ops->name, PAGE_BYTES);
@@ -32,38 +43,57 @@ static int check(const cz_cache_options *options, const cz_stream *stream, cz_er
         return cz_fail(error, CZ_BAD_CALL,
                        "cache: %lld pages, but its stream is for %lld; give both the same, at least 1",
                        (long long)options->capacity, (long long)stream->options.capacity);
+    if (stream->ops->kind == CZ_VIRTUAL && (writes == CZ_AROUND || writes == CZ_THROUGH))
+        return cz_fail(error, CZ_BAD_CALL, "cache: a %s bundle's cache is written back; give CZ_BACK",
+                       stream->ops->name);
+    return CZ_OK;
+}
+
+static int open_places(cz_pages *pages, cz_error *error) {
+    size_t n = (size_t)pages->capacity;
+    places *of = &pages->places;
+    of->device = malloc(n * sizeof *of->device);
+    of->own = malloc(n * sizeof *of->own);
+    of->put = calloc(n, sizeof *of->put);
+    if (!of->device || !of->own || !of->put)
+        return cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
+    for (int32_t slot = 0; slot < pages->capacity; slot++)
+        of->device[slot] = of->own[slot] = slot;
+    pages->counters.bytes += n * (sizeof *of->device + sizeof *of->own + sizeof *of->put);
     return CZ_OK;
 }
 
 int cz_pages_new(const cz_cache_options *options, cz_stream *stream, enum cz_writes writes, int64_t max_request,
                  cz_pages **pages, cz_error *error) {
     *pages = NULL;
-    int code = check(options, stream, error);
+    int code = check(options, stream, writes, error);
     if (code != CZ_OK)
         return code;
-    bool policy = stream->ops->kind == CZ_POLICY;
-    if (!policy && (writes == CZ_AROUND || writes == CZ_THROUGH))
-        return cz_fail(error, CZ_BAD_CALL, "cache: a %s bundle's cache is written back; give CZ_BACK",
-                       stream->ops->name);
-    size_t most = (size_t)(max_request / PAGE_BYTES + 2 + (policy ? cz_policy_ahead(stream) : 0));
-    if (policy)
-        cz_policy_set_writes(stream, writes == CZ_WRITES_USUAL ? CZ_BACK : writes);
+    enum cz_kind kind = stream->ops->kind;
+    size_t most = (size_t)(max_request / PAGE_BYTES + 2 + (kind == CZ_POLICY ? cz_policy_ahead(stream) : 0));
     cz_pages *made = calloc(1, sizeof *made);
     if (!made)
         return cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
     made->stream = stream;
+    made->kind = kind;
+    made->writes = writes == CZ_WRITES_USUAL ? CZ_BACK : writes;
     made->max_request = max_request;
+    made->capacity = options->capacity;
     made->counters.bytes = sizeof *made + 2 * most * sizeof *made->units;
     made->units = malloc(most * sizeof *made->units);
     made->victims = malloc(most * sizeof *made->victims);
     if (!made->units || !made->victims)
         code = cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
-    if (code == CZ_OK && stream->ops->kind == CZ_CACHING)
+    if (code == CZ_OK && kind == CZ_CACHING)
         code = open_caching(made, options->capacity, error);
+    if (code == CZ_OK && (kind == CZ_CACHING || kind == CZ_REUSE))
+        code = open_places(made, error);
     if (code != CZ_OK) {
         cz_pages_free(made);
         return code;
     }
+    if (kind == CZ_POLICY)
+        cz_policy_set_writes(stream, made->writes);
     *pages = made;
     return CZ_OK;
 }
@@ -72,6 +102,9 @@ void cz_pages_free(cz_pages *pages) {
     if (!pages)
         return;
     cz_manager_free(pages->manager);
+    free(pages->places.device);
+    free(pages->places.own);
+    free(pages->places.put);
     free(pages->units);
     free(pages->victims);
     free(pages);
@@ -85,12 +118,9 @@ static bool range(const cz_pages *pages, int64_t offset, int64_t size, int64_t *
     return true;
 }
 
-static int serve_caching(cz_pages *pages, const cz_request *request, cz_access *access) {
-    int64_t first, count;
+static int serve_caching(cz_pages *pages, const cz_request *request, int64_t first, int64_t count, cz_access *access) {
     cz_ticket ticket;
     cz_served served;
-    if (!range(pages, request->offset, request->size, &first, &count))
-        return CZ_BAD_CALL;
     cz_caching_join(pages->stream); /* anew: cz_restore makes the stream another one */
     int code = cz_observe(pages->stream, request, &ticket);
     if (code == CZ_OK)
@@ -123,9 +153,7 @@ static void take_victim(cz_pages *pages, const cz_reuse_page *page, int64_t at, 
 
 static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *access) {
     const cz_reuse_page *served;
-    int64_t first, count, n = 0;
-    if (!range(pages, request->offset, request->size, &first, &count))
-        return CZ_BAD_CALL;
+    int64_t n = 0;
     int code = cz_reuse_access(pages->stream, request, &served, &n);
     if (code != CZ_OK)
         return code;
@@ -138,7 +166,7 @@ static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *ac
         access->written += page->outcome == 1;
         if (page->victim_volume >= 0) {
             take_victim(pages, page, k, access);
-            counters->dirty_evicted += page->victim_dirty;
+            counters->dirty_evicted += page->victim_dirty && pages->writes == CZ_BACK;
         }
     }
     access->misses = (int32_t)n - access->hits;
@@ -150,7 +178,7 @@ static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *ac
     counters->admitted += (uint64_t)access->written;
     counters->evicted += (uint64_t)access->evicted;
     counters->bypassed += (uint64_t)(access->misses - access->written);
-    counters->keys = counters->admitted - counters->evicted;
+    counters->keys += (uint64_t)access->written - (uint64_t)access->evicted;
     return CZ_OK;
 }
 
@@ -175,11 +203,9 @@ static void take_policy_victim(cz_pages *pages, const cz_policy_page *page, cons
         }
 }
 
-static int serve_policy(cz_pages *pages, const cz_request *request, cz_access *access) {
+static int serve_policy(cz_pages *pages, const cz_request *request, int64_t count, cz_access *access) {
     const cz_policy_page *served;
-    int64_t first, count, n = 0;
-    if (!range(pages, request->offset, request->size, &first, &count))
-        return CZ_BAD_CALL;
+    int64_t n = 0;
     int code = cz_policy_access(pages->stream, request, &served, &n);
     if (code != CZ_OK)
         return code;
@@ -204,11 +230,9 @@ static int serve_policy(cz_pages *pages, const cz_request *request, cz_access *a
 }
 
 /* Pages have no slots, and which ones leave is not reported; pages that the mapping moved in count as prefetched. */
-static int serve_virtual(cz_pages *pages, const cz_request *request, cz_access *access) {
+static int serve_virtual(cz_pages *pages, const cz_request *request, int64_t first, cz_access *access) {
     const cz_virtual_access *served;
-    int64_t first, count, n = 0;
-    if (!range(pages, request->offset, request->size, &first, &count))
-        return CZ_BAD_CALL;
+    int64_t n = 0;
     int code = cz_virtual_serve(pages->stream, request, &served, &n);
     if (code != CZ_OK)
         return code;
@@ -227,45 +251,122 @@ static int serve_virtual(cz_pages *pages, const cz_request *request, cz_access *
     return CZ_OK;
 }
 
+/* What is held of a page is void from now on; false where it is not resident. */
+static bool void_page(cz_pages *pages, int32_t volume, int64_t number, cz_unit *unit) {
+    if (pages->manager)
+        return cz_manager_drop(pages->manager, volume, number, unit);
+    int32_t slot = pages->kind == CZ_POLICY ? cz_policy_turn(pages->stream, volume, number)
+                                            : cz_reuse_turn(pages->stream, volume, number);
+    *unit = (cz_unit){.number = number, .volume = volume, .slot = slot};
+    return slot >= 0;
+}
+
+static void void_pages(cz_pages *pages, int32_t volume, int64_t first, int64_t count, cz_access *access) {
+    for (int64_t number = first; number < first + count; number++) {
+        cz_unit *unit = &pages->victims[access->n_victims];
+        access->n_victims += void_page(pages, volume, number, unit);
+        unit->dirty = 0;
+    }
+    if (pages->kind == CZ_REUSE)
+        pages->counters.keys -= (uint64_t)access->n_victims;
+}
+
+/* A write that goes around a model's cache: the model does not see it. */
+static int write_around(cz_pages *pages, const cz_request *request, int64_t first, int64_t count, cz_access *access) {
+    if (request->volume < 0)
+        return CZ_BAD_CALL;
+    void_pages(pages, request->volume, first, count, access);
+    for (int64_t k = 0; k < count; k++)
+        pages->units[k] = (cz_unit){.number = first + k, .volume = request->volume, .slot = -1};
+    access->n_units = count;
+    access->misses = (int32_t)count;
+    return CZ_OK;
+}
+
+static void to_device(const cz_pages *pages, cz_unit *units, int64_t n) {
+    for (int64_t k = 0; k < n; k++) {
+        if (units[k].slot >= 0)
+            units[k].slot = pages->places.device[units[k].slot];
+        if (pages->writes == CZ_THROUGH)
+            units[k].dirty = 0;
+    }
+}
+
 int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *access) {
+    int64_t first, count;
+    int code;
     memset(access, 0, sizeof *access);
     access->units = pages->units;
     access->victims = pages->victims;
-    if (pages->stream->ops->kind == CZ_VIRTUAL)
-        return serve_virtual(pages, request, access);
-    if (pages->stream->ops->kind == CZ_POLICY)
-        return serve_policy(pages, request, access);
-    return pages->manager ? serve_caching(pages, request, access) : serve_reuse(pages, request, access);
+    if (!range(pages, request->offset, request->size, &first, &count))
+        return CZ_BAD_CALL;
+    if (pages->kind == CZ_POLICY)
+        return serve_policy(pages, request, count, access);
+    if (pages->kind == CZ_VIRTUAL)
+        return serve_virtual(pages, request, first, access);
+    if (request->op == CZ_WRITE && pages->writes == CZ_AROUND)
+        code = write_around(pages, request, first, count, access);
+    else
+        code = pages->manager ? serve_caching(pages, request, first, count, access)
+                              : serve_reuse(pages, request, access);
+    pages->begun |= code == CZ_OK;
+    to_device(pages, pages->units, access->n_units);
+    to_device(pages, pages->victims, access->n_victims);
+    return code;
 }
 
 int cz_pages_drop(cz_pages *pages, int32_t volume, int64_t offset, int64_t size, cz_access *access) {
     int64_t first, count;
-    bool policy = pages->stream->ops->kind == CZ_POLICY;
-    if ((!pages->manager && !policy) || volume < 0 || !range(pages, offset, size, &first, &count))
+    if (pages->kind == CZ_VIRTUAL || volume < 0 || !range(pages, offset, size, &first, &count))
         return CZ_BAD_CALL;
     memset(access, 0, sizeof *access);
-    for (int64_t number = first; number < first + count; number++) {
-        cz_unit *unit = &pages->victims[access->n_victims];
-        if (!policy) {
-            access->n_victims += cz_manager_drop(pages->manager, volume, number, unit);
-            continue;
-        }
-        *unit = (cz_unit){.number = number, .volume = volume, .slot = cz_policy_turn(pages->stream, volume, number)};
-        access->n_victims += unit->slot >= 0;
-    }
     access->units = pages->units;
     access->victims = pages->victims;
+    void_pages(pages, volume, first, count, access);
+    if (pages->kind != CZ_POLICY)
+        to_device(pages, pages->victims, access->n_victims);
     return CZ_OK;
 }
 
+/* Admit a page as a read; returns the kind's own slot, -1 where it is not taken. */
+static int32_t admit(cz_pages *pages, int32_t volume, int64_t number) {
+    cz_access access = {0};
+    cz_served served;
+    cz_request request = {.offset = number * PAGE_BYTES,
+                          .size = PAGE_BYTES,
+                          .volume = volume,
+                          .name_space = CZ_UNKNOWN,
+                          .user = CZ_UNKNOWN,
+                          .flags = CZ_UNKNOWN};
+    if (pages->manager)
+        cz_manager_serve(pages->manager, volume, number, 1, false, MEAN, pages->units, pages->victims, &served);
+    else if (serve_reuse(pages, &request, &access) != CZ_OK)
+        return -1;
+    return pages->units[0].outcome == 1 ? pages->units[0].slot : -1;
+}
+
 int cz_pages_put(cz_pages *pages, int32_t volume, int64_t number, int32_t slot) {
-    return pages->stream->ops->kind == CZ_POLICY && cz_policy_put(pages->stream, volume, number, slot) ? CZ_OK
-                                                                                                       : CZ_BAD_CALL;
+    places *of = &pages->places;
+    if (pages->kind == CZ_POLICY)
+        return cz_policy_put(pages->stream, volume, number, slot) ? CZ_OK : CZ_BAD_CALL;
+    if (pages->kind == CZ_VIRTUAL || pages->begun || slot < 0 || slot >= pages->capacity || of->put[slot] ||
+        volume < 0 || number < 0 || number > INT64_MAX / PAGE_BYTES - 1)
+        return CZ_BAD_CALL;
+    int32_t own = admit(pages, volume, number);
+    if (own < 0)
+        return CZ_BAD_CALL;
+    int32_t other = of->own[slot], before = of->device[own]; /* the two exchange their places */
+    of->device[own] = slot;
+    of->own[slot] = own;
+    of->device[other] = before;
+    of->own[before] = other;
+    of->put[slot] = 1;
+    return CZ_OK;
 }
 
 void cz_pages_stats(const cz_pages *pages, cz_counters *counters) {
     *counters = pages->counters;
-    if (pages->stream->ops->kind == CZ_VIRTUAL || pages->stream->ops->kind == CZ_POLICY) {
+    if (pages->kind == CZ_VIRTUAL || pages->kind == CZ_POLICY) {
         cz_stats(pages->stream, counters);
         counters->bytes += pages->counters.bytes;
         return;
@@ -275,4 +376,6 @@ void cz_pages_stats(const cz_pages *pages, cz_counters *counters) {
     cz_manager_stats(pages->manager, counters);
     counters->decisions = pages->counters.decisions;
     counters->bytes += pages->counters.bytes;
+    if (pages->writes != CZ_BACK)
+        counters->dirty_evicted = 0;
 }

@@ -20,6 +20,9 @@ typedef struct cz_reuse_page {
 
 /* Serve a request: CZ_BAD_CALL where it is larger than CZ_REUSE_MOST_PAGES. `pages` is valid until the next call. */
 int cz_reuse_access(cz_stream *stream, const cz_request *request, const cz_reuse_page **pages, int64_t *n);
+/* The page becomes another one, of which nothing is known; what the cache held of it takes up room until it is evicted, which
+ * then names no victim. Returns the slot that is void now, -1 where it was not resident. */
+int32_t cz_reuse_turn(cz_stream *stream, int32_t volume, int64_t number);
 int64_t cz_reuse_capacity(const cz_stream *stream);
 
 #endif

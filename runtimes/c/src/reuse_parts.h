@@ -112,6 +112,9 @@ typedef struct cz_table {
 } cz_table;
 void cz_table_new(cz_table *table, cz_memory *memory, int64_t most);
 int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t request, bool *found);
+int32_t cz_table_look(const cz_table *table, int32_t volume, int64_t number); /* 0: it is not there */
+/* The key becomes that of no number that is asked for, until it is forgotten; its volume is below 0. */
+void cz_table_turn(cz_table *table, int32_t slot);
 bool cz_table_index(cz_table *table); /* chains of the keys as they were restored; false where these are damaged */
 
 /* ---- a page ---- */

@@ -73,6 +73,19 @@ int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t 
     return slot;
 }
 
+int32_t cz_table_look(const cz_table *table, int32_t volume, int64_t number) {
+    int32_t slot = table->buckets[bucket_of(table, volume, number)];
+    while (slot != 0 && (table->keys[slot].number != number || table->keys[slot].volume != volume))
+        slot = table->keys[slot].next;
+    return slot;
+}
+
+void cz_table_turn(cz_table *table, int32_t slot) {
+    unlink_key(table, slot);
+    table->keys[slot].volume = ~table->keys[slot].volume;
+    link_key(table, slot);
+}
+
 bool cz_table_index(cz_table *table) {
     if (table->n.used < CZ_FIRST_SLOT || table->n.hand < CZ_FIRST_SLOT || table->n.hand >= table->most)
         return false;

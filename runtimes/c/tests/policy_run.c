@@ -4,7 +4,7 @@
  * policy_run access TEXT: int64 capacity, max_keys, writes; then for each request int64 volume, op, offset, size. Out: for
  *     each access int64 page, the victim's page (-1: none), volume, outcome | victim dirty << 8 | victim void << 9; at the
  *     end int64 keys, forgotten, bytes, 0.
- * policy_run cache TEXT: the same head, then rows of int64 what (0 request, 1 drop, 2 put), volume, op or slot, offset, size.
+ * policy_run cache TEXT, or a bundle's PATH with a slash in it: the same head, then rows of int64 what (0 request, 1 drop, 2 put), volume, op or slot, offset, size.
  *     It serves them by cz_cache and keeps a device of its own: it ends where a hit's slot does not hold its page, or a slot
  *     is given away that does. Out: of a request int64 outcome of each of its own pages, then how many were prefetched; of a
  *     drop how many pages left, of a put the result; at the end -1, and int64 hits, admitted, prefetched, evicted. */
@@ -48,9 +48,11 @@ static void parse(void) {
 static cz_stream *stream_of(const char *text, const int64_t head[3], cz_bundle **bundle) {
     cz_stream *stream;
     cz_error error;
-    if (cz_policy(text, bundle, &error) ||
+    if ((strchr(text, '/') ? cz_open(text, CZ_FP32, bundle, &error) : cz_policy(text, bundle, &error)) ||
         cz_stream_new(*bundle, &(cz_stream_options){.capacity = head[0], .max_keys = head[1]}, &stream, &error))
         wrong(error.text);
+    if (cz_intern(stream, CZ_VOLUME, "0") != 0 || cz_intern(stream, CZ_VOLUME, "1") != 1)
+        wrong("no volumes");
     return stream;
 }
 
@@ -118,7 +120,13 @@ static void serve_row(cz_cache *cache, cz_unit *device, const int64_t row[5]) {
         give(&(int64_t){result}, 1);
         return;
     }
-    cz_request request = {.volume = volume, .op = (uint8_t)row[2], .offset = row[3], .size = row[4]};
+    cz_request request = {.volume = volume,
+                          .op = (uint8_t)row[2],
+                          .offset = row[3],
+                          .size = row[4],
+                          .name_space = CZ_UNKNOWN,
+                          .user = CZ_UNKNOWN,
+                          .flags = CZ_UNKNOWN};
     if (row[0] == 1 ? cz_cache_drop(cache, volume, row[3], row[4], &access)
                     : cz_cache_access(cache, &request, &access))
         wrong("a request was refused");

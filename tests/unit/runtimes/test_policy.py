@@ -23,6 +23,7 @@ from tests.c_library import make
 pytestmark = pytest.mark.needs("gcc")
 PROGRAM = "policy_run"
 CAPTURED = Path(__file__).parents[3] / "data/raw/captured"
+GOLDEN = Path(__file__).parents[3] / "tests/golden/protocol2"
 WRITES = ("around", "through", "back")  # enum cz_writes, from 1
 EVICTIONS = ("arc", "clock", "fifo", "inlfu", "larc", "lfu", "lirs", "lru", "s3fifo", "sieve", "twoq", "wtinylfu")
 OTHERS = (
@@ -172,11 +173,11 @@ def test_a_stream_says_how_many_pages_it_must_remember(program):
 # ---- the cache and a device ----
 
 
-def by_cache(program, text, capacity, writes, rows):
-    """What `policy_run cache` gives of rows (what, volume, op or slot, page, pages), a list for each; and its counters."""
+def by_cache(program, text, capacity, writes, rows, keys=0):
+    """What `policy_run cache` gives of rows (what, volume, op or slot, page, pages), a list for each; its counters."""
     table = np.array(rows, np.int64).reshape(-1, 5)
     table[:, 3:] *= 4096
-    head = np.array([capacity, 0, WRITES.index(writes) + 1], np.int64)
+    head = np.array([capacity, keys, WRITES.index(writes) + 1], np.int64)
     out = np.frombuffer(run(program, "cache", text, given=head.tobytes() + table.tobytes()), np.int64).tolist()
     found, at = [], 0
     for what, _, _, _, size in rows:
@@ -249,6 +250,30 @@ def test_every_slot_holds_the_page_that_the_cache_says(program, eviction, rows, 
     assert [one[0] for one in found[len(puts) :]] == [2] * len(puts)
 
 
+@pytest.mark.parametrize("writes", WRITES)
+@pytest.mark.parametrize("bundle", ["reuse.follow", "caching.database.lstm1x8"])
+def test_slots_of_a_models_page_cache_hold_what_it_says_too(program, bundle, writes):
+    """Drops, writes of every kind, and pages that a device held: the program keeps a device of its own."""
+    draws = np.random.default_rng(7)
+    held = draws.permutation(40)[:16].tolist()
+    slots = draws.permutation(30)[:16].tolist()
+    puts = [(PUT, 0, slot, page, 1) for slot, page in zip(slots, held, strict=True)]
+    path = str(GOLDEN / bundle)
+    rows = [*puts, (PUT, 0, slots[0], 99, 1), *((REQUEST, 0, 0, page, 1) for page in held)]
+    for _ in range(1500):
+        what, op = (DROP, 0) if draws.random() < 0.1 else (REQUEST, int(draws.random() < 0.3))
+        rows.append((what, int(draws.random() < 0.2), op, int(draws.integers(0, 60)), int(draws.integers(1, 5))))
+    found, _ = by_cache(program, path, 30, writes, rows, 40_000)
+    assert found[:17] == [[0]] * 16 + [[2]]
+    assert [one[0] for one in found[17:33]] == [2] * 16
+    if writes == "around":
+        written = [one for one, row in zip(found, rows, strict=True) if row[0] == REQUEST and row[2]]
+        assert not any(map(any, written))
+    hits, _, _, evicted = by_cache(program, path, 30, writes, rows, 40_000)[1]
+    assert hits > 100
+    assert evicted > 100
+
+
 def test_a_unit_is_not_put_twice_nor_into_a_slot_that_is_taken(program):
     rows = [(PUT, 0, 2, 5, 1), (PUT, 0, 2, 6, 1), (PUT, 0, 1, 5, 1), (PUT, 0, 4, 7, 1), (REQUEST, 0, 0, 5, 1)]
     found, _ = by_cache(program, "s3fifo", 4, "around", [*rows, (PUT, 0, 0, 9, 1)])
@@ -267,7 +292,8 @@ def test_the_counters_are_those_of_the_requests(program):
 # ---- texts ----
 
 TAKEN = (
-    *EVICTIONS, *OTHERS, "rejectx", " rejectx ( x = 2 ) + lirs + next ( n=4 )", "acceptall+lru+none", "next", "coinflip",
+    *EVICTIONS, *OTHERS, "rejectx", " rejectx ( x = 2 ) + lirs + next ( n=4 )", "acceptall+lru+none", "next",
+    "coinflip",
     "twoq(kin=1e-1, kout=+.5)", "next(n=8)", "rejectx(window_capacities=123456.789)", "wtinylfu(sample=1e1)",
     "lirs(hir=0.333333333333333314829616256247, stack=1e2)", "coinflip(p=1e-07)+fifo", "lru(  )", "coinflip(p=-0)",
     "clock(bits=7, initial=127)", "lirs(hir=0.00001)",
@@ -276,11 +302,13 @@ REFUSED = (
     "", " ", "+", "lru+", "+lru", "nothing", "LRU", "lru+arc", "lru+rejectx", "next+lru", "rejectx+coinflip+lru",
     "s3fifo(small=2)", "s3fifo(small)", "s3fifo(small=)", "s3fifo(=1)", "s3fifo(big=1)", "s3fifo(small=nan)",
     "s3fifo(promote=1.5)", "s3fifo(small=0.1, small=0.2)", "s3fifo(small=0.1,)", "s3fifo(small=1_0)", "lru(x=1)",
-    "s3fifo(small=0x1)", "s3fifo(small=1e999)", "next(n=-1)", "next(n=65537)", "rejectx(x=65)", "lru)", "lru(", "lru()x",
+    "s3fifo(small=0x1)", "s3fifo(small=1e999)", "next(n=-1)", "next(n=65537)", "rejectx(x=65)", "lru)", "lru(",
+    "lru()x",
     "lru((", "lru,arc", "lru arc", "lru\x01", "lr\u00fc", "s3fifo(small=1e)",
 )  # fmt: skip
 SIMULATED = (
-    "bloom+lru", "lrfu", "marc", "azor", "hystor", "reca", "cacheus", "belady", "follow(experts=lru|arc)", "vrm(queue=arc)",
+    "bloom+lru", "lrfu", "marc", "azor", "hystor", "reca", "cacheus", "belady", "follow(experts=lru|arc)",
+    "vrm(queue=arc)",
     "wtinylfu(libcachesim=1)",
 )  # fmt: skip
 
