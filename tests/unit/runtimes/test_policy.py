@@ -106,12 +106,14 @@ def hashes_numbers_of_the_whole_trace(text, writes):
 @pytest.mark.parametrize("eviction", (*EVICTIONS, *OTHERS))
 @given(
     seed=st.integers(0, 2**32 - 1), capacity=st.integers(1, 40), writes=st.sampled_from(WRITES),
-    admission=st.sampled_from(ADMISSIONS), ahead=st.sampled_from(NEXT),
+    admitted=st.booleans(), ahead=st.sampled_from(NEXT),
 )  # fmt: skip
-def test_a_small_cache_does_what_the_simulator_does(program, eviction, seed, capacity, writes, admission, ahead):
+def test_a_small_cache_does_what_the_simulator_does(program, eviction, seed, capacity, writes, admitted, ahead):
+    # One admission for each eviction: numba compiles a loop for every pair.
+    admission = "" if admitted else ADMISSIONS[1 + (*EVICTIONS, *OTHERS).index(eviction) % 3]
     text = admission + eviction + ahead
     if hashes_numbers_of_the_whole_trace(text, writes):
-        text, ahead = admission + eviction, ""
+        text = admission + eviction
     same_as_simulated(program, text, drawn(seed, 250, 60, 2), capacity, writes, 4000)
 
 
