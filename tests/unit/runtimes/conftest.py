@@ -26,8 +26,14 @@ def no_library(monkeypatch):
     monkeypatch.setattr(abi, "NAME", "libcachezoo-that-is-nowhere.so")
 
 
+@pytest.fixture(scope="session")
+def checked_library(tmp_path_factory):
+    """The archive that they link, with the sanitizers on: all of them share what it costs."""
+    make(tmp_path_factory, "libcachezoo.a", **CHECKED)
+
+
 @pytest.fixture(scope="module")
-def program(request, tmp_path_factory):
+def program(request, tmp_path_factory, checked_library):
     """The program of runtimes/c/tests that the module names, with the sanitizers on."""
     name = f"tests/{request.module.PROGRAM}"
     return make(tmp_path_factory, name, **CHECKED) / name
