@@ -35,8 +35,10 @@ void *cz_memory_room(cz_memory *memory, size_t most, size_t each, const int64_t 
         free(block);
         return NULL;
     }
+#ifdef MADV_HUGEPAGE
     if (bytes >= HUGE) /* far fewer misses of the processor's table of pages; where there are none, nothing changes */
         (void)madvise(block + (PAGE - (uintptr_t)block % PAGE), bytes - PAGE, MADV_HUGEPAGE);
+#endif
     field->block = block;
     field->used = used;
     memory->bytes += bytes;
