@@ -2,7 +2,7 @@
 
     python -m tests.mutants.sets FOLDER [KIND ...]
 
-writes one of each kind to FOLDER/<kind>.
+writes one of each kind to FOLDER/<kind>, of kind `policy` one of each eviction.
 """
 
 import copy
@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.bundles.classic import write_policy
 from cachezoo.bundles.golden import golden_files
 from cachezoo.bundles.protocol import ACTS, MANIFEST, SEAL, SYNTHETIC, seal
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.writer import _documents, _synthetic
+from cachezoo.policies.mounted import EVICTIONS
 from cachezoo.serving.requests import to_csv
 from cachezoo.serving.synthetic import SyntheticSet
 from cachezoo.zoo.registry import bundling_of
@@ -25,6 +27,7 @@ from cachezoo.zoo.registry import bundling_of
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
 # Kinds, and the other form of kind streams.
 KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "lifetime", "virtual")
+POLICY = "policy"
 NAMED = {"streams": "streams.*.fios", "lifetime": "streams.*.lifetime"}
 
 
@@ -83,6 +86,15 @@ def write_sets(kind: str, folder: Path) -> None:
     write_whole(folder, manifest, files)
 
 
+def write_policies(folder: Path) -> None:
+    """Write bundles of kind `policy`: the stored one, whose components are of all sorts, and one of each eviction."""
+    for text in (load(stored(POLICY)).manifest["policy"]["text"], *(one.id for one in EVICTIONS)):
+        write_policy(text, folder / text.split("(")[0].replace("+", "_"))
+
+
 if __name__ == "__main__":
-    for each in sys.argv[2:] or KINDS:
-        write_sets(each, Path(sys.argv[1]) / each)
+    for each in sys.argv[2:] or (*KINDS, POLICY):
+        if each == POLICY:
+            write_policies(Path(sys.argv[1]) / each)
+        else:
+            write_sets(each, Path(sys.argv[1]) / each)

@@ -6,9 +6,10 @@ writes caught.md anew. A set catches a runtime that does not give its features, 
 """
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from cachezoo.bundles.protocol import MANIFEST
 from tests.mutants.mutants import MUTANTS
 from tests.mutants.running import bundles, failed, program
 
@@ -28,8 +29,18 @@ def caught(folder: Path) -> dict[str, dict[str, list[str]]]:
     found = {}
     for kind, own in MUTANTS.items():
         numbers = {0: "", **{mutants.index(mutant) + 1: mutant.name for mutant in own}}
-        by_number = failed([str(made), str(sets / kind)], numbers)
-        found[kind] = {name: list(by_number.get(number, ())) for number, name in numbers.items()}
+        by_number = _failed(made, sets / kind, numbers)
+        found[kind] = {name: by_number[number] for number, name in numbers.items()}
+    return found
+
+
+def _failed(made: Path, folder: Path, numbers: Iterable[int]) -> dict[int, list[str]]:
+    """By number of a runtime, the sets of a kind's bundles that it fails; of several bundles with their names."""
+    found: dict[int, list[str]] = {number: [] for number in numbers}
+    several = not (folder / MANIFEST).is_file()
+    for bundle in sorted(folder.iterdir()) if several else [folder]:
+        for number, names in failed([str(made), str(bundle)], found).items():
+            found[number] += [f"{bundle.name} {name}" if several else name for name in names]
     return found
 
 

@@ -9,7 +9,7 @@ from cachezoo.bundles.golden import golden_files
 from cachezoo.bundles.reader import load
 from cachezoo.serving.synthetic import GIVEN
 from cachezoo.zoo.registry import bundling_of
-from tests.mutants.sets import KINDS, completed, stored
+from tests.mutants.sets import KINDS, POLICY, completed, stored
 
 MOST_ROWS, MOST_BYTES = 1700, 550_000
 
@@ -26,7 +26,7 @@ def _made(kind):
     return own, manifest, sets, [own.recompute_synthetic(manifest, serve, one) for one in sets]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", (*KINDS, POLICY))
 def test_the_sets_pass_every_branch_are_small_and_the_same_every_time(kind):
     own, manifest, sets, made = _made(kind)
     passed = Counter()

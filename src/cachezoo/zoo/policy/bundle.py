@@ -67,6 +67,17 @@ def _script(name: str, accesses: int, capacity: int, most: int) -> RequestBatch:
     return script.batch()
 
 
+def _turns() -> RequestBatch:
+    """New pages that come back after hits on a few pages and other new ones: how much is remembered decides."""
+    draws, script = draws_of("policy_turns"), Script(("one",))
+    for turn in range(6):
+        hits = [int(page) for page in draws.integers(6, size=32)]
+        new, other = ([100 * (2 * turn + k) + 10 + page for page in range(n)] for k, n in enumerate((16 + 2 * turn, 8)))
+        for page in (*hits[:16], *new, *hits[16:], *other, *new):
+            script.add(WRITES if draws.random() < 0.2 else READ, page * PAGE_BYTES, PAGE_BYTES)
+    return script.batch()
+
+
 def golden_stream(policy: Mapping[str, Any]) -> RequestBatch:
     """The requests of the real rows; fewer where each fetches many pages ahead.
 
@@ -100,6 +111,7 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
             SyntheticSet(name, _script(name, accesses, capacity, most), usual, {"capacity_pages": capacity})
             for name, (capacity, accesses, most) in sizes.items()
         ),
+        SyntheticSet("turns", _turns(), usual, {"capacity_pages": GHOSTS}),
         *(
             SyntheticSet(name, _script(name, 240, CAPACITY, 4), _changes(text), {"capacity_pages": CAPACITY})
             for name, text in others.items()
