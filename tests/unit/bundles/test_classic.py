@@ -30,6 +30,7 @@ from cachezoo.zoo.policy.bundle import BRANCHES, KIND, golden_stream
 from cachezoo.zoo.policy.serve import PolicyServing, spec_of, values_of
 from tests.baleen_data import make_trace
 from tests.bundle_data import refused, reseal
+from tests.command_line import run
 from tests.unit.bundles.test_round_trip import CODE, HEAVY, ROOT
 
 WHOLE = "rejectx(x=2)+lirs(hir=0.05)+next(n=4)"
@@ -202,6 +203,17 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_the_command_writes_it_or_says_in_a_line_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = json.loads(run("models", "bundle", "policy", "sieve", "--json").stdout)
+    assert said == {"folder": "policy.sieve", "digest": verify(tmp_path / "policy.sieve")["digest"]}
+    assert "classic: written" in run("models", "bundle", "policy", "sieve", "-o", "classic").stdout
+    assert (tmp_path / "classic/card.md").read_bytes() == (tmp_path / "policy.sieve/card.md").read_bytes()
+    refused_line = run("models", "bundle", "policy", "belady", "-o", "other", ok=False).stderr
+    assert refused_line.startswith("cachezoo: policy belady: belady runs in the simulator alone")
+    assert refused_line.count("\n") == 1 and not (tmp_path / "other").exists()
+
+
 def test_ids_are_bundles_ids_and_tell_texts_apart() -> None:
     wanted = schema("manifest")["properties"]["id"]
     texts = [*TEXTS, "clock(bits=2)", "twoq(kin=1e-7)", "twoq(kin=1e-7, kout=1e-9)",
@@ -236,9 +248,9 @@ def test_its_lines_in_python_run(folder: Path, tmp_path: Path, monkeypatch: pyte
 def test_reading_it_needs_numpy_alone(mode: str, folder: Path) -> None:
     command = [sys.executable, "-c", CODE, mode, ",".join(HEAVY), str(folder)]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    run = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == [verify(folder)["digest"]]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [verify(folder)["digest"]]
 
 
 def test_it_goes_into_a_release_like_any_other(folder: Path, tmp_path: Path) -> None:
