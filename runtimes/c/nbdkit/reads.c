@@ -103,8 +103,10 @@ static void find_hit(reading *self, part *part) {
     }
     tier_use(served->tier, part->slot);
     self->n_cached++;
-    if (state->ready)
+    if (state->ready) {
+        served->stats.ssd_read_bytes += (uint64_t)served->unit_bytes;
         return;
+    }
     part->memory = state->waiting;
     part->memory->holders++;
 }
@@ -224,16 +226,28 @@ static void read_run(const reading *self, part *parts, int64_t n) {
     }
 }
 
+/* Whether a unit was read from its slot before that got another. */
+static bool is_sound(const served *served, const part *part) {
+    return served->slots[part->slot].turn == part->turn && !part->failed && !part->wrong;
+}
+
+/* Whether the SSD has given all that the client reads, so that nothing is left to do. */
+static bool is_done(const reading *self) {
+    for (int64_t k = 0; k < self->n_parts; k++) {
+        if (!is_on_ssd(&self->parts[k]) || !is_sound(self->served, &self->parts[k]))
+            return false;
+    }
+    return true;
+}
+
 /* A unit whose slot turned out to be wrong or gone is read from the backend. */
 static void check_cached(reading *self, part *part) {
     served *served = self->served;
-    bool same = served->slots[part->slot].turn == part->turn;
-    if (same && !part->failed && !part->wrong) {
-        served->stats.ssd_read_bytes += (uint64_t)served->unit_bytes;
+    if (is_sound(served, part))
         return;
-    }
+    served->stats.ssd_read_bytes -= (uint64_t)served->unit_bytes;
     part->cached = false;
-    if (!same || served->failed)
+    if (served->slots[part->slot].turn != part->turn || served->failed)
         return;
     served->stats.corrupt += part->wrong;
     served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(part->number * served->unit_bytes));
@@ -256,6 +270,8 @@ static void read_cached(reading *self) {
             read_run(self, part, n);
         }
     }
+    if (is_done(self))
+        return;
     pthread_mutex_lock(&served->lock);
     for (int64_t k = 0; k < self->n_parts; k++) {
         if (is_on_ssd(&self->parts[k]))
@@ -360,7 +376,8 @@ static int serve(reading *self, int *err) {
 
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err) {
     part room[STACK_PARTS];
-    reading self = {.served = served, .backend = backend, .data = data, .offset = offset, .end = offset + count};
+    reading self = {
+        .served = served, .backend = backend, .data = data, .offset = offset, .end = offset + count, .high = -1};
     size_t most = (size_t)(count / served->unit_bytes + 2 + served->per_block);
     self.parts = most <= STACK_PARTS ? room : malloc(most * sizeof *self.parts);
     int code = self.parts ? serve(&self, err) : read_backend(&self, data, count, offset, err);

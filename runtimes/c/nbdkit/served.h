@@ -32,7 +32,8 @@ typedef struct writing {
 
 typedef struct slot_state {
     int64_t number; /* of the unit, where it is ready or its fill waits */
-    uint32_t turn, crc;
+    _Atomic uint32_t turn; /* changed under the lock; read without it too */
+    uint32_t crc;
     fills *waiting;   /* the fill of its unit, whose data is in memory and not on the device yet */
     bool ready, busy; /* its data is on the device; a fill is writing it */
     bool later;       /* ready, but not in the table yet */
