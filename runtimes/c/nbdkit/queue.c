@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -9,9 +10,9 @@
 #include "fills.h"
 
 #define LEAST_BYTES ((size_t)4096)
-#define BATCH_BYTES ((size_t)1 << 20) /* that one pass of the thread takes */
-#define LINGER_NS 300000              /* the thread looks again after this before it goes to sleep: waking it costs more */
-#define RUN_PARTS 64                  /* pieces of memory in one write */
+#define BATCH_BYTES ((size_t)256 << 10) /* that one pass of the thread takes */
+#define LINGER_NS 300000                /* the thread looks again after this before it goes to sleep: waking it costs more */
+#define RUN_PARTS 64                    /* pieces of memory in one write */
 
 void queue_new(served *served) {
     queue *queue = &served->queue;
@@ -27,7 +28,7 @@ void queue_new(served *served) {
 }
 
 static void free_fills(fills *fills) {
-    free(fills->units);
+    free(fills->memory);
     free(fills);
 }
 
@@ -58,6 +59,7 @@ static void begin_fills(fills *fills, int64_t low) {
     fills->next = NULL;
     fills->holders = 1;
     fills->queued = false;
+    fills->units = fills->memory;
     fills->low = low;
     fills->n = 0;
 }
@@ -86,7 +88,7 @@ fills *fills_new(const served *served, int64_t low, int64_t count) {
     }
     made->size = size;
     made->room = room;
-    made->units = units;
+    made->memory = units;
     begin_fills(made, low);
     return made;
 }
@@ -298,8 +300,8 @@ static bool has_room(served *served, const fills *fills) {
     return queue->runs;
 }
 
-void fills_write(served *served, fills *fills) {
-    queue *queue = &served->queue;
+/* Whoever reads a unit meanwhile finds it in the fills' own memory. */
+static void show_waiting(served *served, fills *fills) {
     for (int64_t k = 0; k < fills->n; k++) {
         const filling *one = &fills->list[k];
         slot_state *state = &served->slots[one->slot];
@@ -308,16 +310,38 @@ void fills_write(served *served, fills *fills) {
         state->number = one->number;
         state->waiting = fills;
     }
+}
+
+void fills_write_from(served *served, fills *fills, unsigned char *client, size_t bytes) {
+    queue *queue = &served->queue;
     if (!has_room(served, fills)) {
+        if (client)
+            fills->units = client;
+        else
+            show_waiting(served, fills);
         write_chain(served, fills);
         return;
     }
     fills->queued = true;
     queue->bytes += bytes_of(fills);
+    if (client) {
+        pthread_mutex_unlock(&served->lock);
+        memcpy(fills->units, client, bytes);
+        pthread_mutex_lock(&served->lock);
+    }
+    show_waiting(served, fills);
+    if (queue->closed) { /* meanwhile */
+        write_chain(served, fills);
+        return;
+    }
     *queue->last = fills;
     queue->last = &fills->next;
     if (queue->asleep || queue->bytes > queue->most / 2)
         pthread_cond_signal(&queue->work);
+}
+
+void fills_write(served *served, fills *fills) {
+    fills_write_from(served, fills, NULL, 0);
 }
 
 void queue_close(served *served) {

@@ -1,7 +1,7 @@
 /* Fills: what a read has from the disk and the policy has let in, on its way to the SSD.
  *
  * A read hands over its fills and is answered; they wait in memory for the thread that writes them. Where there is no room
- * for more the read writes them itself. Meanwhile a slot whose fill waits names it, and its data is read from there.
+ * for more the read writes them itself. A slot whose fill waits names it, and its data is read from there.
  * - A fill counts only while its slot has the turn of when it was decided. So a unit that leaves needs no more than that:
  *   its fill is not written if it has not begun, and does not enter the table if it has.
  * - A slot is busy while a fill is being written to it. Two are never written to one slot at once, and where one is to
@@ -15,8 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QUEUE_BYTES ((size_t)8 << 20) /* that wait at most; less for a small cache, see queue_new */
-#define QUEUE_SIZES 16                /* of memory: powers of two from 4 KiB on */
+/* That wait at most; less for a small cache, see queue_new. More would leave the CPU's cache before it is written. */
+#define QUEUE_BYTES ((size_t)1 << 20)
+#define QUEUE_SIZES 16 /* of memory: powers of two from 4 KiB on */
 
 struct served;
 
@@ -35,7 +36,7 @@ typedef struct fills {
     bool queued; /* its bytes count as waiting */
     int64_t low; /* the first unit of the data */
     int64_t n, room;
-    unsigned char *units;
+    unsigned char *memory, *units; /* its own; where the data is: there, or where the client's is meanwhile */
     filling list[];
 } fills;
 
@@ -63,6 +64,8 @@ void fills_add(fills *fills, int64_t number, int32_t slot, uint32_t turn);
 const unsigned char *fills_unit(const struct served *served, const fills *fills, int64_t number);
 /* The data is whole. Written in the background or at once; the caller's hold ends. Gives up the lock meanwhile. */
 void fills_write(struct served *served, fills *fills);
+/* As fills_write, where the data is so many bytes in the client's memory: it is copied only if it is to wait. */
+void fills_write_from(struct served *served, fills *fills, unsigned char *client, size_t bytes);
 void fills_release(struct served *served, fills *fills);
 /* Wait until nobody writes to a slot; gives up the lock meanwhile. */
 void queue_wait_idle(struct served *served, int32_t slot);

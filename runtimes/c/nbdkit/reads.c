@@ -340,10 +340,15 @@ static bool read_and_fill(reading *self) {
     uint64_t there = end - begin, all = (uint64_t)(count * served->unit_bytes);
     if (!self->fills)
         self->fills = fills_new(served, self->low, count);
-    bool read = self->fills && there <= UINT32_MAX && read_backend(self, self->fills->units, there, begin, &err) == 0;
-    if (read) {
-        memset(self->fills->units + there, 0, all - there);
+    /* Straight to the client where it reads all of that; what the SSD has given of it is read again, and the same. */
+    unsigned char *client = begin >= self->offset && begin + all <= self->end ? self->data + (begin - self->offset) : NULL;
+    unsigned char *units = client ? client : self->fills ? self->fills->units : NULL;
+    bool read = self->fills && there <= UINT32_MAX && read_backend(self, units, there, begin, &err) == 0;
+    if (read && !client) {
+        memset(units + there, 0, all - there);
         give_missing(self);
+    }
+    if (read) {
         for (int64_t k = 0; k < self->n_parts; k++) {
             if (self->parts[k].fill)
                 fills_add(self->fills, self->parts[k].number, self->parts[k].slot, self->parts[k].turn);
@@ -351,7 +356,7 @@ static bool read_and_fill(reading *self) {
     }
     pthread_mutex_lock(&served->lock);
     if (read)
-        fills_write(served, self->fills);
+        fills_write_from(served, self->fills, client, all);
     else
         abandon(self);
     pthread_mutex_unlock(&served->lock);
