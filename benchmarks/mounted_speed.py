@@ -148,7 +148,7 @@ def read(served_at: tuple[Path, int], row: Row, size: int, depth: int, *more: st
     return Measured(found["iops"], quantiles["50.000000"] / 1e3, quantiles["99.000000"] / 1e3, cpu_us)
 
 
-def measure(row: Row, size: int, depth: int, places: dict[str, str], folder: Path, seconds: float) -> Measured:
+def measure(row: Row, size: int, depth: int, places: dict[str, str], folder: Path, seconds: int) -> Measured:
     """One server, warmed where the row says so, then read for some seconds."""
     words = [word.format(**places) for word in row.words.split()]
     with served(words, folder) as server:
@@ -200,7 +200,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("/dev/shm"), help="where disk and SSD lie")
     parser.add_argument("--loop", action="store_true", help="loop devices over the files (as root)")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2, help="of each measurement")
+    parser.add_argument("--seconds", type=int, default=2, help="of each measurement, whole")
     parser.add_argument("--disk-mib", type=int, default=1024)
     parser.add_argument("--hot-mib", type=int, default=128, help="read by those that hit")
     parser.add_argument("--filter", type=Path, help="a filter that is built already")

@@ -38,7 +38,8 @@ int device_write_parts(int fd, const struct iovec *parts, int n, int64_t at) {
     ssize_t done = n > 1 ? pwritev(fd, parts, n, at) : 0;
     for (int k = 0; k < n; k++) {
         size_t size = parts[k].iov_len, there = done > 0 ? (size_t)done : 0;
-        if (there < size && device_write(fd, (const char *)parts[k].iov_base + there, size - there, at + (int64_t)there))
+        if (there < size &&
+            device_write(fd, (const char *)parts[k].iov_base + there, size - there, at + (int64_t)there))
             return -1;
         done = there > size ? (ssize_t)(there - size) : 0;
         at += (int64_t)size;

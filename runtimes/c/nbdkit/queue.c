@@ -11,8 +11,8 @@
 
 #define LEAST_BYTES ((size_t)4096)
 #define BATCH_BYTES ((size_t)256 << 10) /* that one pass of the thread takes */
-#define LINGER_NS 300000                /* the thread looks again after this before it goes to sleep: waking it costs more */
-#define RUN_PARTS 64                    /* pieces of memory in one write */
+#define LINGER_NS 300000 /* the thread looks again after this before it goes to sleep: waking it costs more */
+#define RUN_PARTS 64     /* pieces of memory in one write */
 
 void queue_new(served *served) {
     queue *queue = &served->queue;

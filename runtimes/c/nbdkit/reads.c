@@ -341,7 +341,8 @@ static bool read_and_fill(reading *self) {
     if (!self->fills)
         self->fills = fills_new(served, self->low, count);
     /* Straight to the client where it reads all of that; what the SSD has given of it is read again, and the same. */
-    unsigned char *client = begin >= self->offset && begin + all <= self->end ? self->data + (begin - self->offset) : NULL;
+    unsigned char *client =
+        begin >= self->offset && begin + all <= self->end ? self->data + (begin - self->offset) : NULL;
     unsigned char *units = client ? client : self->fills ? self->fills->units : NULL;
     bool read = self->fills && there <= UINT32_MAX && read_backend(self, units, there, begin, &err) == 0;
     if (read && !client) {

@@ -31,7 +31,7 @@ typedef struct writing {
 } writing;
 
 typedef struct slot_state {
-    int64_t number; /* of the unit, where it is ready or its fill waits */
+    int64_t number;        /* of the unit, where it is ready or its fill waits */
     _Atomic uint32_t turn; /* changed under the lock; read without it too */
     uint32_t crc;
     fills *waiting;   /* the fill of its unit, whose data is in memory and not on the device yet */
