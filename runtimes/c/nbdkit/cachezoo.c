@@ -109,6 +109,8 @@ static int cz_after_fork(nbdkit_backend *backend) {
 }
 
 static void end_all(void) {
+    if (is_open)
+        queue_close(&all.served); /* before the last report */
     if (reporting) {
         pthread_mutex_lock(&report_lock);
         ending = true;
