@@ -152,7 +152,7 @@ def run(setup: Setup, crashes: int, seed: int = 0) -> dict[str, int]:
     setup.files[DISK].write_bytes(bytes(2 * HALF * SECTOR))
     with setup.serve(0) as server:
         server.stop()
-    counts = {"crashes": 0, "records": 0, "recovered": 0, "corrupt": 0}
+    counts = {"crashes": 0, "records": 0, "resident_at_start": 0, "ssd_corrupt": 0}
     while counts["crashes"] < crashes:
         before = [path.read_bytes() for path in setup.files]
         found = record_a_run(setup, rng)
@@ -162,8 +162,8 @@ def run(setup: Setup, crashes: int, seed: int = 0) -> dict[str, int]:
             state = [after_a_crash(before[file], done, file, rng) for file in (SSD, DISK, LABEL)]
             stats = check_state(setup, state)
             counts["crashes"] += 1
-            counts["recovered"] += stats["recovered"]
-            counts["corrupt"] += stats["corrupt"]
+            counts["resident_at_start"] += stats["resident_at_start"]
+            counts["ssd_corrupt"] += stats["ssd_corrupt"]
     return counts
 
 
