@@ -293,7 +293,7 @@ def test_a_damaged_tier_gives_right_bytes_or_none(built, folder, damages):
         read_all(server, folder)
         server.stop()
     sound = (folder / "ssd").read_bytes()
-    table, data = 4096 + 256 * 32, 1 << 20
+    table, data = 8192 + 256 * 32, 1 << 20
     recovered = corrupt = 0
     for case in range(damages):
         damaged = bytearray(sound)
@@ -320,7 +320,7 @@ def test_slots_that_were_swapped_are_not_served(built, folder):
         read_all(server, folder)
         server.stop()
     sound = bytearray((folder / "ssd").read_bytes())
-    sound[4096:4128], sound[4128:4160] = sound[4128:4160], sound[4096:4128]
+    sound[8192:8224], sound[8224:8256] = sound[8224:8256], sound[8192:8224]
     (folder / "ssd").write_bytes(sound)
     with serve(built, folder, tier(folder)) as server:
         read_all(server, folder)

@@ -110,7 +110,7 @@ def test_what_a_failed_flush_lost_is_never_cached_again(built, slow, folder, los
         server.kill()
     said = server.said.read_text()
     assert "the disk failed to flush" in said
-    table = (folder / "ssd").read_bytes()[4096 : 4096 + UNITS * 32]
+    table = (folder / "ssd").read_bytes()[8192 : 8192 + UNITS * 32]
     entries = [struct.unpack_from("<qQ", table, low) for low in range(0, len(table), 32)]
     held = {number for number, fill in entries if fill}
     assert not held & set(LOST)

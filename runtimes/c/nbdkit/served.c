@@ -6,6 +6,7 @@
 
 #include <nbdkit-filter.h>
 
+#include "back.h"
 #include "fills.h"
 
 #define DROP_BYTES ((uint64_t)32 << 20)
@@ -29,6 +30,10 @@ static void end_cache(served *served) {
 }
 
 void served_fail(served *served, const char *what) {
+    if (served->back) {
+        back_fail(served->back, what);
+        return;
+    }
     served->stats.ssd_errors++;
     if (served->failed)
         return;
@@ -105,26 +110,40 @@ static void blank_tier(served *served) {
         served_fail(served, "an invalidation");
 }
 
-void served_attach(served *served, const view *view, const char *export) {
-    char note[256];
+/* What the tier holds, before the first request; false where the disk must not be served with it. */
+static bool attach(served *served, const view *view, const char *export) {
+    char note[256] = "";
+    proof_begin(served->disk, view);
+    int opened = served->failed ? 0 : tier_attach(served->tier, view, export, note);
+    if (note[0])
+        nbdkit_error("cachezoo: %s", note);
+    if (opened > 0 || (opened < 0 && served->back)) {
+        nbdkit_error("cachezoo: the disk is not served: %s", opened > 0 ? "see above" : "the SSD or the label failed");
+        return false;
+    }
+    if (opened < 0)
+        served_fail(served, "opening");
+    else if (served->back && back_take_up(served->back, view, export))
+        return false;
+    else if (!served->back && !served->failed && take_up(served))
+        served_fail(served, "taking up (no memory)");
+    served->passing = tier_passing(served->tier);
+    if (!served->failed && served->lost.any && tier_lose(served->tier))
+        served_fail(served, "the mark of a failed flush");
+    return true;
+}
+
+bool served_attach(served *served, const view *view, const char *export) {
     pthread_mutex_lock(&served->lock);
-    if (!served->attached) {
-        served->attached = true;
+    if (!served->attached && !served->refused) {
         maybe_add_all(&served->unflushed); /* by whoever wrote before us */
         served->backend_bytes = view->bytes;
-        note[0] = 0;
-        proof_begin(served->disk, view);
-        if (!served->failed && tier_attach(served->tier, view, export, note))
-            served_fail(served, "opening");
-        else if (!served->failed && take_up(served))
-            served_fail(served, "taking up (no memory)");
-        served->passing = tier_passing(served->tier);
-        if (!served->failed && served->lost.any && tier_lose(served->tier))
-            served_fail(served, "the mark of a failed flush");
-        if (note[0])
-            nbdkit_error("cachezoo: %s", note);
+        served->attached = attach(served, view, export);
+        served->refused = !served->attached;
     }
+    bool attached = served->attached;
     pthread_mutex_unlock(&served->lock);
+    return attached;
 }
 
 cz_request served_request(const served *served, enum cz_op op, uint64_t count, uint64_t offset) {
@@ -274,6 +293,10 @@ static void publish(served *served) {
 static void forget_all(served *served) {
     if (!served->attached || served->failed)
         return;
+    if (served->back) {
+        back_forget(served->back);
+        return;
+    }
     nbdkit_error("cachezoo: the disk was written to while no client was connected; nothing that was cached is used");
     for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
         const slot_state *state = &served->slots[slot];
@@ -318,7 +341,7 @@ void served_leave(served *served) {
 }
 
 const proof *served_end(served *served) {
-    if (!served->attached || served->failed)
+    if (!served->attached || served->failed || (served->back && back_failed(served->back)))
         return NULL;
     if (served->connections > 0) {
         view view = proof_view(served->disk);

@@ -59,6 +59,9 @@ typedef struct served {
     proof left;               /* the disk as the last connection left it */
     int connections, errors;  /* open now, of all exports; of the tier, one after the other */
     uint64_t joined;          /* connections so far */
+    struct back *back;        /* write-back (back.h); NULL in the other modes */
+    uint64_t n_dirty;         /* units that the SSD alone holds */
+    bool refused;             /* the tier holds dirty units and is of another disk */
     bool passing;             /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
 
@@ -73,8 +76,8 @@ typedef struct backend {
     uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;
 
-/* Take up the tier for an export; the first call counts. */
-void served_attach(served *served, const view *view, const char *export);
+/* Take up the tier for an export; the first call counts. False: the disk must not be served with this tier. */
+bool served_attach(served *served, const view *view, const char *export);
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err);
 
 /* What changes the backend: the policy and the log count WRITTEN alone. BYPASSED: a write through another export. */

@@ -15,6 +15,8 @@ typedef struct stats {
     uint64_t fills, fill_bytes, abandoned;                 /* units written to the SSD; given up, mostly for a write */
     uint64_t invalidated, settled;                         /* units made invalid; writes that had to wait for that */
     uint64_t corrupt, ssd_errors, failures;                /* units with a wrong CRC; failed I/O; failed calls */
+    uint64_t destaged, write_waits, lost_blocks;           /* write-back: units written to the disk; writes that waited for
+                                                            * room; units that can be read nowhere */
     uint64_t recovered;                                    /* units that the tier held at the start */
     uint64_t decisions, decision_max_ns, bins[STATS_BINS]; /* times of decisions: 8 bins for each power of two */
 } stats;
