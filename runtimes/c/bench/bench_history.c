@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "cachezoo.h"
+#include "measured.h"
 
 #define COLUMNS 8
 #define MADE 200000
@@ -28,11 +29,6 @@ static double clock_ns(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void print_row(const char *what, double mean, double *taken, int64_t n) {

@@ -13,6 +13,7 @@
         }                                                                                                              \
     } while (0)
 #include "../tests/random_network.h"
+#include "measured.h"
 
 #define STEPS 20000
 
@@ -20,11 +21,6 @@ static double now_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void time_steps(const network *of, enum cz_precision precision, enum cz_path path) {

@@ -15,41 +15,15 @@
 #include <time.h>
 
 #include "cachezoo.h"
+#include "measured.h"
 
 enum { APPLICATIONS = 4, QUANTUM = 2000, PARTS = 40 };
 enum { ZIPF, LOOP, UNIFORM };
 static const char *const QUEUES[] = {"lru", "lfu", "arc"}, *const STREAMS[] = {"zipf", "loop", "uniform"};
-static uint64_t state = 88172645463325252ULL;
-
-static uint64_t drawn(void) {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
-}
-
-static double below_one(void) {
-    return (double)(drawn() >> 11) * 0x1p-53;
-}
-
-static double now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static int refused(const cz_error *error) {
     fprintf(stderr, "bench_share: %s\n", error->text);
     return 1;
-}
-
-/* Zipf's law by its integral: rank r has about r^-0.9 of the references. */
-static uint64_t zipf(uint64_t pages) {
-    double rank = pow(1 + below_one() * (pow((double)pages, 0.1) - 1), 10);
-    return ((uint64_t)rank * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
 }
 
 static void fill(uint64_t *keys, int64_t count, int64_t pages, int stream) {
@@ -69,7 +43,7 @@ static void serve(cz_virtual *cache, cz_share *share, const uint64_t *keys, int6
     cz_place place;
     for (int part = -PARTS; part < PARTS; part++) {
         int64_t low = (part + PARTS) % PARTS * (count / PARTS), high = low + count / PARTS;
-        double before = now_ns();
+        double before = now_ns(CLOCK_THREAD_CPUTIME_ID);
         found->hits = part == 0 ? 0 : found->hits;
         for (int64_t i = low; i < high; i++) {
             if (cache)
@@ -79,7 +53,7 @@ static void serve(cz_virtual *cache, cz_share *share, const uint64_t *keys, int6
             found->hits += place.hit;
         }
         if (part >= 0)
-            found->ns[part] = (now_ns() - before) / (double)(high - low);
+            found->ns[part] = (now_ns(CLOCK_THREAD_CPUTIME_ID) - before) / (double)(high - low);
     }
     qsort(found->ns, PARTS, sizeof *found->ns, rising);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "measured.h"
 #include "streams.h"
 
 #define HEAD 24
@@ -20,24 +21,6 @@
 #define ROUNDS 9
 #define COLD_CALLS 300
 #define SPOILED ((size_t)64 << 20)
-
-static uint64_t state = 88172645463325252ULL;
-
-static uint64_t drawn(void) {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
-}
-
-static double now_ns(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* A number below a limit, as evenly as 64 bits make it. */
 static uint64_t below(uint64_t drawn, uint64_t limit) {

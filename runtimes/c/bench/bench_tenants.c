@@ -12,36 +12,14 @@
 #include <time.h>
 
 #include "cachezoo.h"
+#include "measured.h"
 
 enum { TENANTS = 4, PARTS = 40 };
 static const char *const POLICIES[] = {"azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu"};
-static uint64_t state = 88172645463325252ULL;
-
-static uint64_t drawn(void) {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
-}
-
-static double now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static size_t held_bytes(void) {
     struct mallinfo2 now = mallinfo2();
     return now.uordblks + now.hblkhd;
-}
-
-/* Zipf's law by its integral: rank r has about r^-0.9 of the references. */
-static uint64_t zipf(uint64_t pages) {
-    double rank = pow(1 + (double)(drawn() >> 11) * 0x1p-53 * (pow((double)pages, 0.1) - 1), 10);
-    return ((uint64_t)rank * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
 }
 
 static void fill(uint64_t *keys, int64_t count, int64_t pages) {
@@ -67,14 +45,14 @@ static int serve(const char *name, const cz_tenants_options *options, const uint
     size_t bytes = held_bytes() - before;
     for (int part = -PARTS; part < PARTS; part++) {
         int64_t low = (part + PARTS) % PARTS * (count / PARTS), high = low + count / PARTS;
-        double start = now_ns();
+        double start = now_ns(CLOCK_THREAD_CPUTIME_ID);
         hits = part == 0 ? 0 : hits;
         for (int64_t i = low; i < high; i++) {
             cz_tenants_reference(tenants, (int32_t)(i % TENANTS), keys[i], &access);
             hits += access.outcome == 2;
         }
         if (part >= 0)
-            ns[part] = (now_ns() - start) / (double)(high - low);
+            ns[part] = (now_ns(CLOCK_THREAD_CPUTIME_ID) - start) / (double)(high - low);
     }
     qsort(ns, PARTS, sizeof *ns, rising);
     printf("%-16s %9.0f %9.0f %12.0f %9.4f\n", name, ns[PARTS / 2], ns[0], (double)bytes / (double)pages,

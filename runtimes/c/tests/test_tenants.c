@@ -2,6 +2,7 @@
  * under the sanitizers for that). What they serve is compared with the simulator in tests/unit/runtimes/test_tenants.py. */
 #include <unistd.h>
 
+#include "forged.h"
 #include "saved.h"
 #include "test.h"
 
@@ -9,12 +10,6 @@ enum { TENANTS = 3 };
 static const char *const POLICIES[] = {"azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu"};
 static cz_error error;
 static char path[] = "/tmp/cz_tenants_XXXXXX";
-static uint64_t drawn = 1;
-
-static uint64_t draw(void) {
-    drawn = drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return drawn >> 33;
-}
 
 /* Six shared caches, two fixed splits, and UCP. */
 static cz_tenants *made(int way) {
@@ -63,25 +58,6 @@ static void test_states_are_taken_back(int way) {
         free(same);
     }
     cz_tenants_free(tenants);
-}
-
-/* Overwrite some bytes: with ones, zeros, or a small or a drawn number. */
-static void forge(unsigned char *data, size_t size) {
-    size_t length = (size_t)1 << draw() % 6, at = (size_t)draw() % size;
-    length = length > size - at ? size - at : length;
-    switch (draw() % 4) {
-    case 0:
-        memset(data + at, 0xff, length);
-        break;
-    case 1:
-        memset(data + at, 0, length);
-        break;
-    case 2:
-        data[at] = (unsigned char)(data[at] + 1 + draw() % 9);
-        break;
-    default:
-        memset(data + at, (int)(draw() & 0x7f), length);
-    }
 }
 
 static void test_forged_states_do_no_harm(int way) {
