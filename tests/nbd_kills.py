@@ -20,8 +20,9 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cachezoo.devices.nbd.client import Client
 from cachezoo.seeds import derive_seed
-from tests.nbd_filter import Disk, Server, build_filter, build_plugin, serve
+from tests.nbd_filter import Server, build_filter, build_plugin, serve
 
 SECTOR = 512
 HALF = 2048  # sectors
@@ -64,7 +65,7 @@ class Half:
                 self._step(disk, rng)
                 self.requests += 1
 
-    def _step(self, disk: Disk, rng: random.Random) -> None:
+    def _step(self, disk: Client, rng: random.Random) -> None:
         n, draw = rng.randint(1, 33), rng.random()
         low = min(int(rng.expovariate(1 / HOT)), HALF - n)
         first = self.first + low
@@ -102,7 +103,7 @@ class Half:
                 message = f"sector {sector} holds {found[:16].hex()}, and may hold {self._allowed(sector)}"
                 raise LookupError(message)
 
-    def verify(self, disk: Disk) -> list[bytes]:
+    def verify(self, disk: Client) -> list[bytes]:
         """Read all through the cache, twice: it is what may be there."""
         turns = []
         for _ in range(2):

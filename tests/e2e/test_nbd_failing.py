@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
 from tests.e2e.test_nbd_filter import UNIT, labelled, read_all, tier, wait_for_text
 from tests.nbd_campaign import build_failing
@@ -94,7 +95,7 @@ class Case:
         variables |= {"FAIL_FROM": str(first), "FAIL_COUNT": str(count)}
         with serve(self.built, self.folder, self.options, None, variables) as server:
             for _ in range(3):
-                with suppress(OSError, AssertionError), server.disk() as disk:
+                with suppress(OSError, DeviceError), server.disk() as disk:
                     for _ in range(8):
                         self.step(disk, rng)
             server.kill() if end == "kill" else server.stop()
@@ -150,7 +151,7 @@ def test_writes_are_refused_where_neither_side_can_be_voided(built, failing, tmp
     before = (tmp_path / "disk").read_bytes()
     with serve(built, tmp_path, case.options, None, variables) as server:
         for _ in range(3):
-            with pytest.raises(AssertionError), server.disk() as disk:
+            with pytest.raises(DeviceError), server.disk() as disk:
                 disk.write(0, b"x" * UNIT)
         read_all(server, tmp_path, UNIT)
         wait_for_text(server.said, "writes are refused")
