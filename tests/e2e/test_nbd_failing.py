@@ -12,7 +12,7 @@ import pytest
 
 from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
-from tests.e2e.test_nbd_filter import UNIT, labelled, read_all, tier, wait_for_text
+from tests.e2e.test_nbd_filter import UNIT, back, labelled, read_all, tier, wait_for_text
 from tests.nbd_campaign import build_failing
 from tests.nbd_filter import serve
 
@@ -20,9 +20,9 @@ UNITS = 24
 FOR_GOOD = 1 << 30
 
 
-def back(folder, size):
-    """Options of a tier with write-back, whose cleaner does not wait."""
-    return labelled(folder, size, "cz-writes=back", "cz-bundle=/tmp/s3/repro/models/bundles/reuse.follow", "cz-delay=1", "cz-dirty=30")
+def write_back(folder, size):
+    """Its cleaner does not wait."""
+    return back(folder, size, "cz-delay=1", "cz-dirty=30")
 
 
 SIDES = [
@@ -31,10 +31,10 @@ SIDES = [
     pytest.param(labelled, ["label"], id="label"),
     pytest.param(labelled, ["ssd", "label"], id="both"),
     pytest.param(labelled, ["disk"], id="disk"),
-    pytest.param(back, ["ssd"], id="ssd of write-back"),
-    pytest.param(back, ["label"], id="label of write-back"),
-    pytest.param(back, ["ssd", "label"], id="both of write-back"),
-    pytest.param(back, ["disk"], id="disk of write-back"),
+    pytest.param(write_back, ["ssd"], id="ssd of write-back"),
+    pytest.param(write_back, ["label"], id="label of write-back"),
+    pytest.param(write_back, ["ssd", "label"], id="both of write-back"),
+    pytest.param(write_back, ["disk"], id="disk of write-back"),
 ]  # fmt: skip
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
@@ -128,7 +128,7 @@ def test_what_fails_for_a_while_makes_no_stale_byte(built, failing, tmp_path, op
     """[5] From every call on, for one call, a few, or until the end; with write-back, from every fourth."""
     rng = random.Random(derive_seed(0, "failing", *files))
     case = Case(built, failing, tmp_path, options(tmp_path, f"{UNITS * UNIT}"), files)
-    step = 4 if options is back else 1
+    step = 4 if options is write_back else 1
     first, failed = rng.randrange(step), True
     while failed:
         case.begin(rng)

@@ -57,6 +57,11 @@ def labelled(folder, size="256K", *more):
     return tier(folder, size, f"cz-label={folder / 'label'}", *more)
 
 
+def back(folder, size="256K", *more):
+    """Options of a tier with write-back, by a page cache of 4 KiB pages."""
+    return labelled(folder, size, *more, "cz-writes=back", f"cz-bundle={STORED / 'reuse.follow'}")
+
+
 def counters(folder):
     return json.loads((folder / "stats.json").read_text())
 

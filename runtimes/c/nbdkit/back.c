@@ -42,7 +42,6 @@ void back_close(served *served) {
         pthread_cond_destroy(&self->moved);
         pthread_cond_destroy(&self->work);
     }
-    free(self->export);
     free(self);
     served->back = NULL;
 }

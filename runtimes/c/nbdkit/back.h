@@ -34,7 +34,7 @@ int back_start(back *back, nbdkit_backend *backend);
 void back_stop(back *back);
 
 /* After tier_attach: what the tier holds. -1 where it cannot be served, after a message. */
-int back_take_up(back *back, const view *view, const char *export);
+int back_take_up(back *back, const view *view);
 /* The SSD has failed. Under the lock. */
 void back_fail(back *back, const char *what);
 bool back_failed(const back *back);

@@ -285,7 +285,7 @@ static bool clean_alone(back *self, nbdkit_next *next, batch *batch) {
 }
 
 static nbdkit_next *open_disk(back *self) {
-    nbdkit_next *next = nbdkit_next_context_open(self->backend, 0, self->export, 0);
+    nbdkit_next *next = nbdkit_next_context_open(self->backend, 0, "", 1);
     if (next && (next->prepare(next) < 0 || next->get_size(next) < 0 || next->can_write(next) != 1 ||
                  next->can_flush(next) != 1)) {
         nbdkit_next_context_close(next);

@@ -28,7 +28,6 @@ struct back {
     bool direct;        /* everything goes to the disk, which holds all */
     int flushers;
     nbdkit_backend *backend;
-    char *export;
     pthread_t cleaner;
 };
 

@@ -58,13 +58,12 @@ static int32_t settle(back *self, const int32_t *slots, int64_t count, unsigned 
     return chosen;
 }
 
-int back_take_up(back *self, const view *view, const char *export) {
+int back_take_up(back *self, const view *view) {
     served *served = self->served;
     int32_t *order = malloc((size_t)self->places.n * sizeof *order);
     unsigned char *unit = malloc((size_t)back_unit(self));
-    self->export = strdup(export);
     int64_t held = 0, put = 0;
-    if (!order || !unit || !self->export) {
+    if (!order || !unit) {
         free(order);
         free(unit);
         return -1;

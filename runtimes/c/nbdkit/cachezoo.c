@@ -197,8 +197,10 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
     } else if (open_next(made, next, context, readonly, exportname) == 0) {
         made->name = name;
         made->bypass = !is_cached(name);
-        if (made->bypass && all.served.back) {
-            nbdkit_error("cachezoo: export \"%s\" is not served: with cz-writes=back only one is", name);
+        if (all.served.back && (made->bypass || *name)) { /* the cleaner opens the disk without a name */
+            nbdkit_error("cachezoo: export \"%s\" is not served: with cz-writes=back the plugin has one disk, without a "
+                         "name",
+                         name);
             return refuse_handle(made);
         }
         if (made->bypass)

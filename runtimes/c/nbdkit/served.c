@@ -123,7 +123,7 @@ static bool attach(served *served, const view *view, const char *export) {
     }
     if (opened < 0)
         served_fail(served, "opening");
-    else if (served->back && back_take_up(served->back, view, export))
+    else if (served->back && back_take_up(served->back, view))
         return false;
     else if (!served->back && !served->failed && take_up(served))
         served_fail(served, "taking up (no memory)");
