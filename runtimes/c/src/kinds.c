@@ -25,6 +25,9 @@ static const cz_kind_ops *const KINDS[] = {
 #ifdef CZ_HAVE_VIRTUAL
     &cz_kind_virtual,
 #endif
+#ifdef CZ_HAVE_POLICY
+    &cz_kind_policy,
+#endif
     NULL,
 };
 
