@@ -11,7 +11,6 @@ import argparse
 import json
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cachezoo.seeds import derive_seed
-from tests.nbd_filter import LIBRARY, build_filter, build_plugin, serve
+from tests.nbd_filter import build_filter, build_plugin, build_preload, serve
 from tests.nbd_kills import HALF, SECTOR, Half, read_everywhere, stamp, wait_for_requests
 
 HEAD = struct.Struct("<qqqq")
@@ -42,15 +41,6 @@ class Record:
     kind: int
     offset: int
     data: bytes
-
-
-def build_recorder(target: Path) -> Path:
-    """`crash_preload.c`, compiled."""
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
-    command = ["gcc", *flags, "-o", str(target), str(LIBRARY / "tests/crash_preload.c"), "-ldl", "-lpthread"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return target
 
 
 def records(path: Path) -> list[Record]:
@@ -218,7 +208,7 @@ def set_up(folder: Path, filter_file: Path, plugin: Path, *more: str) -> Setup:
     """In a folder of its own; `more` are options of the filter."""
     options = [f"cz-ssd={folder / 'ssd'}", "cz-size=512K", f"cz-stats={folder / 'stats.json'}"]
     options += [f"cz-label={folder / 'label'}", *more]
-    return Setup(filter_file, plugin, build_recorder(folder / "recorder.so"), folder, options)
+    return Setup(filter_file, plugin, build_preload("crash", folder / "recorder.so"), folder, options)
 
 
 def main() -> None:

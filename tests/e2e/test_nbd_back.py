@@ -12,10 +12,10 @@ import pytest
 from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
 from tests.e2e.test_nbd_filter import UNIT, back, counters, labelled, read_all, tier, wait_for_text
-from tests.nbd_crashes import SSD, after_a_crash, build_recorder, records
+from tests.nbd_crashes import SSD, after_a_crash, records
 from tests.nbd_crashes import run as run_crashes
 from tests.nbd_crashes import set_up
-from tests.nbd_filter import refused, serve
+from tests.nbd_filter import build_preload, refused, serve
 from tests.nbd_kills import run as run_kills
 
 UNITS = 64
@@ -116,7 +116,7 @@ def test_more_than_the_cache_may_hold_waits_for_the_cleaner(built, folder):
 
 def test_what_was_durable_survives_a_loss_of_power(built, folder):
     """[1] A write with FUA: data and entry were synced before the answer."""
-    recorder, journal = build_recorder(folder / "recorder.so"), folder / "journal"
+    recorder, journal = build_preload("crash", folder / "recorder.so"), folder / "journal"
     with serve(built, folder, back(folder, "256K", PAGES)) as server:
         server.stop()
     for name in ("label", "ssd"):

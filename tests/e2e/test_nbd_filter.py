@@ -74,6 +74,17 @@ def wait_for_text(path, text):
         time.sleep(0.005)
 
 
+def wait_for_entries(folder, count, slots=256):
+    """Until the table on the SSD has so many: fills are written behind the reads."""
+    end = time.monotonic() + 60
+    while True:
+        table = np.frombuffer((folder / "ssd").read_bytes()[4096 : 4096 + slots * 32], np.int64).reshape(-1, 4)
+        if np.count_nonzero(table[:, 1]) == count:
+            return
+        assert time.monotonic() < end, f"the table did not have {count} entries within 60 s"
+        time.sleep(0.005)
+
+
 def read_all(server, folder, step=64 << 10):
     """Read the whole disk through the cache; it is what the disk holds."""
     behind = (folder / "disk").read_bytes()
@@ -126,7 +137,8 @@ def served(built, tmp_path, replayed, options):
 
 def check_counters(found, expected):
     assert found["hits"] == expected.hits.sum() > 0
-    assert found["admitted"] + found["prefetched"] == expected.written.sum() == found["fills"]
+    assert found["admitted"] + found["prefetched"] == expected.written.sum()
+    assert found["fills"] + found["skipped_fills"] == expected.written.sum()
     assert found["prefetched"] == expected.prefetched.sum()
     assert found["evicted"] == expected.evictions > 0
     assert found["io_units"] == expected.io_segments.sum()
@@ -236,7 +248,8 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
                 disk.read(8 * UNIT, UNIT)
                 if flush:
                     disk.flush()
-            server.kill()
+                wait_for_entries(folder, 1 + flush)
+                server.kill()
         with serve(built, folder, labelled(folder, "1M")) as server:
             read_all(server, folder)
             server.stop()

@@ -113,6 +113,8 @@ static int cz_after_fork(nbdkit_backend *backend) {
 }
 
 static void end_all(void) {
+    if (is_open)
+        queue_close(&all.served); /* before the last report */
     if (is_open && all.served.back)
         back_stop(all.served.back);
     if (reporting) {

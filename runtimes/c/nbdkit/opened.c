@@ -82,6 +82,7 @@ static int open_cache(const config *config, opened *opened, cz_error *error) {
         return code;
     served->slots = calloc((size_t)served->n_slots, sizeof *served->slots);
     served->later = calloc((size_t)served->n_slots, sizeof *served->later);
+    queue_new(served);
     if (served->slots && served->later)
         return CZ_OK;
     return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)served->n_slots);
@@ -156,6 +157,10 @@ void close_all(opened *opened) {
     cz_error error;
     if (served->log && cz_log_close(served->log, &error) != CZ_OK)
         nbdkit_error("cachezoo: %s", error.text);
+    if (served->queue.last) {
+        queue_close(served);
+        queue_free(served);
+    }
     if (served->tier)
         tier_close(served->tier, served_end(served));
     label_close(&opened->label);

@@ -63,6 +63,7 @@ void served_count_error(served *served, bool failed, const char *what) {
 void served_retire(served *served, int32_t slot) {
     slot_state *state = &served->slots[slot];
     state->turn++;
+    state->waiting = NULL;
     if (!state->ready)
         return;
     state->ready = false;
@@ -332,6 +333,10 @@ void served_part(served *served, const view *view) {
 
 void served_leave(served *served) {
     pthread_mutex_lock(&served->presence);
+    if (served->connections == 1) {
+        queue_close(served);
+        queue_open(served);
+    }
     if (served->connections == 1 && proof_witness(served->disk, served->left.witness))
         served_lose(served);
     pthread_mutex_lock(&served->lock);
@@ -367,7 +372,7 @@ void served_lose(served *served) {
         add_units(&served->lost, write);
     for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
         const slot_state *state = &served->slots[slot];
-        if (state->ready && maybe_holds(&served->lost, state->number))
+        if ((state->ready || state->waiting) && maybe_holds(&served->lost, state->number))
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));
     }
     if (!served->failed && served->attached && tier_lose(served->tier))

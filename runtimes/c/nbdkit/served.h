@@ -5,7 +5,8 @@
  *   afterwards and the CRC is right; a fill enters the table only if the turn is the same as when it was decided.
  * - A write to the backend is in a list from before its units leave until it has ended. A fill that would overlap
  *   one in the list is not begun. So no fill that could have read old data, or a mixture, ever enters.
- * - A slot that a fill is writing to is busy; nobody else writes there.
+ * - Fills wait in memory and are written behind the reads (queue.h). A slot that a fill is writing to is busy; nobody
+ *   else writes there.
  * - What was written to the backend but not flushed may be undone by a crash of the machine. A fill with such data is
  *   used, but enters the table on the device only after the next flush.
  * - After a failed flush nobody knows what of it the backend holds, and a later flush does not say either: Linux reports
@@ -19,6 +20,7 @@
 
 #include "cachezoo.h"
 #include "maybe.h"
+#include "queue.h"
 #include "stats.h"
 #include "tier.h"
 
@@ -29,8 +31,9 @@ typedef struct writing {
 } writing;
 
 typedef struct slot_state {
-    int64_t number; /* of the unit, where it is ready */
+    int64_t number; /* of the unit, where it is ready or its fill waits */
     uint32_t turn, crc;
+    fills *waiting;   /* the fill of its unit, whose data is in memory and not on the device yet */
     bool ready, busy; /* its data is on the device; a fill is writing it */
     bool later;       /* ready, but not in the table yet */
     bool listed;      /* is in `later` */
@@ -43,6 +46,7 @@ typedef struct served {
     tier *tier;
     slot_state *slots;
     writing *writes;
+    queue queue;
     maybe unflushed, flushing; /* units written since the last flush began; and before it, while it runs */
     maybe lost;                /* units that a failed flush may have lost */
     bool flush_runs;

@@ -75,6 +75,7 @@ static void write_counts(FILE *file, const stats *stats) {
         {"fills", stats->fills},
         {"fill_bytes", stats->fill_bytes},
         {"abandoned_fills", stats->abandoned},
+        {"skipped_fills", stats->skipped},
         {"invalidated", stats->invalidated},
         {"settled_writes", stats->settled},
         {"corrupt", stats->corrupt},

@@ -549,8 +549,9 @@ void tier_use(tier *tier, int64_t slot) {
 }
 
 int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc) {
-    tier->table[slot] =
-        (tier_entry){.number = number, .fill = ++tier->fills, .stamp = ++tier->stamps, .data_crc = data_crc};
+    uint64_t used = tier->table[slot].stamp; /* as the fill was decided, or later; not as it was written */
+    tier->table[slot] = (tier_entry){
+        .number = number, .fill = ++tier->fills, .stamp = used ? used : ++tier->stamps, .data_crc = data_crc};
     return write_entry(tier, slot);
 }
 
@@ -693,4 +694,12 @@ int tier_read(tier *tier, int64_t slot, void *unit) {
 
 int tier_write(tier *tier, int64_t slot, const void *unit) {
     return device_write(tier->fd, unit, (size_t)tier->unit_bytes, tier->data_at + slot * tier->unit_bytes);
+}
+
+int tier_read_run(tier *tier, int64_t slot, void *units, int64_t count) {
+    return device_read(tier->fd, units, (size_t)(count * tier->unit_bytes), tier->data_at + slot * tier->unit_bytes);
+}
+
+int tier_write_run(tier *tier, int64_t slot, const struct iovec *parts, int n) {
+    return device_write_parts(tier->fd, parts, n, tier->data_at + slot * tier->unit_bytes);
 }

@@ -15,13 +15,14 @@
  *   to the backend is passed on: tier_clear, then tier_settle. Where that cannot be written the label is voided.
  * Without a label the table is written at a clean end alone.
  *
- * The caller holds its lock in all calls but tier_read and tier_write. */
+ * The caller holds its lock in all calls but those that read and write data. */
 #ifndef CZ_TIER_H
 #define CZ_TIER_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "cachezoo.h"
 #include "disk.h"
@@ -64,7 +65,7 @@ void tier_close(tier *tier, const proof *left);
 
 bool tier_labelled(const tier *tier);
 const tier_entry *tier_at(const tier *tier, int64_t slot);
-void tier_use(tier *tier, int64_t slot); /* the slot is used later than all others */
+void tier_use(tier *tier, int64_t slot); /* the slot is used later than all others; also before its fill is written */
 
 /* -1 where the device fails. */
 int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc);
@@ -104,5 +105,8 @@ bool tier_samples_agree(tier *tier, const view *view);
 
 int tier_read(tier *tier, int64_t slot, void *unit);
 int tier_write(tier *tier, int64_t slot, const void *unit);
+/* Adjacent slots from one on, in one call; what is written comes from several pieces of memory, at most IOV_MAX. */
+int tier_read_run(tier *tier, int64_t slot, void *units, int64_t count);
+int tier_write_run(tier *tier, int64_t slot, const struct iovec *parts, int n);
 
 #endif
