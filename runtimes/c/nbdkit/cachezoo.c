@@ -330,17 +330,17 @@ static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count,
 
 /* The end of a change that must not reach the plugin. */
 static int refuse(writing *now, int *err) {
-    served_write_end(&all.served, now, true);
+    served_write_end(&all.served, now, true, NULL);
     *err = EIO;
     return -1;
 }
 
 /* The end of a change. One that was to be durable and failed is a flush that failed. */
-static int end_change(const handle *self, writing *now, uint32_t flags, int failed) {
+static int end_change(const handle *self, writing *now, uint32_t flags, int failed, const written *written) {
     bool durable = (flags & NBDKIT_FLAG_FUA) || !self->flushes;
     if (failed && (flags & NBDKIT_FLAG_FUA))
         served_lose(&all.served);
-    served_write_end(&all.served, now, durable && !failed);
+    served_write_end(&all.served, now, durable && !failed, failed ? NULL : written);
     return failed;
 }
 
@@ -353,8 +353,9 @@ static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t
         return back_write(all.served.back, next, buffer, count, offset, flags, err);
     if (!served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN))
         return refuse(&now, err);
+    written written = {.backend = &self->backend, .data = buffer, .count = count, .offset = offset};
     int failed = next->pwrite(next, buffer, count, offset, flags, err);
-    return end_change(self, &now, flags, failed);
+    return end_change(self, &now, flags, failed, &written);
 }
 
 static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
@@ -364,7 +365,7 @@ static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offse
     if (!served_write_begin(&all.served, &now, count, offset, ZEROED))
         return refuse(&now, err);
     int failed = next->zero(next, count, offset, flags, err);
-    return end_change(data, &now, flags, failed);
+    return end_change(data, &now, flags, failed, NULL);
 }
 
 static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
@@ -374,7 +375,7 @@ static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offse
     if (!served_write_begin(&all.served, &now, count, offset, TRIMMED))
         return refuse(&now, err);
     int failed = next->trim(next, count, offset, flags, err);
-    return end_change(data, &now, flags, failed);
+    return end_change(data, &now, flags, failed, NULL);
 }
 
 /* With write-back the plugin does not know what holds data; FUA is done here, and a zeroing is never fast. */

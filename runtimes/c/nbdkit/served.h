@@ -28,6 +28,8 @@
 typedef struct writing {
     uint64_t first, end; /* units */
     struct writing *next, **link;
+    filling *put; /* written through: the units that may enter the SSD once the disk has them */
+    int64_t n_put;
 } writing;
 
 typedef struct slot_state {
@@ -56,6 +58,8 @@ typedef struct served {
     int64_t unit_bytes, per_block, n_slots, backend_bytes;
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
+    bool holds;   /* the policy is a page cache: what it holds may have no data on the SSD, and is filled when it is read */
+    bool through; /* what is written to the disk enters the SSD as well */
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
     bool refuses;                             /* writes: neither SSD nor label could be marked as invalid */
     disk *disk;
@@ -89,8 +93,17 @@ enum change { WRITTEN, BYPASSED, ZEROED, TRIMMED };
 
 /* Before and after a change is passed on. False: it must not be, and ends at once. */
 bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change);
-/* durable: it ended well and no crash can undo it. */
-void served_write_end(served *served, writing *self, bool durable);
+
+/* What the disk has been given. */
+typedef struct written {
+    const backend *backend;
+    const unsigned char *data;
+    uint64_t count, offset;
+} written;
+
+/* durable: it ended well and no crash can undo it. `written`: what may enter the SSD; NULL where it failed, or changed the
+ * disk otherwise. */
+void served_write_end(served *served, writing *self, bool durable, const written *written);
 
 /* A connection is about to open: its number where it is alone, else 0. It is about to close, and flushed; it has closed.
  * Where all were closed, and the disk is not as they left it, nothing is cached any more of what was. */
