@@ -380,11 +380,22 @@ static int wipe_ends(const tier *tier) {
     return failed ? -1 : 0;
 }
 
+/* A crash must not leave parts of a superblock that nothing shows to be one: the word by which a tier is known comes
+ * first. */
+static int claim(const tier *tier) {
+    unsigned char sector[512] = MAGIC;
+    if (begins_as_tier(tier->fd))
+        return 0;
+    return device_write(tier->fd, sector, sizeof sector, 0) || fdatasync(tier->fd) ? -1 : 0;
+}
+
 /* A new uuid makes every entry on the device one of another tier. */
 static int begin_anew(tier *tier) {
     if (tier->wipe && wipe_ends(tier))
         return -1;
     static const unsigned char none[SECTOR];
+    if (claim(tier))
+        return -1;
     if (tier->discard && device_write(tier->fd, none, SECTOR, COPY_AT))
         return -1;
     memset(tier->table, 0, (size_t)tier->table_bytes);
