@@ -59,7 +59,12 @@ def labelled(folder, size="256K", *more):
 
 def back(folder, size="256K", *more):
     """Options of a tier with write-back, by a page cache of 4 KiB pages."""
-    return labelled(folder, size, *more, "cz-writes=back", f"cz-bundle={STORED / 'reuse.follow'}")
+    return labelled(folder, size, *more, "cz-writes=back", "cz-policy=s3fifo")
+
+
+def through(folder, size="256K", *more):
+    """The same with write-through."""
+    return labelled(folder, size, *more, "cz-writes=through", "cz-policy=lru")
 
 
 def counters(folder):
@@ -403,20 +408,23 @@ def rounds_of_a_client(server, own):
 SANITIZERS = {"": {}, "asan": CHECKED, "tsan": {"OPTIMISE": "-O1", "EXTRA_CFLAGS": "-g -fsanitize=thread"}}
 
 
+@pytest.mark.parametrize("mode", [tier, through, back])
 @pytest.mark.parametrize(
     "sanitizer",
     ["", *(pytest.param(name, marks=pytest.mark.long) for name in ("asan", "tsan"))],
 )
-def test_clients_of_one_disk_see_each_others_writes(tmp_path_factory, slow, folder, sanitizer):
+def test_clients_of_one_disk_see_each_others_writes(tmp_path_factory, slow, folder, sanitizer, mode):
     built = make(tmp_path_factory, "filter", **SANITIZERS[sanitizer]) / "nbdkit-cachezoo-filter.so"
     (folder / "disk").write_bytes(bytes(1 << 20))
     plugin = [str(slow), f"file={folder / 'disk'}", "slow-us=300"]
-    options = tier(folder, "32K", "cz-stats-interval=1", "cz-prefetch=next(2)")
+    options = mode(folder, "32K", "cz-stats-interval=1", *(["cz-prefetch=next(2)"] if mode is tier else []))
     with serve(built, folder, options, plugin, sanitizing(sanitizer)) as server, ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(rounds_of_a_client, server, own) for own in range(4)]:
             done.result()
-        read_all(server, folder)
+        with server.disk() as disk:
+            read = disk.read(0, disk.size)[0]
         server.stop()
+    assert read == (folder / "disk").read_bytes()
     assert counters(folder)["hits"] > 0
 
 
