@@ -256,7 +256,7 @@ class Campaign:
             said = server.said.read_text()
         self.counts["rounds"] += 1
         if self.ended == "stop":
-            self.counts["taken up"] += json.loads(self.path("stats.json").read_text())["recovered"]
+            self.counts["taken up"] += json.loads(self.path("stats.json").read_text())["resident_at_start"]
         why = said.partition("begins empty: ")[2].partition("\n")[0]
         self.counts[f"after: {why or 'taken up'}"] += 1
         if "the disk holds something else" in why:  # a stale block, though a comparison found it

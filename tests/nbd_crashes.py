@@ -188,7 +188,7 @@ def run(setup: Setup, crashes: int, seed: int = 0) -> dict[str, int]:
     setup.files[DISK].write_bytes(bytes(2 * HALF * SECTOR))
     with setup.serve(0) as server:
         server.stop()
-    counts = {"crashes": 0, "records": 0, "recovered": 0, "corrupt": 0}
+    counts = {"crashes": 0, "records": 0, "resident_at_start": 0, "ssd_corrupt": 0}
     while counts["crashes"] < crashes:
         before = [path.read_bytes() for path in setup.files]
         found, halves = record_a_run(setup, rng)
@@ -199,8 +199,8 @@ def run(setup: Setup, crashes: int, seed: int = 0) -> dict[str, int]:
             may = [values for k in range(2) for values in allowed(halves[k], done, k, before[DISK])]
             stats = check_state(setup, state, may)
             counts["crashes"] += 1
-            counts["recovered"] += stats["recovered"]
-            counts["corrupt"] += stats["corrupt"]
+            counts["resident_at_start"] += stats["resident_at_start"]
+            counts["ssd_corrupt"] += stats["ssd_corrupt"]
     return counts
 
 

@@ -141,13 +141,13 @@ def served(built, tmp_path, replayed, options):
 
 
 def check_counters(found, expected):
-    assert found["hits"] == expected.hits.sum() > 0
+    assert found["read_hits"] == expected.hits.sum() > 0
     assert found["admitted"] + found["prefetched"] == expected.written.sum()
-    assert found["fills"] + found["skipped_fills"] == expected.written.sum()
+    assert found["ssd_writes"] + found["ssd_writes_skipped"] == expected.written.sum()
     assert found["prefetched"] == expected.prefetched.sum()
     assert found["evicted"] == expected.evictions > 0
-    assert found["io_units"] == expected.io_segments.sum()
-    zeros = {"late_hits", "corrupt", "ssd_errors", "failures", "abandoned_fills"}
+    assert found["disk_read_units"] == expected.io_segments.sum()
+    zeros = {"hits_read_from_disk", "ssd_corrupt", "ssd_errors", "policy_failures", "ssd_writes_cancelled"}
     assert {name: found[name] for name in zeros} == dict.fromkeys(zeros, 0)
     assert not found["bypassed"]
     assert found["decisions"] == REPLAYED
@@ -225,7 +225,7 @@ def test_after_a_clean_end_the_tier_is_warm(built, folder):
         with serve(built, folder, tier(folder, "1M")) as server:
             read_all(server, folder)
             server.stop()
-    assert (counters(folder)["recovered"], counters(folder)["hits"], counters(folder)["misses"]) == (256, 256, 0)
+    assert (counters(folder)["resident_at_start"], counters(folder)["read_hits"], counters(folder)["read_misses"]) == (256, 256, 0)
 
 
 def test_what_was_used_last_stays_after_a_restart(built, folder):
@@ -239,7 +239,7 @@ def test_what_was_used_last_stays_after_a_restart(built, folder):
             for number in (10, 11, 12, 13, 0, 2, 4, 6):
                 disk.read(number * UNIT, UNIT)
         server.stop()
-    assert (counters(folder)["recovered"], counters(folder)["hits"]) == (8, 4)
+    assert (counters(folder)["resident_at_start"], counters(folder)["read_hits"]) == (8, 4)
 
 
 def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
@@ -258,7 +258,7 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
         with serve(built, folder, labelled(folder, "1M")) as server:
             read_all(server, folder)
             server.stop()
-        recovered = counters(folder)["recovered"]
+        recovered = counters(folder)["resident_at_start"]
         (folder / "ssd").unlink()
         return recovered
 
@@ -271,7 +271,7 @@ def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):
             read_all(server, folder)
             server.stop()
             said = server.said.read_text()
-        return counters(folder)["recovered"], said
+        return counters(folder)["resident_at_start"], said
 
     assert start() == (0, "")
     assert start("cz-volume=other")[0] == 0
@@ -290,7 +290,7 @@ def test_a_disk_that_ends_within_a_segment_is_read_to_its_last_byte(built, folde
         with serve(built, folder, tier(folder, "1M", "cz-prefetch=all_on_miss")) as server:
             read_all(server, folder, 4096)
             server.stop()
-    assert counters(folder)["hits"] == 256
+    assert counters(folder)["read_hits"] == 256
 
 
 @pytest.mark.parametrize("unit", [4096, 12288, 16384])
@@ -305,8 +305,8 @@ def test_a_disk_of_larger_blocks_than_segments_is_passed_through(built, folder, 
         server.stop()
         said = server.said.read_text()
     assert said.count(small) == (0 if unit == 16384 else 2)
-    assert (counters(folder)["misses"] > 0) == (unit == 16384)
-    assert counters(folder)["failures"] == 0
+    assert (counters(folder)["read_misses"] > 0) == (unit == 16384)
+    assert counters(folder)["policy_failures"] == 0
 
 
 @pytest.mark.parametrize("damages", [10, pytest.param(200, marks=pytest.mark.long)])
@@ -331,8 +331,8 @@ def test_a_damaged_tier_gives_right_bytes_or_none(built, folder, damages):
         with serve(built, folder, tier(folder, "1M")) as server:
             read_all(server, folder)
             server.stop()
-        recovered += counters(folder)["recovered"]
-        corrupt += counters(folder)["corrupt"]
+        recovered += counters(folder)["resident_at_start"]
+        corrupt += counters(folder)["ssd_corrupt"]
     assert recovered > 0
     assert corrupt > 0
 
@@ -348,7 +348,7 @@ def test_slots_that_were_swapped_are_not_served(built, folder):
     with serve(built, folder, tier(folder)) as server:
         read_all(server, folder)
         server.stop()
-    assert counters(folder)["recovered"] == 62
+    assert counters(folder)["resident_at_start"] == 62
 
 
 REJECTX = ("cz-mode=rejectx", "cz-window=300", "cz-prefetch=next(4)")
@@ -359,16 +359,16 @@ REJECTX = ("cz-mode=rejectx", "cz-window=300", "cz-prefetch=next(4)")
 @pytest.mark.parametrize("label", [True, False])
 def test_no_kill_makes_a_stale_byte(built, slow, tmp_path, options, label, kills):
     counts = run_kills(built, slow, tmp_path, kills, [*options, *([f"cz-label={tmp_path / 'label'}"] if label else [])])
-    assert (counts["recovered"] > 0) == label
-    assert counts["hits"] > 0 or not label
+    assert (counts["resident_at_start"] > 0) == label
+    assert counts["read_hits"] > 0 or not label
     assert counts["ssd_errors"] == 0
 
 
 @pytest.mark.parametrize("crashes", [20, pytest.param(1000, marks=pytest.mark.long)])
 def test_no_crash_of_the_machine_makes_a_stale_byte(built, slow, tmp_path, crashes):
     counts = run_crashes(set_up(tmp_path, built, slow), crashes)
-    assert counts["recovered"] > 0
-    assert counts["corrupt"] > 0 or crashes < 1000  # of few, it may be that none tore what is taken up
+    assert counts["resident_at_start"] > 0
+    assert counts["ssd_corrupt"] > 0 or crashes < 1000  # of few, it may be that none tore what is taken up
 
 
 def test_a_second_process_on_the_tier_or_the_disk_is_refused(built, folder):
@@ -425,7 +425,7 @@ def test_clients_of_one_disk_see_each_others_writes(tmp_path_factory, slow, fold
             read = disk.read(0, disk.size)[0]
         server.stop()
     assert read == (folder / "disk").read_bytes()
-    assert counters(folder)["hits"] > 0
+    assert counters(folder)["read_hits"] > 0
 
 
 @contextmanager
@@ -455,7 +455,7 @@ def test_a_full_device_ends_the_cache_and_no_client_sees_it(built, folder):
         found = counters(folder)
         assert found["ssd_errors"] >= 8
         assert found["bypassed"]
-        assert 0 < found["fills"] <= 32
+        assert 0 < found["ssd_writes"] <= 32
         (place / "ssd").unlink()
         for _ in range(2):
             with serve(built, folder, options) as server:
@@ -473,7 +473,7 @@ def test_a_device_that_shrinks_ends_the_cache_and_no_client_sees_it(built, folde
     with serve(built, folder, tier(folder, "1M")) as server:
         read_all(server, folder)
         server.stop()
-    assert counters(folder)["recovered"] == 0
+    assert counters(folder)["resident_at_start"] == 0
 
 
 def test_trims_and_zeroes_leave_the_cache(built, folder):
@@ -485,7 +485,7 @@ def test_trims_and_zeroes_leave_the_cache(built, folder):
         read_all(server, folder)
         server.stop()
     found = counters(folder)
-    assert (found["zeroes"], found["trims"], found["invalidated"], found["hits"]) == (1, 1, 22, 256 - 22)
+    assert (found["zeroes"], found["trims"], found["invalidated"], found["read_hits"]) == (1, 1, 22, 256 - 22)
 
 
 def test_the_last_counters_are_written_however_late_threads_start(built, folder):
@@ -494,7 +494,7 @@ def test_the_last_counters_are_written_however_late_threads_start(built, folder)
     subprocess.run(["gcc", *flags, "-o", str(late), str(source), "-ldl"], check=True, timeout=60)
     with serve(built, folder, tier(folder), variables={"LD_PRELOAD": str(late)}) as server:
         server.stop()
-    assert counters(folder)["reads"] == 0
+    assert counters(folder)["read_requests"] == 0
 
 
 def test_the_log_is_a_trace(built, folder):

@@ -99,13 +99,15 @@ static void find_hit(reading *self, part *part) {
     part->cached = state->ready || state->waiting;
     if (!part->cached) {
         served->stats.late++;
-        part->fill = served->holds;
+        part->fill = served->holds || served->budget.rate > 0; /* perhaps it was not written for the budget */
         return;
     }
     tier_use(served->tier, part->slot);
     self->n_cached++;
-    if (state->ready)
+    if (state->ready) {
+        served->stats.ssd_read_bytes += (uint64_t)served->unit_bytes;
         return;
+    }
     part->memory = state->waiting;
     part->memory->holders++;
 }
@@ -139,7 +141,10 @@ static void begin_fills(reading *self) {
         if (!part->fill)
             continue;
         part->fill = can_fill(self, part);
-        if (part->fill) {
+        if (part->fill && !budget_take(&served->budget, now_ns(), (uint64_t)served->unit_bytes)) {
+            part->fill = false; /* it stays with the policy: a later hit is read from the disk, and may be written */
+            served->stats.over_budget++;
+        } else if (part->fill) {
             self->n_fills++;
             part->turn = served->slots[part->slot].turn;
             tier_use(served->tier, part->slot);
@@ -157,7 +162,7 @@ static int decide(reading *self) {
     served->stats.reads++;
     served->stats.read_bytes += self->end - self->offset;
     served_log(served, &request);
-    if (served->failed || served_ask(served, &request, &access) != CZ_OK)
+    if (served->failed || served->paused || served_ask(served, &request, &access) != CZ_OK)
         return -1;
     served->stats.hits += (uint64_t)access.hits;
     served->stats.misses += (uint64_t)access.misses;
@@ -231,16 +236,28 @@ static void read_run(const reading *self, part *parts, int64_t n) {
     }
 }
 
+/* Whether a unit was read from its slot before that got another. */
+static bool is_sound(const served *served, const part *part) {
+    return served->slots[part->slot].turn == part->turn && !part->failed && !part->wrong;
+}
+
+/* Whether the SSD has given all that the client reads, so that nothing is left to do. */
+static bool is_done(const reading *self) {
+    for (int64_t k = 0; k < self->n_parts; k++) {
+        if (!is_on_ssd(&self->parts[k]) || !is_sound(self->served, &self->parts[k]))
+            return false;
+    }
+    return true;
+}
+
 /* A unit whose slot turned out to be wrong or gone is read from the backend. */
 static void check_cached(reading *self, part *part) {
     served *served = self->served;
-    bool same = served->slots[part->slot].turn == part->turn;
-    if (same && !part->failed && !part->wrong) {
-        served->stats.ssd_read_bytes += (uint64_t)served->unit_bytes;
+    if (is_sound(served, part))
         return;
-    }
+    served->stats.ssd_read_bytes -= (uint64_t)served->unit_bytes;
     part->cached = false;
-    if (!same || served->failed)
+    if (served->slots[part->slot].turn != part->turn || served->failed)
         return;
     served->stats.corrupt += part->wrong;
     served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(part->number * served->unit_bytes));
@@ -263,6 +280,8 @@ static void read_cached(reading *self) {
             read_run(self, part, n);
         }
     }
+    if (is_done(self))
+        return;
     pthread_mutex_lock(&served->lock);
     for (int64_t k = 0; k < self->n_parts; k++) {
         if (is_on_ssd(&self->parts[k]))
@@ -349,25 +368,43 @@ static bool read_and_fill(reading *self) {
     return read;
 }
 
+/* Where what the client reads is from. */
+static void name_sources(const reading *self) {
+    unsigned *sources = self->backend->sources;
+    if (!sources)
+        return;
+    *sources |= self->high >= self->low ? FROM_DISK : 0;
+    for (int64_t k = 0; k < self->n_parts; k++)
+        *sources |= self->parts[k].own && self->parts[k].cached ? FROM_SSD : 0;
+}
+
 static int serve(reading *self, int *err) {
     served *served = self->served;
     pthread_mutex_lock(&served->lock);
     int decided = decide(self);
+    if (!decided)
+        served_enter(served);
     if (decided)
         count_backend(served, self->end - self->offset);
     else if (self->n_cached == 0)
         plan_backend(self, self->n_fills > 0);
     pthread_mutex_unlock(&served->lock);
+    if (decided && self->backend->sources)
+        *self->backend->sources |= FROM_DISK;
     if (decided)
         return read_backend(self, self->data, self->end - self->offset, self->offset, err);
     if (self->n_cached > 0)
         read_cached(self);
-    return self->n_fills > 0 && read_and_fill(self) ? 0 : read_plain(self, err);
+    int code = self->n_fills > 0 && read_and_fill(self) ? 0 : read_plain(self, err);
+    name_sources(self);
+    served_exit(served);
+    return code;
 }
 
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err) {
     part room[STACK_PARTS];
-    reading self = {.served = served, .backend = backend, .data = data, .offset = offset, .end = offset + count};
+    reading self = {
+        .served = served, .backend = backend, .data = data, .offset = offset, .end = offset + count, .high = -1};
     size_t most = (size_t)(count / served->unit_bytes + 2 + served->per_block);
     self.room = (int64_t)most;
     self.parts = most <= STACK_PARTS ? room : malloc(most * sizeof *self.parts);

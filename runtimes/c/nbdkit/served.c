@@ -1,5 +1,6 @@
 #include "served.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,8 @@ uint64_t now_ns(void) {
  * of, the backend must not change. */
 static void end_cache(served *served) {
     served->failed = true;
+    served->failed_ns = now_ns();
+    pthread_cond_broadcast(&served->resumed); /* nobody needs to wait for the tier */
     served->refuses = tier_kill(served->tier) != 0;
     if (served->refuses)
         nbdkit_error(
@@ -37,14 +40,16 @@ void served_fail(served *served, const char *what) {
     served->stats.ssd_errors++;
     if (served->failed)
         return;
-    nbdkit_error("cachezoo: %s failed on the SSD tier; the cache is bypassed from here on", what);
+    snprintf(served->reason, sizeof served->reason, "%s failed on the SSD tier", what);
+    nbdkit_error("cachezoo: %s; the cache is bypassed from here on", served->reason);
     end_cache(served);
 }
 
 void served_resized(served *served) {
     pthread_mutex_lock(&served->lock);
     if (!served->failed) {
-        nbdkit_error("cachezoo: the disk has changed its size; the cache is bypassed from here on");
+        snprintf(served->reason, sizeof served->reason, "the disk has changed its size");
+        nbdkit_error("cachezoo: %s; the cache is bypassed from here on", served->reason);
         end_cache(served);
     }
     pthread_mutex_unlock(&served->lock);
@@ -174,7 +179,7 @@ int served_ask(served *served, const cz_request *request, cz_access *access) {
     if (code != CZ_OK)
         served->stats.failures++;
     else
-        stats_decision(&served->stats, now_ns() - begin);
+        stats_decision(&served->stats, now_ns() - begin, access, served->queues);
     return code;
 }
 
@@ -257,8 +262,23 @@ static bool count_write(served *served, writing *self, uint64_t count, uint64_t 
     return true;
 }
 
+void served_enter(served *served) {
+    __atomic_fetch_add(&served->inside, 1, __ATOMIC_RELAXED);
+}
+
+void served_exit(served *served) {
+    __atomic_fetch_sub(&served->inside, 1, __ATOMIC_RELEASE);
+}
+
+static int settle_range(served *served, int64_t first, int64_t count) {
+    served_enter(served);
+    int waited = tier_settle(served->tier, &served->lock, first, count);
+    served_exit(served);
+    return waited;
+}
+
 static void settle(served *served, const writing *self) {
-    int waited = tier_settle(served->tier, &served->lock, (int64_t)self->first, (int64_t)(self->end - self->first));
+    int waited = settle_range(served, (int64_t)self->first, (int64_t)(self->end - self->first));
     if (waited < 0 && !served->failed)
         served_fail(served, "a sync");
     served->stats.settled += waited > 0;
@@ -267,11 +287,14 @@ static void settle(served *served, const writing *self) {
 bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change) {
     uint64_t unit = (uint64_t)served->unit_bytes;
     pthread_mutex_lock(&served->lock);
+    while (served->paused && !served->failed)
+        pthread_cond_wait(&served->resumed, &served->lock);
     blank_tier(served);
     self->first = offset / unit;
     self->end = (offset + count + unit - 1) / unit;
     self->put = NULL;
     self->n_put = 0;
+    self->changes = served->stats.reloads + served->stats.attaches;
     enlist(served, self);
     served->stats.zeroes += change == ZEROED;
     served->stats.trims += change == TRIMMED;
@@ -306,16 +329,19 @@ static void put(served *served, const writing *self, const written *written, fil
     int64_t unit = served->unit_bytes, end = (int64_t)(written->offset + written->count);
     bool last = end == served->backend_bytes;
     bool sees_all = backend->sees_all || backend->alone == served->joined;
-    for (int64_t k = 0; k < self->n_put && sees_all && !served->failed; k++) {
+    bool same = self->changes == served->stats.reloads + served->stats.attaches && !served->paused;
+    for (int64_t k = 0; k < self->n_put && sees_all && same && !served->failed; k++) {
         const filling *one = &self->put[k];
         bool whole = one->number >= fills->low && (last || (one->number + 1) * unit <= end);
         if (whole && served->slots[one->slot].turn == one->turn && !maybe_holds(&served->lost, one->number))
             fills_add(fills, one->number, one->slot, one->turn);
     }
+    served_enter(served);
     if (fills->n > 0)
         fills_write(served, fills);
     else
         fills_release(served, fills);
+    served_exit(served);
 }
 
 void served_write_end(served *served, writing *self, bool durable, const written *written) {
@@ -379,7 +405,7 @@ static void forget_all(served *served) {
         if (state->ready)
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));
     }
-    if (!served->failed && tier_settle(served->tier, &served->lock, 0, INT64_MAX) < 0)
+    if (!served->failed && settle_range(served, 0, INT64_MAX) < 0)
         served_fail(served, "a sync");
 }
 

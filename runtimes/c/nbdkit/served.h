@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "budget.h"
 #include "cachezoo.h"
 #include "maybe.h"
 #include "queue.h"
@@ -30,11 +31,13 @@ typedef struct writing {
     struct writing *next, **link;
     filling *put; /* written through: the units that may enter the SSD once the disk has them */
     int64_t n_put;
+    uint64_t changes; /* of policy and tier, as it began */
 } writing;
 
 typedef struct slot_state {
     int64_t number; /* of the unit, where it is ready or its fill waits */
-    uint32_t turn, crc;
+    _Atomic uint32_t turn; /* changed under the lock; read without it too */
+    uint32_t crc;
     fills *waiting;   /* the fill of its unit, whose data is in memory and not on the device yet */
     bool ready, busy; /* its data is on the device; a fill is writing it */
     bool later;       /* ready, but not in the table yet */
@@ -68,18 +71,28 @@ typedef struct served {
     int connections, errors;  /* open now, of all exports; of the tier, one after the other */
     uint64_t joined;          /* connections so far */
     struct back *back;        /* write-back (back.h); NULL in the other modes */
-    uint64_t n_dirty;         /* units that the SSD alone holds */
     bool refused;             /* the tier holds dirty units and is of another disk */
+    int inside;   /* requests that use the tier outside of the lock; atomic */
+    bool paused;  /* the tier is about to be another: reads go to the disk, writes wait */
+    pthread_cond_t resumed;
+    bool queues;          /* the model chooses queues */
+    budget budget;        /* of writes to the SSD */
+    int64_t n_dirty;      /* units that the disk does not hold yet */
+    char reason[96];      /* why it failed */
+    uint64_t failed_ns;   /* when */
     bool passing;             /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
 
 /* What was cached of the disk is void from here on, as it has another size. */
 void served_resized(served *served);
 
+enum { FROM_SSD = 1, FROM_DISK = 2 };
+
 /* How a request reaches the plugin: an nbdkit_next and its read, without nbdkit in the way. */
 typedef struct backend {
     void *next;
     int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
+    unsigned *sources; /* where a read's data came from, FROM_ flags are added; or NULL */
     bool sees_all;  /* what other connections wrote, without a flush */
     uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;

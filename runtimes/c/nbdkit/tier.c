@@ -526,6 +526,32 @@ int tier_attach(tier *tier, const view *view, const char *export, char note[256]
     return open_generation(tier);
 }
 
+int tier_begin(tier *tier, const struct tier *before, int64_t backend_bytes, const char *identity, bool lost) {
+    superblock *head = &tier->head;
+    if (begin_anew(tier))
+        return -1;
+    memcpy(head->magic, MAGIC, sizeof head->magic);
+    head->version = VERSION;
+    head->backend_bytes = backend_bytes;
+    memcpy(head->export, before->head.export, sizeof head->export);
+    memcpy(head->lost, lost ? before->head.disk.boot : before->head.lost, sizeof head->lost);
+    head->disk = before->head.disk;
+    head->disk.witness[0] = head->disk.ends[0] = 0;
+    if (!head->disk.identity[0])
+        memcpy(head->disk.identity, identity, sizeof head->disk.identity);
+    head->clean = 0;
+    head->generation = 1;
+    if (write_head(tier, head))
+        return -1;
+    return tier->label && label_write(tier->label, head->uuid, head->generation) ? TIER_LABEL_FAILED : 0;
+}
+
+void tier_release(tier *tier) {
+    if (tier->fd >= 0)
+        close(tier->fd);
+    tier->fd = -1;
+}
+
 void tier_close(tier *tier, const proof *left) {
     if (!tier)
         return;

@@ -57,6 +57,13 @@ int tier_open(const tier_options *options, tier **found, cz_error *error);
 /* Take up what the device holds for an export, or begin anew; `note` says why, or is empty. Returns -1 where device or
  * label cannot be written; 1 where the tier has dirty units and is not of this disk as it is: nothing is written. */
 int tier_attach(tier *tier, const view *view, const char *export, char note[256]);
+#define TIER_LABEL_FAILED (-2)
+/* Begin anew, in place of a tier that was taken up and ends: its disk is this one's, and so is what it knows of lost
+ * flushes; `identity` is the disk's where the other had none. 0; TIER_LABEL_FAILED where the label is in doubt; -1
+ * where neither it nor the other tier has changed. */
+int tier_begin(tier *tier, const struct tier *before, int64_t backend_bytes, const char *identity, bool lost);
+/* The device of a tier that has failed is closed: it may be opened anew. */
+void tier_release(tier *tier);
 /* Before it is taken up: what the device holds is not to be; -1 where that cannot be written. */
 int tier_blank(tier *tier);
 /* End; with what shows that the disk is as it was left: all that was used last is written, and the next start can

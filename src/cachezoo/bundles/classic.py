@@ -17,7 +17,7 @@ from cachezoo.zoo.policy.bundle import KIND, REALS, golden_stream
 from cachezoo.zoo.policy.serve import values_of
 
 KIND_ID = "policy"
-VERSION = "1.0.0"  # raised where what acts in the bundle of some composition changes
+VERSION = "0.1.0"  # raised where what acts in the bundle of some composition changes
 LONGEST = 64  # characters of the last part of an id
 MARK = 8  # of those, of a digest, where a text is longer
 FEATURE = {

@@ -53,6 +53,8 @@ def mounted(text: str) -> Spec:
     if name is not None:
         able = "; ".join(f"{kind}: {', '.join(known)}" for kind, known in zip(KINDS, _KNOWN, strict=True))
         raise ConfigError(f"policy {spec}: {name} runs in the simulator alone; a mounted cache runs {able}")
+    if dict(spec.eviction.values).get("libcachesim"):
+        raise ConfigError(f"policy {spec}: libcachesim = 1 is for comparison, in the simulator alone; leave it out")
     eviction = spec.composition().eviction
     eviction.make(_ONE, 1, settle(eviction.id, eviction.parameters, dict(spec.eviction.values)))  # rules between values
     return spec

@@ -1,8 +1,11 @@
 """Bundles of classics: files of parameters, in the form of every other bundle."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from cachezoo.zoo.policy.bundle import BRANCHES, KIND, golden_stream
 from cachezoo.zoo.policy.serve import PolicyServing, spec_of, values_of
 from tests.baleen_data import make_trace
 from tests.bundle_data import refused, reseal
+from tests.unit.bundles.test_round_trip import CODE, HEAVY, ROOT
 
 WHOLE = "rejectx(x=2)+lirs(hir=0.05)+next(n=4)"
 TABLES: dict[str, tuple[Any, ...]] = {
@@ -106,7 +110,11 @@ def test_schema_s_ranges_are_those_of_the_components() -> None:
             assert rules[one.id]["required"] == ["name", *properties] and not rules[one.id]["additionalProperties"]
             found = {name: (rule["type"], rule["minimum"], rule["maximum"]) for name, rule in properties.items()}
             assert found == {
-                value.name: ("integer" if isinstance(value, Whole) else "number", value.low, value.high)
+                value.name: (
+                    "integer" if isinstance(value, Whole) else "number",
+                    value.low,
+                    0 if value.name == "libcachesim" else value.high,
+                )
                 for value in one.parameters
             }
 
@@ -127,7 +135,7 @@ def _policy(place: str, value: object) -> Any:
     [
         ("text", "belady", "belady runs in the simulator alone"),
         ("text", "lirs", "policy.admission is not that of policy.text lirs"),
-        ("text", "rejectx(x=2)+lirs(hir=0.05)+next( n=4)", "which is written"),
+        ("text", "rejectx(x=2)+lirs(hir=0.05)+next( n=4)", "is how policy.text is written"),
         ("text", "nothing", "nothing is unknown"),
         ("text", "../x", "breaks pattern"),
         ("eviction", {"name": "lru"}, "policy.eviction is not that of policy.text"),
@@ -177,6 +185,7 @@ def test_the_document_is_as_jsonschema_has_it(folder: Path) -> None:
         ("reuse.follow", "reuse.follow is unknown"),
         ("clock(bits=1, initial=2)", "does not fit into bits"),
         ("lru+lru", "one eviction"),
+        ("wtinylfu(libcachesim=1)", "in the simulator alone; leave it out"),
         ("", "a component is missing"),
     ],
 )
@@ -220,6 +229,16 @@ def test_its_lines_in_python_run(folder: Path, tmp_path: Path, monkeypatch: pyte
     pasted: dict[str, Any] = {}
     exec(compile(sample + code, "card.md", "exec"), pasted)
     assert len(pasted["outcome"]) == len(pasted["victim"]) == 7  # a read's page and four ahead, a write's two
+
+
+@pytest.mark.slow(seconds=20)
+@pytest.mark.parametrize("mode", ["whole", "bare"])
+def test_reading_it_needs_numpy_alone(mode: str, folder: Path) -> None:
+    command = [sys.executable, "-c", CODE, mode, ",".join(HEAVY), str(folder)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == [verify(folder)["digest"]]
 
 
 def test_it_goes_into_a_release_like_any_other(folder: Path, tmp_path: Path) -> None:

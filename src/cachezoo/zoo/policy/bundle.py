@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import I32, Bool
-from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, NONE, PREFETCHED, WRITE
+from cachezoo.arrays import Bool
+from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, PREFETCHED, WRITE
 from cachezoo.policies.mounted import mounted
 from cachezoo.serving.kind import BLOCK, EXACT_TABLE, Cost, Kind, Recomputed, Session, State
 from cachezoo.serving.requests import RequestBatch
@@ -27,7 +27,15 @@ SIZES = {"golden.context.capacity_pages": (1, 1 << 22)}
 WANTED = ("hit", "admitted", "evicted", "dirty_evicted")
 BRANCHES = (*WANTED, "bypassed", "prefetched", "prefetch_hit", "prefetch_evicts")
 GOLDEN_SHARES = (0.1, 0.02)  # of the golden rows' pages
-PAGE_STATE = 32  # bytes at most of a page that is held or remembered: key, links, marks
+PAGE_STATE, MISS = (
+    24,
+    8,
+)  # bytes of a page that is held or remembered: key, links, slot, marks; and of each of its misses
+FURTHER = {
+    "inlfu": 8,
+    "lirs": 8,
+    "wtinylfu": 8,
+}  # count and place in a heap; links of the stack; its part of the sketch
 CAPACITY, FEW, GHOSTS, WIDE = 8, 3, 40, 264
 FAR = 1 << 20  # pages: 4 GiB
 REALS, FETCHED = 400, 12_800  # golden requests; and pages that they fetch ahead, about
@@ -99,14 +107,6 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     ]
 
 
-def _first_named(page_ids: I32, n_pages: int) -> I32:
-    """int32[n_pages]: a page's place in the order in which a stream first names them."""
-    named, first = np.unique(page_ids, return_index=True)
-    table = np.full(n_pages, NONE, np.int32)
-    table[named[np.argsort(first)]] = np.arange(len(named), dtype=np.int32)
-    return table
-
-
 def _marks(served: Served) -> tuple[Bool, Bool]:
     """bool[m] each: the access evicted a page that was written while it was cached; it hit one fetched ahead."""
     stream, run = served.stream, served.run
@@ -130,8 +130,6 @@ def _run(serving: PolicyServing, batch: RequestBatch, capacity: int) -> Recomput
     outcome, left = served.run.outcome, served.run.victim
     left_dirty, used = _marks(served)
     entered, evicted = (outcome == ADMITTED) | (outcome == PREFETCHED), left >= 0
-    names = _first_named(served.stream.page_ids, served.stream.n_pages)
-    victim = np.where(evicted, names[left], np.int32(NONE))
     found = {
         "hit": outcome == HIT,
         "admitted": outcome == ADMITTED,
@@ -145,7 +143,7 @@ def _run(serving: PolicyServing, batch: RequestBatch, capacity: int) -> Recomput
     return Recomputed(
         (batch.offset // PAGE_BYTES).astype(np.float32)[:, None],
         np.cumsum(entered.astype(np.int32) - evicted).astype(np.float32)[:, None],
-        np.stack([outcome.astype(np.int32), victim, left_dirty.astype(np.int32)], axis=1).astype(np.int32),
+        np.stack([outcome.astype(np.int32), left, left_dirty.astype(np.int32)], axis=1).astype(np.int32),
         {name: int(np.count_nonzero(passed)) for name, passed in found.items()},
     )
 
@@ -164,6 +162,14 @@ def _contexts(manifest: Mapping[str, Any], batch: RequestBatch) -> list[dict[str
 def _cost(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Cost:
     """No inference; the values of the composition."""
     return Cost(0, 0, sum(len(manifest["policy"][part]) - 1 for part in PARTS), 0)
+
+
+def _state(manifest: Mapping[str, Any]) -> State:
+    """Nothing but what is kept of pages."""
+    policy = manifest["policy"]
+    return State(
+        0, PAGE_STATE + FURTHER.get(policy["eviction"]["name"], 0) + MISS * policy["admission"].get("x", 0), "page"
+    )
 
 
 class NoSession:
@@ -195,7 +201,7 @@ KIND = Kind(
     check=_check,
     profile=lambda manifest: BLOCK,
     conformance=lambda manifest: EXACT_TABLE,
-    state=lambda manifest: State(0, PAGE_STATE, "page"),
+    state=_state,
     synthetic=_sets,
     synthetic_wanted=lambda manifest: BRANCHES,
     synthetic_decisions=lambda context: DECISIONS,

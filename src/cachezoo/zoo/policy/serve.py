@@ -4,8 +4,10 @@ It runs the simulator's own loops, so a bundle of a classic decides what `cachez
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
+
+import numpy as np
 
 from cachezoo.errors import ConfigError
 from cachezoo.policies import mounted
@@ -47,7 +49,7 @@ def spec_of(policy: Mapping[str, Any]) -> Spec:
     spec = mounted.mounted(policy["text"])
     wanted = values_of(spec)
     if policy["text"] != wanted["text"]:
-        raise ConfigError(f"policy.text is {policy['text'][:80]}, which is written {wanted['text'][:80]}")
+        raise ConfigError(f"{wanted['text'][:80]} is how policy.text is written")
     for part in PARTS:
         if policy[part] != wanted[part]:
             raise ConfigError(f"policy.{part} is not that of policy.text {wanted['text'][:80]}")
@@ -58,8 +60,24 @@ def spec_of(policy: Mapping[str, Any]) -> Spec:
 class Served:
     """What happened."""
 
-    stream: Stream  # what the cache was asked: each request's pages, then those that are fetched ahead of it
+    # what the cache was asked: each request's pages, then those that are fetched ahead of it; pages are numbered in the
+    # order in which they are named here
+    stream: Stream
     run: Run  # what it did at each access of the stream
+
+
+def _named(stream: Stream) -> Stream:
+    """The stream with pages numbered in the order in which its accesses first name them.
+
+    The simulator numbers pages that are only ever fetched ahead behind all others, which takes the whole trace. A
+    runtime cannot, and W-TinyLFU counts a page by its number.
+    """
+    if not len(stream):
+        return stream
+    named, first, ids = np.unique(stream.page_ids, return_index=True, return_inverse=True)
+    order = np.empty(len(named), np.int32)
+    order[np.argsort(first)] = np.arange(len(named), dtype=np.int32)
+    return replace(stream, page_ids=order[ids], n_pages=len(named))
 
 
 class PolicyServing:
@@ -86,5 +104,5 @@ class PolicyServing:
         """
         # Of a trace a plan reads what a batch has too: operation, offset, size, and the volumes' codes.
         trace, pages = cast(Trace, batch), batch.pages()
-        stream = prefetched_stream(trace, pages, self.spec.plan(trace, pages), writes)
+        stream = _named(prefetched_stream(trace, pages, self.spec.plan(trace, pages), writes))
         return Served(stream, simulate(self.spec.composition(), stream, capacity))
