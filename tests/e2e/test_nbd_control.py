@@ -105,6 +105,20 @@ def test_the_socket_is_the_owners_and_goes_with_the_process(built, folder):
     assert not (folder / "control").exists()
 
 
+def test_with_write_back_policy_and_ssd_stay(built, folder):
+    """The SSD may hold what the disk does not."""
+    given = options(folder, "1M", "cz-policy=lru", "cz-writes=back", f"cz-label={folder / 'label'}")
+    with serve(built, folder, given) as server:
+        with server.disk() as disk:
+            disk.write(0, b"b" * UNIT)
+            assert status(folder)["dirty"] == 1
+            assert "until the next start" in ask(folder, "reload", "cz-policy=arc")["error"]
+            assert "the disk does not" in ask(folder, "attach", f"cz-ssd={folder / 'ssd2'}")["error"]
+            assert disk.read(0, UNIT)[0] == b"b" * UNIT
+        server.stop()
+    assert (folder / "disk").read_bytes()[:UNIT] == b"b" * UNIT
+
+
 def test_commands_that_are_none_are_refused_in_a_line(built, folder):
     with serve(built, folder, options(folder)) as server:
         assert "the commands are status, reload and attach" in ask(folder, "halt")["error"]
@@ -133,7 +147,7 @@ WRONG = {
     "cz-size=3Q": "not a size",
     "cz-nothing=1": "no option of this filter",
     f"cz-bundle={STORED / 'streams.ledger.fios'}": "not a bundle of kind",
-    f"cz-bundle={STORED / 'admission.database.lgbm'} cz-writes=back": "kind admission caches no writes",
+    f"cz-bundle={STORED / 'admission.database.lgbm'} cz-writes=through": "kind admission caches no writes",
     "cz-control=" + "/x" * 60: "longer than 107 bytes",
     "cz-control=/nothing/at/all": "No such file",
 }  # fmt: skip
@@ -349,11 +363,12 @@ def blank_disk(folder, slow):
 
 
 @pytest.mark.parametrize("sanitizer", ["", *LONG])
+@pytest.mark.parametrize("writes", ["around", "through"])
 @pytest.mark.parametrize("label", [False, True])
-def test_reloads_under_load_cut_nobody_and_show_nothing_old(tmp_path_factory, slow, folder, sanitizer, label):
+def test_reloads_under_load_cut_nobody_and_show_nothing_old(tmp_path_factory, slow, folder, sanitizer, label, writes):
     built = make(tmp_path_factory, "filter", **SANITIZERS[sanitizer]) / "nbdkit-cachezoo-filter.so"
     own = [f"cz-label={folder / 'label'}"] if label else []
-    given = options(folder, "128K", "cz-policy=lru", *own)
+    given = options(folder, "128K", "cz-policy=lru", f"cz-writes={writes}", *own)
 
     def reload_all():
         for turn in range(2):
@@ -362,13 +377,14 @@ def test_reloads_under_load_cut_nobody_and_show_nothing_old(tmp_path_factory, sl
                 assert answer["policy"] == text
                 assert answer["kept_units"] <= 32
             assert "error" in ask(folder, "reload", "cz-policy=none such")
-            assert ask(folder, "reload", "cz-mode=rejectx", f"cz-window={turn}")["mode"] == "rejectx"
+            if writes == "around":
+                assert ask(folder, "reload", "cz-mode=rejectx", f"cz-window={turn}")["mode"] == "rejectx"
 
     with serve(built, folder, given, blank_disk(folder, slow), sanitizing(sanitizer)) as server:
         assert under_load(server, reload_all) > 0
         found = status(folder)
         server.stop()
-    assert found["reloads"] == 2 * (len(POLICIES) + 1)
+    assert found["reloads"] == 2 * (len(POLICIES) + (writes == "around"))
     assert found["read_hits"] > 0
     assert (found["ssd_corrupt"], found["ssd_errors"], found["policy_failures"], found["bypassed"]) == (0, 0, 0, False)
 
@@ -511,8 +527,9 @@ def test_an_ssd_that_a_start_would_refuse_is_refused_and_the_old_one_stays(built
 
 
 @pytest.mark.parametrize("sanitizer", ["", *LONG])
+@pytest.mark.parametrize("writes", ["around", "through"])
 @pytest.mark.parametrize("label", [False, True])
-def test_ssds_change_under_load_and_nobody_reads_what_is_old(tmp_path_factory, slow, folder, sanitizer, label):
+def test_ssds_change_under_load_and_nobody_reads_what_is_old(tmp_path_factory, slow, folder, sanitizer, label, writes):
     built = make(tmp_path_factory, "filter", **SANITIZERS[sanitizer]) / "nbdkit-cachezoo-filter.so"
     own = [f"cz-label={folder / 'label'}"] if label else []
 
@@ -523,7 +540,7 @@ def test_ssds_change_under_load_and_nobody_reads_what_is_old(tmp_path_factory, s
             assert ask(folder, "reload", f"cz-policy={POLICIES[turn]}")["done"] == "reload"
             time.sleep(0.05)
 
-    given = options(folder, "128K", "cz-policy=lru", *own)
+    given = options(folder, "128K", "cz-policy=lru", f"cz-writes={writes}", *own)
     with serve(built, folder, given, blank_disk(folder, slow), sanitizing(sanitizer)) as server:
         assert under_load(server, attach_all) > 0
         found = status(folder)

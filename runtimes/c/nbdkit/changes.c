@@ -93,8 +93,7 @@ static void swap_policy(opened *opened, config *asked, policy *made) {
     policy before = opened->policy;
     choice chosen = opened->config.choice;
     opened->policy = *made;
-    opened->served.cache = made->cache;
-    opened->served.queues = made->info.kind == CZ_CACHING;
+    policy_serve(made, &opened->served);
     opened->config.choice = asked->choice;
     *made = before;
     asked->choice = chosen;
@@ -278,7 +277,7 @@ static void swap_place(opened *opened, config *asked, place *place) {
     served->later = place->later;
     served->n_slots = place->n_slots;
     served->n_later = 0;
-    served->cache = place->policy.cache;
+    policy_serve(&place->policy, served);
     served->failed = served->refuses = false;
     served->errors = 0;
     served->reason[0] = 0;
