@@ -73,7 +73,7 @@ class Held:
         with serve(self.built, self.folder, options) as server:
             read_all(server, self.folder, UNIT)
             server.stop()
-        assert counters(self.folder)["recovered"] == recovered
+        assert counters(self.folder)["resident_at_start"] == recovered
 
 
 @pytest.fixture
@@ -96,8 +96,8 @@ def test_a_unit_whose_fill_waits_is_read_from_memory(held):
             held.read(disk, 0, 1, 2)
         server.stop()
     found = counters(held.folder)
-    assert (found["misses"], found["backend_reads"], found["late_hits"]) == (3, 3, 0)
-    assert (found["hits"], found["ssd_read_bytes"], found["fills"]) == (12, 3 * UNIT, 3)
+    assert (found["read_misses"], found["disk_reads"], found["hits_read_from_disk"]) == (3, 3, 0)
+    assert (found["read_hits"], found["ssd_read_bytes"], found["ssd_writes"]) == (12, 3 * UNIT, 3)
     held.check(options, 3)
 
 
@@ -119,8 +119,8 @@ def test_a_write_over_a_fill_that_waits_or_is_being_written(held):
             held.read(disk, 0, 1, 2)
         server.stop()
     found = counters(held.folder)
-    assert (found["abandoned_fills"], found["skipped_fills"], found["fills"]) == (1, 1, 3)
-    assert (found["late_hits"], found["corrupt"]) == (0, 0)
+    assert (found["ssd_writes_cancelled"], found["ssd_writes_skipped"], found["ssd_writes"]) == (1, 1, 3)
+    assert (found["hits_read_from_disk"], found["ssd_corrupt"]) == (0, 0)
     held.check(options, 3)
 
 
@@ -141,7 +141,8 @@ def test_where_the_queue_is_full_a_read_writes_its_own_fill(held):
             held.read(disk, 4, 3, 2, 1, 0)
         server.stop()
     found = counters(held.folder)
-    assert (found["fills"], found["misses"], found["late_hits"], found["backend_reads"]) == (5, 5, 1, 6)
+    told = ("ssd_writes", "read_misses", "hits_read_from_disk", "disk_reads")
+    assert [found[name] for name in told] == [5, 5, 1, 6]
     held.check(options, 5)
 
 
@@ -158,7 +159,7 @@ def test_units_are_evicted_before_they_are_written(held):
             held.read(disk, *range(28, 32))
         server.stop()
     found = counters(held.folder)
-    assert found["fills"] + found["skipped_fills"] + found["abandoned_fills"] == found["admitted"]
+    assert found["ssd_writes"] + found["ssd_writes_skipped"] + found["ssd_writes_cancelled"] == found["admitted"]
     held.check(options, 4)
 
 
@@ -174,7 +175,7 @@ def test_the_end_with_fills_that_wait(held, end):
         held.until.unlink()
         if end == "stop":
             server.stop()
-            assert counters(held.folder)["fills"] == 8
+            assert counters(held.folder)["ssd_writes"] == 8
     held.check(options, 8 if end == "stop" else 0)
 
 
@@ -206,6 +207,6 @@ def test_an_ssd_that_fails_in_the_background_is_not_seen(built, held):
             held.read(disk, *range(UNITS))
         server.stop()
     found = counters(held.folder)
-    assert (found["bypassed"], found["fills"]) == (True, 0)
+    assert (found["bypassed"], found["ssd_writes"]) == (True, 0)
     assert found["ssd_errors"] >= 8
     held.check(options, 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_nbd_filter import counters, tier
+from tests.e2e.test_nbd_filter import back, counters, through, tier
 from tests.nbd_filter import refused, serve, wait_for_path
 
 ROOT = Path(__file__).parents[2]
@@ -68,8 +68,8 @@ def test_a_tree_on_ext4_is_the_same_after_remounts_and_a_restart(built, tmp_path
         with mounted(server, tmp_path) as place:
             assert same(tree / "src", place / "src")
         server.stop()
-    assert counters(tmp_path)["recovered"] > 0
-    assert counters(tmp_path)["hits"] > counters(tmp_path)["misses"]
+    assert counters(tmp_path)["resident_at_start"] > 0
+    assert counters(tmp_path)["read_hits"] > counters(tmp_path)["read_misses"]
     command("e2fsck", "-fn", tmp_path / "disk")
 
 
@@ -102,7 +102,8 @@ def test_a_block_device_in_use_is_refused_and_is_in_use_then(built, tmp_path):
 
 
 @pytest.mark.needs("fio")
-def test_fio_finds_what_it_wrote(built, tmp_path):
+@pytest.mark.parametrize("mode", [tier, through, back])
+def test_fio_finds_what_it_wrote(built, tmp_path, mode):
     with (tmp_path / "disk").open("wb") as file:
         file.truncate(16 << 20)
     job = [
@@ -111,10 +112,10 @@ def test_fio_finds_what_it_wrote(built, tmp_path):
         "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--verify_backlog=64", "--randseed=7",
         "--verify_state_save=0",
     ]  # fmt: skip
-    with serve(built, tmp_path, tier(tmp_path, "4M")) as server:
+    with serve(built, tmp_path, mode(tmp_path, "4M")) as server:
         command(*job)
         server.stop()
     found = counters(tmp_path)
-    assert found["hits"] > 0
-    assert found["invalidated"] > 0
-    assert (found["corrupt"], found["ssd_errors"]) == (0, 0)
+    assert found["read_hits"] > 0
+    assert found["written_back" if mode is back else "invalidated"] > 0
+    assert (found["ssd_corrupt"], found["ssd_errors"]) == (0, 0)

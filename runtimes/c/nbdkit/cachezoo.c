@@ -1,15 +1,21 @@
 /* nbdkit filter: a read cache on a file or block device, decided by a bundle of the cachezoo model zoo. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <nbdkit-filter.h>
 
-#include "config.h"
+#include "back.h"
+#include "control.h"
+#include "fills.h"
+#include "opened.h"
 
-static config options;
+#define RATE_S 60 /* over which the rate of writes to the SSD is shown */
+
 static opened all;
+static config *const options = &all.config;
 static pthread_t reporter;
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t report_end;
@@ -25,29 +31,90 @@ typedef struct handle {
 } handle;
 
 static void cz_load(void) {
-    config_start(&options);
+    config_start(options);
+}
+
+/* Texts of a report that are nobody else's. */
+typedef struct texts {
+    char policy[64], reason[sizeof all.served.reason];
+} texts;
+
+/* What decides, as it may be typed. */
+static const char *policy_text(const config *config, texts *texts) {
+    const choice *choice = &config->choice;
+    if (choice->policy)
+        return choice->policy;
+    if (choice->bundle)
+        return all.policy.info.id;
+    if (choice->mode != CZ_REJECTX)
+        return "lru";
+    snprintf(texts->policy, sizeof texts->policy, "rejectx(window=%lld)", (long long)choice->window);
+    return texts->policy;
+}
+
+/* The counters as they are now, without a word of text. */
+static void count_now(stats *now, stats_about *about, texts *texts) {
+    served *served = &all.served;
+    cz_counters counters;
+    uint64_t time = now_ns();
+    pthread_mutex_lock(&served->lock);
+    stats_copy(now, &served->stats);
+    cz_cache_stats(served->cache, &counters);
+    about->units = served->n_slots;
+    about->unit_bytes = served->unit_bytes;
+    about->resident = (int64_t)counters.keys;
+    about->dirty = served->n_dirty;
+    about->backend_bytes = served->backend_bytes;
+    about->write_rate = served->budget.rate;
+    about->ssd_write_rate = (double)budget_written(&served->budget, time, RATE_S) / RATE_S;
+    about->uptime_s = (double)time / 1e9 - (double)served->start_us / 1e6;
+    about->bypassed = served->failed;
+    about->bypassed_at = served->failed ? (double)served->failed_ns / 1e9 - (double)served->start_us / 1e6 : -1;
+    about->refuses = served->refuses;
+    memcpy(texts->reason, served->reason, sizeof texts->reason);
+    pthread_mutex_unlock(&served->lock);
+}
+
+/* With all.changes, so that no text goes away meanwhile. */
+static void about_now(stats *now, stats_about *about, texts *texts) {
+    const config *config = &all.config;
+    const policy *policy = &all.policy;
+    *about = (stats_about){.version = cz_version(),
+                           .writes = config_writes(config),
+                           .mode = config_mode(config),
+                           .policy = policy_text(config, texts),
+                           .kind = policy->bundles[0] ? kind_name(policy->info.kind) : "",
+                           .prefetch = policy->prefetch,
+                           .bundle = config->choice.bundle ? policy->info.id : "",
+                           .digest = config->choice.bundle ? policy->info.model_digest : "",
+                           .volume = config->volume,
+                           .ssd = config->ssd,
+                           .disk = config->disk ? config->disk : config->file,
+                           .label = config->label,
+                           .bypass_reason = texts->reason};
+    count_now(now, about, texts);
+}
+
+static void print_status(FILE *file) {
+    texts texts;
+    stats now;
+    stats_about about;
+    pthread_mutex_lock(&all.changes);
+    about_now(&now, &about, &texts);
+    stats_print(file, &now, &about);
+    pthread_mutex_unlock(&all.changes);
 }
 
 static void report(void) {
-    served *served = &all.served;
-    stats_about about = {.mode = config_mode(&options),
-                         .prefetch = all.prefetch,
-                         .bundle = all.bundles[0] ? all.info.id : "",
-                         .digest = all.bundles[0] ? all.info.model_digest : "",
-                         .volume = options.volume,
-                         .units = served->n_slots,
-                         .unit_bytes = served->unit_bytes};
-    cz_counters counters;
-    pthread_mutex_lock(&served->lock);
-    stats now = served->stats;
-    cz_cache_stats(served->cache, &counters);
-    about.resident = (int64_t)counters.keys;
-    about.backend_bytes = served->backend_bytes;
-    about.bypassed = served->failed;
-    pthread_mutex_unlock(&served->lock);
-    int failed = stats_write(&now, &about, options.stats);
+    texts texts;
+    stats now;
+    stats_about about;
+    pthread_mutex_lock(&all.changes);
+    about_now(&now, &about, &texts);
+    int failed = stats_write(&now, &about, options->stats);
+    pthread_mutex_unlock(&all.changes);
     if (failed)
-        nbdkit_error("cachezoo: %s: %s", options.stats, strerror(failed));
+        nbdkit_error("cachezoo: %s: %s", options->stats, strerror(failed));
 }
 
 static void *report_now_and_then(void *nothing) {
@@ -55,7 +122,7 @@ static void *report_now_and_then(void *nothing) {
     clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&report_lock);
     while (!ending) {
-        next.tv_sec += options.stats_s;
+        next.tv_sec += options->stats_s;
         int woken = 0;
         while (!ending && woken != ETIMEDOUT)
             woken = pthread_cond_timedwait(&report_end, &report_lock, &next);
@@ -70,32 +137,39 @@ static void *report_now_and_then(void *nothing) {
 }
 
 static int cz_config(nbdkit_next_config *next, nbdkit_backend *nxdata, const char *key, const char *value) {
-    int taken = config_take(&options, key, value);
+    cz_error error;
+    int taken = config_take(options, key, value, &error);
+    if (taken < 0)
+        nbdkit_error("cachezoo: %s", error.text);
     return taken == 1 ? next(nxdata, key, value) : taken;
 }
 
 static int cz_config_complete(nbdkit_next_config_complete *next, nbdkit_backend *nxdata) {
-    return config_check(&options) ? -1 : next(nxdata);
+    cz_error error;
+    if (config_check(options, &error) == CZ_OK)
+        return next(nxdata);
+    nbdkit_error("cachezoo: %s", error.text);
+    return -1;
 }
 
 /* Before nbdkit goes to the background, so that errors reach the terminal. */
 static int cz_get_ready(int thread_model) {
     (void)thread_model;
-    int failed = options.stats ? stats_check(options.stats) : 0;
+    int failed = options->stats ? stats_check(options->stats) : 0;
     if (failed) {
-        nbdkit_error("cachezoo: %s: %s; cz-stats needs a folder that it may write to", options.stats, strerror(failed));
+        nbdkit_error("cachezoo: %s: %s; cz-stats needs a folder that it may write to", options->stats,
+                     strerror(failed));
         return -1;
     }
-    if (open_all(&options, &all))
+    if (options->control && control_check(options->control))
+        return -1;
+    if (open_all(&all))
         return -1;
     is_open = true;
     return 0;
 }
 
-static int cz_after_fork(nbdkit_backend *backend) {
-    (void)backend;
-    if (!options.stats)
-        return 0;
+static int begin_reports(void) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -108,9 +182,22 @@ static int cz_after_fork(nbdkit_backend *backend) {
     return failed ? -1 : 0;
 }
 
+static int cz_after_fork(nbdkit_backend *backend) {
+    if (all.served.back && back_start(all.served.back, backend)) {
+        nbdkit_error("cachezoo: the cleaner cannot be started");
+        return -1;
+    }
+    if (options->stats && begin_reports())
+        return -1;
+    return options->control ? control_begin(options->control, &all, print_status) : 0;
+}
+
 static void end_all(void) {
+    control_end();
     if (is_open)
         queue_close(&all.served); /* before the last report */
+    if (is_open && all.served.back)
+        back_stop(all.served.back);
     if (reporting) {
         pthread_mutex_lock(&report_lock);
         ending = true;
@@ -132,7 +219,7 @@ static void cz_cleanup(nbdkit_backend *backend) {
 
 static void cz_unload(void) {
     end_all();
-    config_free(&options);
+    config_free(options);
     free(default_name);
 }
 
@@ -160,7 +247,7 @@ static const char *cz_default_export(nbdkit_next_default_export *next, nbdkit_ba
 /* The tier is of one export by name, so that no restart mistakes one disk for another. */
 static bool is_cached(const char *name) {
     pthread_mutex_lock(&all.served.lock);
-    const char *cached = options.export ? options.export : default_name;
+    const char *cached = options->export ? options->export : default_name;
     bool same = cached && strcmp(cached, name) == 0;
     pthread_mutex_unlock(&all.served.lock);
     return same;
@@ -175,6 +262,14 @@ static int open_next(handle *self, nbdkit_next_open *next, nbdkit_context *conte
     return failed;
 }
 
+/* In write-back mode the plugin alone does not hold what a client may read. */
+static void *refuse_handle(handle *made) {
+    served_leave(&all.served);
+    free(made->name);
+    free(made);
+    return NULL;
+}
+
 static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *exportname,
                             int is_tls) {
     (void)is_tls;
@@ -185,9 +280,16 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
     } else if (open_next(made, next, context, readonly, exportname) == 0) {
         made->name = name;
         made->bypass = !is_cached(name);
+        if (all.served.back && (made->bypass || *name)) { /* the cleaner opens the disk without a name */
+            nbdkit_error(
+                "cachezoo: export \"%s\" is not served: with cz-writes=back the plugin has one disk, without a "
+                "name",
+                name);
+            return refuse_handle(made);
+        }
         if (made->bypass)
             nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of %s", name,
-                         options.export ? options.export : "the default export (cz-export chooses another)");
+                         options->export ? options->export : "the default export (cz-export chooses another)");
         return made;
     }
     free(name);
@@ -221,6 +323,24 @@ static void end_flush(bool covers, bool done) {
     served_flush_end(&all.served, covers, done);
 }
 
+/* With write-back a disk is served as it must be or not at all. */
+static int prepare_back(nbdkit_next *next, const handle *self, int64_t size, bool able) {
+    served *served = &all.served;
+    view view = {.bytes = size, .next = next, .read = read_next};
+    int err;
+    const char *wrong = self->bypass ? "see above"
+                        : !able      ? "cz-writes=back needs one that can be flushed, and whose connections see each "
+                                       "other's writes"
+                        : !served_attach(served, &view, self->name) ? "see above"
+                        : size != served->backend_bytes             ? "it has changed its size"
+                                                                    : NULL;
+    if (wrong) {
+        nbdkit_error("cachezoo: the disk is not served: %s", wrong);
+        return -1;
+    }
+    return back_flush(served->back, next, &err);
+}
+
 /* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */
 static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     (void)readonly;
@@ -232,9 +352,11 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     self->backend.read = read_next;
     self->backend.sees_all = multi == 1;
     self->flushes = flush == 1;
+    if (all.served.back)
+        return prepare_back(next, self, size, multi == 1 && flush == 1);
     if (!self->bypass) {
         view view = {.bytes = size, .next = next, .read = read_next};
-        served_attach(&all.served, &view, self->name);
+        (void)served_attach(&all.served, &view, self->name);
         bool covers = served_flush_begin(&all.served, self->backend.sees_all);
         bool done = flush != 1 || next->flush(next, 0, &err) == 0;
         end_flush(covers, done);
@@ -247,6 +369,8 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
 
 static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
     const handle *self = data;
+    if (all.served.back)
+        return back_flush(all.served.back, next, err);
     /* Of another disk, perhaps: it covers nothing. Where it fails, it may have been of this one. */
     bool covers = !self->bypass && served_flush_begin(&all.served, self->backend.sees_all);
     int failed = next->flush(next, flags, err);
@@ -277,26 +401,35 @@ static void cz_close_handle(void *data) {
 static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count, uint64_t offset, uint32_t flags,
                     int *err) {
     handle *self = data;
-    if (self->bypass)
+    if (self->bypass && !all.served.back)
         return next->pread(next, buffer, count, offset, flags, err);
+    static const enum took took[] = {
+        [FROM_SSD] = TOOK_SSD, [FROM_DISK] = TOOK_DISK, [FROM_SSD | FROM_DISK] = TOOK_BOTH};
+    uint64_t begin = now_ns();
+    unsigned sources = 0;
     backend plugin = self->backend;
     plugin.next = next;
-    return served_read(&all.served, &plugin, buffer, count, offset, err);
+    plugin.sources = &sources;
+    int failed = all.served.back ? back_read(all.served.back, next, buffer, count, offset, &sources, err)
+                                 : served_read(&all.served, &plugin, buffer, count, offset, err);
+    if (!failed && sources)
+        stats_took(&all.served.stats, took[sources], now_ns() - begin);
+    return failed;
 }
 
 /* The end of a change that must not reach the plugin. */
 static int refuse(writing *now, int *err) {
-    served_write_end(&all.served, now, true);
+    served_write_end(&all.served, now, true, NULL);
     *err = EIO;
     return -1;
 }
 
 /* The end of a change. One that was to be durable and failed is a flush that failed. */
-static int end_change(const handle *self, writing *now, uint32_t flags, int failed) {
+static int end_change(const handle *self, writing *now, uint32_t flags, int failed, const written *written) {
     bool durable = (flags & NBDKIT_FLAG_FUA) || !self->flushes;
     if (failed && (flags & NBDKIT_FLAG_FUA))
         served_lose(&all.served);
-    served_write_end(&all.served, now, durable && !failed);
+    served_write_end(&all.served, now, durable && !failed, failed ? NULL : written);
     return failed;
 }
 
@@ -305,26 +438,56 @@ static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t
                      int *err) {
     handle *self = data;
     writing now;
+    uint64_t begin = now_ns();
+    if (all.served.back) {
+        int lost = back_write(all.served.back, next, buffer, count, offset, flags, err);
+        if (!lost)
+            stats_took(&all.served.stats, TOOK_WRITE, now_ns() - begin);
+        return lost;
+    }
     if (!served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN))
         return refuse(&now, err);
-    int failed = next->pwrite(next, buffer, count, offset, flags, err);
-    return end_change(self, &now, flags, failed);
+    written written = {.backend = &self->backend, .data = buffer, .count = count, .offset = offset};
+    int failed = end_change(self, &now, flags, next->pwrite(next, buffer, count, offset, flags, err), &written);
+    if (!failed)
+        stats_took(&all.served.stats, TOOK_WRITE, now_ns() - begin);
+    return failed;
 }
 
 static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
+    if (all.served.back)
+        return back_zero(all.served.back, next, count, offset, flags, false, err);
     if (!served_write_begin(&all.served, &now, count, offset, ZEROED))
         return refuse(&now, err);
     int failed = next->zero(next, count, offset, flags, err);
-    return end_change(data, &now, flags, failed);
+    return end_change(data, &now, flags, failed, NULL);
 }
 
 static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
+    if (all.served.back)
+        return back_zero(all.served.back, next, count, offset, flags, true, err);
     if (!served_write_begin(&all.served, &now, count, offset, TRIMMED))
         return refuse(&now, err);
     int failed = next->trim(next, count, offset, flags, err);
-    return end_change(data, &now, flags, failed);
+    return end_change(data, &now, flags, failed, NULL);
+}
+
+/* With write-back the plugin does not know what holds data; FUA is done here, and a zeroing is never fast. */
+static int cz_can_extents(nbdkit_next *next, void *data) {
+    (void)data;
+    return all.served.back ? 0 : next->can_extents(next);
+}
+
+static int cz_can_fua(nbdkit_next *next, void *data) {
+    (void)data;
+    return all.served.back ? NBDKIT_FUA_NATIVE : next->can_fua(next);
+}
+
+static int cz_can_fast_zero(nbdkit_next *next, void *data) {
+    (void)data;
+    return all.served.back ? 0 : next->can_fast_zero(next);
 }
 
 static struct nbdkit_filter filter = {
@@ -345,6 +508,9 @@ static struct nbdkit_filter filter = {
     .close = cz_close_handle,
     .prepare = cz_prepare,
     .finalize = cz_finalize,
+    .can_extents = cz_can_extents,
+    .can_fua = cz_can_fua,
+    .can_fast_zero = cz_can_fast_zero,
     .pread = cz_pread,
     .pwrite = cz_pwrite,
     .flush = cz_flush,

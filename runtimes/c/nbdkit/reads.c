@@ -26,7 +26,7 @@ typedef struct reading {
     unsigned char *data; /* the client's */
     uint64_t offset, end;
     part *parts;
-    int64_t n_parts, n_cached, n_fills;
+    int64_t n_parts, n_cached, n_fills, room;
     int64_t low, high; /* the I/O to the backend, in units; high < low: none */
     fills *fills;      /* memory for it, where it is filled from */
 } reading;
@@ -99,6 +99,7 @@ static void find_hit(reading *self, part *part) {
     part->cached = state->ready || state->waiting;
     if (!part->cached) {
         served->stats.late++;
+        part->fill = served->holds || served->budget.rate > 0; /* perhaps it was not written for the budget */
         return;
     }
     tier_use(served->tier, part->slot);
@@ -114,7 +115,8 @@ static void find_hit(reading *self, part *part) {
 /* The units of an access, copied out of it. */
 static void take_parts(reading *self, const cz_access *access) {
     served *served = self->served;
-    for (int64_t k = 0; k < access->n_units; k++) {
+    int64_t own = access->hits + access->misses;
+    for (int64_t k = 0; k < access->n_units && k < self->room; k++) {
         const cz_unit *unit = &access->units[k];
         part *part = &self->parts[self->n_parts++];
         *part = (struct part){.number = unit->number, .slot = unit->slot, .own = k < access->hits + access->misses};
@@ -124,9 +126,14 @@ static void take_parts(reading *self, const cz_access *access) {
     }
     for (int64_t k = 0; k < access->n_victims; k++)
         served_retire(served, access->victims[k].slot);
+    for (int64_t k = 0; k < access->n_victims && served->holds; k++) { /* a hit that the request itself put out */
+        uint64_t place = (uint64_t)(access->victims[k].number - access->units[0].number);
+        if (place < (uint64_t)own && access->units[place].outcome == 2)
+            self->parts[place].fill = false;
+    }
 }
 
-/* Begin the fills that can be, and give up the others. */
+/* Begin the fills that can be, and give up the others. A page cache may hold what has no data. */
 static void begin_fills(reading *self) {
     served *served = self->served;
     for (int64_t k = 0; k < self->n_parts; k++) {
@@ -134,11 +141,14 @@ static void begin_fills(reading *self) {
         if (!part->fill)
             continue;
         part->fill = can_fill(self, part);
-        if (part->fill) {
+        if (part->fill && !budget_take(&served->budget, now_ns(), (uint64_t)served->unit_bytes)) {
+            part->fill = false; /* it stays with the policy: a later hit is read from the disk, and may be written */
+            served->stats.over_budget++;
+        } else if (part->fill) {
             self->n_fills++;
             part->turn = served->slots[part->slot].turn;
             tier_use(served->tier, part->slot);
-        } else if (part->slot >= 0) {
+        } else if (part->slot >= 0 && !served->holds) {
             served->stats.abandoned++;
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(part->number * served->unit_bytes));
         }
@@ -152,7 +162,7 @@ static int decide(reading *self) {
     served->stats.reads++;
     served->stats.read_bytes += self->end - self->offset;
     served_log(served, &request);
-    if (served->failed || served_ask(served, &request, &access) != CZ_OK)
+    if (served->failed || served->paused || served_ask(served, &request, &access) != CZ_OK)
         return -1;
     served->stats.hits += (uint64_t)access.hits;
     served->stats.misses += (uint64_t)access.misses;
@@ -304,7 +314,7 @@ static void abandon(reading *self) {
         if (!part->fill)
             continue;
         served->stats.abandoned++;
-        if (served->slots[part->slot].turn == part->turn)
+        if (served->slots[part->slot].turn == part->turn && !served->holds)
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(part->number * served->unit_bytes));
     }
     if (self->fills)
@@ -364,20 +374,37 @@ static bool read_and_fill(reading *self) {
     return read;
 }
 
+/* Where what the client reads is from. */
+static void name_sources(const reading *self) {
+    unsigned *sources = self->backend->sources;
+    if (!sources)
+        return;
+    *sources |= self->high >= self->low ? FROM_DISK : 0;
+    for (int64_t k = 0; k < self->n_parts; k++)
+        *sources |= self->parts[k].own && self->parts[k].cached ? FROM_SSD : 0;
+}
+
 static int serve(reading *self, int *err) {
     served *served = self->served;
     pthread_mutex_lock(&served->lock);
     int decided = decide(self);
+    if (!decided)
+        served_enter(served);
     if (decided)
         count_backend(served, self->end - self->offset);
     else if (self->n_cached == 0)
         plan_backend(self, self->n_fills > 0);
     pthread_mutex_unlock(&served->lock);
+    if (decided && self->backend->sources)
+        *self->backend->sources |= FROM_DISK;
     if (decided)
         return read_backend(self, self->data, self->end - self->offset, self->offset, err);
     if (self->n_cached > 0)
         read_cached(self);
-    return self->n_fills > 0 && read_and_fill(self) ? 0 : read_plain(self, err);
+    int code = self->n_fills > 0 && read_and_fill(self) ? 0 : read_plain(self, err);
+    name_sources(self);
+    served_exit(served);
+    return code;
 }
 
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err) {
@@ -385,6 +412,7 @@ int served_read(served *served, const backend *backend, void *data, uint32_t cou
     reading self = {
         .served = served, .backend = backend, .data = data, .offset = offset, .end = offset + count, .high = -1};
     size_t most = (size_t)(count / served->unit_bytes + 2 + served->per_block);
+    self.room = (int64_t)most;
     self.parts = most <= STACK_PARTS ? room : malloc(most * sizeof *self.parts);
     int code = self.parts ? serve(&self, err) : read_backend(&self, data, count, offset, err);
     if (self.parts != room)
