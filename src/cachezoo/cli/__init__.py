@@ -18,6 +18,7 @@ from cachezoo.cli import (
     models,
     recommend,
     results,
+    serve,
     share,
     simulation,
     size,
@@ -58,7 +59,7 @@ class Root(Group):
     """All commands: five in help with the groups, and those of before."""
 
     panels: ClassVar[Mapping[str, Sequence[str]]] = {
-        "What to buy and run": ("recommend",),
+        "What to buy and run": ("recommend", "serve"),
         "Simulate": ("simulate", "compare", "sweep", "curve", "bounds", "policies"),
         "Models, traces, devices": ("models", "trace", "device"),
     }
@@ -93,6 +94,7 @@ zoo = typer.Typer(cls=Models, no_args_is_help=True, help="Models: results, bundl
 trace.app.add_typer(transform.app)
 for part in (recommend, simulation, curves, size, tiers, flash, wear, share, targets):
     app.add_typer(part.app)
+app.add_typer(serve.app, name="serve")
 app.add_typer(zoo, name="models")
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")

@@ -1,0 +1,179 @@
+"""Where things are: nbdkit, the filter, a bundle; and the line that starts nbdkit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from cachezoo.errors import ConfigError
+from cachezoo.serve.options import Settings
+
+FILTER = "nbdkit-cachezoo-filter.so"
+HERE = Path(__file__).resolve()
+# Where servers keep programs that a user's PATH may lack.
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+BUNDLES = ("models/bundles", "/etc/cachezoo/bundles", "/var/lib/cachezoo/bundles", "/usr/share/cachezoo/bundles")
+BACK = "back"
+FOLDERS = "CACHEZOO_BUNDLES"  # the variable that names further folders of bundles
+
+
+def program(name: str) -> str | None:
+    """A program's path, through PATH and where servers have programs."""
+    return shutil.which(name) or shutil.which(name, path=SYSTEM_PATH)
+
+
+def nbdkit() -> str:
+    """Nbdkit's path."""
+    found = program("nbdkit")
+    if found is None:
+        raise ConfigError("nbdkit is not installed: apt install nbdkit, or dnf install nbdkit")
+    return found
+
+
+def filter_file(given: str | None) -> str:
+    """The filter: as given, else beside this package (wheel, package for servers), else as `make runtime` builds it."""
+    places = [
+        HERE.parent / FILTER,
+        HERE.parents[1] / "runtime" / FILTER,
+        HERE.parents[3] / FILTER,  # PREFIX/lib/cachezoo, of PREFIX/lib/cachezoo/python/cachezoo/serve
+        HERE.parents[3] / "runtimes/c/build" / FILTER,
+        Path("runtimes/c/build", FILTER).absolute(),
+        Path("/usr/lib/cachezoo", FILTER),
+    ]
+    if given is not None:
+        places = [Path(given)]
+    for place in places:
+        if place.is_file():
+            return str(place)
+    if given is not None:
+        raise ConfigError(f"{given}: there is no filter; `make runtime` builds {FILTER}")
+    raise ConfigError(f"{FILTER} was not found: install cachezoo-serve, run `make runtime`, or name it by --filter")
+
+
+def policy(text: str) -> tuple[str, str]:
+    """The filter's option for a policy, and its value: ``cz-bundle`` with a path, or ``cz-policy`` with the text.
+
+    Raises:
+        ConfigError: the text names a bundle that is nowhere.
+    """
+    path = Path(text)
+    if "/" in text or text.endswith(".zip") or (path.is_dir() and (path / "manifest.json").is_file()):
+        if not path.exists():
+            raise ConfigError(f"--policy {text[:120]}: there is no such bundle")
+        return "cz-bundle", str(Path.cwd() / path)
+    if "." not in re.sub(r"\([^)]*\)", "", text):  # ids of bundles have dots, policies have them in their values alone
+        return "cz-policy", text
+    folders = [folder for folder in os.environ.get(FOLDERS, "").split(":") if folder] + list(BUNDLES)
+    for folder in folders:
+        own = Path.cwd() / folder / text
+        if (own / "manifest.json").is_file():
+            return "cz-bundle", str(own)
+        archives = sorted(own.parent.glob(f"{text}-*.zip"), key=_version) if own.parent.is_dir() else []
+        if archives:
+            return "cz-bundle", str(archives[-1])
+    raise ConfigError(f"--policy {text[:120]}: no bundle of this id in {', '.join(folders)}; give its folder or .zip")
+
+
+def _version(path: Path) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"[.-]", path.stem)]
+
+
+class Store(NamedTuple):
+    """A disk or SSD as it was found.
+
+    Attributes:
+        block: whether it is a block device; else a file.
+        size: bytes; None of a file that is not there yet.
+    """
+
+    block: bool
+    size: int | None
+
+
+def store(path: str, option: str, absent_is_fine: bool = False) -> Store:
+    """What lies at a path.
+
+    Raises:
+        ConfigError: nothing, something else than a block device or a file, or it may not be read and written.
+    """
+    try:
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
+            raise ConfigError(f"{option} {path}: it is neither a block device nor a file")
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            return Store(stat.S_ISBLK(mode), os.lseek(handle, 0, os.SEEK_END))
+        finally:
+            os.close(handle)
+    except FileNotFoundError as error:
+        if absent_is_fine and Path(path).parent.is_dir():
+            return Store(False, None)
+        raise ConfigError(f"{option} {path}: there is no such file or device") from error
+    except OSError as error:
+        fix = "; run it as root, or as who owns it" if isinstance(error, PermissionError) else ""
+        raise ConfigError(f"{option} {path}: {error.strerror}{fix}") from error
+
+
+def check(wanted: Settings) -> None:
+    """Refuse what cannot be served, before anything is written. The filter looks closer, and refuses on its own.
+
+    Raises:
+        ConfigError: a line that says what is wrong.
+    """
+    disk, ssd = store(wanted.disk, "DISK"), store(wanted.ssd, "--ssd", absent_is_fine=True)
+    if disk.size == 0:
+        raise ConfigError(f"DISK {wanted.disk}: it is empty")
+    if os.path.exists(wanted.ssd) and os.path.samefile(wanted.disk, wanted.ssd):
+        raise ConfigError(f"--ssd {wanted.ssd}: it is the disk itself")
+    if ssd.block and ssd.size is not None and wanted.size >= ssd.size:
+        raise ConfigError(f"--size: {wanted.size:,} bytes do not fit on {wanted.ssd}, which has {ssd.size:,}")
+    if not ssd.block:
+        room = shutil.disk_usage(Path(wanted.ssd).parent).free
+        if room + (ssd.size or 0) < wanted.size:
+            raise ConfigError(f"--size: {wanted.size:,} bytes do not fit beside {wanted.ssd}, where {room:,} are free")
+    for path, option in ((label(wanted), "--label"), (wanted.metrics_file, "--metrics-file")):
+        folder = Path(path).parent if path else None
+        if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise ConfigError(f"{option} {path}: {folder} is no folder that can be written to")
+    policy(wanted.policy)
+
+
+def label(wanted: Settings) -> str | None:
+    """The label's file: in mode back there has to be one, and it has a place of its own; else the one given."""
+    if wanted.label is not None or wanted.mode != BACK:
+        return wanted.label
+    folder = os.environ.get("STATE_DIRECTORY", "").split(":")[0]  # systemd's
+    if not folder and os.geteuid() == 0:
+        folder = "/var/lib/cachezoo"
+    place = Path(folder or os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
+    if not folder:
+        place /= "cachezoo"
+    with contextlib.suppress(OSError):  # `check` says what cannot be written to
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return str(place / f"{wanted.name}.label")
+
+
+def command(wanted: Settings, socket: str, control: str, ready: str) -> list[str]:
+    """What starts nbdkit, which ends with the process that started it.
+
+    Args:
+        wanted: what to serve.
+        socket: of the disk.
+        control: socket of the filter's control.
+        ready: file that nbdkit writes its process id to once clients can connect.
+    """
+    key, value = policy(wanted.policy)
+    options = {
+        "cz-ssd": wanted.ssd, "cz-size": str(wanted.size), key: value, "cz-writes": wanted.mode,
+        "cz-volume": wanted.name, "cz-control": control, "cz-label": label(wanted), "cz-format": wanted.format,
+        "cz-write-rate": None if wanted.write_rate is None else str(int(wanted.write_rate)), **wanted.more,
+    }  # fmt: skip
+    return [
+        nbdkit(), "-f", "--exit-with-parent", "-U", socket, "-P", ready, f"--filter={filter_file(wanted.filter)}",
+        "file", f"file={wanted.disk}", *(f"{name}={text}" for name, text in options.items() if text is not None),
+    ]  # fmt: skip
