@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cachezoo.errors import CachezooError
 from cachezoo.serve.found import program
+from cachezoo.serve.words import ServeError
 
 PATIENCE_S = 20.0
 DEV, SYS = Path("/dev"), Path("/sys")
@@ -59,7 +59,7 @@ def attach(socket: str, uri: str, wanted: str) -> Attached | str:
         The device, or why there is none.
 
     Raises:
-        CachezooError: a device was named, and cannot be had.
+        ServeError: a device was named, and cannot be had.
     """
     if wanted == "no":
         return "nothing was to be attached"
@@ -76,7 +76,7 @@ def attach(socket: str, uri: str, wanted: str) -> Attached | str:
             return found
         reasons.append(found)
     if named is not None:
-        raise CachezooError(f"--attach {named}: {'; '.join(reasons) or 'devices are /dev/nbd… and /dev/ublkb…'}")
+        raise ServeError(f"--attach {named}: {'; '.join(reasons) or 'devices are /dev/nbd… and /dev/ublkb…'}")
     return "; ".join(reasons)
 
 

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import ConfigError
 from cachezoo.serve.exposition import OPENMETRICS, PROMETHEUS, Family, openmetrics, prometheus
 from cachezoo.serve.state import replace
+from cachezoo.serve.words import ServeError
 
 AROUND = "around"
 PATIENCE_S = 30.0  # for a client that sends nothing
@@ -150,7 +150,7 @@ class Server:
             source: gives the metrics of the moment.
 
         Raises:
-            ConfigError: the address cannot be had.
+            ServeError: the address cannot be had.
         """
 
         class Handler(BaseHTTPRequestHandler):
@@ -176,7 +176,7 @@ class Server:
         try:
             self._server = _Listening(host, port, Handler)
         except OSError as error:
-            raise ConfigError(f"--metrics {host}:{port}: {error.strerror or error}") from error
+            raise ServeError(f"--metrics {host}:{port}: {error.strerror or error}") from error
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._server.server_address[1]}/metrics"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

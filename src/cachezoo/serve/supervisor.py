@@ -12,12 +12,12 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.serve import attach, control, found, metrics, options, words
 from cachezoo.serve.exposition import Family
 from cachezoo.serve.options import Settings
 from cachezoo.serve.state import State
 from cachezoo.serve.watch import Watch
+from cachezoo.serve.words import ServeError
 
 EVERY_S = 1.0  # between looks at the counters
 LOOK_S, START_S = 30.0, 120.0  # how long the filter may take to answer, and to serve
@@ -51,7 +51,7 @@ class Served:
             The note: what is served, and where.
 
         Raises:
-            CachezooError: it cannot be, in one line; nothing is left behind then.
+            ServeError: it cannot be, in one line; nothing is left behind then.
         """
         found.check(self.wanted)
         self.state.make()
@@ -83,11 +83,11 @@ class Served:
         while not (self.state.ready.exists() and self.state.ready.read_text()):
             if self._child.poll() is not None:
                 listener.join(LOOK_S)
-                raise ConfigError(self._why())
+                raise ServeError(self._why())
             if self._stop:
-                raise CachezooError(f"{self.wanted.name}: stopped before it served")
+                raise ServeError(f"{self.wanted.name}: stopped before it served")
             if time.monotonic() > end:
-                raise CachezooError(f"{self.wanted.name}: nbdkit did not serve within {START_S:.0f} s")
+                raise ServeError(f"{self.wanted.name}: nbdkit did not serve within {START_S:.0f} s")
             time.sleep(0.01)
         self._ready = True
         for text in list(self._said):
@@ -113,7 +113,7 @@ class Served:
         """Take the counters, and write what is shown of them."""
         try:
             counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
-        except CachezooError:
+        except ServeError:
             return
         now = time.monotonic()
         with self._guard:
@@ -147,7 +147,7 @@ class Served:
 
     def families(self) -> list[Family]:
         """What is counted, as metrics; of the moment where the filter answers."""
-        with contextlib.suppress(CachezooError):
+        with contextlib.suppress(ServeError):
             counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
             with self._guard:
                 self._counters = counters
@@ -176,10 +176,10 @@ class Served:
         """Take the policy that the file of options names now."""
         try:
             if self.wanted.config is None:
-                raise ConfigError("there is no file of options; name a policy by serve reload NAME --policy")
+                raise ServeError("there is no file of options; name a policy by serve reload NAME --policy")
             texts = options.read_file(self.wanted.config)
             change(self.state, texts.get("policy", "lru"))
-        except CachezooError as error:
+        except ServeError as error:
             words.say(f"{self.wanted.name}: not reloaded: {error}")
 
     def end(self) -> None:

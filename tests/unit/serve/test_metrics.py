@@ -1,4 +1,4 @@
-"""Metrics: the text as OpenMetrics has it, read by a reader that is strict; over HTTP; and every name where it is used."""
+"""Metrics: the text as OpenMetrics has it, read by a strict reader; over HTTP; names where they are used."""
 
 import json
 import re
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.errors import ConfigError
 from cachezoo.serve import metrics
 from cachezoo.serve.exposition import OPENMETRICS, PROMETHEUS, Family, openmetrics, prometheus
+from cachezoo.serve.words import ServeError
 from tests.openmetrics_text import read
 from tests.serve_data import counters, histogram, note
 
@@ -47,7 +47,9 @@ def test_a_filter_that_does_not_answer_is_seen():
 
 def test_texts_of_people_do_no_harm():
     wild = 'a"b\\c\nd,e}f'
-    families = read(openmetrics(metrics.families(note(disk=wild, counters=counters(bypassed=True, bypass_reason=wild)))))
+    families = read(
+        openmetrics(metrics.families(note(disk=wild, counters=counters(bypassed=True, bypass_reason=wild))))
+    )
     assert families["cachezoo_served"]["samples"][0][1]["disk"] == wild
     assert value(families, "cachezoo_bypassed", reason=wild) == 1
 
@@ -98,7 +100,7 @@ def test_it_is_served_in_the_format_that_is_asked_for():
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(server.url.replace("/metrics", "/"), timeout=10)
         port = int(server.url.split(":")[2].split("/")[0])
-        with pytest.raises(ConfigError, match=f"--metrics 127.0.0.1:{port}"):
+        with pytest.raises(ServeError, match=f"--metrics 127.0.0.1:{port}"):
             metrics.Server(("127.0.0.1", port), lambda: families)
     finally:
         server.close()
