@@ -50,7 +50,7 @@ runtime: ## libcachezoo and its nbdkit filter, in runtimes/c/build
 # What a server needs, without Python packages: PREFIX=/usr/local, DESTDIR= for packagers. docs/serve.md
 PREFIX ?= /usr/local
 DESTDIR ?=
-install-runtime: ## library, filter, cachezoo-serve with its unit and man pages: PREFIX=/usr/local DESTDIR=
+install-runtime: ## what a server needs: library, filter, cachezoo-serve; PREFIX= DESTDIR=
 	@$(MAKE) -s -C runtimes/package install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 
 deb: ## the same as a package of Debian and Ubuntu, in dist/

@@ -120,11 +120,11 @@ def names_of_samples():
     return {one.name + suffix for one in families for suffix, _, _ in one.samples}
 
 
-@pytest.mark.parametrize("file", ["dashboard.json", "alerts.yml"])
-def test_every_name_in_the_package_is_of_a_sample(file):
+@pytest.mark.parametrize("file", ["dashboard.json", "alerts.yml", "../../docs/serve.md"])
+def test_every_name_in_the_package_and_its_page_is_of_a_sample(file):
     used = set(re.findall(r"\bcachezoo_[a-z0-9_]+", (PACKAGE / file).read_text()))
     assert len(used) > 4
-    assert used <= names_of_samples()
+    assert used <= names_of_samples() | {name.removesuffix("_bucket") for name in names_of_samples()}
 
 
 def test_the_dashboard_has_panels_that_ask_for_one_cache():
