@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -89,11 +89,12 @@ def machine(tmp_path, built):
 
 
 def gone(pid):
-    """Until a process has ended."""
+    """Until a process has ended, or is dead and waits for its parent to look."""
     end = time.monotonic() + PATIENCE_S
-    while os.path.exists(f"/proc/{pid}") and "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]:
-        assert time.monotonic() < end, f"process {pid} did not end"
-        time.sleep(0.01)
+    with suppress(OSError):
+        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() < end, f"process {pid} did not end"
+            time.sleep(0.01)
 
 
 def free_port():
@@ -126,8 +127,8 @@ def test_it_serves_is_looked_at_changed_and_stopped(machine):
         with connected(machine.socket) as disk:  # stays while the policy changes
             assert machine.run("reload", "--policy", "lru").startswith("d: lru decides now")
             assert disk.read(7 * BLOCK, BLOCK)[0] == bytes([7]) * BLOCK
-        assert "cachezoo: reload: " in (said := machine.run("reload", "--policy", "nonsense", status=1)) or said
-        assert said.count("\n") == 1
+        said = machine.run("reload", "--policy", "nonsense", status=1)
+        assert "nonsense" in said and said.count("\n") == 1
         assert machine.run("stop") == "d: stopped. The disk holds everything.\n"
         assert process.wait(PATIENCE_S) == 0
     assert "cachezoo_hit_units_total" in (machine.folder / "m.prom").read_text()
@@ -193,7 +194,7 @@ def test_a_file_of_options_and_a_reload_of_it(machine):
     [
         ({"policy": "nonsense"}, "nonsense"),
         ({"mode": "sideways"}, "--mode 'sideways': there are around, through, back"),
-        ({"size": "1K"}, "--size"),
+        ({"size": "1K"}, "--size: 1,024 bytes are less than a page"),
         ({"policy": "bundle"}, "bundle"),
         ({"ssd": "full"}, "full"),
         ({"ssd": "disk"}, "--ssd .*/disk: it is the disk itself"),

@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve()
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BUNDLES = ("models/bundles", "/etc/cachezoo/bundles", "/var/lib/cachezoo/bundles", "/usr/share/cachezoo/bundles")
 BACK = "back"
+PAGE_BYTES = 4096
 FOLDERS = "CACHEZOO_BUNDLES"  # the variable that names further folders of bundles
 
 
@@ -125,6 +126,8 @@ def check(wanted: Settings) -> None:
     Raises:
         ServeError: a line that says what is wrong.
     """
+    if wanted.size < PAGE_BYTES:
+        raise ServeError(f"--size: {wanted.size:,} bytes are less than a page; the least is 4K")
     disk, ssd = store(wanted.disk, "DISK"), store(wanted.ssd, "--ssd", absent_is_fine=True)
     if disk.size == 0:
         raise ServeError(f"DISK {wanted.disk}: it is empty")

@@ -79,6 +79,7 @@ def test_a_bundle_is_found_by_its_id_folder_or_archive(folder, monkeypatch):
         ({"ssd": "/dev/null"}, "--ssd /dev/null: it is neither a block device nor a file"),
         ({"ssd": "disk"}, "--ssd .*/disk: it is the disk itself"),
         ({"ssd": "link"}, "--ssd .*/link: it is the disk itself"),
+        ({"size": "4095B"}, "--size: 4,095 bytes are less than a page"),
         ({"size": "1000T"}, "--size: .* bytes do not fit beside .*/ssd, where"),
         ({"label": "none/l"}, "--label .*/none/l: .*/none is no folder that can be written to"),
         ({"metrics_file": "none/x.prom"}, "--metrics-file .*/none is no folder"),

@@ -15,6 +15,7 @@ import pytest
 from cachezoo.serve.__main__ import COMMANDS, parser
 from cachezoo.serve.options import OPTIONS, read_file
 from cachezoo.syntax import imported
+from tests.nbd_client import connected
 
 ROOT = Path(__file__).parents[3]
 PACKAGE, SERVE = ROOT / "runtimes/package", ROOT / "src/cachezoo/serve"
@@ -146,8 +147,26 @@ def test_the_deb_installs_and_goes_without_a_trace(built, tmp_path):
     assert (root / "usr/bin/cachezoo-serve").exists() and (root / "usr/lib/libcachezoo.so.1").exists()
     done = subprocess.run([str(root / "usr/bin/cachezoo-serve"), "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: cachezoo-serve")
+    serve_once(root / "usr/bin/cachezoo-serve", tmp_path)
     dpkg(root, "-r", "cachezoo-serve")
     assert files(root) == before
+
+
+def serve_once(program, folder):
+    """Serve a file disk by what is installed, on the system's Python, and read it."""
+    (folder / "disk").write_bytes(bytes(range(256)) * 4096)
+    clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "CACHEZOO_RUN": str(folder / "run")}
+
+    def run(*words):
+        return subprocess.run([str(program), *words], cwd=folder, env=clean, capture_output=True, text=True, check=True)
+
+    run("disk", "--ssd", "ssd", "--size", "256K", "--attach", "no", "--background")
+    try:
+        with connected(folder / "run/disk/nbd.sock") as disk:
+            assert disk.read(0, 4096)[0] == bytes(range(256)) * 16
+        assert run("status").stdout.startswith("disk: ")
+    finally:
+        assert run("stop").stdout == "disk: stopped. The disk holds everything.\n"
 
 
 def files(root):
