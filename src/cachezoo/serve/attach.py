@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -154,8 +155,9 @@ def in_use(device: str) -> str | None:
 
 def how(uri: str, socket: str) -> list[str]:
     """Ways for people to use a disk that is no device."""
+    address, path = shlex.quote(uri), shlex.quote(socket)
     return [
-        f"nbdfuse disk {uri} &          # a file, disk, without root: libnbd",
-        f"nbd-client -unix {socket} /dev/nbd0   # a block device: a kernel with nbd, root",
-        f"qemu-system-x86_64 -drive file={uri},format=raw",
+        f"nbdfuse disk {address} &   # the file disk, without root (libnbd)",
+        f"nbd-client -unix {path} /dev/nbd0   # a block device, by root, where the kernel has nbd",
+        f"qemu-img info {address}   # and as a drive of a virtual machine",
     ]

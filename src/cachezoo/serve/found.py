@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -139,8 +138,11 @@ def check(wanted: Settings) -> None:
         room = shutil.disk_usage(Path(wanted.ssd).parent).free
         if room + (ssd.size or 0) < wanted.size:
             raise ServeError(f"--size: {wanted.size:,} bytes do not fit beside {wanted.ssd}, where {room:,} are free")
-    for path, option in ((label(wanted), "--label"), (wanted.metrics_file, "--metrics-file")):
+    own = label(wanted)
+    for path, option in ((own, "--label"), (wanted.metrics_file, "--metrics-file")):
         folder = Path(path).parent if path else None
+        while folder and path != wanted.label and path == own and not folder.exists():
+            folder = folder.parent  # of a label in its own place: made as it starts
         if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise ServeError(f"{option} {path}: {folder} is no folder that can be written to")
     policy(wanted.policy)
@@ -156,8 +158,6 @@ def label(wanted: Settings) -> str | None:
     place = Path(folder or os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
     if not folder:
         place /= "cachezoo"
-    with contextlib.suppress(OSError):  # `check` says what cannot be written to
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return str(place / f"{wanted.name}.label")
 
 

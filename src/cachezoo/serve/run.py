@@ -95,15 +95,19 @@ def _serve_away(one: Served, pipe: int, as_json: bool) -> None:
         os.dup2(handle, number)
     for number, handler in ((signal.SIGTERM, one.stop), (signal.SIGINT, one.stop), (signal.SIGHUP, one.reload)):
         signal.signal(number, handler)
+    kept = one.state.folder / "log"
     try:
         note = one.start()
     except ServeError as error:
+        kept.unlink(missing_ok=True)
+        one.state.remove()
         os.write(pipe, f"-{error}".encode())
         return
     os.write(pipe, ("+" + "\n".join([json.dumps(note)] if as_json else show.started(note))).encode())
     os.close(pipe)
     try:
-        one.wait()
+        if one.wait() == 0:
+            kept.unlink(missing_ok=True)  # else it says why it ended
     finally:
         one.end()
 

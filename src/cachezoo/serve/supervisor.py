@@ -55,6 +55,9 @@ class Served:
         """
         found.check(self.wanted)
         self.state.make()
+        own = found.label(self.wanted)
+        if own is not None:
+            Path(own).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = self.state.take()
         try:
             if self.wanted.metrics is not None:

@@ -57,7 +57,10 @@ def rate(text: str, option: str) -> float:
     size, slash, unit = text.strip().partition("/")
     if not slash or unit.strip() not in SECONDS:
         raise ServeError(f"{option} {text[:40]!r}: write a rate as 20MB/s or 1.5TB/day")
-    return n_bytes(size, option) / SECONDS[unit.strip()]
+    found = n_bytes(size, option) / SECONDS[unit.strip()]
+    if found < 1:
+        raise ServeError(f"{option} {text[:40]!r}: the least is 1 B/s")
+    return found
 
 
 def share(text: str, option: str) -> float:

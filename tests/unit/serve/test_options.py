@@ -28,7 +28,7 @@ def test_rates_and_shares():
     assert words.rate("20MB/s", "--write-rate") == 20e6
     assert words.rate("86.4 GB/day", "--write-rate") == pytest.approx(1e6)
     assert words.share("50%", "--promise") == 0.5
-    for text in ("20MB", "20/s", "20MB/week", "/s"):
+    for text in ("20MB", "20/s", "20MB/week", "/s", "20B/day"):
         with pytest.raises(ServeError, match="write-rate"):
             words.rate(text, "--write-rate")
     for text in ("50", "0%", "101%", "0.5"):
