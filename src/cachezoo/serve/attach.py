@@ -29,10 +29,12 @@ class Attached:
     Attributes:
         device: its path.
         helper: the process that serves it, of ublk; None of nbd, which the kernel serves.
+        holder: what the kernel names as who attached it, of nbd: a process, which may have ended.
     """
 
     device: str
     helper: subprocess.Popen[bytes] | None = None
+    holder: str | None = None
 
     def detach(self) -> None:
         """Take the device away, which writes what the kernel holds of it first."""
@@ -100,7 +102,20 @@ def _by_nbd(socket: str, named: str | None) -> Attached | str:
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         return f"nbd-client: {said[-1] if said else f'status {done.returncode}'}"
-    return Attached(free[0])
+    return Attached(free[0], holder=_holder(free[0]))
+
+
+def _holder(device: str) -> str | None:
+    try:
+        return (SYS / "block" / os.path.basename(device) / "pid").read_text().strip()
+    except OSError:
+        return None
+
+
+def detach_stale(device: str | None, holder: str | None) -> None:
+    """Take away a device of nbd that a killed process had attached, if nobody has attached it since."""
+    if device is not None and holder is not None and _holder(device) == holder:
+        Attached(device).detach()
 
 
 def _free() -> Iterator[str]:

@@ -51,6 +51,7 @@ class State:
         control: the filter's.
         ready: nbdkit's process id, once it serves.
         note: JSON of what is served, written by the process that supervises it.
+        before: the note of a process that was killed, once the folder is taken.
     """
 
     def __init__(self, name: str) -> None:
@@ -59,6 +60,7 @@ class State:
         self.folder = base() / name
         self.socket, self.control = self.folder / "nbd.sock", self.folder / "control.sock"
         self.ready, self.note = self.folder / "nbdkit.pid", self.folder / "served.json"
+        self.before: dict[str, Any] = {}
 
     @property
     def uri(self) -> str:
@@ -109,6 +111,7 @@ class State:
                 if time.monotonic() > end:
                     raise ServeError(f"{self.name}: the nbdkit of before has not ended yet") from None
                 time.sleep(0.05)
+        self.before = self.read() or {}
         for old in (self.socket, self.control, self.ready, self.note):
             old.unlink(missing_ok=True)
         return handle

@@ -63,6 +63,7 @@ class Served:
             if self.wanted.metrics is not None:
                 self._server = metrics.Server(self.wanted.metrics, self.families)
             self._run(lock)
+            attach.detach_stale(self.state.before.get("device"), self.state.before.get("device_holder"))
             self._attached = attach.attach(str(self.state.socket), self.state.uri, self.wanted.attach)
             self._look()
         except BaseException:
@@ -117,11 +118,12 @@ class Served:
         try:
             counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
         except ServeError:
-            return
+            counters = {}
         now = time.monotonic()
         with self._guard:
             self._counters = counters
-            self._watch.note(now, *metrics.accesses(counters))
+            if counters:
+                self._watch.note(now, *metrics.accesses(counters))
         self.state.write(self.note())
         if self.wanted.metrics_file is not None:
             try:
@@ -141,6 +143,7 @@ class Served:
             "policy": counters.get("policy") or wanted.policy,
             "write_rate": wanted.write_rate, "uri": self.state.uri, "socket": str(self.state.socket),
             "device": attached.device if isinstance(attached, attach.Attached) else None,
+            "device_holder": attached.holder if isinstance(attached, attach.Attached) else None,
             "no_device": attached if isinstance(attached, str) else None, "config": wanted.config,
             "metrics": self._server and self._server.url, "started": self._started,
             "seconds": time.monotonic() - self._since, "promised": wanted.promise, "measured": measured.hits,

@@ -144,6 +144,18 @@ def test_the_first_free_device_of_nbd_is_attached(machine):
     assert machine.log.read_text() == f"nbd-client -unix /s {found.device} -b 512\nnbd-client -d {found.device}\n"
 
 
+def test_a_device_that_a_killed_process_had_is_taken_away_if_it_is_still_its_own(machine):
+    machine.add("nbd-client", "exit 0")
+    machine.nbd(0, taken=True)
+    device = str(machine.folder / "dev/nbd0")
+    for holder in (None, "2"):
+        attach.detach_stale(device, holder)
+    attach.detach_stale(None, "1")
+    assert not machine.log.exists()
+    attach.detach_stale(device, "1")
+    assert machine.log.read_text() == f"nbd-client -d {device}\n"
+
+
 def test_a_device_of_ublk_is_attached_where_there_is_no_nbd(machine):
     (machine.folder / "dev/ublk-control").touch()
     (machine.folder / "dev/ublkb0").touch()
