@@ -65,7 +65,7 @@ def attach(socket: str, uri: str, wanted: str) -> Attached | str:
         ServeError: a device was named, and cannot be had.
     """
     if wanted == "no":
-        return "nothing was to be attached"
+        return "--attach no"
     reasons = []
     named = wanted if wanted != "auto" else None
     if named is None or named.startswith("/dev/nbd"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -105,7 +106,10 @@ def store(path: str, option: str, absent_is_fine: bool = False) -> Store:
         mode = os.stat(path).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
             raise ServeError(f"{option} {path}: it is neither a block device nor a file")
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # To be read alone: udev looks anew at a device that was open for writing.
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             return Store(stat.S_ISBLK(mode), os.lseek(handle, 0, os.SEEK_END))
         finally:

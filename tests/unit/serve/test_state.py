@@ -174,7 +174,7 @@ def test_why_there_is_no_device(machine, monkeypatch):
     assert attach.attach("/s", "u", "auto") == "nbd-client: Error: no luck; the kernel has no ublk"
     with pytest.raises(ServeError, match="--attach /dev/nbd0: nbd-client: Error: no luck"):
         attach.attach("/s", "u", "/dev/nbd0")
-    assert attach.attach("/s", "u", "no") == "nothing was to be attached"
+    assert attach.attach("/s", "u", "no") == "--attach no"
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert attach.attach("/s", "u", "auto") == "nbd needs root; the kernel has no ublk"
 
