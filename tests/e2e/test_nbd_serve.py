@@ -167,6 +167,8 @@ def test_in_the_background_it_returns_once_it_serves(machine):
     try:
         assert "nbd+unix:///?socket=" in shown
         machine.read_all()
+        assert "it is served by process" in machine.run(*machine.served(), "--background", status=1)
+        machine.read_all()
     finally:
         assert machine.run("stop", "d").startswith("d: stopped")
     said = machine.run(*machine.served(size="3T"), "--background", status=1)

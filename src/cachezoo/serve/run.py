@@ -90,7 +90,7 @@ def _in_background(one: Served, as_json: bool) -> int:
 def _serve_away(one: Served, pipe: int, as_json: bool) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     one.state.make()
-    log = os.open(one.state.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    log = os.open(one.state.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number, handle in ((0, null), (1, null), (2, log)):
         os.dup2(handle, number)
     for number, handler in ((signal.SIGTERM, one.stop), (signal.SIGINT, one.stop), (signal.SIGHUP, one.reload)):
@@ -99,8 +99,7 @@ def _serve_away(one: Served, pipe: int, as_json: bool) -> None:
     try:
         note = one.start()
     except ServeError as error:
-        kept.unlink(missing_ok=True)
-        one.state.remove()
+        one.state.forget()  # unless another process serves it
         os.write(pipe, f"-{error}".encode())
         return
     os.write(pipe, ("+" + "\n".join([json.dumps(note)] if as_json else show.started(note))).encode())
