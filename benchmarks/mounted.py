@@ -48,18 +48,18 @@ class Measured:
     def row(self) -> dict[str, Any]:
         """As the table and the JSON have it: milliseconds, MiB, shares."""
         found, ms = self.counters, self.read_ns / 1e6
-        units = found.get("hits", 0) + found.get("misses", 0)
+        units = found.get("read_hits", 0) + found.get("read_misses", 0)
         return {
             "policy": self.name,
             "prefetch": self.mode,
-            "hit_ratio": found["hits"] / units if units else 0.0,
-            "reads_without_disk": 1 - found["backend_reads"] / found["reads"] if found else 0.0,
-            "flash_writes_mib": found.get("fill_bytes", 0) / MIB,
+            "hit_ratio": found["read_hits"] / units if units else 0.0,
+            "reads_without_disk": 1 - found["disk_reads"] / found["read_requests"] if found else 0.0,
+            "flash_writes_mib": found.get("ssd_write_bytes", 0) / MIB,
             "mean_ms": float(ms.mean()),
             "p50_ms": float(np.quantile(ms, 0.5)),
             "p99_ms": float(np.quantile(ms, 0.99)),
-            "decision_p50_us": found.get("decision_p50_ns", 0) / 1e3,
-            "decision_p99_us": found.get("decision_p99_ns", 0) / 1e3,
+            "decision_p50_us": found["latency"]["decision"]["p50"] * 1e6 if found else 0.0,
+            "decision_p99_us": found["latency"]["decision"]["p99"] * 1e6 if found else 0.0,
         }
 
 

@@ -13,7 +13,6 @@ import argparse
 import json
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import uuid
@@ -23,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cachezoo.seeds import derive_seed
-from tests.nbd_crashes import after_a_crash, build_recorder, records
-from tests.nbd_filter import LIBRARY, Disk, Server, build_filter, build_plugin, serve
+from tests.nbd_crashes import after_a_crash, records
+from tests.nbd_filter import Disk, Server, build_filter, build_plugin, build_preload, serve
 
 UNIT = 4096
 UNITS = 128
@@ -33,14 +32,6 @@ AROUND = (*["nothing"] * 8, "written", "other disk", "older ssd", "older label",
 WITHIN = ("nothing", "nothing", "nothing", "written", "shrunk and grown", "shrunk for a client")
 ENDS = ("stop", "kill", "power")
 NEVER = 1 << 40
-
-
-def build_failing(target: Path) -> Path:
-    """`failing_preload.c`, compiled."""
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
-    source = LIBRARY / "tests/failing_preload.c"
-    subprocess.run(["gcc", *flags, "-o", str(target), str(source), "-ldl", "-lpthread"], check=True, timeout=60)
-    return target
 
 
 @dataclass
@@ -263,7 +254,7 @@ class Campaign:
             said = server.said.read_text()
         self.counts["rounds"] += 1
         if self.ended == "stop":
-            self.counts["taken up"] += json.loads(self.path("stats.json").read_text())["recovered"]
+            self.counts["taken up"] += json.loads(self.path("stats.json").read_text())["resident_at_start"]
         why = said.partition("begins empty: ")[2].partition("\n")[0]
         self.counts[f"after: {why or 'taken up'}"] += 1
         if "the disk holds something else" in why:  # a stale block, though a comparison found it
@@ -281,7 +272,7 @@ def run(campaign: Campaign, requests: int) -> dict[str, int]:
 
 def set_up(folder: Path, filter_file: Path, plugin: Path, seed: int = 0) -> Campaign:
     """In a folder of its own."""
-    preloads = build_recorder(folder / "recorder.so"), build_failing(folder / "failing.so")
+    preloads = build_preload("crash", folder / "recorder.so"), build_preload("failing", folder / "failing.so")
     rng = random.Random(derive_seed(seed, "campaign"))
     return Campaign(folder, filter_file, plugin, preloads, rng)
 

@@ -10,7 +10,6 @@ import argparse
 import json
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cachezoo.seeds import derive_seed
-from tests.nbd_filter import LIBRARY, build_filter, build_plugin, serve
+from tests.nbd_filter import build_filter, build_plugin, build_preload, serve
 from tests.nbd_kills import HALF, SECTOR, Half, read_everywhere, wait_for_requests
 
 HEAD = struct.Struct("<qqqq")
@@ -36,15 +35,6 @@ class Record:
     kind: int
     offset: int
     data: bytes
-
-
-def build_recorder(target: Path) -> Path:
-    """`crash_preload.c`, compiled."""
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
-    command = ["gcc", *flags, "-o", str(target), str(LIBRARY / "tests/crash_preload.c"), "-ldl", "-lpthread"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return target
 
 
 def records(path: Path) -> list[Record]:
@@ -162,7 +152,7 @@ def run(setup: Setup, crashes: int, seed: int = 0) -> dict[str, int]:
     setup.files[DISK].write_bytes(bytes(2 * HALF * SECTOR))
     with setup.serve(0) as server:
         server.stop()
-    counts = {"crashes": 0, "records": 0, "recovered": 0, "corrupt": 0}
+    counts = {"crashes": 0, "records": 0, "resident_at_start": 0, "ssd_corrupt": 0}
     while counts["crashes"] < crashes:
         before = [path.read_bytes() for path in setup.files]
         found = record_a_run(setup, rng)
@@ -172,8 +162,8 @@ def run(setup: Setup, crashes: int, seed: int = 0) -> dict[str, int]:
             state = [after_a_crash(before[file], done, file, rng) for file in (SSD, DISK, LABEL)]
             stats = check_state(setup, state)
             counts["crashes"] += 1
-            counts["recovered"] += stats["recovered"]
-            counts["corrupt"] += stats["corrupt"]
+            counts["resident_at_start"] += stats["resident_at_start"]
+            counts["ssd_corrupt"] += stats["ssd_corrupt"]
     return counts
 
 
@@ -181,7 +171,7 @@ def set_up(folder: Path, filter_file: Path, plugin: Path) -> Setup:
     """In a folder of its own."""
     options = [f"cz-ssd={folder / 'ssd'}", "cz-size=512K", f"cz-stats={folder / 'stats.json'}"]
     options += [f"cz-label={folder / 'label'}"]
-    return Setup(filter_file, plugin, build_recorder(folder / "recorder.so"), folder, options)
+    return Setup(filter_file, plugin, build_preload("crash", folder / "recorder.so"), folder, options)
 
 
 def main() -> None:

@@ -33,6 +33,15 @@ def build_plugin(plugin: Path) -> Path:
     return plugin
 
 
+def build_preload(name: str, target: Path) -> Path:
+    """`<name>_preload.c`, compiled."""
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+    command = ["gcc", *flags, "-o", str(target), str(LIBRARY / f"tests/{name}_preload.c"), "-ldl", "-lpthread"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
 class Disk(Client):
     """A client that can do all that the filter serves; a server that has gone is a ConnectionError."""
 

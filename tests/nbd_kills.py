@@ -184,12 +184,12 @@ def run(filter_file: Path, plugin: Path, folder: Path, kills: int, more: list[st
     options = [f"cz-ssd={folder / 'ssd'}", "cz-size=512K", f"cz-stats={stats}", *more]
     setup = Setup(filter_file, plugin, folder, options)
     halves = [Half(0), Half(HALF)]
-    counts = {"kills": 0, "requests": 0, "recovered": 0, "hits": 0, "corrupt": 0, "ssd_errors": 0}
+    counts = {"kills": 0, "requests": 0, "resident_at_start": 0, "read_hits": 0, "ssd_corrupt": 0, "ssd_errors": 0}
     for _ in range(kills):
         one_kill(setup, halves, rng)
         found = json.loads(stats.read_text())
         counts["kills"] += 1
-        for name in ("recovered", "hits", "corrupt", "ssd_errors"):
+        for name in ("resident_at_start", "read_hits", "ssd_corrupt", "ssd_errors"):
             counts[name] += found[name]
     counts["requests"] = sum(half.requests for half in halves)
     return counts

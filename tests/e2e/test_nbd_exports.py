@@ -53,7 +53,7 @@ def test_no_restart_takes_one_export_for_another(built, folder):
             server.stop()
             said = server.said.read_text()
         assert "is not cached" in said
-        recovered.append((counters(folder)["recovered"], "it is of another export" in said))
+        recovered.append((counters(folder)["resident_at_start"], "it is of another export" in said))
     assert recovered == [(0, False), (0, True), (16, False), (0, True)]
 
 
@@ -66,7 +66,7 @@ def test_the_default_export_is_known_by_its_own_name(built, folder):
             for asked in ("", "a", "b"):
                 assert read_export(server, asked) == (asked or name)
             server.stop()
-        found.append((counters(folder)["recovered"], counters(folder)["hits"]))
+        found.append((counters(folder)["resident_at_start"], counters(folder)["read_hits"]))
     assert found == [(0, 16), (0, 16), (16, 32)]
 
 
@@ -77,7 +77,7 @@ def test_a_name_that_cannot_be_opened_takes_no_tier(built, folder):
         for _ in range(2):
             assert read_export(server, "a") == "a"
         server.stop()
-    assert counters(folder)["hits"] == 16
+    assert counters(folder)["read_hits"] == 16
 
 
 def aliases(folder):
@@ -119,7 +119,7 @@ def test_a_flush_under_another_name_keeps_nothing(built, folder):
         with server.disk("a") as disk:
             assert disk.read(0, UNIT)[0] == b"x" * UNIT
         server.stop()
-    assert counters(folder)["recovered"] == 1
+    assert counters(folder)["resident_at_start"] == 1
 
 
 def apart(folder):
@@ -143,7 +143,7 @@ def test_a_flush_covers_only_writes_that_it_sees(built, folder, others):
     with serve(built, folder, labelled(folder, "1M"), apart(folder)) as server:
         read_all(server, folder)
         server.stop()
-    assert counters(folder)["recovered"] == 2 - others
+    assert counters(folder)["resident_at_start"] == 2 - others
 
 
 def test_a_connection_that_has_met_another_fills_no_more(built, folder):
@@ -157,7 +157,7 @@ def test_a_connection_that_has_met_another_fills_no_more(built, folder):
                 disk.read(number * UNIT, UNIT)
                 time.sleep(0.002)  # for the other to have left
         server.stop()
-    assert (counters(folder)["fills"], counters(folder)["abandoned_fills"]) == (1, 50)
+    assert (counters(folder)["ssd_writes"], counters(folder)["ssd_writes_cancelled"]) == (1, 50)
 
 
 def test_what_a_client_left_unflushed_is_not_kept(built, folder):
@@ -185,4 +185,4 @@ def test_what_a_client_left_unflushed_is_not_kept(built, folder):
     with serve(built, folder, options, plugin) as server:
         read_all(server, folder)
         server.stop()
-    assert counters(folder)["recovered"] == 0
+    assert counters(folder)["resident_at_start"] == 0

@@ -12,8 +12,7 @@ import pytest
 
 from cachezoo.seeds import derive_seed
 from tests.e2e.test_nbd_filter import UNIT, labelled, read_all, tier, wait_for_text
-from tests.nbd_campaign import build_failing
-from tests.nbd_filter import serve
+from tests.nbd_filter import build_preload, serve
 
 UNITS = 24
 FOR_GOOD = 1 << 30
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.needs("nbdkit", "gcc")
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory):
-    return build_failing(tmp_path_factory.mktemp("preload") / "failing.so")
+    return build_preload("failing", tmp_path_factory.mktemp("preload") / "failing.so")
 
 
 @dataclass

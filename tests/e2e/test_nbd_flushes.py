@@ -135,7 +135,7 @@ def test_nothing_is_kept_in_the_boot_in_which_a_flush_failed(built, slow, folder
             getattr(server, end)()
         assert "the disk failed to flush since the machine was started" in server.said.read_text()
         if end == "stop":
-            assert (counters(folder)["recovered"], counters(folder)["hits"]) == (0, UNITS)
+            assert (counters(folder)["resident_at_start"], counters(folder)["read_hits"]) == (0, UNITS)
     (folder / "disk").write_bytes(before)  # the kernel forgets
     with running(built, slow, folder) as server:
         read_all(server, folder)
@@ -164,4 +164,4 @@ def test_a_flush_that_fails_under_another_name_counts(built, folder, slow):
             with server.disk("a") as disk:
                 disk.read(0, 4 * UNIT)
         server.stop()
-    assert (counters(folder)["hits"], counters(folder)["fills"]) == (0, 0)
+    assert (counters(folder)["read_hits"], counters(folder)["ssd_writes"]) == (0, 0)

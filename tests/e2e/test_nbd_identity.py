@@ -39,7 +39,7 @@ def run(built, folder, options, end="stop", plugin=None, variables=None):
         read_all(server, folder)
         getattr(server, end)()
         said = server.said.read_text()
-    return (counters(folder)["recovered"] if end == "stop" else None), said
+    return (counters(folder)["resident_at_start"] if end == "stop" else None), said
 
 
 def change(folder, unit=77):

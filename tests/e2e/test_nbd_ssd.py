@@ -125,7 +125,7 @@ def test_what_is_no_tier_is_overwritten_once_and_by_its_name_alone(built, folder
         with serve(built, folder, tier(folder, "256K", *more)) as server:
             read_all(server, folder)
             server.stop()
-        recovered.append(counters(folder)["recovered"])
+        recovered.append(counters(folder)["resident_at_start"])
     assert recovered == [0, 64, 64]
     lay(ssd)
     if lay in (a_filesystem, a_swap_area, a_partition_table):  # with another UUID

@@ -31,8 +31,8 @@ def import_readers() -> None:
     """Import all that targets reach, also what is imported only when it is asked for."""
     importlib.import_module("tests.fuzz.targets")
     registry = importlib.import_module("cachezoo.zoo.registry")
-    for system in registry.SYSTEMS:
-        registry.bundling_of(system).kind.load()
+    for kind in (*registry.SYSTEMS, *registry.UNTRAINED):
+        registry.bundling_of(kind).kind.load()
 
 
 if atheris is not None and __name__ == "__main__":

@@ -11,14 +11,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from cachezoo.bundles.classic import id_of, write_policy
 from cachezoo.bundles.protocol import PROTOCOL
 from cachezoo.bundles.writer import write_bundle
+from cachezoo.policies.spec import parse
 from cachezoo.serving.requests import RequestBatch
 from tests import baleen_data, bundle_data, prefetch_data, reuse_data
 from tests.bundle_data import EXPORT, metrics, model_id
 
 LIFETIME = "lifetime"  # the other form of kind streams
 STORED = Path(__file__).parent / f"protocol{PROTOCOL}"
+CLASSIC = "rejectx+lirs+next(n=4)"
 FEW_TREES = {"max_trees": 4}
 
 
@@ -46,6 +49,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             trained, requests = trainers[kind](Path(folder))
             write_bundle(trained, requests, metrics(model_id(trained)), EXPORT, STORED / model_id(trained))
+    if "policy" not in stored:
+        missing.append("policy")
+        write_policy(CLASSIC, STORED / id_of(parse(CLASSIC)))
     if not missing:
         sys.stderr.write(f"{STORED} holds every kind; what is stored is not written again\n")
     return 0 if missing else 1

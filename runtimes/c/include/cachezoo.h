@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define CZ_VERSION "1.3.0"
+#define CZ_VERSION "1.4.0"
 #define CZ_ABI 1
 #if defined(__GNUC__)
 #define CZ_API __attribute__((visibility("default")))
@@ -48,7 +48,7 @@ typedef struct cz_error {
     char text[512]; /* one line, no newline */
 } cz_error;
 
-enum cz_kind { CZ_WORKLOAD = 1, CZ_CACHING, CZ_ADMISSION, CZ_PREFETCH, CZ_REUSE, CZ_STREAMS, CZ_VIRTUAL };
+enum cz_kind { CZ_WORKLOAD = 1, CZ_CACHING, CZ_ADMISSION, CZ_PREFETCH, CZ_REUSE, CZ_STREAMS, CZ_VIRTUAL, CZ_POLICY };
 enum cz_precision { CZ_FP32 = 0, CZ_BF16, CZ_INT8 };               /* of LSTMs; forests are computed in float64 */
 enum cz_column { CZ_VOLUME = 0, CZ_NAMESPACE, CZ_USER, CZ_FLAGS }; /* texts of a request */
 enum cz_op { CZ_READ = 0, CZ_WRITE = 1 };
@@ -91,6 +91,13 @@ typedef struct cz_report {
     double output_difference; /* largest of any output */
     double agreement;         /* share of equal decisions; 1 for exact ones */
 } cz_report;
+
+/* A bundle of kind policy without files: a cache composed of classics, by the text that the simulator takes:
+ * [admission+]eviction[+prefetch], as in s3fifo or rejectx(x=1)+lirs+next(n=4). Evictions are arc, clock, fifo, inlfu (LFU in
+ * the cache), larc, lfu (it keeps counts of pages that left), lirs, lru, s3fifo, sieve, twoq and wtinylfu; admissions
+ * acceptall, coinflip and rejectx; prefetches none and next. Make a stream of it, with the cache's capacity and max_keys 0,
+ * and cz_cache_new_writes in mode CZ_MODEL. Since 1.4.0. */
+CZ_API int cz_policy(const char *text, cz_bundle **bundle, cz_error *error);
 
 /* Recompute every golden set, real and synthetic; CZ_DIFFERENT names the first row that is not reproduced. */
 CZ_API int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error);
@@ -234,9 +241,11 @@ CZ_API int cz_tenants_restore(cz_tenants *tenants, const char *path, cz_error *e
 /* ---- streams ---- */
 
 typedef struct cz_stream_options {
-    int64_t max_keys;  /* segments, blocks or pages remembered, each; the oldest is forgotten; 0: 1 << 20 */
+    int64_t max_keys;  /* segments, blocks or pages remembered, each; the oldest is forgotten; 0: 1 << 20; of kind policy
+                        * what it needs: its pages and ghosts, and, where it remembers more (lfu, rejectx, wtinylfu), as
+                        * many again as the capacity, at least 1 << 20; of rejectx no more than its window has accesses */
     int32_t max_names; /* names interned in each column; 0: 4096 */
-    int64_t capacity;  /* pages of the cache that the model decides for; kinds caching and reuse need it */
+    int64_t capacity;  /* pages of the cache that the model decides for; kinds caching, policy and reuse need it */
 } cz_stream_options;
 
 CZ_API int cz_stream_new(const cz_bundle *bundle, const cz_stream_options *options, cz_stream **stream,
@@ -332,12 +341,22 @@ typedef struct cz_access {
 
 /* streams[0] decides admission, or everything; streams[1], if not NULL, is of the prefetch model beside it. */
 CZ_API int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error);
+/* What a write does. Around: it goes to the disk alone; what the cache held of its pages is void from then on, and named in
+ * `victims`, but takes up the policy's room until it is evicted, as in the simulator. Through and back: it is an access like
+ * a read; written back, pages are dirty. Usual: around of a flash cache, which takes no other, and back of a page cache. A
+ * page cache of another kind than policy takes back alone. Since 1.4.0. */
+enum cz_writes { CZ_WRITES_USUAL = 0, CZ_AROUND, CZ_THROUGH, CZ_BACK };
+CZ_API int cz_cache_new_writes(const cz_cache_options *options, enum cz_writes writes, cz_stream *streams[2],
+                               cz_cache **cache, cz_error *error);
 CZ_API void cz_cache_free(cz_cache *cache);
 /* Serve a request: observes it in the cache's streams, decides, and changes what is resident. */
 CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access);
-/* Units that hold no longer what the disk does leave, without being counted as requests. Not of kind reuse. */
+/* Units that hold no longer what the disk does leave, without being counted as requests. Of kind policy
+ * what it held takes up room until it is evicted, as with CZ_AROUND. Not of kinds reuse and virtual. */
 CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
-/* A flash cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. */
+/* A cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. A flash cache or
+ * one of kind policy, which serves it as a read that every admission lets in; CZ_BAD_CALL where the slot or the unit is
+ * there, or the policy lets it not in. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
 
 /* ---- state, counters, log ---- */

@@ -1,15 +1,20 @@
 /* nbdkit filter: a read cache on a file or block device, decided by a bundle of the cachezoo model zoo. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <nbdkit-filter.h>
 
-#include "config.h"
+#include "control.h"
+#include "fills.h"
+#include "opened.h"
 
-static config options;
+#define RATE_S 60 /* over which the rate of writes to the SSD is shown */
+
 static opened all;
+static config *const options = &all.config;
 static pthread_t reporter;
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t report_end;
@@ -25,29 +30,90 @@ typedef struct handle {
 } handle;
 
 static void cz_load(void) {
-    config_start(&options);
+    config_start(options);
+}
+
+/* Texts of a report that are nobody else's. */
+typedef struct texts {
+    char policy[64], reason[sizeof all.served.reason];
+} texts;
+
+/* What decides, as it may be typed. */
+static const char *policy_text(const config *config, texts *texts) {
+    const choice *choice = &config->choice;
+    if (choice->policy)
+        return choice->policy;
+    if (choice->bundle)
+        return all.policy.info.id;
+    if (choice->mode != CZ_REJECTX)
+        return "lru";
+    snprintf(texts->policy, sizeof texts->policy, "rejectx(window=%lld)", (long long)choice->window);
+    return texts->policy;
+}
+
+/* The counters as they are now, without a word of text. */
+static void count_now(stats *now, stats_about *about, texts *texts) {
+    served *served = &all.served;
+    cz_counters counters;
+    uint64_t time = now_ns();
+    pthread_mutex_lock(&served->lock);
+    stats_copy(now, &served->stats);
+    cz_cache_stats(served->cache, &counters);
+    about->units = served->n_slots;
+    about->unit_bytes = served->unit_bytes;
+    about->resident = (int64_t)counters.keys;
+    about->dirty = served->n_dirty;
+    about->backend_bytes = served->backend_bytes;
+    about->write_rate = served->budget.rate;
+    about->ssd_write_rate = (double)budget_written(&served->budget, time, RATE_S) / RATE_S;
+    about->uptime_s = (double)time / 1e9 - (double)served->start_us / 1e6;
+    about->bypassed = served->failed;
+    about->bypassed_at = served->failed ? (double)served->failed_ns / 1e9 - (double)served->start_us / 1e6 : -1;
+    about->refuses = served->refuses;
+    memcpy(texts->reason, served->reason, sizeof texts->reason);
+    pthread_mutex_unlock(&served->lock);
+}
+
+/* With all.changes, so that no text goes away meanwhile. */
+static void about_now(stats *now, stats_about *about, texts *texts) {
+    const config *config = &all.config;
+    const policy *policy = &all.policy;
+    *about = (stats_about){.version = cz_version(),
+                           .writes = config_writes(config),
+                           .mode = config_mode(config),
+                           .policy = policy_text(config, texts),
+                           .kind = policy->bundles[0] ? kind_name(policy->info.kind) : "",
+                           .prefetch = policy->prefetch,
+                           .bundle = config->choice.bundle ? policy->info.id : "",
+                           .digest = config->choice.bundle ? policy->info.model_digest : "",
+                           .volume = config->volume,
+                           .ssd = config->ssd,
+                           .disk = config->disk ? config->disk : config->file,
+                           .label = config->label,
+                           .bypass_reason = texts->reason};
+    count_now(now, about, texts);
+}
+
+static void print_status(FILE *file) {
+    texts texts;
+    stats now;
+    stats_about about;
+    pthread_mutex_lock(&all.changes);
+    about_now(&now, &about, &texts);
+    stats_print(file, &now, &about);
+    pthread_mutex_unlock(&all.changes);
 }
 
 static void report(void) {
-    served *served = &all.served;
-    stats_about about = {.mode = config_mode(&options),
-                         .prefetch = all.prefetch,
-                         .bundle = all.bundles[0] ? all.info.id : "",
-                         .digest = all.bundles[0] ? all.info.model_digest : "",
-                         .volume = options.volume,
-                         .units = served->n_slots,
-                         .unit_bytes = served->unit_bytes};
-    cz_counters counters;
-    pthread_mutex_lock(&served->lock);
-    stats now = served->stats;
-    cz_cache_stats(served->cache, &counters);
-    about.resident = (int64_t)counters.keys;
-    about.backend_bytes = served->backend_bytes;
-    about.bypassed = served->failed;
-    pthread_mutex_unlock(&served->lock);
-    int failed = stats_write(&now, &about, options.stats);
+    texts texts;
+    stats now;
+    stats_about about;
+    pthread_mutex_lock(&all.changes);
+    about_now(&now, &about, &texts);
+    int failed = stats_write(&now, &about, options->stats);
+    pthread_mutex_unlock(&all.changes);
     if (failed)
-        nbdkit_error("cachezoo: %s: %s", options.stats, strerror(failed));
+        nbdkit_error("cachezoo: %s: %s", options->stats, strerror(failed));
 }
 
 static void *report_now_and_then(void *nothing) {
@@ -55,7 +121,7 @@ static void *report_now_and_then(void *nothing) {
     clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&report_lock);
     while (!ending) {
-        next.tv_sec += options.stats_s;
+        next.tv_sec += options->stats_s;
         int woken = 0;
         while (!ending && woken != ETIMEDOUT)
             woken = pthread_cond_timedwait(&report_end, &report_lock, &next);
@@ -70,32 +136,38 @@ static void *report_now_and_then(void *nothing) {
 }
 
 static int cz_config(nbdkit_next_config *next, nbdkit_backend *nxdata, const char *key, const char *value) {
-    int taken = config_take(&options, key, value);
+    cz_error error;
+    int taken = config_take(options, key, value, &error);
+    if (taken < 0)
+        nbdkit_error("cachezoo: %s", error.text);
     return taken == 1 ? next(nxdata, key, value) : taken;
 }
 
 static int cz_config_complete(nbdkit_next_config_complete *next, nbdkit_backend *nxdata) {
-    return config_check(&options) ? -1 : next(nxdata);
+    cz_error error;
+    if (config_check(options, &error) == CZ_OK)
+        return next(nxdata);
+    nbdkit_error("cachezoo: %s", error.text);
+    return -1;
 }
 
 /* Before nbdkit goes to the background, so that errors reach the terminal. */
 static int cz_get_ready(int thread_model) {
     (void)thread_model;
-    int failed = options.stats ? stats_check(options.stats) : 0;
+    int failed = options->stats ? stats_check(options->stats) : 0;
     if (failed) {
-        nbdkit_error("cachezoo: %s: %s; cz-stats needs a folder that it may write to", options.stats, strerror(failed));
+        nbdkit_error("cachezoo: %s: %s; cz-stats needs a folder that it may write to", options->stats, strerror(failed));
         return -1;
     }
-    if (open_all(&options, &all))
+    if (options->control && control_check(options->control))
+        return -1;
+    if (open_all(&all))
         return -1;
     is_open = true;
     return 0;
 }
 
-static int cz_after_fork(nbdkit_backend *backend) {
-    (void)backend;
-    if (!options.stats)
-        return 0;
+static int begin_reports(void) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -108,7 +180,16 @@ static int cz_after_fork(nbdkit_backend *backend) {
     return failed ? -1 : 0;
 }
 
+static int cz_after_fork(nbdkit_backend *backend) {
+    (void)backend;
+    if (options->stats && begin_reports())
+        return -1;
+    return options->control ? control_begin(options->control, &all, print_status) : 0;
+}
 static void end_all(void) {
+    control_end();
+    if (is_open)
+        queue_close(&all.served); /* before the last report */
     if (reporting) {
         pthread_mutex_lock(&report_lock);
         ending = true;
@@ -130,7 +211,7 @@ static void cz_cleanup(nbdkit_backend *backend) {
 
 static void cz_unload(void) {
     end_all();
-    config_free(&options);
+    config_free(options);
     free(default_name);
 }
 
@@ -158,7 +239,7 @@ static const char *cz_default_export(nbdkit_next_default_export *next, nbdkit_ba
 /* The tier is of one export by name, so that no restart mistakes one disk for another. */
 static bool is_cached(const char *name) {
     pthread_mutex_lock(&all.served.lock);
-    const char *cached = options.export ? options.export : default_name;
+    const char *cached = options->export ? options->export : default_name;
     bool same = cached && strcmp(cached, name) == 0;
     pthread_mutex_unlock(&all.served.lock);
     return same;
@@ -185,7 +266,7 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
         made->bypass = !is_cached(name);
         if (made->bypass)
             nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of %s", name,
-                         options.export ? options.export : "the default export (cz-export chooses another)");
+                         options->export ? options->export : "the default export (cz-export chooses another)");
         return made;
     }
     free(name);
@@ -277,9 +358,17 @@ static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count,
     handle *self = data;
     if (self->bypass)
         return next->pread(next, buffer, count, offset, flags, err);
+    static const enum took took[] = {
+        [FROM_SSD] = TOOK_SSD, [FROM_DISK] = TOOK_DISK, [FROM_SSD | FROM_DISK] = TOOK_BOTH};
+    uint64_t begin = now_ns();
+    unsigned sources = 0;
     backend plugin = self->backend;
     plugin.next = next;
-    return served_read(&all.served, &plugin, buffer, count, offset, err);
+    plugin.sources = &sources;
+    int failed = served_read(&all.served, &plugin, buffer, count, offset, err);
+    if (!failed && sources)
+        stats_took(&all.served.stats, took[sources], now_ns() - begin);
+    return failed;
 }
 
 /* The end of a change that must not reach the plugin. */
@@ -303,10 +392,13 @@ static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t
                      int *err) {
     handle *self = data;
     writing now;
+    uint64_t begin = now_ns();
     if (!served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN))
         return refuse(&now, err);
-    int failed = next->pwrite(next, buffer, count, offset, flags, err);
-    return end_change(self, &now, flags, failed);
+    int failed = end_change(self, &now, flags, next->pwrite(next, buffer, count, offset, flags, err));
+    if (!failed)
+        stats_took(&all.served.stats, TOOK_WRITE, now_ns() - begin);
+    return failed;
 }
 
 static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,156 +11,246 @@ const char config_help[] =
     "cz-size=SIZE          (required) Bytes of cached data on it.\n"
     "cz-format=NAME        What lies on cz-ssd may be overwritten; the refusal to do so says its NAME.\n"
     "cz-disk=PATH          File or block device behind the cache (the plugin's file=); it is locked.\n"
+    "cz-policy=TEXT        A classic, such as s3fifo or rejectx(x=1)+lirs+next(n=4); instead of cz-mode.\n"
     "cz-mode=MODE          lru, rejectx or model; model is the default with cz-bundle, else lru.\n"
-    "cz-bundle=PATH        Bundle of kind admission, a folder or a .zip.\n"
+    "cz-bundle=PATH        Bundle of kind admission, policy, reuse or caching, a folder or a .zip.\n"
     "cz-prefetch-bundle=PATH  Bundle of kind prefetch, beside it.\n"
     "cz-key=FILE           Public key (PEM) of the release that the bundles must be in; else CACHEZOO_KEY's, else\n"
     "                      /etc/cachezoo/key.pub where there is one.\n"
     "cz-prefetch=MODE      none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when;\n"
     "                      the default is the bundle's, or none.\n"
-    "cz-window=N           rejectx: requests within which a second miss is admitted.\n"
+    "cz-writes=MODE        around (the default), through or back; the last two with cz-policy and its kin.\n"
+    "cz-write-rate=SIZE    Bytes a second written to cz-ssd at most, over any 10 seconds (no limit).\n"
+    "cz-window=N           rejectx: requests within which a second miss is admitted (100000).\n"
     "cz-misses=N           rejectx: misses remembered at most (1048576).\n"
     "cz-unit=SIZE, cz-block=SIZE  lru, rejectx: bytes of a segment and a block (4096, 262144).\n"
     "cz-volume=NAME        The disk's name, for the model, the log and the tier (disk).\n"
     "cz-export=NAME        The export that is cached; others are passed through (the default export).\n"
     "cz-label=FILE         A small file off the SSD, of this disk alone: the tier outlasts kills and crashes.\n"
+    "cz-control=SOCKET     A Unix socket, made here: status, reload, attach.\n"
     "cz-log=FILE           Requests, as a trace.\n"
     "cz-stats=FILE         Counters as JSON, at the end and every cz-stats-interval=SECONDS (10).";
 
+#define WINDOW 100000 /* what recommend --for nbdkit tries first */
+
+static void start_choice(choice *choice) {
+    *choice = (struct choice){.mode = -1, .window = -1};
+}
+
 void config_start(config *config) {
-    *config = (struct config){.mode = -1, .window = -1, .stats_s = 10};
+    *config = (struct config){.writes = -1, .write_rate = -1, .stats_s = 10};
+    start_choice(&config->choice);
+}
+
+void choice_free(choice *choice) {
+    free(choice->policy);
+    free(choice->bundle);
+    free(choice->prefetch_bundle);
+    free(choice->prefetch);
+    start_choice(choice);
 }
 
 void config_free(config *config) {
-    char *texts[] = {config->bundle,   config->prefetch_bundle, config->ssd,    config->log,  config->stats,
-                     config->prefetch, config->volume,          config->export, config->disk, config->file,
-                     config->format,   config->label,           config->key};
+    char *texts[] = {config->ssd,  config->log,    config->stats, config->control, config->volume, config->export,
+                     config->disk, config->format, config->file,  config->label,   config->key};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         free(texts[k]);
+    choice_free(&config->choice);
     config_start(config);
 }
 
-static int take_text(char **text, const char *key, char *value) {
-    if (!value)
-        return -1; /* nbdkit has printed why */
-    if (*text || !*value) {
-        nbdkit_error("cachezoo: %s is %s", key, *text ? "given twice" : "empty");
-        free(value);
+static int take_text(char **text, const char *key, char *value, cz_error *error) {
+    const char *wrong = !value ? "no memory, or no path" : *text ? "given twice" : !*value ? "empty" : NULL;
+    if (!wrong) {
+        *text = value;
+        return 0;
+    }
+    free(value);
+    cz_fail(error, CZ_BAD_CALL, "%s: %s", key, wrong);
+    return -1;
+}
+
+/* Bytes, or with a binary suffix. */
+static int take_size(int64_t *size, const char *key, const char *value, int64_t least, cz_error *error) {
+    static const char suffixes[] = "KMGTP";
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    const char *suffix = *end ? strchr(suffixes, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    int shift = suffix ? 10 * (int)(suffix - suffixes + 1) : 0;
+    end += suffix != NULL;
+    if (end == value || *end || errno || number < 0 || number > INT64_MAX >> shift) {
+        cz_fail(error, CZ_BAD_CALL, "%s=%.64s: not a size; write bytes, or 4K, 64M, 64G", key, value);
         return -1;
     }
-    *text = value;
+    if (number < least) {
+        cz_fail(error, CZ_BAD_CALL, "%s is 0", key);
+        return -1;
+    }
+    *size = (int64_t)number << shift;
     return 0;
 }
 
-static int take_size(int64_t *size, const char *key, const char *value) {
-    *size = nbdkit_parse_size(value);
-    if (*size > 0)
+static int take_count(int64_t *count, const char *key, const char *value, int64_t least, cz_error *error) {
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (end != value && !*end && !errno && number >= least && number <= 1ll << 30) {
+        *count = number;
         return 0;
-    if (*size == 0)
-        nbdkit_error("cachezoo: %s is 0", key);
+    }
+    cz_fail(error, CZ_BAD_CALL, "%s=%.64s: it must be a whole number from %lld to %lld", key, value, (long long)least,
+            1ll << 30);
     return -1;
 }
 
-static int take_count(int64_t *count, const char *key, const char *value, int64_t least) {
-    if (nbdkit_parse_int64_t(key, value, count))
-        return -1;
-    if (*count >= least && *count <= (int64_t)1 << 30)
-        return 0;
-    nbdkit_error("cachezoo: %s=%s: it must be %lld to %lld", key, value, (long long)least, 1ll << 30);
-    return -1;
-}
+static const char *const modes[] = {[CZ_LRU] = "lru", [CZ_REJECTX] = "rejectx", [CZ_MODEL] = "model"};
+static const char *const writes[] = {[CZ_AROUND] = "around", [CZ_THROUGH] = "through", [CZ_BACK] = "back"};
 
-static int take_mode(config *config, const char *value) {
-    static const char *const names[] = {[CZ_LRU] = "lru", [CZ_REJECTX] = "rejectx", [CZ_MODEL] = "model"};
-    for (int mode = 0; mode <= CZ_MODEL; mode++) {
-        if (strcmp(value, names[mode]) == 0) {
-            config->mode = mode;
+static int take_word(int *found, const char *const *words, int first, int last, const char *key, const char *value,
+                     cz_error *error) {
+    for (int word = first; word <= last; word++) {
+        if (strcmp(value, words[word]) == 0) {
+            *found = word;
             return 0;
         }
     }
-    nbdkit_error("cachezoo: cz-mode=%s: there are lru, rejectx and model", value);
+    cz_fail(error, CZ_BAD_CALL, "%s=%.64s: there are %s, %s and %s", key, value, words[first], words[first + 1],
+            words[last]);
     return -1;
 }
 
-static int take_number(config *config, const char *key, const char *value) {
+static int take_number(config *config, const char *key, const char *value, cz_error *error) {
+    choice *choice = &config->choice;
     if (strcmp(key, "cz-size") == 0)
-        return take_size(&config->size, key, value);
+        return take_size(&config->size, key, value, 1, error);
     if (strcmp(key, "cz-unit") == 0)
-        return take_size(&config->unit_bytes, key, value);
+        return take_size(&config->unit_bytes, key, value, 1, error);
     if (strcmp(key, "cz-block") == 0)
-        return take_size(&config->block_bytes, key, value);
+        return take_size(&config->block_bytes, key, value, 1, error);
+    if (strcmp(key, "cz-write-rate") == 0)
+        return take_size(&config->write_rate, key, value, 0, error);
     if (strcmp(key, "cz-window") == 0)
-        return take_count(&config->window, key, value, 0);
+        return take_count(&choice->window, key, value, 0, error);
     if (strcmp(key, "cz-misses") == 0)
-        return take_count(&config->max_misses, key, value, 1);
+        return take_count(&choice->max_misses, key, value, 1, error);
     if (strcmp(key, "cz-stats-interval") == 0) {
         int64_t seconds = 0;
-        int failed = take_count(&seconds, key, value, 1);
+        int failed = take_count(&seconds, key, value, 1, error);
         config->stats_s = (int)seconds;
         return failed;
     }
-    nbdkit_error("cachezoo: %s is no option of this filter", key);
+    cz_fail(error, CZ_BAD_CALL, "%.64s is no option of this filter", key);
     return -1;
 }
 
 /* The plugin's own option: it passes on. Of several files none is the disk. */
-static int note_file(config *config, const char *value) {
+static int note_file(config *config, const char *value, cz_error *error) {
     free(config->file);
     config->file = config->files++ == 0 ? nbdkit_absolute_path(value) : NULL;
-    return config->files == 1 && !config->file ? -1 : 1;
+    if (config->files != 1 || config->file)
+        return 1;
+    cz_fail(error, CZ_BAD_CALL, "file=%.256s: no memory, or no path", value);
+    return -1;
 }
 
-int config_take(config *config, const char *key, const char *value) {
+int config_take(config *config, const char *key, const char *value, cz_error *error) {
+    choice *choice = &config->choice;
     const struct {
         const char *key;
         char **text;
         bool path;
-    } texts[] = {{"cz-bundle", &config->bundle, true},  {"cz-prefetch-bundle", &config->prefetch_bundle, true},
-                 {"cz-ssd", &config->ssd, true},        {"cz-log", &config->log, true},
-                 {"cz-stats", &config->stats, true},    {"cz-prefetch", &config->prefetch, false},
-                 {"cz-volume", &config->volume, false}, {"cz-export", &config->export, false},
-                 {"cz-disk", &config->disk, true},      {"cz-format", &config->format, false},
-                 {"cz-label", &config->label, true},    {"cz-key", &config->key, true}};
+    } texts[] = {{"cz-policy", &choice->policy, false},
+                 {"cz-bundle", &choice->bundle, true},
+                 {"cz-prefetch-bundle", &choice->prefetch_bundle, true},
+                 {"cz-prefetch", &choice->prefetch, false},
+                 {"cz-ssd", &config->ssd, true},
+                 {"cz-log", &config->log, true},
+                 {"cz-stats", &config->stats, true},
+                 {"cz-control", &config->control, true},
+                 {"cz-volume", &config->volume, false},
+                 {"cz-export", &config->export, false},
+                 {"cz-disk", &config->disk, true},
+                 {"cz-format", &config->format, false},
+                 {"cz-label", &config->label, true},
+                 {"cz-key", &config->key, true}};
     if (strcmp(key, "file") == 0)
-        return note_file(config, value);
+        return note_file(config, value, error);
     if (strncmp(key, "cz-", 3) != 0)
         return 1;
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         if (strcmp(key, texts[k].key) == 0)
-            return take_text(texts[k].text, key, texts[k].path ? nbdkit_absolute_path(value) : strdup(value));
+            return take_text(texts[k].text, key, texts[k].path ? nbdkit_absolute_path(value) : strdup(value), error);
     }
     if (strcmp(key, "cz-mode") == 0)
-        return take_mode(config, value);
-    return take_number(config, key, value);
+        return take_word(&choice->mode, modes, CZ_LRU, CZ_MODEL, key, value, error);
+    if (strcmp(key, "cz-writes") == 0)
+        return take_word(&config->writes, writes, CZ_AROUND, CZ_BACK, key, value, error);
+    return take_number(config, key, value, error);
 }
 
-int config_check(config *config) {
+static const char *wrong_choice(const config *config) {
+    const choice *choice = &config->choice;
+    bool flash = choice->mode != CZ_MODEL;
+    if (choice->policy && (choice->bundle || choice->prefetch_bundle))
+        return "cz-policy and cz-bundle are two ways to decide; give one";
+    if (choice->policy && !(choice->mode == CZ_MODEL && choice->window < 0 && choice->max_misses == 0))
+        return "cz-mode, cz-window and cz-misses are not for cz-policy, whose text says all: rejectx(x=1)+lru";
+    if (choice->policy && choice->prefetch)
+        return "cz-prefetch is not for cz-policy, whose text says all: lru+next(n=4)";
+    if (choice->policy && config->block_bytes)
+        return "cz-block is not for cz-policy";
+    if (choice->mode == CZ_MODEL && !choice->bundle && !choice->policy)
+        return "cz-mode=model needs cz-bundle";
+    if (choice->prefetch_bundle && !choice->bundle)
+        return "cz-prefetch-bundle is for an admission's cz-bundle";
+    if (flash && choice->bundle)
+        return "cz-bundle and cz-prefetch-bundle are for cz-mode=model";
+    if (choice->mode != CZ_REJECTX && (choice->window >= 0 || choice->max_misses))
+        return "cz-window and cz-misses are for cz-mode=rejectx";
+    if (flash && config->writes > CZ_AROUND)
+        return "cz-writes=through and back need cz-policy (cz-policy=lru is one), or a bundle of a page cache; cz-mode "
+               "caches no writes";
+    return NULL;
+}
+
+int choice_check(config *config, cz_error *error) {
+    choice *choice = &config->choice;
+    if (choice->mode < 0)
+        choice->mode = choice->bundle || choice->prefetch_bundle || choice->policy ? CZ_MODEL : CZ_LRU;
+    else if (choice->policy)
+        choice->mode = CZ_LRU; /* to be refused below, whatever it was */
+    const char *wrong = wrong_choice(config);
+    if (choice->mode == CZ_REJECTX && choice->window < 0)
+        choice->window = WINDOW;
+    return wrong ? cz_fail(error, CZ_BAD_CALL, "%s", wrong) : CZ_OK;
+}
+
+int config_check(config *config, cz_error *error) {
     const char *wrong = NULL;
-    if (config->mode < 0)
-        config->mode = config->bundle ? CZ_MODEL : CZ_LRU;
+    if (config->writes < 0)
+        config->writes = CZ_AROUND;
+    if (config->write_rate < 0)
+        config->write_rate = 0;
     if (!config->volume && !(config->volume = strdup("disk")))
         wrong = "no memory";
     else if (!config->ssd)
         wrong = "cz-ssd is missing: the file or block device of the cache";
     else if (config->size == 0)
         wrong = "cz-size is missing: the bytes of data that the cache holds";
-    else if (config->mode == CZ_MODEL && !config->bundle)
-        wrong = "cz-mode=model needs cz-bundle";
-    else if (config->mode != CZ_MODEL && (config->bundle || config->prefetch_bundle))
-        wrong = "cz-bundle and cz-prefetch-bundle are for cz-mode=model";
-    else if (config->key && !config->bundle)
+    else if (config->key && !config->choice.bundle)
         wrong = "cz-key is of the release that cz-bundle is in; give that too, or leave it out";
-    else if (config->mode == CZ_MODEL && (config->unit_bytes || config->block_bytes))
+    else if (config->choice.bundle && (config->unit_bytes || config->block_bytes))
         wrong = "cz-unit and cz-block are the bundle's; leave them out";
-    else if ((config->mode == CZ_REJECTX) != (config->window >= 0))
-        wrong = config->mode == CZ_REJECTX ? "cz-mode=rejectx needs cz-window" : "cz-window is for cz-mode=rejectx";
     else if (strlen(config->volume) > 255)
         wrong = "cz-volume is longer than 255 bytes";
-    if (wrong)
-        nbdkit_error("cachezoo: %s", wrong);
-    return wrong ? -1 : 0;
+    return wrong ? cz_fail(error, CZ_BAD_CALL, "%s", wrong) : choice_check(config, error);
 }
 
 const char *config_mode(const config *config) {
-    return config->mode == CZ_MODEL ? "model" : config->mode == CZ_REJECTX ? "rejectx" : "lru";
+    return config->choice.policy ? "policy" : modes[config->choice.mode];
+}
+
+const char *config_writes(const config *config) {
+    return writes[config->writes];
 }

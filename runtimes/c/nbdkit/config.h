@@ -2,42 +2,41 @@
 #ifndef CZ_CONFIG_H
 #define CZ_CONFIG_H
 
+#include <stdint.h>
+
 #include "internal.h"
-#include "served.h"
+
+/* What decides what is cached; a reload gives another. */
+typedef struct choice {
+    char *policy, *bundle, *prefetch_bundle, *prefetch;
+    int mode; /* enum cz_mode; -1: CZ_MODEL with a bundle or policy, else CZ_LRU */
+    int64_t window, max_misses;
+} choice;
 
 typedef struct config {
-    char *bundle, *prefetch_bundle, *ssd, *log, *stats; /* paths */
+    choice choice;
+    char *ssd, *log, *stats, *control; /* paths */
     char *disk, *file; /* the disk's path, as given; the value of the plugin's file=, where that was given once */
     char *format, *label, *key;
-    char *prefetch, *volume, *export; /* export: NULL for the one that the plugin gives to who names none */
-    int mode;                         /* enum cz_mode; -1: CZ_MODEL with a bundle, else CZ_LRU */
-    int64_t size, unit_bytes, block_bytes, window, max_misses;
+    char *volume, *export; /* export: NULL for the one that the plugin gives to who names none */
+    int writes;            /* enum cz_writes; -1: around */
+    int64_t size, unit_bytes, block_bytes;
+    int64_t write_rate; /* bytes a second; 0: no budget; -1: not given */
     int stats_s, files; /* files: how many file= there were */
 } config;
-
-/* What lives as long as the filter. */
-typedef struct opened {
-    cz_bundle *bundles[2];
-    cz_stream *streams[2];
-    cz_stream names;      /* of the log, where there is no model: holds names alone */
-    cz_info info;         /* of the admission */
-    const char *prefetch; /* the mode that runs */
-    disk disk;
-    label label;
-    served served;
-} opened;
 
 extern const char config_help[];
 
 void config_start(config *config);
 void config_free(config *config);
-/* 1 where the key is not ours, 0, or -1 after a message. */
-int config_take(config *config, const char *key, const char *value);
-int config_check(config *config);
+void choice_free(choice *choice);
+/* 1 where the key is not ours, 0, or -1 and the error. */
+int config_take(config *config, const char *key, const char *value, cz_error *error);
+/* What does not fit together; defaults are put in. */
+int config_check(config *config, cz_error *error);
+/* The same of what decides, alone. */
+int choice_check(config *config, cz_error *error);
 const char *config_mode(const config *config);
-
-/* Bundles, streams, policy, tier and log; -1 after a message. */
-int open_all(const config *config, opened *opened);
-void close_all(opened *opened);
+const char *config_writes(const config *config);
 
 #endif

@@ -4,8 +4,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 int device_read(int fd, void *data, size_t size, int64_t at);
 int device_write(int fd, const void *data, size_t size, int64_t at);
+/* One write of several pieces of memory, at most IOV_MAX. */
+int device_write_parts(int fd, const struct iovec *parts, int n, int64_t at);
 
 #endif

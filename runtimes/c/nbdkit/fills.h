@@ -5,6 +5,9 @@
 #include "served.h"
 
 uint64_t now_ns(void);
+/* Under the lock, before the tier is used outside of it; and after, with the lock or without. */
+void served_enter(served *served);
+void served_exit(served *served);
 void served_fail(served *served, const char *what);
 void served_count_error(served *served, bool failed, const char *what);
 void served_retire(served *served, int32_t slot);

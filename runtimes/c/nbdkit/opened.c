@@ -1,90 +1,154 @@
+#include "opened.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include <nbdkit-filter.h>
 
-#include "config.h"
 #include "fills.h"
 #include "names.h"
+#include "policy.h"
 
 #define UNIT_BYTES 4096
 #define BLOCK_BYTES 262144
 
-static int open_bundle(const char *path, const char *key, int kind, const char *wanted, cz_bundle **bundle,
-                       cz_stream **stream, cz_error *error) {
+static int open_bundle(const char *path, const char *key, cz_bundle **bundle, cz_info *info, cz_error *error) {
     int code = cz_open_signed(path, key, CZ_FP32, bundle, error);
-    if (code != CZ_OK)
-        return code;
-    cz_info info;
-    cz_bundle_info(*bundle, &info);
-    if (info.kind != kind)
-        return cz_fail(error, CZ_BAD_CALL, "%s: not a bundle of kind %s", path, wanted);
-    cz_stream_options options = {0};
-    return cz_stream_new(*bundle, &options, stream, error);
-}
-
-static int open_bundles(const config *config, opened *opened, cz_error *error) {
-    int code = CZ_OK;
-    if (config->bundle)
-        code = open_bundle(config->bundle, config->key, CZ_ADMISSION, "admission", &opened->bundles[0],
-                           &opened->streams[0], error);
-    if (code == CZ_OK && config->prefetch_bundle)
-        code = open_bundle(config->prefetch_bundle, config->key, CZ_PREFETCH, "prefetch", &opened->bundles[1],
-                           &opened->streams[1], error);
-    opened->prefetch = "none";
-    for (int k = 1; code == CZ_OK && k >= 0; k--) {
-        if (opened->bundles[k] == NULL)
-            continue;
-        cz_bundle_info(opened->bundles[k], &opened->info);
-        if (k == 1 || !opened->bundles[1])
-            opened->prefetch = opened->info.prefetch;
-    }
-    if (config->prefetch)
-        opened->prefetch = config->prefetch;
+    if (code == CZ_OK)
+        cz_bundle_info(*bundle, info);
     return code;
 }
 
-/* Both streams must know the volume by one number; each has its first name. */
-static int name_volume(const config *config, opened *opened, cz_error *error) {
-    for (int k = 0; k < 2; k++) {
-        int32_t number = opened->streams[k] ? cz_intern(opened->streams[k], CZ_VOLUME, config->volume) : 0;
-        if (k == 0)
-            opened->served.volume = number;
-        if (number < 0 || number != opened->served.volume)
-            return cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a volume's name", config->volume);
+static bool is_page_cache(int kind) {
+    return kind == CZ_POLICY || kind == CZ_REUSE || kind == CZ_CACHING;
+}
+
+const char *kind_name(int kind) {
+    return kind == CZ_ADMISSION ? "admission"
+           : kind == CZ_POLICY  ? "policy"
+           : kind == CZ_REUSE   ? "reuse"
+           : kind == CZ_CACHING ? "caching"
+                                : "";
+}
+
+static int open_first(const config *config, policy *policy, cz_error *error) {
+    const choice *choice = &config->choice;
+    if (choice->policy) {
+        int code = cz_policy(choice->policy, &policy->bundles[0], error);
+        if (code == CZ_OK)
+            cz_bundle_info(policy->bundles[0], &policy->info);
+        return code;
     }
+    int code = open_bundle(choice->bundle, config->key, &policy->bundles[0], &policy->info, error);
+    if (code != CZ_OK)
+        return code;
+    if (policy->info.kind != CZ_ADMISSION && !is_page_cache(policy->info.kind))
+        return cz_fail(error, CZ_BAD_CALL, "%.200s: not a bundle of kind admission, policy, reuse or caching",
+                       choice->bundle);
+    if (is_page_cache(policy->info.kind) && (choice->prefetch || choice->prefetch_bundle))
+        return cz_fail(error, CZ_BAD_CALL, "cz-prefetch and cz-prefetch-bundle are for bundles of kind admission");
+    if (!is_page_cache(policy->info.kind) && config->writes > CZ_AROUND)
+        return cz_fail(error, CZ_BAD_CALL, "cz-writes=%s: a bundle of kind admission caches no writes",
+                       config_writes(config));
     return CZ_OK;
 }
 
-static int open_cache(const config *config, opened *opened, cz_error *error) {
-    served *served = &opened->served;
-    bool model = config->mode == CZ_MODEL;
-    served->unit_bytes = model ? opened->info.segment_bytes : config->unit_bytes ? config->unit_bytes : UNIT_BYTES;
-    int64_t block = model ? opened->info.block_bytes : config->block_bytes ? config->block_bytes : BLOCK_BYTES;
-    if (served->unit_bytes < 1 || served->unit_bytes % 512 || block % served->unit_bytes)
+static int open_second(const config *config, policy *policy, cz_error *error) {
+    cz_info info;
+    int code = open_bundle(config->choice.prefetch_bundle, config->key, &policy->bundles[1], &info, error);
+    if (code != CZ_OK)
+        return code;
+    if (info.kind != CZ_PREFETCH)
+        return cz_fail(error, CZ_BAD_CALL, "%.200s: not a bundle of kind prefetch", config->choice.prefetch_bundle);
+    policy->prefetch = info.prefetch;
+    return CZ_OK;
+}
+
+/* Both streams must know the volume by the number 0; each has its first name. */
+static int open_stream(const config *config, policy *policy, int k, int64_t units, cz_error *error) {
+    cz_stream_options options = {.capacity = is_page_cache(policy->info.kind) ? units : 0};
+    int code = cz_stream_new(policy->bundles[k], &options, &policy->streams[k], error);
+    if (code != CZ_OK)
+        return code;
+    if (cz_intern(policy->streams[k], CZ_VOLUME, config->volume) != 0)
+        return cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a volume's name", config->volume);
+    return CZ_OK;
+}
+
+static int find_sizes(const config *config, policy *policy, int64_t *block, cz_error *error) {
+    bool flash = policy->bundles[0] == NULL, pages = is_page_cache(policy->info.kind);
+    policy->unit_bytes = flash   ? config->unit_bytes ? config->unit_bytes : UNIT_BYTES
+                         : pages ? UNIT_BYTES
+                                 : policy->info.segment_bytes;
+    *block = flash   ? config->block_bytes ? config->block_bytes : BLOCK_BYTES
+             : pages ? BLOCK_BYTES
+                     : policy->info.block_bytes;
+    int64_t unit = policy->unit_bytes;
+    if (pages && config->unit_bytes && config->unit_bytes != unit)
+        return cz_fail(error, CZ_BAD_CALL, "cz-unit: pages of cz-policy have %lld bytes; leave it out", (long long)unit);
+    if (unit < 1 || unit % 512 || *block % unit)
         return cz_fail(error, CZ_BAD_CALL,
                        "segments of %lld bytes in blocks of %lld: whole sectors of 512 bytes, and whole segments to a "
                        "block",
-                       (long long)served->unit_bytes, (long long)block);
-    served->per_block = block / served->unit_bytes;
-    served->n_slots = config->size / served->unit_bytes;
-    cz_cache_options options = {.mode = (enum cz_mode)config->mode,
-                                .capacity = served->n_slots,
-                                .unit_bytes = served->unit_bytes,
-                                .block_bytes = block,
-                                .window = config->window,
-                                .max_misses = config->max_misses,
-                                .prefetch = config->prefetch ? config->prefetch
-                                            : model          ? NULL
-                                                             : "none"};
-    int code = cz_cache_new(&options, opened->streams, &served->cache, error);
+                       (long long)unit, (long long)*block);
+    policy->per_block = *block / unit;
+    return CZ_OK;
+}
+
+static int open_cache(const config *config, int64_t bytes, policy *policy, cz_error *error) {
+    const choice *choice = &config->choice;
+    int64_t block, units;
+    int code = find_sizes(config, policy, &block, error);
     if (code != CZ_OK)
         return code;
-    served->slots = calloc((size_t)served->n_slots, sizeof *served->slots);
-    served->later = calloc((size_t)served->n_slots, sizeof *served->later);
-    if (served->slots && served->later)
-        return CZ_OK;
-    return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)served->n_slots);
+    bool pages = is_page_cache(policy->info.kind), flash = policy->bundles[0] == NULL;
+    units = bytes / policy->unit_bytes;
+    for (int k = 0; code == CZ_OK && k < 2; k++) {
+        if (policy->bundles[k])
+            code = open_stream(config, policy, k, units, error);
+    }
+    cz_cache_options options = {.mode = (enum cz_mode)choice->mode,
+                                .capacity = units,
+                                .unit_bytes = policy->unit_bytes,
+                                .block_bytes = pages ? 0 : block,
+                                .window = choice->window,
+                                .max_misses = choice->max_misses,
+                                .prefetch = choice->prefetch ? choice->prefetch
+                                            : flash          ? "none"
+                                                             : NULL};
+    if (code == CZ_OK && policy->info.kind == CZ_POLICY && cz_policy_ahead(policy->streams[0]) > policy->per_block)
+        policy->per_block = cz_policy_ahead(policy->streams[0]); /* what a read may bring besides its own */
+    if (code == CZ_OK)
+        code = cz_cache_new_writes(&options, (enum cz_writes)(pages ? config->writes : CZ_WRITES_USUAL), policy->streams, &policy->cache, error);
+    return code;
+}
+
+int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *error) {
+    *policy = (struct policy){.prefetch = "none"};
+    int code = CZ_OK;
+    if (config->choice.mode == CZ_MODEL) {
+        code = open_first(config, policy, error);
+        if (code == CZ_OK && policy->info.prefetch)
+            policy->prefetch = policy->info.prefetch;
+        if (code == CZ_OK && config->choice.prefetch_bundle)
+            code = open_second(config, policy, error);
+    }
+    if (config->choice.prefetch)
+        policy->prefetch = config->choice.prefetch;
+    if (code == CZ_OK)
+        code = open_cache(config, bytes, policy, error);
+    if (code != CZ_OK)
+        policy_close(policy);
+    return code;
+}
+
+void policy_close(policy *policy) {
+    cz_cache_free(policy->cache);
+    for (int k = 0; k < 2; k++) {
+        cz_stream_free(policy->streams[k]);
+        cz_close(policy->bundles[k]);
+    }
+    memset(policy, 0, sizeof *policy);
 }
 
 /* The disk by its path, where that is known. A plugin's file= may be no path of this machine. */
@@ -97,51 +161,80 @@ static int open_disk(const config *config, opened *opened, cz_error *error) {
                      config->disk != NULL, &opened->disk, error);
 }
 
-static int open_tier(const config *config, opened *opened, cz_error *error) {
-    served *served = &opened->served;
+int label_of(const char *path, label **label, cz_error *error) {
+    *label = NULL;
+    if (!path)
+        return CZ_OK;
+    struct label *made = malloc(sizeof *made);
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "%.200s: no memory", path);
+    int code = label_open(path, made, error);
+    if (code == CZ_OK) {
+        *label = made;
+        return CZ_OK;
+    }
+    label_close(made);
+    free(made);
+    return code;
+}
+
+int tier_of(const config *config, opened *opened, const policy *policy, label *label, tier **tier, cz_error *error) {
     tier_options options = {.path = config->ssd,
                             .disk = &opened->disk,
                             .format = config->format,
-                            .slots = served->n_slots,
-                            .unit_bytes = served->unit_bytes,
+                            .slots = config->size / policy->unit_bytes,
+                            .unit_bytes = policy->unit_bytes,
                             .volume = config->volume,
-                            .digest = opened->bundles[0] ? opened->info.model_digest : "",
-                            .label = config->label ? &opened->label : NULL};
+                            .digest = policy->bundles[0] ? policy->info.model_digest : "",
+                            .label = label};
+    return tier_open(&options, tier, error);
+}
+
+/* The policy's cache, and what is known of each slot. */
+static int open_slots(opened *opened, cz_error *error) {
+    served *served = &opened->served;
+    const policy *policy = &opened->policy;
     served->disk = &opened->disk;
-    return tier_open(&options, &served->tier, error);
+    served->cache = policy->cache;
+    served->queues = policy->info.kind == CZ_CACHING;
+    served->unit_bytes = policy->unit_bytes;
+    served->per_block = policy->per_block;
+    served->n_slots = opened->config.size / policy->unit_bytes;
+    served->budget.rate = (uint64_t)opened->config.write_rate;
+    served->slots = calloc((size_t)served->n_slots, sizeof *served->slots);
+    served->later = calloc((size_t)served->n_slots, sizeof *served->later);
+    pthread_cond_init(&served->resumed, NULL);
+    queue_new(served);
+    if (served->slots && served->later)
+        return CZ_OK;
+    return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)served->n_slots);
 }
 
-/* A log takes its names from a stream; without a model there is one that holds names alone. */
+/* A log has names of its own: another policy's streams may come. */
 static int open_log(const config *config, opened *opened, cz_error *error) {
-    cz_stream *names = opened->streams[0];
-    if (!names) {
-        names = &opened->names;
-        int code = cz_names_new(1, &names->names);
-        if (code != CZ_OK || cz_names_intern(names->names, CZ_VOLUME, config->volume) != 0)
-            return cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a name in the log", config->volume);
-    }
-    return cz_log_open(config->log, names, &opened->served.log, error);
+    int code = cz_names_new(1, &opened->names.names);
+    if (code != CZ_OK || cz_names_intern(opened->names.names, CZ_VOLUME, config->volume) != 0)
+        return cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a name in the log", config->volume);
+    return cz_log_open(config->log, &opened->names, &opened->served.log, error);
 }
 
-int open_all(const config *config, opened *opened) {
+int open_all(opened *opened) {
     cz_error error = {0};
-    memset(opened, 0, sizeof *opened);
+    const config *config = &opened->config;
     opened->disk.fd = -1;
-    opened->label.fd = -1;
+    pthread_mutex_init(&opened->changes, NULL);
     pthread_mutex_init(&opened->served.lock, NULL);
     pthread_mutex_init(&opened->served.presence, NULL);
     opened->served.start_us = now_ns() / 1000;
-    int code = open_bundles(config, opened, &error);
+    int code = policy_open(config, config->size, &opened->policy, &error);
     if (code == CZ_OK)
-        code = name_volume(config, opened, &error);
-    if (code == CZ_OK)
-        code = open_cache(config, opened, &error);
+        code = open_slots(opened, &error);
     if (code == CZ_OK)
         code = open_disk(config, opened, &error);
     if (code == CZ_OK)
-        code = label_open(config->label, &opened->label, &error);
+        code = label_of(config->label, &opened->label, &error);
     if (code == CZ_OK)
-        code = open_tier(config, opened, &error);
+        code = tier_of(config, opened, &opened->policy, opened->label, &opened->served.tier, &error);
     if (code == CZ_OK && config->log)
         code = open_log(config, opened, &error);
     if (code == CZ_OK)
@@ -156,19 +249,25 @@ void close_all(opened *opened) {
     cz_error error;
     if (served->log && cz_log_close(served->log, &error) != CZ_OK)
         nbdkit_error("cachezoo: %s", error.text);
+    if (served->queue.last) {
+        queue_close(served);
+        queue_free(served);
+    }
     if (served->tier)
         tier_close(served->tier, served_end(served));
-    label_close(&opened->label);
+    if (opened->label)
+        label_close(opened->label);
+    free(opened->label);
     disk_close(&opened->disk);
-    cz_cache_free(served->cache);
+    policy_close(&opened->policy);
     cz_names_free(opened->names.names);
     free(served->slots);
     free(served->later);
-    for (int k = 0; k < 2; k++) {
-        cz_stream_free(opened->streams[k]);
-        cz_close(opened->bundles[k]);
-    }
     pthread_mutex_destroy(&served->lock);
     pthread_mutex_destroy(&served->presence);
-    memset(opened, 0, sizeof *opened);
+    pthread_mutex_destroy(&opened->changes);
+    memset(&opened->served, 0, sizeof opened->served);
+    memset(&opened->names, 0, sizeof opened->names);
+    opened->disk = (disk){.fd = -1};
+    opened->label = NULL;
 }

@@ -1,5 +1,6 @@
 #include "served.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,8 @@ uint64_t now_ns(void) {
  * of, the backend must not change. */
 static void end_cache(served *served) {
     served->failed = true;
+    served->failed_ns = now_ns();
+    pthread_cond_broadcast(&served->resumed); /* nobody needs to wait for the tier */
     served->refuses = tier_kill(served->tier) != 0;
     if (served->refuses)
         nbdkit_error(
@@ -32,14 +35,16 @@ void served_fail(served *served, const char *what) {
     served->stats.ssd_errors++;
     if (served->failed)
         return;
-    nbdkit_error("cachezoo: %s failed on the SSD tier; the cache is bypassed from here on", what);
+    snprintf(served->reason, sizeof served->reason, "%s failed on the SSD tier", what);
+    nbdkit_error("cachezoo: %s; the cache is bypassed from here on", served->reason);
     end_cache(served);
 }
 
 void served_resized(served *served) {
     pthread_mutex_lock(&served->lock);
     if (!served->failed) {
-        nbdkit_error("cachezoo: the disk has changed its size; the cache is bypassed from here on");
+        snprintf(served->reason, sizeof served->reason, "the disk has changed its size");
+        nbdkit_error("cachezoo: %s; the cache is bypassed from here on", served->reason);
         end_cache(served);
     }
     pthread_mutex_unlock(&served->lock);
@@ -58,6 +63,7 @@ void served_count_error(served *served, bool failed, const char *what) {
 void served_retire(served *served, int32_t slot) {
     slot_state *state = &served->slots[slot];
     state->turn++;
+    state->waiting = NULL;
     if (!state->ready)
         return;
     state->ready = false;
@@ -152,7 +158,7 @@ int served_ask(served *served, const cz_request *request, cz_access *access) {
     if (code != CZ_OK)
         served->stats.failures++;
     else
-        stats_decision(&served->stats, now_ns() - begin);
+        stats_decision(&served->stats, now_ns() - begin, access, served->queues);
     return code;
 }
 
@@ -201,8 +207,23 @@ static bool count_write(served *served, uint64_t count, uint64_t offset) {
     return true;
 }
 
+void served_enter(served *served) {
+    __atomic_fetch_add(&served->inside, 1, __ATOMIC_RELAXED);
+}
+
+void served_exit(served *served) {
+    __atomic_fetch_sub(&served->inside, 1, __ATOMIC_RELEASE);
+}
+
+static int settle_range(served *served, int64_t first, int64_t count) {
+    served_enter(served);
+    int waited = tier_settle(served->tier, &served->lock, first, count);
+    served_exit(served);
+    return waited;
+}
+
 static void settle(served *served, const writing *self) {
-    int waited = tier_settle(served->tier, &served->lock, (int64_t)self->first, (int64_t)(self->end - self->first));
+    int waited = settle_range(served, (int64_t)self->first, (int64_t)(self->end - self->first));
     if (waited < 0 && !served->failed)
         served_fail(served, "a sync");
     served->stats.settled += waited > 0;
@@ -211,6 +232,8 @@ static void settle(served *served, const writing *self) {
 bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change) {
     uint64_t unit = (uint64_t)served->unit_bytes;
     pthread_mutex_lock(&served->lock);
+    while (served->paused && !served->failed)
+        pthread_cond_wait(&served->resumed, &served->lock);
     blank_tier(served);
     self->first = offset / unit;
     self->end = (offset + count + unit - 1) / unit;
@@ -280,7 +303,7 @@ static void forget_all(served *served) {
         if (state->ready)
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));
     }
-    if (!served->failed && tier_settle(served->tier, &served->lock, 0, INT64_MAX) < 0)
+    if (!served->failed && settle_range(served, 0, INT64_MAX) < 0)
         served_fail(served, "a sync");
 }
 
@@ -309,6 +332,10 @@ void served_part(served *served, const view *view) {
 
 void served_leave(served *served) {
     pthread_mutex_lock(&served->presence);
+    if (served->connections == 1) {
+        queue_close(served);
+        queue_open(served);
+    }
     if (served->connections == 1 && proof_witness(served->disk, served->left.witness))
         served_lose(served);
     pthread_mutex_lock(&served->lock);
@@ -344,7 +371,7 @@ void served_lose(served *served) {
         add_units(&served->lost, write);
     for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
         const slot_state *state = &served->slots[slot];
-        if (state->ready && maybe_holds(&served->lost, state->number))
+        if ((state->ready || state->waiting) && maybe_holds(&served->lost, state->number))
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));
     }
     if (!served->failed && served->attached && tier_lose(served->tier))

@@ -5,7 +5,8 @@
  *   afterwards and the CRC is right; a fill enters the table only if the turn is the same as when it was decided.
  * - A write to the backend is in a list from before its units leave until it has ended. A fill that would overlap
  *   one in the list is not begun. So no fill that could have read old data, or a mixture, ever enters.
- * - A slot that a fill is writing to is busy; nobody else writes there.
+ * - Fills wait in memory and are written behind the reads (queue.h). A slot that a fill is writing to is busy; nobody
+ *   else writes there.
  * - What was written to the backend but not flushed may be undone by a crash of the machine. A fill with such data is
  *   used, but enters the table on the device only after the next flush.
  * - After a failed flush nobody knows what of it the backend holds, and a later flush does not say either: Linux reports
@@ -17,8 +18,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "budget.h"
 #include "cachezoo.h"
 #include "maybe.h"
+#include "queue.h"
 #include "stats.h"
 #include "tier.h"
 
@@ -29,8 +32,10 @@ typedef struct writing {
 } writing;
 
 typedef struct slot_state {
-    int64_t number; /* of the unit, where it is ready */
-    uint32_t turn, crc;
+    int64_t number; /* of the unit, where it is ready or its fill waits */
+    _Atomic uint32_t turn; /* changed under the lock; read without it too */
+    uint32_t crc;
+    fills *waiting;   /* the fill of its unit, whose data is in memory and not on the device yet */
     bool ready, busy; /* its data is on the device; a fill is writing it */
     bool later;       /* ready, but not in the table yet */
     bool listed;      /* is in `later` */
@@ -43,6 +48,7 @@ typedef struct served {
     tier *tier;
     slot_state *slots;
     writing *writes;
+    queue queue;
     maybe unflushed, flushing; /* units written since the last flush began; and before it, while it runs */
     maybe lost;                /* units that a failed flush may have lost */
     bool flush_runs;
@@ -59,16 +65,27 @@ typedef struct served {
     proof left;               /* the disk as the last connection left it */
     int connections, errors;  /* open now, of all exports; of the tier, one after the other */
     uint64_t joined;          /* connections so far */
+    int inside;   /* requests that use the tier outside of the lock; atomic */
+    bool paused;  /* the tier is about to be another: reads go to the disk, writes wait */
+    pthread_cond_t resumed;
+    bool queues;          /* the model chooses queues */
+    budget budget;        /* of writes to the SSD */
+    int64_t n_dirty;      /* units that the disk does not hold yet */
+    char reason[96];      /* why it failed */
+    uint64_t failed_ns;   /* when */
     bool passing;             /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
 
 /* What was cached of the disk is void from here on, as it has another size. */
 void served_resized(served *served);
 
+enum { FROM_SSD = 1, FROM_DISK = 2 };
+
 /* How a request reaches the plugin: an nbdkit_next and its read, without nbdkit in the way. */
 typedef struct backend {
     void *next;
     int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
+    unsigned *sources; /* where a read's data came from, FROM_ flags are added; or NULL */
     bool sees_all;  /* what other connections wrote, without a flush */
     uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;

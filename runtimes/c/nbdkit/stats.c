@@ -1,108 +1,217 @@
 #include "stats.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Bins 0 to 7 are of 0 to 7 ns; each power of two above has eight. */
+#define LEAST_POWER 7 /* the histograms' first bound is 128 ns, the last 17 s */
+#define MOST_POWER 34
+
+/* Bins 0 to 7 are of 1 to 8 ns, 0 in the first; each power of two above has eight. A bin has its upper end. */
 static unsigned bin_of(uint64_t ns) {
-    if (ns < 8)
-        return (unsigned)ns;
-    unsigned power = 63u - (unsigned)__builtin_clzll(ns);
-    unsigned bin = (power - 2) * 8 + (unsigned)((ns >> (power - 3)) & 7);
+    uint64_t below = ns ? ns - 1 : 0;
+    if (below < 8)
+        return (unsigned)below;
+    unsigned power = 63u - (unsigned)__builtin_clzll(below);
+    unsigned bin = (power - 2) * 8 + (unsigned)((below >> (power - 3)) & 7);
     return bin < STATS_BINS ? bin : STATS_BINS - 1;
 }
 
 static uint64_t end_of(unsigned bin) {
     if (bin < 8)
-        return bin;
+        return bin + 1;
     unsigned power = bin / 8 + 2;
-    return ((UINT64_C(8) + bin % 8 + 1) << (power - 3)) - 1;
+    return (UINT64_C(8) + bin % 8 + 1) << (power - 3);
 }
 
-void stats_decision(stats *stats, uint64_t ns) {
-    stats->decisions++;
-    stats->bins[bin_of(ns)]++;
-    if (ns > stats->decision_max_ns)
-        stats->decision_max_ns = ns;
+static void add(uint64_t *to, uint64_t what) {
+    __atomic_fetch_add(to, what, __ATOMIC_RELAXED);
 }
 
-uint64_t stats_decision_ns(const stats *stats, double share) {
-    uint64_t seen = 0;
-    double wanted = share * (double)stats->decisions;
-    for (unsigned bin = 0; bin < STATS_BINS && stats->decisions > 0; bin++) {
-        seen += stats->bins[bin];
-        if (stats->bins[bin] > 0 && (double)seen >= wanted)
-            return end_of(bin) < stats->decision_max_ns ? end_of(bin) : stats->decision_max_ns;
+static uint64_t look(const uint64_t *at) {
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+void stats_took(stats *stats, enum took what, uint64_t ns) {
+    histogram *to = &stats->took[what];
+    uint64_t most = look(&to->max_ns);
+    add(&to->bins[bin_of(ns)], 1);
+    add(&to->sum_ns, ns);
+    while (ns > most && !__atomic_compare_exchange_n(&to->max_ns, &most, ns, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+void stats_decision(stats *stats, uint64_t ns, const cz_access *access, bool queues) {
+    stats_took(stats, TOOK_DECISION, ns);
+    if (!access->asked)
+        return;
+    int32_t queue = access->decision.queue;
+    if (!queues)
+        *(access->decision.admit ? &stats->asked_admit : &stats->asked_refuse) += 1;
+    else if (queue >= 0 && queue < 4)
+        stats->asked_queues[queue]++;
+}
+
+void stats_copy(stats *copy, const stats *stats) {
+    memcpy(copy, stats, offsetof(struct stats, took));
+    for (int what = 0; what < TOOKS; what++) {
+        const histogram *from = &stats->took[what];
+        histogram *to = &copy->took[what];
+        to->sum_ns = look(&from->sum_ns);
+        to->max_ns = look(&from->max_ns);
+        for (unsigned bin = 0; bin < STATS_BINS; bin++)
+            to->bins[bin] = look(&from->bins[bin]);
     }
-    return stats->decision_max_ns;
 }
 
-static void write_text(FILE *file, const char *key, const char *text) {
-    fprintf(file, "  \"%s\": \"", key);
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+static uint64_t count_of(const histogram *histogram) {
+    uint64_t count = 0;
+    for (unsigned bin = 0; bin < STATS_BINS; bin++)
+        count += histogram->bins[bin];
+    return count;
+}
+
+uint64_t stats_share_ns(const histogram *histogram, double share) {
+    uint64_t seen = 0;
+    double wanted = share * (double)count_of(histogram);
+    for (unsigned bin = 0; bin < STATS_BINS; bin++) {
+        seen += histogram->bins[bin];
+        if (histogram->bins[bin] > 0 && (double)seen >= wanted)
+            return end_of(bin) < histogram->max_ns ? end_of(bin) : histogram->max_ns;
+    }
+    return histogram->max_ns;
+}
+
+void stats_text(FILE *file, const char *key, const char *text) {
+    fprintf(file, "\"%s\": \"", key);
+    for (const unsigned char *at = (const unsigned char *)(text ? text : ""); *at; at++) {
         if (*at == '"' || *at == '\\' || *at < ' ')
             fprintf(file, "\\u%04x", (unsigned)*at);
         else
             fputc(*at, file);
     }
-    fprintf(file, "\",\n");
+    fputc('"', file);
 }
 
-static void write_counts(FILE *file, const stats *stats) {
+static void print_texts(FILE *file, const stats_about *about) {
+    const struct {
+        const char *key, *text;
+    } texts[] = {
+        {"version", about->version},   {"writes", about->writes}, {"mode", about->mode},
+        {"policy", about->policy},     {"kind", about->kind},     {"bundle", about->bundle},
+        {"model_digest", about->digest}, {"prefetch", about->prefetch}, {"volume", about->volume},
+        {"ssd", about->ssd},           {"disk", about->disk},     {"label", about->label},
+        {"bypass_reason", about->bypass_reason},
+    };
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+        fputs("  ", file);
+        stats_text(file, texts[k].key, texts[k].text);
+        fputs(",\n", file);
+    }
+}
+
+static void print_counts(FILE *file, const stats *stats, const stats_about *about) {
+    uint64_t units_missed = stats->misses + stats->write_misses;
     const struct {
         const char *key;
         uint64_t value;
     } counts[] = {
-        {"reads", stats->reads},
-        {"writes", stats->writes},
+        {"unit_bytes", (uint64_t)about->unit_bytes},
+        {"units", (uint64_t)about->units},
+        {"cache_bytes", (uint64_t)(about->units * about->unit_bytes)},
+        {"disk_bytes", (uint64_t)about->backend_bytes},
+        {"resident", (uint64_t)about->resident},
+        {"dirty", (uint64_t)about->dirty},
+        {"read_requests", stats->reads},
+        {"write_requests", stats->writes},
         {"zeroes", stats->zeroes},
         {"trims", stats->trims},
         {"read_bytes", stats->read_bytes},
         {"write_bytes", stats->write_bytes},
-        {"hits", stats->hits},
-        {"misses", stats->misses},
-        {"late_hits", stats->late},
+        {"read_hits", stats->hits},
+        {"read_misses", stats->misses},
+        {"write_hits", stats->write_hits},
+        {"write_misses", stats->write_misses},
+        {"hits_read_from_disk", stats->late},
         {"ssd_read_bytes", stats->ssd_read_bytes},
-        {"backend_read_bytes", stats->backend_read_bytes},
-        {"backend_reads", stats->backend_reads},
-        {"io_units", stats->io_units},
+        {"disk_reads", stats->backend_reads},
+        {"disk_read_bytes", stats->backend_read_bytes},
+        {"disk_read_units", stats->io_units},
         {"admitted", stats->admitted},
+        {"refused", units_missed > stats->admitted ? units_missed - stats->admitted : 0},
         {"prefetched", stats->prefetched},
         {"evicted", stats->evicted},
-        {"fills", stats->fills},
-        {"fill_bytes", stats->fill_bytes},
-        {"abandoned_fills", stats->abandoned},
         {"invalidated", stats->invalidated},
-        {"settled_writes", stats->settled},
-        {"corrupt", stats->corrupt},
+        {"resident_at_start", stats->recovered},
+        {"ssd_writes", stats->fills},
+        {"ssd_write_bytes", stats->fill_bytes},
+        {"ssd_writes_cancelled", stats->abandoned},
+        {"ssd_writes_skipped", stats->skipped},
+        {"ssd_writes_over_budget", stats->over_budget},
+        {"write_rate", about->write_rate},
+        {"writes_waited", stats->settled},
         {"ssd_errors", stats->ssd_errors},
-        {"failures", stats->failures},
-        {"recovered", stats->recovered},
-        {"decisions", stats->decisions},
-        {"decision_p50_ns", stats_decision_ns(stats, 0.5)},
-        {"decision_p90_ns", stats_decision_ns(stats, 0.9)},
-        {"decision_p99_ns", stats_decision_ns(stats, 0.99)},
-        {"decision_max_ns", stats->decision_max_ns},
+        {"ssd_corrupt", stats->corrupt},
+        {"policy_failures", stats->failures},
+        {"decisions", count_of(&stats->took[TOOK_DECISION])},
+        {"reloads", stats->reloads},
+        {"attaches", stats->attaches},
     };
     for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++)
         fprintf(file, "  \"%s\": %llu,\n", counts[k].key, (unsigned long long)counts[k].value);
 }
 
-static void write_all(FILE *file, const stats *stats, const stats_about *about) {
+/* As OpenMetrics wants it: bounds belong to their bucket, counts are of all up to the bound, the last of all. */
+static void print_histogram(FILE *file, const char *key, const histogram *histogram) {
+    uint64_t count = count_of(histogram), seen = 0;
+    unsigned bin = 0;
+    fprintf(file, "    \"%s\": {\"bounds\": [", key);
+    for (int power = LEAST_POWER; power <= MOST_POWER; power++)
+        fprintf(file, "%s%.12g", power > LEAST_POWER ? ", " : "", (double)(UINT64_C(1) << power) / 1e9);
+    fprintf(file, "], \"buckets\": [");
+    for (int power = LEAST_POWER; power <= MOST_POWER; power++) {
+        while (bin < STATS_BINS && end_of(bin) <= UINT64_C(1) << power)
+            seen += histogram->bins[bin++];
+        fprintf(file, "%llu, ", (unsigned long long)seen);
+    }
+    fprintf(file, "%llu], \"count\": %llu, \"sum\": %.9f, \"max\": %.9f", (unsigned long long)count,
+            (unsigned long long)count, (double)histogram->sum_ns / 1e9, (double)histogram->max_ns / 1e9);
+    fprintf(file, ", \"p50\": %.9f, \"p90\": %.9f, \"p99\": %.9f}", (double)stats_share_ns(histogram, 0.5) / 1e9,
+            (double)stats_share_ns(histogram, 0.9) / 1e9, (double)stats_share_ns(histogram, 0.99) / 1e9);
+}
+
+static void print_asked(FILE *file, const stats *stats) {
+    const uint64_t *queues = stats->asked_queues;
+    fprintf(file, "  \"model_decisions\": {\"admit\": %llu, \"refuse\": %llu", (unsigned long long)stats->asked_admit,
+            (unsigned long long)stats->asked_refuse);
+    fprintf(file, ", \"bypass\": %llu, \"soon\": %llu, \"mean\": %llu, \"late\": %llu},\n",
+            (unsigned long long)queues[0], (unsigned long long)queues[1], (unsigned long long)queues[2],
+            (unsigned long long)queues[3]);
+}
+
+void stats_print(FILE *file, const stats *stats, const stats_about *about) {
+    static const char *const names[TOOKS] = {[TOOK_DECISION] = "decision",
+                                             [TOOK_SSD] = "read_ssd",
+                                             [TOOK_DISK] = "read_disk",
+                                             [TOOK_BOTH] = "read_both",
+                                             [TOOK_WRITE] = "write"};
     fprintf(file, "{\n");
-    write_text(file, "mode", about->mode);
-    write_text(file, "prefetch", about->prefetch);
-    write_text(file, "bundle", about->bundle);
-    write_text(file, "model_digest", about->digest);
-    write_text(file, "volume", about->volume);
-    fprintf(file, "  \"units\": %lld,\n  \"resident\": %lld,\n  \"unit_bytes\": %lld,\n  \"backend_bytes\": %lld,\n",
-            (long long)about->units, (long long)about->resident, (long long)about->unit_bytes,
-            (long long)about->backend_bytes);
-    write_counts(file, stats);
-    fprintf(file, "  \"bypassed\": %s\n}\n", about->bypassed ? "true" : "false");
+    print_texts(file, about);
+    fprintf(file, "  \"uptime_s\": %.3f,\n  \"bypassed_at_s\": %.3f,\n  \"ssd_write_rate\": %.3f,\n", about->uptime_s,
+            about->bypassed_at, about->ssd_write_rate);
+    fprintf(file, "  \"bypassed\": %s,\n  \"writes_refused\": %s,\n", about->bypassed ? "true" : "false",
+            about->refuses ? "true" : "false");
+    print_counts(file, stats, about);
+    print_asked(file, stats);
+    fprintf(file, "  \"latency\": {\n");
+    for (int what = 0; what < TOOKS; what++) {
+        print_histogram(file, names[what], &stats->took[what]);
+        fputs(what + 1 < TOOKS ? ",\n" : "\n", file);
+    }
+    fprintf(file, "  }\n}\n");
 }
 
 /* The pattern of a file next to another, for mkstemp; NULL without memory. */
@@ -140,7 +249,7 @@ int stats_write(const stats *stats, const stats_about *about, const char *path) 
         if (fd >= 0)
             close(fd);
     } else {
-        write_all(file, stats, about);
+        stats_print(file, stats, about);
         if (fflush(file) || fdatasync(fd) || ferror(file))
             failed = errno ? errno : EIO;
         if (fclose(file) && !failed)

@@ -364,6 +364,32 @@ int tier_attach(tier *tier, const view *view, const char *export, char note[256]
     return open_generation(tier);
 }
 
+int tier_begin(tier *tier, const struct tier *before, int64_t backend_bytes, const char *identity, bool lost) {
+    superblock *head = &tier->head;
+    if (begin_anew(tier))
+        return -1;
+    memcpy(head->magic, MAGIC, sizeof head->magic);
+    head->version = VERSION;
+    head->backend_bytes = backend_bytes;
+    memcpy(head->export, before->head.export, sizeof head->export);
+    memcpy(head->lost, lost ? before->head.disk.boot : before->head.lost, sizeof head->lost);
+    head->disk = before->head.disk;
+    head->disk.witness[0] = head->disk.ends[0] = 0;
+    if (!head->disk.identity[0])
+        memcpy(head->disk.identity, identity, sizeof head->disk.identity);
+    head->clean = 0;
+    head->generation = 1;
+    if (write_head(tier, head))
+        return -1;
+    return tier->label && label_write(tier->label, head->uuid, head->generation) ? TIER_LABEL_FAILED : 0;
+}
+
+void tier_release(tier *tier) {
+    if (tier->fd >= 0)
+        close(tier->fd);
+    tier->fd = -1;
+}
+
 void tier_close(tier *tier, const proof *left) {
     if (!tier)
         return;
@@ -395,8 +421,9 @@ void tier_use(tier *tier, int64_t slot) {
 }
 
 int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc) {
-    tier->table[slot] =
-        (tier_entry){.number = number, .fill = ++tier->fills, .stamp = ++tier->stamps, .data_crc = data_crc};
+    uint64_t used = tier->table[slot].stamp; /* as the fill was decided, or later; not as it was written */
+    tier->table[slot] = (tier_entry){
+        .number = number, .fill = ++tier->fills, .stamp = used ? used : ++tier->stamps, .data_crc = data_crc};
     return write_entry(tier, slot);
 }
 
@@ -482,4 +509,12 @@ int tier_read(tier *tier, int64_t slot, void *unit) {
 
 int tier_write(tier *tier, int64_t slot, const void *unit) {
     return device_write(tier->fd, unit, (size_t)tier->unit_bytes, tier->data_at + slot * tier->unit_bytes);
+}
+
+int tier_read_run(tier *tier, int64_t slot, void *units, int64_t count) {
+    return device_read(tier->fd, units, (size_t)(count * tier->unit_bytes), tier->data_at + slot * tier->unit_bytes);
+}
+
+int tier_write_run(tier *tier, int64_t slot, const struct iovec *parts, int n) {
+    return device_write_parts(tier->fd, parts, n, tier->data_at + slot * tier->unit_bytes);
 }

@@ -15,13 +15,14 @@
  *   to the backend is passed on: tier_clear, then tier_settle. Where that cannot be written the label is voided.
  * Without a label the table is written at a clean end alone.
  *
- * The caller holds its lock in all calls but tier_read and tier_write. */
+ * The caller holds its lock in all calls but those that read and write data. */
 #ifndef CZ_TIER_H
 #define CZ_TIER_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "cachezoo.h"
 #include "disk.h"
@@ -53,6 +54,13 @@ int tier_open(const tier_options *options, tier **found, cz_error *error);
 /* Take up what the device holds for an export, or begin anew; `note` says why, or is empty. Returns -1 where device or
  * label cannot be written. */
 int tier_attach(tier *tier, const view *view, const char *export, char note[256]);
+#define TIER_LABEL_FAILED (-2)
+/* Begin anew, in place of a tier that was taken up and ends: its disk is this one's, and so is what it knows of lost
+ * flushes; `identity` is the disk's where the other had none. 0; TIER_LABEL_FAILED where the label is in doubt; -1
+ * where neither it nor the other tier has changed. */
+int tier_begin(tier *tier, const struct tier *before, int64_t backend_bytes, const char *identity, bool lost);
+/* The device of a tier that has failed is closed: it may be opened anew. */
+void tier_release(tier *tier);
 /* Before it is taken up: what the device holds is not to be; -1 where that cannot be written. */
 int tier_blank(tier *tier);
 /* End; with what shows that the disk is as it was left: all that was used last is written, and the next start can
@@ -61,7 +69,7 @@ void tier_close(tier *tier, const proof *left);
 
 bool tier_labelled(const tier *tier);
 const tier_entry *tier_at(const tier *tier, int64_t slot);
-void tier_use(tier *tier, int64_t slot); /* the slot is used later than all others */
+void tier_use(tier *tier, int64_t slot); /* the slot is used later than all others; also before its fill is written */
 
 /* -1 where the device fails. */
 int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc);
@@ -79,5 +87,8 @@ int tier_kill(tier *tier);
 
 int tier_read(tier *tier, int64_t slot, void *unit);
 int tier_write(tier *tier, int64_t slot, const void *unit);
+/* Adjacent slots from one on, in one call; what is written comes from several pieces of memory, at most IOV_MAX. */
+int tier_read_run(tier *tier, int64_t slot, void *units, int64_t count);
+int tier_write_run(tier *tier, int64_t slot, const struct iovec *parts, int n);
 
 #endif

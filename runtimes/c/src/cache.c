@@ -148,7 +148,8 @@ static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
     enum cz_kind kind = first->ops->kind;
     if (second && (kind != CZ_ADMISSION || second->ops->kind != CZ_PREFETCH))
         return cz_fail(error, CZ_BAD_CALL, "cache: a second stream is of a prefetch bundle, beside an admission's");
-    if (kind != CZ_ADMISSION && kind != CZ_CACHING && kind != CZ_REUSE && kind != CZ_VIRTUAL)
+    if (kind != CZ_ADMISSION && kind != CZ_CACHING && kind != CZ_REUSE && kind != CZ_VIRTUAL &&
+        kind != CZ_POLICY)
         return cz_fail(error, CZ_BAD_CALL, "cache: a bundle of kind %s decides nothing about a cache alone",
                        first->ops->name);
     if (kind == CZ_ADMISSION) {
@@ -161,6 +162,11 @@ static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
 }
 
 int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error) {
+    return cz_cache_new_writes(options, CZ_WRITES_USUAL, streams, cache, error);
+}
+
+int cz_cache_new_writes(const cz_cache_options *options, enum cz_writes writes, cz_stream *streams[2], cz_cache **cache,
+                        cz_error *error) {
     if (!cache)
         return cz_fail(error, CZ_BAD_CALL, "cz_cache_new: no place for the cache; pass one");
     *cache = NULL;
@@ -168,6 +174,8 @@ int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cach
         return cz_fail(error, CZ_BAD_CALL, "cz_cache_new: no options; pass them");
     if (options->mode != CZ_LRU && options->mode != CZ_REJECTX && options->mode != CZ_MODEL)
         return cz_fail(error, CZ_BAD_CALL, "cache: mode %d is unknown", (int)options->mode);
+    if (writes < CZ_WRITES_USUAL || writes > CZ_BACK)
+        return cz_fail(error, CZ_BAD_CALL, "cache: write policy %d is unknown", (int)writes);
     if (options->max_request < 0 || options->max_request > (int64_t)1 << 40)
         return cz_fail(error, CZ_BAD_CALL, "cache: requests of %lld bytes at most; give 0 to 1 TiB",
                        (long long)options->max_request);
@@ -179,7 +187,9 @@ int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cach
     made->max_request = options->max_request ? options->max_request : DEFAULT_REQUEST;
     int code = take_streams(made, streams, error);
     if (code == CZ_OK && options->mode == CZ_MODEL && !made->admission)
-        code = cz_pages_new(options, streams[0], made->max_request, &made->pages, error);
+        code = cz_pages_new(options, streams[0], writes, made->max_request, &made->pages, error);
+    else if (code == CZ_OK && writes != CZ_WRITES_USUAL && writes != CZ_AROUND)
+        code = cz_fail(error, CZ_BAD_CALL, "cache: writes go around a flash cache; give CZ_AROUND");
     else if (code == CZ_OK)
         code = open_flash(made, error);
     made->options.prefetch = NULL; /* the caller's text, parsed by now */
@@ -288,7 +298,10 @@ int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size,
 }
 
 int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot) {
-    return cache && cache->flash ? cz_flash_put(cache->flash, volume, number, slot) : CZ_BAD_CALL;
+    if (!cache)
+        return CZ_BAD_CALL;
+    return cache->flash ? cz_flash_put(cache->flash, volume, number, slot)
+                        : cz_pages_put(cache->pages, volume, number, slot);
 }
 
 void cz_cache_stats(const cz_cache *cache, cz_counters *counters) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "policy_bundle.h"
 
 static const cz_file *file_of(const cz_bundle *bundle, const char *folder, const char *name, char *path, size_t room,
                               cz_error *error) {
@@ -33,6 +34,13 @@ static int64_t pages_of(const cz_golden *golden, int64_t bytes, bool reads) {
     return pages;
 }
 
+static int64_t reads_of(const cz_golden *golden) {
+    int64_t reads = 0;
+    for (int64_t i = 0; i < golden->rows; i++)
+        reads += golden->requests[i].op == CZ_READ;
+    return reads;
+}
+
 static int rows_are(const cz_bundle *bundle, const char *folder, const char *name, int64_t rows, int64_t wanted,
                     cz_error *error) {
     if (rows == wanted)
@@ -42,8 +50,9 @@ static int rows_are(const cz_bundle *bundle, const char *folder, const char *nam
                      (long long)rows);
 }
 
-/* A kind answers each request once, but for reuse and virtual, which answer pages, streams by lifetime, which answer
- * written pages of flash, and workload, whose answers are of windows. */
+/* A kind answers each request once, but for reuse and virtual, which answer pages, policy, which answers those that are
+ * fetched ahead too, streams by lifetime, which answer written pages of flash, and workload, whose answers are of
+ * windows. */
 static int check_rows(const cz_bundle *bundle, const cz_values *values, const char *folder, const cz_golden *golden,
                       cz_error *error) {
     int64_t inputs = golden->rows, answers = golden->rows, window;
@@ -51,6 +60,8 @@ static int check_rows(const cz_bundle *bundle, const cz_values *values, const ch
         inputs = answers = pages_of(golden, 4096, true);
     if (bundle->ops->kind == CZ_VIRTUAL)
         answers = pages_of(golden, 4096, true);
+    if (bundle->ops->kind == CZ_POLICY)
+        answers = pages_of(golden, 4096, true) + cz_policy_rows_ahead(values) * reads_of(golden);
     if (bundle->ops->kind == CZ_STREAMS && cz_places_by_lifetime(cz_values_get(values, "policy.type")->text))
         inputs = answers = pages_of(golden, CZ_FLASH_PAGE, false);
     if (bundle->ops->kind == CZ_WORKLOAD) {

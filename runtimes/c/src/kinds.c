@@ -25,6 +25,9 @@ static const cz_kind_ops *const KINDS[] = {
 #ifdef CZ_HAVE_VIRTUAL
     &cz_kind_virtual,
 #endif
+#ifdef CZ_HAVE_POLICY
+    &cz_kind_policy,
+#endif
     NULL,
 };
 
@@ -33,6 +36,7 @@ static const char *const RANGES[] = {"start.lgb.txt", "end.lgb.txt", "when.lgb.t
 static const char *const NETWORK[] = {"weights.safetensors", NULL};
 static const char *const TABLE[] = {"sid.bin", NULL};
 static const char *const PROFILE[] = {"profile.bin", NULL};
+static const char *const NOTHING[] = {NULL};
 
 const cz_kind_ops *cz_kind_named(const char *kind) {
     for (size_t i = 0; KINDS[i]; i++)
@@ -46,7 +50,7 @@ const char *const *cz_kind_files(const char *kind, const char *type) {
         const char *kind;
         const char *const *files;
     } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST},   {"caching", NETWORK},
-                 {"workload", NETWORK}, {"streams", TABLE},   {"virtual", PROFILE}};
+                 {"workload", NETWORK}, {"streams", TABLE},   {"virtual", PROFILE}, {"policy", NOTHING}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].kind, kind) == 0)
             return known[i].files == TABLE && cz_places_by_lifetime(type) ? FOREST : known[i].files;
@@ -93,6 +97,7 @@ static const struct {
     {"virtual", "arch.fragment", 1, 1 << 16},
     {"virtual", "arch.runs", 1, 16},
     {"virtual", "arch.quantum", 1, (int64_t)1 << 40},
+    {"policy", "golden.context.capacity_pages", 1, 1 << 22},
 };
 
 static int check_list(const cz_values *values, const char *place, int64_t least, int64_t most, cz_error *error) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "caching.h"
+#include "policy.h"
 #include "reuse.h"
 #include "virtual.h"
 
@@ -34,13 +35,19 @@ static int check(const cz_cache_options *options, const cz_stream *stream, cz_er
     return CZ_OK;
 }
 
-int cz_pages_new(const cz_cache_options *options, cz_stream *stream, int64_t max_request, cz_pages **pages,
-                 cz_error *error) {
+int cz_pages_new(const cz_cache_options *options, cz_stream *stream, enum cz_writes writes, int64_t max_request,
+                 cz_pages **pages, cz_error *error) {
     *pages = NULL;
     int code = check(options, stream, error);
     if (code != CZ_OK)
         return code;
-    size_t most = (size_t)(max_request / PAGE_BYTES + 2);
+    bool policy = stream->ops->kind == CZ_POLICY;
+    if (!policy && (writes == CZ_AROUND || writes == CZ_THROUGH))
+        return cz_fail(error, CZ_BAD_CALL, "cache: a %s bundle's cache is written back; give CZ_BACK",
+                       stream->ops->name);
+    size_t most = (size_t)(max_request / PAGE_BYTES + 2 + (policy ? cz_policy_ahead(stream) : 0));
+    if (policy)
+        cz_policy_set_writes(stream, writes == CZ_WRITES_USUAL ? CZ_BACK : writes);
     cz_pages *made = calloc(1, sizeof *made);
     if (!made)
         return cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
@@ -147,6 +154,55 @@ static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *ac
     return CZ_OK;
 }
 
+/* A page that one access of the request admitted and a later one evicts has no slot. */
+static void take_policy_victim(cz_pages *pages, const cz_policy_page *page, const cz_policy_page *served, int64_t k,
+                               cz_access *access) {
+    if (page->void_slot >= 0)
+        pages->victims[access->n_victims++] =
+            (cz_unit){.number = page->number, .volume = page->volume, .slot = page->void_slot};
+    if (page->victim_volume < 0 || page->victim_void)
+        return;
+    int64_t place = page->victim_number - served[0].number;
+    pages->victims[access->n_victims++] = (cz_unit){
+        .number = page->victim_number, .volume = page->victim_volume, .slot = page->slot, .dirty = page->victim_dirty};
+    if (page->victim_volume != page->volume || place < 0 || place >= k)
+        return;
+    for (int64_t at = place < access->n_units ? place : access->n_units - 1; at >= 0; at--)
+        if (pages->units[at].number == page->victim_number) {
+            if (pages->units[at].outcome == 1)
+                pages->units[at].slot = -1;
+            return;
+        }
+}
+
+static int serve_policy(cz_pages *pages, const cz_request *request, cz_access *access) {
+    const cz_policy_page *served;
+    int64_t first, count, n = 0;
+    if (!range(pages, request->offset, request->size, &first, &count))
+        return CZ_BAD_CALL;
+    int code = cz_policy_access(pages->stream, request, &served, &n);
+    if (code != CZ_OK)
+        return code;
+    for (int64_t k = 0; k < n; k++) {
+        const cz_policy_page *page = &served[k];
+        bool prefetched = page->outcome == 3;
+        take_policy_victim(pages, page, served, k, access);
+        if (k >= count && !prefetched)
+            continue;
+        pages->units[access->n_units++] = (cz_unit){.number = page->number,
+                                                    .volume = page->volume,
+                                                    .slot = page->slot,
+                                                    .outcome = prefetched ? 1 : page->outcome,
+                                                    .prefetched = prefetched};
+        access->hits += page->outcome == 2;
+        access->prefetched += prefetched;
+        access->written += prefetched || page->outcome == 1;
+        access->evicted += page->victim_volume >= 0 && !page->victim_void;
+    }
+    access->misses = (int32_t)count - access->hits;
+    return CZ_OK;
+}
+
 /* Pages have no slots, and which ones leave is not reported; pages that the mapping moved in count as prefetched. */
 static int serve_virtual(cz_pages *pages, const cz_request *request, cz_access *access) {
     const cz_virtual_access *served;
@@ -177,24 +233,39 @@ int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *acces
     access->victims = pages->victims;
     if (pages->stream->ops->kind == CZ_VIRTUAL)
         return serve_virtual(pages, request, access);
+    if (pages->stream->ops->kind == CZ_POLICY)
+        return serve_policy(pages, request, access);
     return pages->manager ? serve_caching(pages, request, access) : serve_reuse(pages, request, access);
 }
 
 int cz_pages_drop(cz_pages *pages, int32_t volume, int64_t offset, int64_t size, cz_access *access) {
     int64_t first, count;
-    if (!pages->manager || !range(pages, offset, size, &first, &count))
+    bool policy = pages->stream->ops->kind == CZ_POLICY;
+    if ((!pages->manager && !policy) || volume < 0 || !range(pages, offset, size, &first, &count))
         return CZ_BAD_CALL;
     memset(access, 0, sizeof *access);
-    for (int64_t number = first; number < first + count; number++)
-        access->n_victims += cz_manager_drop(pages->manager, volume, number, &pages->victims[access->n_victims]);
+    for (int64_t number = first; number < first + count; number++) {
+        cz_unit *unit = &pages->victims[access->n_victims];
+        if (!policy) {
+            access->n_victims += cz_manager_drop(pages->manager, volume, number, unit);
+            continue;
+        }
+        *unit = (cz_unit){.number = number, .volume = volume, .slot = cz_policy_turn(pages->stream, volume, number)};
+        access->n_victims += unit->slot >= 0;
+    }
     access->units = pages->units;
     access->victims = pages->victims;
     return CZ_OK;
 }
 
+int cz_pages_put(cz_pages *pages, int32_t volume, int64_t number, int32_t slot) {
+    return pages->stream->ops->kind == CZ_POLICY && cz_policy_put(pages->stream, volume, number, slot) ? CZ_OK
+                                                                                                       : CZ_BAD_CALL;
+}
+
 void cz_pages_stats(const cz_pages *pages, cz_counters *counters) {
     *counters = pages->counters;
-    if (pages->stream->ops->kind == CZ_VIRTUAL) {
+    if (pages->stream->ops->kind == CZ_VIRTUAL || pages->stream->ops->kind == CZ_POLICY) {
         cz_stats(pages->stream, counters);
         counters->bytes += pages->counters.bytes;
         return;

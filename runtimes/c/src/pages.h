@@ -1,4 +1,4 @@
-/* The page cache that belongs to a model of kind caching, reuse or virtual: glue between cz_cache and the kind's own cache. */
+/* The page cache that belongs to a model of kind caching, policy, reuse or virtual: glue between cz_cache and the kind's own cache. */
 #ifndef CZ_PAGES_H
 #define CZ_PAGES_H
 
@@ -7,12 +7,13 @@
 typedef struct cz_pages cz_pages;
 
 /* `max_request` bytes of one request at most. */
-int cz_pages_new(const cz_cache_options *options, cz_stream *stream, int64_t max_request, cz_pages **pages,
-                 cz_error *error);
+int cz_pages_new(const cz_cache_options *options, cz_stream *stream, enum cz_writes writes, int64_t max_request,
+                 cz_pages **pages, cz_error *error);
 void cz_pages_free(cz_pages *pages);
 int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *access);
 /* CZ_BAD_CALL of kinds reuse and virtual, whose queues would have to forget the page too. */
 int cz_pages_drop(cz_pages *pages, int32_t volume, int64_t offset, int64_t size, cz_access *access);
+int cz_pages_put(cz_pages *pages, int32_t volume, int64_t number, int32_t slot); /* see cz_cache_put */
 void cz_pages_stats(const cz_pages *pages, cz_counters *counters);
 
 #endif

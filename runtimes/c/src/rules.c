@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bundle.h"
+#include "policy_bundle.h"
 
 static int no_model(const cz_values *values, cz_error *error, const char *problem, const char *name) {
     return cz_fail(error, CZ_BAD_BUNDLE, "%s: the manifest does not describe a %s model (%.100s %s); export it again",
@@ -120,6 +121,8 @@ int cz_check_rules(const cz_values *values, cz_error *error) {
         return check_streams(values, error);
     if (strcmp(values->kind, "virtual") == 0)
         return check_virtual(values, error);
+    if (strcmp(values->kind, "policy") == 0)
+        return cz_policy_check(values, error);
     return strcmp(values->kind, "workload") == 0 ? check_workload(values, error) : CZ_OK;
 }
 
@@ -136,6 +139,7 @@ static const struct {
     {"workload", {NULL}, {"class", "vote", "in_force"}},
     {"streams", {"stream"}, {"stream"}},
     {"virtual", {"position"}, {"position", "hit", "moved"}},
+    {"policy", {"resident"}, {"outcome", "victim_page", "victim_dirty"}},
 };
 
 static bool same_names(const cz_json *list, const char *const *names) {

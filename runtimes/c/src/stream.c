@@ -15,7 +15,7 @@ int cz_stream_make(const cz_bundle *bundle, const cz_kind_ops *ops, const void *
     if (given.max_keys < 0 || given.max_names < 0 || given.max_names > MOST_NAMES || given.capacity < 0)
         return cz_fail(error, CZ_BAD_CALL,
                        "stream options: max_keys, max_names (at most %d) and capacity must be 0 or more", MOST_NAMES);
-    if (!given.max_keys)
+    if (!given.max_keys && ops->kind != CZ_POLICY) /* a policy knows how many it needs */
         given.max_keys = DEFAULT_KEYS;
     if (!given.max_names)
         given.max_names = DEFAULT_NAMES;

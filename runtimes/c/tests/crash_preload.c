@@ -66,6 +66,19 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
     return done;
 }
 
+ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t offset) {
+    static ssize_t (*next)(int, const struct iovec *, int, off_t);
+    if (!next)
+        next = (ssize_t (*)(int, const struct iovec *, int, off_t))dlsym(RTLD_NEXT, "pwritev");
+    ssize_t done = next(fd, parts, n, offset), left = done;
+    for (int k = 0; k < n && left > 0; k++) {
+        ssize_t size = left < (ssize_t)parts[k].iov_len ? left : (ssize_t)parts[k].iov_len;
+        record(fd, WRITTEN, offset + (done - left), size, parts[k].iov_base);
+        left -= size;
+    }
+    return done;
+}
+
 /* Tests call it to punch holes alone. */
 int fallocate(int fd, int mode, off_t offset, off_t size) {
     static int (*next)(int, int, off_t, off_t);

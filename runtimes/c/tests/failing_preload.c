@@ -1,7 +1,7 @@
 /* Lets some of a process's writes and syncs of some files fail with EIO, for tests of devices that fail for a while.
  *
  * LD_PRELOAD=failing_preload.so FAIL_FILES=PATH:PATH FAIL_FROM=N FAIL_COUNT=M FAIL_SAID=FILE program
- * Calls of pwrite, fdatasync, fsync and ftruncate on the files count from 0, all files together; M calls from the N-th on
+ * Calls of pwrite, pwritev, fdatasync, fsync and ftruncate on the files count from 0, all files together; M calls from the N-th on
  * fail, and FAIL_SAID is made when the first does. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -55,6 +56,11 @@ static bool fails(int fd) {
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
     NEXT("pwrite", ssize_t, int, const void *, size_t, off_t)
     return fails(fd) ? -1 : next(fd, data, size, offset);
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t offset) {
+    NEXT("pwritev", ssize_t, int, const struct iovec *, int, off_t)
+    return fails(fd) ? -1 : next(fd, parts, n, offset);
 }
 
 int fdatasync(int fd) {

@@ -10,7 +10,7 @@ from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.released import load
 from cachezoo.show.formats import percent
 from cachezoo.zoo.base import Card
-from cachezoo.zoo.registry import bundling_of
+from cachezoo.zoo.registry import UNTRAINED, bundling_of
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -63,10 +63,26 @@ def model_card(manifest: Mapping[str, Any]) -> str:
             *_facts(manifest),
             *_limits(manifest),
             *_loading(manifest, words),
-            *_training(manifest),
-            *_results(manifest),
+            *(_results_of_none(manifest) if _untrained(manifest) else [*_training(manifest), *_results(manifest)]),
         ]
     )
+
+
+def _untrained(manifest: Mapping[str, Any]) -> bool:
+    """Nothing was learned, so there are no traces and no figures."""
+    return manifest["kind"] in UNTRAINED
+
+
+def _results_of_none(manifest: Mapping[str, Any]) -> list[str]:
+    """How to find out what a rule does that nobody has measured."""
+    return [
+        "## How well",
+        "",
+        f"Nothing was measured for this bundle. On a trace of yours, `cachezoo compare TRACE --policy "
+        f"'{manifest['policy']['text']}'` says what it hits beside others, and `cachezoo recommend TRACE` which rule "
+        "is best.",
+        "",
+    ]
 
 
 def _table(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -184,7 +200,7 @@ def _facts(manifest: Mapping[str, Any]) -> list[str]:
     rows = [
         ["kind", manifest["kind"]],
         ["category", manifest["category"] or "all"],
-        ["shape", arch],
+        ["rule", f"`{manifest['policy']['text']}`"] if _untrained(manifest) else ["shape", arch],
         ["inputs", f"{len(manifest['features'])}: {features}"],
         [
             "one inference",
@@ -279,7 +295,9 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
             "drifted, don't use it."
         )
     good, why = promotion(manifest["measured"])
-    if not good:
+    if _untrained(manifest):
+        points.append(f"- {words.safer} is the safer choice.")
+    elif not good:
         points.append(f"- {words.safer} is the safer choice here: {why}.")
     test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] not in FLASH_KINDS else {}
     points += [
@@ -317,6 +335,10 @@ def _not_shown(manifest: Mapping[str, Any]) -> list[str]:
 
 def _known(manifest: Mapping[str, Any]) -> list[str]:
     """What the figures are of: programs, cache, device times, trainings."""
+    if _untrained(manifest):
+        return [
+            "- Its golden rows are generated: they show that a runtime follows the rule, not that the rule is good."
+        ]
     calibration, provenance = manifest["calibration"], manifest["provenance"]
     trained = [trace["trace"] for trace in provenance["traces"] if trace["role"] == "train"]
     shown = ", ".join(trained[:SHOWN]) + (f" and {len(trained) - SHOWN} more" if len(trained) > SHOWN else "")

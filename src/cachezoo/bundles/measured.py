@@ -14,7 +14,7 @@ from cachezoo.metrics.flash import Comparison, FlashMetrics
 from cachezoo.models.inputs import read_inputs
 from cachezoo.models.trained import TrainedModel
 from cachezoo.yaml_file import read_yaml
-from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS, UNTRAINED
 
 FLASH_MODEL = "baleen"
 M = TypeVar("M")
@@ -169,6 +169,8 @@ def headline(section: Mapping[str, Any], kind: str, unseen: Collection[str] = ()
         kind: of the model.
         unseen: test traces of programs that no train trace came from.
     """
+    if kind in UNTRAINED:
+        return None
     names = SYSTEMS[kind].headline
     found = figures(section, names, unseen)
     return (names[0], found[names[0]]) if names[0] in found else None

@@ -18,7 +18,7 @@ from typing import Any
 
 from cachezoo.bundles.golden import Golden, compare, read_golden
 from cachezoo.bundles.integrity import Checked, read_checked
-from cachezoo.bundles.protocol import ACTING, GOLDEN, one_line
+from cachezoo.bundles.protocol import ACTING, ACTS, GOLDEN, one_line
 from cachezoo.bundles.schema import MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.serving.kind import Kind, Recomputed, Session
@@ -181,7 +181,7 @@ class Bundle:
             BundleError: the first thing that is wrong, in one line.
         """
         golden, *synthetic = self.golden_sets()
-        weights = bundling_of(self.kind).files(self.manifest["policy"])
+        weights = bundling_of(self.kind).files(self.manifest["policy"]) or (ACTS,)
         worst = max(compare(one, self.replay(one), self.where, weights) for one in (golden, *synthetic))
         return {
             "ok": True,

@@ -12,7 +12,7 @@ from cachezoo.bundles.signature import VARIABLE, Key, floor_path, key_of, privat
 from cachezoo.bundles.writer import write_archive
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.io import atomic_file, dump_json, sha256_file
-from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.registry import title_of
 
 SUMS = "SHA256SUMS"
 HEAD = """# The zoo
@@ -180,7 +180,7 @@ def _cells(one: Released, unseen: Collection[str]) -> list[str]:
     good, _ = promotion(bundle.manifest["measured"])
     figure = headline(bundle.manifest["measured"], bundle.kind, unseen)
     return [
-        f"`{bundle.id}`", bundle.version, SYSTEMS[bundle.kind].title, str(bundle.manifest.get("profile", "full")),
+        f"`{bundle.id}`", bundle.version, title_of(bundle.kind), str(bundle.manifest.get("profile", "full")),
         str(-(-one.size // 1024)), "yes" if good else "no", "-" if figure is None else f"{figure[0]} {figure[1]:.3f}",
         f"`{bundle.model_digest[:16]}`",
     ]  # fmt: skip

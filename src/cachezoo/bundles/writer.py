@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,11 +81,16 @@ def write_bundle(
         TrainingError: the folder holds no readable model.
     """
     files, digest = build_bundle(trained_dir, requests, metrics, settings)
+    write_files(files, out_dir)
+    return digest
+
+
+def write_files(files: Mapping[str, bytes], out_dir: Path) -> None:
+    """Write a bundle's folder, replaced whole or left alone."""
     with atomic_dir(out_dir) as temporary:
         for name, data in files.items():
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             (temporary / name).write_bytes(data)
-    return digest
 
 
 def write_archive(folder: Path, path: Path) -> None:
@@ -107,16 +112,36 @@ def build_bundle(
     trained = read_trained(trained_dir)
     _check_shippable(trained)
     files = _model_files(trained, trained_dir)
-    engine = _engine(trained.model_dump(mode="json"), files, trained.model_id)
     manifest = _draft(trained, files, metrics, settings)
+    return complete(manifest, files, requests, settings, lambda own: _check_parity(trained, trained_dir, own))
+
+
+def complete(
+    manifest: dict[str, Any], files: dict[str, bytes], requests: RequestBatch, settings: ExportSettings,
+    check: Callable[[Recomputed], None] = lambda recomputed: None,
+) -> tuple[dict[str, bytes], str]:  # fmt: skip
+    """All files of a bundle by path, manifest and seal included, and its digest.
+
+    Args:
+        manifest: both documents in one, without golden section, model digest and files, which it gets.
+        files: weights by name; the others are put beside them.
+        requests: raw requests to take golden rows from, in order.
+        settings: golden rows, pins.
+        check: what the golden rows are held to besides.
+
+    Raises:
+        BundleError: as `write_bundle`.
+    """
+    name = manifest["id"]
+    engine = _engine(manifest, files, name)
     golden, recomputed = _choose_golden(manifest, engine, requests, settings)
-    _check_parity(trained, trained_dir, recomputed)
+    check(recomputed)
     files.update(golden_files(golden, recomputed))
     files.update(_synthetic(manifest, engine))
     files[CARD] = model_card(manifest).encode("utf-8")
-    text, digest = _documents(manifest, files, trained.model_id)
-    _check_pinned(trained.model_id, settings, manifest["model_digest"])
-    Bundle(Checked(trained.model_id, manifest, digest, manifest["model_digest"], dict(files))).verify()
+    text, digest = _documents(manifest, files, name)
+    _check_pinned(name, settings, manifest["model_digest"])
+    Bundle(Checked(name, manifest, digest, manifest["model_digest"], dict(files))).verify()
     return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
 
 

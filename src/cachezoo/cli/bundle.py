@@ -12,7 +12,7 @@ from cachezoo.show.formats import percent
 from cachezoo.show.output import print_lines, print_table, value_text
 from cachezoo.show.table import text_table
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, export, release and receive bundles.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, make, export, release and receive bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
 
 
@@ -28,6 +28,21 @@ def bundle_verify(path: BundlePath, key: KeyOption = None, as_json: Json = False
     from cachezoo.bundles.released import verify
 
     print_values(verify(path, key), as_json, f"{path}: verified")
+
+
+@app.command("policy")
+def bundle_policy(
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help="A composition, such as s3fifo or rejectx+lirs.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Its folder; else one of its id, here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a bundle of a classic, which learns nothing: its parameters with golden sets, for libcachezoo."""
+    from cachezoo.bundles.classic import write_policy
+
+    folder, digest = write_policy(policy, output)
+    print_values({"folder": str(folder), "digest": digest}, as_json, f"{folder}: written")
 
 
 @app.command("receive")

@@ -12,10 +12,13 @@ NAME = "libcachezoo.so.1"
 VARIABLE = "CACHEZOO_LIBRARY"
 MAX_FEATURES, MAX_OUTPUTS, TEXT = 64, 16, 512
 UNKNOWN = -1
-KINDS = {1: "workload", 2: "caching", 3: "admission", 4: "prefetch", 5: "reuse", 6: "streams", 7: "virtual"}
+KINDS = {
+    1: "workload", 2: "caching", 3: "admission", 4: "prefetch", 5: "reuse", 6: "streams", 7: "virtual", 8: "policy",
+}  # fmt: skip
 COLUMNS = ("volume", "namespace", "user", "flags")
 PRECISIONS = ("fp32", "bf16", "int8")
 MODES = ("lru", "rejectx", "model")
+WRITES = ("usual", "around", "through", "back")
 MOST_RUNS = 16
 
 
@@ -232,6 +235,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_version": (c_char_p, []),
     "cz_open": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(Error)]),
     "cz_open_signed": (c_int, [c_char_p, c_char_p, c_int, POINTER(c_void_p), POINTER(Error)]),
+    "cz_policy": (c_int, [c_char_p, POINTER(c_void_p), POINTER(Error)]),
     "cz_bundle_release": (c_int64, [c_void_p]),
     "cz_close": (None, [c_void_p]),
     "cz_bundle_info": (None, [c_void_p, POINTER(Info)]),
@@ -268,6 +272,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_observe": (c_int, [c_void_p, POINTER(Request), POINTER(Ticket)]),
     "cz_decide": (c_int, [c_void_p, POINTER(Ticket), POINTER(Decided)]),
     "cz_cache_new": (c_int, [POINTER(CacheOptions), POINTER(c_void_p), POINTER(c_void_p), POINTER(Error)]),
+    "cz_cache_new_writes": (
+        c_int,
+        [POINTER(CacheOptions), c_int, POINTER(c_void_p), POINTER(c_void_p), POINTER(Error)],
+    ),
     "cz_cache_free": (None, [c_void_p]),
     "cz_cache_access": (c_int, [c_void_p, POINTER(Request), POINTER(AccessRow)]),
     "cz_stats": (None, [c_void_p, POINTER(Counters)]),

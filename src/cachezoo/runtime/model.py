@@ -150,19 +150,27 @@ class Owner:
         self.close()
 
 
+def bundle_of(library: Any, path: Path, precision: str, key: Path | None) -> Owner:  # noqa: ANN401 - ctypes.CDLL
+    """A bundle that is read and checked; see `open`."""
+    bundle, names = ctypes.c_void_p(), (os.fsencode(path), None if key is None else os.fsencode(key))
+    call(library.cz_open_signed, *names, abi.PRECISIONS.index(precision), ctypes.byref(bundle))
+    return Owner(library, "cz_close", bundle)
+
+
+def policy_of(library: Any, text: str) -> Owner:  # noqa: ANN401 - ctypes.CDLL
+    """A bundle of a classic, without files; see `policy`."""
+    bundle = ctypes.c_void_p()
+    call(library.cz_policy, text.encode("utf-8"), ctypes.byref(bundle))
+    return Owner(library, "cz_close", bundle)
+
+
 class Model:
     """A bundle and what it has seen so far. One thread at a time may use it."""
 
-    def __init__(
-        self, path: Path, capacity: int | None, precision: str, max_keys: int, key: Path | None,
-        library: Any,  # noqa: ANN401 - ctypes.CDLL
-    ) -> None:  # fmt: skip
-        """Open a bundle; see `open`."""
-        self._library, bundle = library, ctypes.c_void_p()
+    def __init__(self, bundle: Owner, capacity: int | None, max_keys: int) -> None:
+        """Take a bundle of `bundle_of` or `policy_of`; see `open`."""
+        self._library, self._bundle = bundle.library, bundle
         self._options = abi.StreamOptions(max_keys, 0, capacity or 0)
-        names = os.fsencode(path), None if key is None else os.fsencode(key)
-        call(library.cz_open_signed, *names, abi.PRECISIONS.index(precision), ctypes.byref(bundle))
-        self._bundle = Owner(library, "cz_close", bundle)
         self._retired: list[Owner] = []
         self._stream = self._new_stream()
         self._codes: dict[tuple[int, str], int] = {}
@@ -290,14 +298,21 @@ class Model:
             checked(code)
         return taken
 
-    def cache(self, capacity: int, prefetch: Model | None = None) -> Cache:
+    def cache(self, capacity: int, prefetch: Model | None = None, writes: str | None = None) -> Cache:
         """A cache of so many units that this model decides for, with its own fresh history.
 
         Args:
             capacity: pages, or segments in a flash cache.
             prefetch: the prefetch model that goes with an admission model.
+            writes: `around`, `through` or `back`; None is around of a flash cache, back of a page cache.
+
+        Raises:
+            RuntimeFault: the model decides nothing about such a cache.
         """
-        return Cache(self, capacity, prefetch)
+        how = abi.WRITES[0] if writes is None else writes
+        if how not in abi.WRITES:
+            raise RuntimeFault(f"writes {how!r}: there are {', '.join(abi.WRITES[1:])}")
+        return Cache(self, capacity, prefetch, abi.WRITES.index(how))
 
     def verify(self) -> dict[str, float]:
         """Recompute the bundle's golden rows.
@@ -357,13 +372,13 @@ class Model:
 class Cache:
     """What is resident, as the model decides."""
 
-    def __init__(self, model: Model, capacity: int, prefetch: Model | None) -> None:
+    def __init__(self, model: Model, capacity: int, prefetch: Model | None, writes: int) -> None:
         """See `Model.cache`."""
         self._model, self._prefetch, library = model, prefetch, model._library
         options = abi.CacheOptions(mode=abi.MODES.index("model"), capacity=capacity)
         streams = (ctypes.c_void_p * 2)(model._stream.handle, prefetch._stream.handle if prefetch else None)
         cache, given = ctypes.c_void_p(), ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
-        call(library.cz_cache_new, ctypes.byref(options), given, ctypes.byref(cache))
+        call(library.cz_cache_new_writes, ctypes.byref(options), writes, given, ctypes.byref(cache))
         self._cache = Owner(library, "cz_cache_free", cache)
 
     def access(

@@ -19,7 +19,7 @@ from cachezoo.bundles.schema import (
     schema,
 )
 from cachezoo.errors import BundleError
-from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS, UNTRAINED
 from tests.signed import World
 
 NAMES = (MANIFEST_SCHEMA, MODEL_SCHEMA, SCHEMA)
@@ -58,7 +58,7 @@ def test_the_manifest_s_schema_is_of_the_protocol_that_is_read() -> None:
 
 
 def test_the_model_s_schema_knows_every_system_that_is_bundled() -> None:
-    bundled = {name for name, system in SYSTEMS.items() if system.bundling is not None}
+    bundled = {name for name, system in SYSTEMS.items() if system.bundling is not None} | set(UNTRAINED)
     assert bundled == set(schema(MODEL_SCHEMA)["properties"]["kind"]["enum"]) <= set(schema(MODEL_SCHEMA)["$defs"])
     assert bundled == {rule["if"]["properties"]["kind"]["const"] for rule in schema(MODEL_SCHEMA)["allOf"]}
 

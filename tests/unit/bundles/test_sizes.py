@@ -11,13 +11,13 @@ from cachezoo.bundles import load, verify
 from cachezoo.bundles.protocol import GOLDEN_REQUESTS, MANIFEST
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.serving.ranges import check_sizes, integer
-from cachezoo.zoo.registry import SYSTEMS, bundling_of
+from cachezoo.zoo.registry import SYSTEMS, UNTRAINED, bundling_of
 from tests.bundle_data import reseal
 
 STORED = {
     path.parent.name.split(".")[0]: path.parent for path in Path(__file__).parents[2].glob(f"golden/*/*/{MANIFEST}")
 }
-KINDS = sorted(SYSTEMS)
+KINDS = sorted([*SYSTEMS, *UNTRAINED])
 PLACES = [(kind, place) for kind in KINDS for place in bundling_of(kind).kind.load().sizes]
 
 

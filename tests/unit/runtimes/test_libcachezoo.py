@@ -246,7 +246,7 @@ def test_installed_library_links_and_goes_away(library: Path, tmp_path: Path) ->
     assert {"usr/bin/cz", "usr/include/cachezoo.h", "usr/lib/libcachezoo.so.1"} <= found
     assert "usr/lib/pkgconfig/cachezoo.pc" in found and "usr/share/man/man1/cz.1" in found
     flags = (stage / "usr/lib/pkgconfig/cachezoo.pc").read_text()
-    assert "libdir=/usr/lib\n" in flags and "Version: 1.3.0\n" in flags
+    assert "libdir=/usr/lib\n" in flags and "Version: 1.4.0\n" in flags
     for compiler, name in (("gcc", "program.c"), ("g++", "program.cc")):
         (tmp_path / name).write_text(PROGRAM)
         where = (f"-I{stage}/usr/include", f"-L{stage}/usr/lib", f"-Wl,-rpath,{stage}/usr/lib")

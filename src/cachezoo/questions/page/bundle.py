@@ -1,15 +1,17 @@
 """A bundle in the page cache that policies are compared in."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
 from cachezoo.errors import BundleError
 from cachezoo.policies.accounting import Simulation
+from cachezoo.policies.simulate import simulate
 from cachezoo.questions.page.bench import Bench, Run
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
-from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS, UNTRAINED
 
 FLASH = ("admission", "prefetch")
 """Kinds that decide for a flash cache before disks: what they save is disk time at a write rate, not page hits."""
@@ -32,9 +34,14 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
     if bundle.kind in FLASH:
         what = f"{given}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
         raise BundleError(f"{what}; run cachezoo recommend --only flash TRACE --bundle {given}")
+    if bundle.kind in UNTRAINED:
+        return replace(simulate(trace, pages, bundle.manifest["policy"]["text"], capacity, warmup), policy=bundle.id)
     part = SYSTEMS[bundle.kind].page_bundle
     if part is None:
-        able = [name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH]
+        able = [
+            *(name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH),
+            *UNTRAINED,
+        ]
         message = f"{given}: a {bundle.kind} bundle does not decide on misses; give an {' or '.join(able)} bundle"
         raise BundleError(message)
     found: Simulation = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)

@@ -1,0 +1,46 @@
+/* What lives as long as the filter, and how it is changed while it runs. */
+#ifndef CZ_OPENED_H
+#define CZ_OPENED_H
+
+#include "config.h"
+#include "internal.h"
+#include "served.h"
+
+/* What decides what is cached. */
+typedef struct policy {
+    cz_bundle *bundles[2]; /* the second is of the prefetch beside an admission's */
+    cz_stream *streams[2];
+    cz_cache *cache;
+    cz_info info;         /* of the first bundle */
+    const char *prefetch; /* the mode that runs */
+    int64_t unit_bytes, per_block;
+} policy;
+
+typedef struct opened {
+    config config;
+    pthread_mutex_t changes; /* held before served.lock by whoever changes or prints config, policy or label */
+    policy policy;
+    cz_stream names; /* of the log: holds names alone */
+    disk disk;
+    label *label; /* NULL: there is none */
+    served served;
+} opened;
+
+/* Bundles, streams, policy, tier and log by opened->config; -1 after a message. */
+int open_all(opened *opened);
+void close_all(opened *opened);
+
+/* For a cache of so many bytes. Nothing is left to close where it fails. */
+const char *kind_name(int kind);
+int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *error);
+void policy_close(policy *policy);
+int tier_of(const config *config, opened *opened, const policy *policy, label *label, tier **tier, cz_error *error);
+int label_of(const char *path, label **label, cz_error *error);
+
+/* Another policy, while clients read and write. What is resident goes over, in the order of its last use; `kept` counts
+ * it. On failure nothing has changed. Takes what it needs out of `choice`. */
+int change_policy(opened *opened, config *next, int64_t *kept, cz_error *error);
+/* Another SSD, which begins empty; what `next` does not name is as before. */
+int change_tier(opened *opened, config *next, cz_error *error);
+
+#endif

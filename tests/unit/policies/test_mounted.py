@@ -1,0 +1,23 @@
+import pytest
+
+from cachezoo.errors import ConfigError
+from cachezoo.policies.mounted import EVICTIONS, missing, mounted
+from cachezoo.policies.registry import POLICIES
+from cachezoo.policies.spec import parse
+
+
+def test_what_a_mounted_cache_runs_is_said_by_name() -> None:
+    for eviction in EVICTIONS:
+        assert missing(parse(eviction.id)) is None
+        assert str(mounted(f"rejectx+{eviction.id}+next")).startswith("rejectx")
+    for one in POLICIES.values():
+        if one.spec is None or one.spec.is_follower or one.kind == "online":
+            assert missing(parse(one.id)) == one.id
+    assert missing(parse("bloom+arc+next")) == "bloom"
+
+
+@pytest.mark.parametrize("text", ["lfu", "marc", "belady", "vrm", "learned"])
+def test_what_it_does_not_run_is_refused_in_a_line(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"{text}.* (runs in the simulator alone|is unknown)") as caught:
+        mounted(text)
+    assert "\n" not in str(caught.value)
