@@ -127,6 +127,10 @@ def test_it_serves_is_looked_at_changed_and_stopped(machine):
         with connected(machine.socket) as disk:  # stays while the policy changes
             assert machine.run("reload", "--policy", "lru").startswith("d: lru decides now")
             assert disk.read(7 * BLOCK, BLOCK)[0] == bytes([7]) * BLOCK
+            said = machine.run("attach", "--ssd", "ssd2")
+            assert said == f"d: {machine.folder}/ssd2 is the cache now, 256 KiB; it fills.\n"
+            assert disk.read(7 * BLOCK, BLOCK)[0] == bytes([7]) * BLOCK
+        assert machine.status()["ssd"] == str(machine.folder / "ssd2")
         said = machine.run("reload", "--policy", "nonsense", status=1)
         assert "nonsense" in said and said.count("\n") == 1
         assert machine.run("stop") == "d: stopped. The disk holds everything.\n"
@@ -177,18 +181,20 @@ def test_in_the_background_it_returns_once_it_serves(machine):
 
 def test_a_file_of_options_and_a_reload_of_it(machine):
     file = machine.folder / "d.conf"
-    lines = "[serve]\ndisk = disk\nssd = ssd\nsize = 256K\nattach = no\npolicy = {}\ncz-unit = 8K\n"
+    lines = "[serve]\ndisk = disk\nssd = ssd\nsize = 256K\nattach = no\npolicy = {}\ncz-stats = stats.json\n"
     file.write_text(lines.format("lru") + f"filter = {machine.filter}\n")
     process = subprocess.Popen(machine.line("--config", str(file), "--name", "d"), cwd=machine.folder, env=machine.env,
                                stdout=subprocess.PIPE, text=True)  # fmt: skip
     try:
         assert process.stdout.readline().startswith("Serving")
-        assert machine.status()["counters"]["unit_bytes"] == 8192
-        assert machine.run("reload", "d").startswith("d: lru decides now")
+        file.write_text(file.read_text().replace("= lru", "= s3fifo"))
+        assert machine.run("reload", "d").startswith("d: s3fifo decides now")
+        assert machine.status()["counters"]["policy"] == "s3fifo"
     finally:
         process.terminate()
         assert process.wait(PATIENCE_S) == 0
         process.stdout.close()
+    assert json.loads((machine.folder / "stats.json").read_text())["policy"] == "s3fifo"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cachezoo.serve import attach as devices
 from cachezoo.serve import control, found, show, words
 from cachezoo.serve.options import Settings
 from cachezoo.serve.state import State, served
-from cachezoo.serve.supervisor import TOLD_S, Served, change, notify
+from cachezoo.serve.supervisor import LOOK_S, TOLD_S, Served, change, notify, with_counters
 from cachezoo.serve.words import ServeError
 
 
@@ -154,7 +154,7 @@ def noted(name: str) -> dict[str, Any]:
     state = State(name)
     note = state.running()
     with contextlib.suppress(ServeError):
-        note["counters"] = control.ask(state.control, "status", patience_s=5.0)
+        note = with_counters(note, control.ask(state.control, "status", patience_s=LOOK_S))
         note["seconds"] = time.time() - note["started"]
     return note
 
@@ -201,6 +201,7 @@ def reload(given: str | None, policy: str | None) -> str:
     name = name_of(given)
     state = State(name)
     note = state.running()
+    of_file = policy is None
     if policy is None:
         if note["config"] is None:
             raise ServeError(f"{name}: there is no file of options; name a policy by --policy")
@@ -208,7 +209,8 @@ def reload(given: str | None, policy: str | None) -> str:
     done = change(state, policy)
     kept = done.get("kept_units")
     stay = f"; {kept:,} units stay cached" if kept is not None else ""
-    return f"{name}: {done.get('policy', policy)} decides now{stay}."
+    file = f" Write it into {note['config']}, too." if note["config"] and not of_file else ""
+    return f"{name}: {done.get('policy', policy)} decides now{stay}.{file}"
 
 
 def attach(given: str | None, ssd: str, size: str | None, form: str | None, label: str | None) -> str:
@@ -233,4 +235,5 @@ def attach(given: str | None, ssd: str, size: str | None, form: str | None, labe
                "cz-label": os.path.abspath(label) if label else None}  # fmt: skip
     done = control.ask(state.control, "attach", options)
     held = words.size_text(done.get("cache_bytes", wanted))
-    return f"{name}: {done.get('ssd', own)} is the cache now, {held}; it fills."
+    file = f" Write it into {note['config']}, too." if note["config"] else ""
+    return f"{name}: {done.get('ssd', own)} is the cache now, {held}; it fills.{file}"

@@ -79,7 +79,7 @@ class Served:
         self._lock = os.dup(lock)
         # The main thread starts it: --exit-with-parent is of the thread that did.
         self._child = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE, pass_fds=(lock,), cwd="/", umask=0o077)  # fmt: skip
+                                       stderr=subprocess.PIPE, pass_fds=(lock,), umask=0o077)  # fmt: skip
         self._started, self._since = time.time(), time.monotonic()
         listener = threading.Thread(target=self._listen, args=(self._child,), daemon=True)
         listener.start()
@@ -137,10 +137,9 @@ class Served:
             measured = self._watch.measured(time.monotonic())
             counters = self._counters
         wanted, attached = self.wanted, self._attached
-        return {
+        note = {
             "name": wanted.name, "pid": os.getpid(), "nbdkit_pid": self._child and self._child.pid,
-            "disk": wanted.disk, "ssd": wanted.ssd, "size": wanted.size, "mode": wanted.mode, 
-            "policy": counters.get("policy") or wanted.policy,
+            "disk": wanted.disk, "ssd": wanted.ssd, "size": wanted.size, "mode": wanted.mode, "policy": wanted.policy,
             "write_rate": wanted.write_rate, "uri": self.state.uri, "socket": str(self.state.socket),
             "device": attached.device if isinstance(attached, attach.Attached) else None,
             "device_holder": attached.holder if isinstance(attached, attach.Attached) else None,
@@ -148,8 +147,9 @@ class Served:
             "metrics": self._server and self._server.url, "started": self._started,
             "seconds": time.monotonic() - self._since, "promised": wanted.promise, "measured": measured.hits,
             "measured_accesses": measured.accesses, "measured_seconds": measured.seconds,
-            "promise_missed": measured.missed(wanted.promise), "counters": counters,
+            "promise_missed": measured.missed(wanted.promise),
         }  # fmt: skip
+        return with_counters(note, counters)
 
     def families(self) -> list[Family]:
         """What is counted, as metrics; of the moment where the filter answers."""
@@ -214,6 +214,12 @@ class Served:
                 self._child.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(0.2)
+
+
+def with_counters(note: dict[str, Any], counters: dict[str, Any]) -> dict[str, Any]:
+    """A note with the counters of the filter, and what they say of a policy and SSD that came later."""
+    later = {"policy": counters.get("policy"), "ssd": counters.get("ssd"), "size": counters.get("cache_bytes")}
+    return {**note, **{key: value for key, value in later.items() if value}, "counters": counters}
 
 
 def notify(text: str) -> None:

@@ -30,6 +30,7 @@ def test_all_that_is_counted_is_there():
     families = read(openmetrics(metrics.families(note(promised=0.5, write_rate=2e7))))
     assert value(families, "cachezoo_hit_units", op="read") == 6
     assert value(families, "cachezoo_requests", op="write") == 4
+    assert value(families, "cachezoo_model_decisions", decision="admit") == 3
     assert value(families, "cachezoo_ssd_write_budget_bytes_per_second") == 2e7
     assert value(families, "cachezoo_promised_hit_ratio") == 0.5
     assert value(families, "cachezoo_measured_hit_ratio") == 0.52
