@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cachezoo.seeds import derive_seed
-from tests.nbd_client import connected
+from tests.nbd_filter import Disk
 from tests.openmetrics_text import read
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,15 @@ BLOCK = 4096
 PATIENCE_S = 60.0
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
+
+
+@contextmanager
+def connected(path):
+    """A client of the disk that listens there."""
+    with socket.socket(socket.AF_UNIX) as wire:
+        wire.settimeout(PATIENCE_S)
+        wire.connect(str(path))
+        yield Disk(wire, b"")
 
 
 class Machine:
@@ -98,8 +108,6 @@ def gone(pid):
 
 
 def free_port():
-    import socket
-
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
@@ -153,6 +161,25 @@ def test_a_start_after_a_kill_goes_on(machine, victim):
     with machine.start(label="label"):
         machine.read_all()
         assert machine.status()["counters"]["resident_at_start"] > 0
+
+
+@pytest.mark.parametrize("mode", ["through", "back"])
+def test_writes_reach_the_disk_in_every_mode_also_after_a_kill(machine, mode):
+    with machine.start(mode=mode, policy="s3fifo", size="512K") as process:
+        for block in range(0, 64, 3):
+            machine.write(block)
+        with connected(machine.socket) as disk:
+            disk.flush()
+        machine.read_all()
+        counters = machine.status()["counters"]
+        assert counters["writes"] == mode and counters["write_hits"] + counters["write_misses"] == 22
+        process.kill()
+        process.wait(PATIENCE_S)
+    with machine.start(mode=mode, policy="s3fifo", size="512K"):  # which waits for the nbdkit of before
+        machine.read_all()
+        machine.write(5)
+        assert machine.run("stop") == "d: stopped. The disk holds everything.\n"
+    assert (machine.folder / "disk").read_bytes() == machine.disk
 
 
 def test_ctrl_c_ends_it_cleanly_and_another_name_is_another_cache(machine):

@@ -210,7 +210,7 @@ def reload(given: str | None, policy: str | None) -> str:
     kept = done.get("kept_units")
     stay = f"; {kept:,} units stay cached" if kept is not None else ""
     file = f" Write it into {note['config']}, too." if note["config"] and not of_file else ""
-    return f"{name}: {done.get('policy', policy)} decides now{stay}.{file}"
+    return f"{name}: {done.get('policy') or done.get('bundle') or policy} decides now{stay}.{file}"
 
 
 def attach(given: str | None, ssd: str, size: str | None, form: str | None, label: str | None) -> str:
