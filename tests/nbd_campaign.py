@@ -21,9 +21,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cachezoo.devices.nbd.client import Client
+from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
 from tests.nbd_crashes import after_a_crash, records
-from tests.nbd_filter import Disk, Server, build_filter, build_plugin, build_preload, serve
+from tests.nbd_filter import Server, build_filter, build_plugin, build_preload, serve
 
 UNIT = 4096
 UNITS = 128
@@ -197,7 +199,7 @@ class Campaign:
         elif what != "nothing":
             self.resize(UNITS // 4)
             if what == "shrunk for a client":
-                with suppress(OSError), server.disk() as disk, suppress(AssertionError):
+                with suppress(OSError), server.disk() as disk, suppress(DeviceError):
                     disk.read(0, UNIT)
                 server.wait_until_alone()
             self.resize(UNITS)
@@ -211,10 +213,10 @@ class Campaign:
         with suppress(OSError), server.disk() as disk:
             for _ in range(self.rng.randint(20, 600)):
                 self.counts["requests"] += 1
-                with suppress(AssertionError):
+                with suppress(DeviceError):
                     self.step(disk, known, unsure)
 
-    def step(self, disk: Disk, known: bytearray, unsure: set[int]) -> None:
+    def step(self, disk: Client, known: bytearray, unsure: set[int]) -> None:
         """One request."""
         n = self.rng.choice((1, 1, 2, 8))
         unit = min(int(self.rng.expovariate(1 / 30)), UNITS - n)

@@ -2,18 +2,15 @@
 
 import os
 import signal
-import socket
-import struct
 import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.nbd_client import Client
+from cachezoo.devices.nbd.client import connected
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"
-FLUSH, TRIM, ZERO = 3, 4, 6
 
 
 def build_filter(folder: Path, *more: str) -> Path:
@@ -42,32 +39,6 @@ def build_preload(name: str, target: Path) -> Path:
     return target
 
 
-class Disk(Client):
-    """A client that can do all that the filter serves; a server that has gone is a ConnectionError."""
-
-    def _take(self, count):
-        data = b""
-        while len(data) < count:
-            part = self._wire.recv(count - len(data))
-            if not part:
-                raise ConnectionResetError("the server closed the connection")
-            data += part
-        return data
-
-    def flush(self):
-        self._request(FLUSH, 0, 0, b"", 0)
-
-    def trim(self, offset, size):
-        self._plain(TRIM, offset, size)
-
-    def zero(self, offset, size):
-        self._plain(ZERO, offset, size)
-
-    def _plain(self, kind, offset, size):
-        self._wire.sendall(struct.pack(">IHHQQI", 0x25609513, 0, kind, 7, offset, size))
-        assert struct.unpack(">IIQ", self._take(16)) == (0x67446698, 0, 7)
-
-
 @dataclass
 class Server:
     """A running nbdkit.
@@ -85,10 +56,8 @@ class Server:
     @contextmanager
     def disk(self, export=""):
         """A connection to the export of that name."""
-        with socket.socket(socket.AF_UNIX) as wire:
-            wire.settimeout(60)
-            wire.connect(str(self.path))
-            yield Disk(wire, export.encode())
+        with connected(self.path, export, 60) as disk:
+            yield disk
 
     def wait_until_alone(self):
         """Until all that were connected have been closed: what serves them are threads beside two of its own."""

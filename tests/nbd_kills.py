@@ -14,13 +14,15 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cachezoo.devices.nbd.client import Client
 from cachezoo.seeds import derive_seed
-from tests.nbd_filter import Disk, Server, build_filter, build_plugin, serve
+from tests.nbd_filter import Server, build_filter, build_plugin, serve
 
 SECTOR = 512
 HALF = 2048  # sectors
@@ -44,6 +46,8 @@ class Half:
         underway: first sector, sectors, sequence number of the write that has not been acknowledged.
         requests: done so far.
         checks: whether what is read is checked.
+        history: first of its own sectors, sectors, sequence number of every write, as it is sent.
+        flushed: called after each flush with how many of these were acknowledged before it.
     """
 
     first: int
@@ -51,6 +55,8 @@ class Half:
     underway: tuple[int, int, int] | None = None
     requests: int = 0
     checks: bool = True
+    history: list[tuple[int, int, int]] = field(default_factory=list)
+    flushed: Callable[[int], None] | None = None
 
     def load(self, server: Server, rng: random.Random) -> None:
         """Write, and read what was written, until the server dies."""
@@ -59,7 +65,7 @@ class Half:
                 self._step(disk, rng)
                 self.requests += 1
 
-    def _step(self, disk: Disk, rng: random.Random) -> None:
+    def _step(self, disk: Client, rng: random.Random) -> None:
         n, draw = rng.randint(1, 33), rng.random()
         low = min(int(rng.expovariate(1 / HOT)), HALF - n)
         first = self.first + low
@@ -68,10 +74,14 @@ class Half:
             if self.checks:
                 self.check(first, data)
         elif draw < 0.63:
+            before = len(self.history)
             disk.flush()
+            if self.flushed:
+                self.flushed(before)
         else:
             sequence = 0 if draw < 0.66 else rng.getrandbits(48) | 1
             self.underway = (first, n, sequence)
+            self.history.append((low, n, sequence))
             if sequence:
                 disk.write(first * SECTOR, b"".join(stamp(s, sequence) for s in range(first, first + n)))
             else:
@@ -93,15 +103,14 @@ class Half:
                 message = f"sector {sector} holds {found[:16].hex()}, and may hold {self._allowed(sector)}"
                 raise LookupError(message)
 
-    def verify(self, disk: Disk, behind: bytes) -> None:
-        """Read all through the cache, twice: it is what may be there, and what the disk behind holds."""
+    def verify(self, disk: Client) -> list[bytes]:
+        """Read all through the cache, twice: it is what may be there."""
+        turns = []
         for _ in range(2):
-            for first in range(self.first, self.first + HALF, AT_ONCE):
-                data = disk.read(first * SECTOR, AT_ONCE * SECTOR)[0]
-                if data != behind[first * SECTOR : (first + AT_ONCE) * SECTOR]:
-                    message = f"sectors {first} to {first + AT_ONCE}: the cache and the disk behind it differ"
-                    raise LookupError(message)
-                self.check(first, data)
+            parts = range(self.first, self.first + HALF, AT_ONCE)
+            turns.append(b"".join(disk.read(first * SECTOR, AT_ONCE * SECTOR)[0] for first in parts))
+            self.check(self.first, turns[-1])
+        return turns
 
     def settle(self, behind: bytes) -> None:
         """What the disk holds is what is known from here on."""
@@ -151,13 +160,15 @@ def one_kill(setup: Setup, halves: list[Half], rng: random.Random) -> None:
         server.kill()
         for done in work:
             done.result()
-    behind = (setup.folder / "disk").read_bytes()
     with setup.serve(0) as server:
         with server.disk() as disk:
-            for half in halves:
-                half.verify(disk, behind)
+            turns = [half.verify(disk) for half in halves]
         server.stop()
-    for half in halves:
+    behind = (setup.folder / "disk").read_bytes()  # after a clean end it holds everything, whatever the mode
+    for half, read in zip(halves, turns, strict=True):
+        if any(turn != behind[half.first * SECTOR :][: len(turn)] for turn in read):
+            message = f"sectors from {half.first} on: the cache and the disk behind it differ"
+            raise LookupError(message)
         half.settle(behind)
 
 

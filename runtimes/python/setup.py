@@ -1,5 +1,7 @@
 """Builds libcachezoo and puts it beside cachezoo/runtime, which lies in the project's src."""
 
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +13,26 @@ from setuptools.command.build_py import build_py
 HERE = Path(__file__).resolve().parent
 RUNTIME = HERE.parents[1] / "src/cachezoo/runtime"
 LIBRARY = "libcachezoo.so.1"
+VERSION = re.search(r"^VERSION := (.*)$", (HERE.parent / "c/Makefile").read_text(), re.MULTILINE)[1]
+# Of PEP 600's libraries those that a program of C needs; every system with this glibc has them.
+OF_GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+def platform_of(library, built_for):
+    """The platform's tag of a wheel with this library.
+
+    It is `manylinux_2_N_…` (PEP 600) where the library needs glibc alone, and no symbol newer than its release 2.N;
+    else the one that it was built for, which only this machine's own kind takes.
+    """
+    said = subprocess.run(
+        ["readelf", "-dVW", library], capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"}
+    )
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", said.stdout))
+    versions = set(re.findall(r"Name: (\S+)  Flags", said.stdout))
+    releases = [int(found[1]) for name in versions if (found := re.fullmatch(r"GLIBC_2\.(\d+)(\.\d+)?", name))]
+    if not built_for.startswith("linux_") or not releases or len(releases) < len(versions) or not needed <= OF_GLIBC:
+        return built_for
+    return f"manylinux_2_{max(releases)}_{built_for.removeprefix('linux_')}"
 
 
 class WithLibrary(build_py):
@@ -34,8 +56,14 @@ class AnyPython(bdist_wheel):
         self.root_is_pure = False
 
     def get_tag(self):
-        return ("py3", "none", super().get_tag()[2])
+        library = Path(self.get_finalized_command("build_py").build_lib, "cachezoo/runtime", LIBRARY)
+        return ("py3", "none", platform_of(library, super().get_tag()[2]))
 
 
-setup(cmdclass={"build_py": WithLibrary, "bdist_wheel": AnyPython}, packages=["cachezoo.runtime"],
-      package_dir={"cachezoo.runtime": "."})  # fmt: skip
+if __name__ == "__main__":
+    setup(
+        version=VERSION,
+        cmdclass={"build_py": WithLibrary, "bdist_wheel": AnyPython},
+        packages=["cachezoo.runtime"],
+        package_dir={"cachezoo.runtime": "."},
+    )

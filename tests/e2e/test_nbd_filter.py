@@ -57,6 +57,16 @@ def labelled(folder, size="256K", *more):
     return tier(folder, size, f"cz-label={folder / 'label'}", *more)
 
 
+def back(folder, size="256K", *more):
+    """Options of a tier with write-back, by a page cache of 4 KiB pages."""
+    return labelled(folder, size, *more, "cz-writes=back", "cz-policy=s3fifo")
+
+
+def through(folder, size="256K", *more):
+    """The same with write-through."""
+    return labelled(folder, size, *more, "cz-writes=through", "cz-policy=lru")
+
+
 def counters(folder):
     return json.loads((folder / "stats.json").read_text())
 
@@ -306,7 +316,7 @@ def test_a_damaged_tier_gives_right_bytes_or_none(built, folder, damages):
         read_all(server, folder)
         server.stop()
     sound = (folder / "ssd").read_bytes()
-    table, data = 4096 + 256 * 32, 1 << 20
+    table, data = 8192 + 256 * 32, 1 << 20
     recovered = corrupt = 0
     for case in range(damages):
         damaged = bytearray(sound)
@@ -333,7 +343,7 @@ def test_slots_that_were_swapped_are_not_served(built, folder):
         read_all(server, folder)
         server.stop()
     sound = bytearray((folder / "ssd").read_bytes())
-    sound[4096:4128], sound[4128:4160] = sound[4128:4160], sound[4096:4128]
+    sound[8192:8224], sound[8224:8256] = sound[8224:8256], sound[8192:8224]
     (folder / "ssd").write_bytes(sound)
     with serve(built, folder, tier(folder)) as server:
         read_all(server, folder)
@@ -398,20 +408,23 @@ def rounds_of_a_client(server, own):
 SANITIZERS = {"": {}, "asan": CHECKED, "tsan": {"OPTIMISE": "-O1", "EXTRA_CFLAGS": "-g -fsanitize=thread"}}
 
 
+@pytest.mark.parametrize("mode", [tier, through, back])
 @pytest.mark.parametrize(
     "sanitizer",
     ["", *(pytest.param(name, marks=pytest.mark.long) for name in ("asan", "tsan"))],
 )
-def test_clients_of_one_disk_see_each_others_writes(tmp_path_factory, slow, folder, sanitizer):
+def test_clients_of_one_disk_see_each_others_writes(tmp_path_factory, slow, folder, sanitizer, mode):
     built = make(tmp_path_factory, "filter", **SANITIZERS[sanitizer]) / "nbdkit-cachezoo-filter.so"
     (folder / "disk").write_bytes(bytes(1 << 20))
     plugin = [str(slow), f"file={folder / 'disk'}", "slow-us=300"]
-    options = tier(folder, "32K", "cz-stats-interval=1", "cz-prefetch=next(2)")
+    options = mode(folder, "32K", "cz-stats-interval=1", *(["cz-prefetch=next(2)"] if mode is tier else []))
     with serve(built, folder, options, plugin, sanitizing(sanitizer)) as server, ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(rounds_of_a_client, server, own) for own in range(4)]:
             done.result()
-        read_all(server, folder)
+        with server.disk() as disk:
+            read = disk.read(0, disk.size)[0]
         server.stop()
+    assert read == (folder / "disk").read_bytes()
     assert counters(folder)["read_hits"] > 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_nbd_filter import counters, tier
+from tests.e2e.test_nbd_filter import back, counters, through, tier
 from tests.nbd_filter import refused, serve, wait_for_path
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +102,8 @@ def test_a_block_device_in_use_is_refused_and_is_in_use_then(built, tmp_path):
 
 
 @pytest.mark.needs("fio")
-def test_fio_finds_what_it_wrote(built, tmp_path):
+@pytest.mark.parametrize("mode", [tier, through, back])
+def test_fio_finds_what_it_wrote(built, tmp_path, mode):
     with (tmp_path / "disk").open("wb") as file:
         file.truncate(16 << 20)
     job = [
@@ -111,10 +112,10 @@ def test_fio_finds_what_it_wrote(built, tmp_path):
         "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--verify_backlog=64", "--randseed=7",
         "--verify_state_save=0",
     ]  # fmt: skip
-    with serve(built, tmp_path, tier(tmp_path, "4M")) as server:
+    with serve(built, tmp_path, mode(tmp_path, "4M")) as server:
         command(*job)
         server.stop()
     found = counters(tmp_path)
     assert found["read_hits"] > 0
-    assert found["invalidated"] > 0
+    assert found["destaged" if mode is back else "invalidated"] > 0
     assert (found["ssd_corrupt"], found["ssd_errors"]) == (0, 0)

@@ -7,6 +7,7 @@
 
 #include <nbdkit-filter.h>
 
+#include "back.h"
 #include "control.h"
 #include "fills.h"
 #include "opened.h"
@@ -181,15 +182,21 @@ static int begin_reports(void) {
 }
 
 static int cz_after_fork(nbdkit_backend *backend) {
-    (void)backend;
+    if (all.served.back && back_start(all.served.back, backend)) {
+        nbdkit_error("cachezoo: the cleaner cannot be started");
+        return -1;
+    }
     if (options->stats && begin_reports())
         return -1;
     return options->control ? control_begin(options->control, &all, print_status) : 0;
 }
+
 static void end_all(void) {
     control_end();
     if (is_open)
         queue_close(&all.served); /* before the last report */
+    if (is_open && all.served.back)
+        back_stop(all.served.back);
     if (reporting) {
         pthread_mutex_lock(&report_lock);
         ending = true;
@@ -254,6 +261,14 @@ static int open_next(handle *self, nbdkit_next_open *next, nbdkit_context *conte
     return failed;
 }
 
+/* In write-back mode the plugin alone does not hold what a client may read. */
+static void *refuse_handle(handle *made) {
+    served_leave(&all.served);
+    free(made->name);
+    free(made);
+    return NULL;
+}
+
 static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *exportname,
                             int is_tls) {
     (void)is_tls;
@@ -264,6 +279,12 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
     } else if (open_next(made, next, context, readonly, exportname) == 0) {
         made->name = name;
         made->bypass = !is_cached(name);
+        if (all.served.back && (made->bypass || *name)) { /* the cleaner opens the disk without a name */
+            nbdkit_error("cachezoo: export \"%s\" is not served: with cz-writes=back the plugin has one disk, without a "
+                         "name",
+                         name);
+            return refuse_handle(made);
+        }
         if (made->bypass)
             nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of %s", name,
                          options->export ? options->export : "the default export (cz-export chooses another)");
@@ -300,6 +321,24 @@ static void end_flush(bool covers, bool done) {
     served_flush_end(&all.served, covers, done);
 }
 
+/* With write-back a disk is served as it must be or not at all. */
+static int prepare_back(nbdkit_next *next, const handle *self, int64_t size, bool able) {
+    served *served = &all.served;
+    view view = {.bytes = size, .next = next, .read = read_next};
+    int err;
+    const char *wrong = self->bypass ? "see above"
+                        : !able      ? "cz-writes=back needs one that can be flushed, and whose connections see each "
+                                       "other's writes"
+                        : !served_attach(served, &view, self->name) ? "see above"
+                        : size != served->backend_bytes             ? "it has changed its size"
+                                                                    : NULL;
+    if (wrong) {
+        nbdkit_error("cachezoo: the disk is not served: %s", wrong);
+        return -1;
+    }
+    return back_flush(served->back, next, &err);
+}
+
 /* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */
 static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     (void)readonly;
@@ -311,9 +350,11 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     self->backend.read = read_next;
     self->backend.sees_all = multi == 1;
     self->flushes = flush == 1;
+    if (all.served.back)
+        return prepare_back(next, self, size, multi == 1 && flush == 1);
     if (!self->bypass) {
         view view = {.bytes = size, .next = next, .read = read_next};
-        served_attach(&all.served, &view, self->name);
+        (void)served_attach(&all.served, &view, self->name);
         bool covers = served_flush_begin(&all.served, self->backend.sees_all);
         bool done = flush != 1 || next->flush(next, 0, &err) == 0;
         end_flush(covers, done);
@@ -326,6 +367,8 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
 
 static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
     const handle *self = data;
+    if (all.served.back)
+        return back_flush(all.served.back, next, err);
     /* Of another disk, perhaps: it covers nothing. Where it fails, it may have been of this one. */
     bool covers = !self->bypass && served_flush_begin(&all.served, self->backend.sees_all);
     int failed = next->flush(next, flags, err);
@@ -356,6 +399,8 @@ static void cz_close_handle(void *data) {
 static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count, uint64_t offset, uint32_t flags,
                     int *err) {
     handle *self = data;
+    if (all.served.back)
+        return back_read(all.served.back, next, buffer, count, offset, err);
     if (self->bypass)
         return next->pread(next, buffer, count, offset, flags, err);
     static const enum took took[] = {
@@ -373,17 +418,17 @@ static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count,
 
 /* The end of a change that must not reach the plugin. */
 static int refuse(writing *now, int *err) {
-    served_write_end(&all.served, now, true);
+    served_write_end(&all.served, now, true, NULL);
     *err = EIO;
     return -1;
 }
 
 /* The end of a change. One that was to be durable and failed is a flush that failed. */
-static int end_change(const handle *self, writing *now, uint32_t flags, int failed) {
+static int end_change(const handle *self, writing *now, uint32_t flags, int failed, const written *written) {
     bool durable = (flags & NBDKIT_FLAG_FUA) || !self->flushes;
     if (failed && (flags & NBDKIT_FLAG_FUA))
         served_lose(&all.served);
-    served_write_end(&all.served, now, durable && !failed);
+    served_write_end(&all.served, now, durable && !failed, failed ? NULL : written);
     return failed;
 }
 
@@ -393,9 +438,16 @@ static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t
     handle *self = data;
     writing now;
     uint64_t begin = now_ns();
+    if (all.served.back) {
+        int lost = back_write(all.served.back, next, buffer, count, offset, flags, err);
+        if (!lost)
+            stats_took(&all.served.stats, TOOK_WRITE, now_ns() - begin);
+        return lost;
+    }
     if (!served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN))
         return refuse(&now, err);
-    int failed = end_change(self, &now, flags, next->pwrite(next, buffer, count, offset, flags, err));
+    written written = {.backend = &self->backend, .data = buffer, .count = count, .offset = offset};
+    int failed = end_change(self, &now, flags, next->pwrite(next, buffer, count, offset, flags, err), &written);
     if (!failed)
         stats_took(&all.served.stats, TOOK_WRITE, now_ns() - begin);
     return failed;
@@ -403,18 +455,38 @@ static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t
 
 static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
+    if (all.served.back)
+        return back_zero(all.served.back, next, count, offset, flags, false, err);
     if (!served_write_begin(&all.served, &now, count, offset, ZEROED))
         return refuse(&now, err);
     int failed = next->zero(next, count, offset, flags, err);
-    return end_change(data, &now, flags, failed);
+    return end_change(data, &now, flags, failed, NULL);
 }
 
 static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
+    if (all.served.back)
+        return back_zero(all.served.back, next, count, offset, flags, true, err);
     if (!served_write_begin(&all.served, &now, count, offset, TRIMMED))
         return refuse(&now, err);
     int failed = next->trim(next, count, offset, flags, err);
-    return end_change(data, &now, flags, failed);
+    return end_change(data, &now, flags, failed, NULL);
+}
+
+/* With write-back the plugin does not know what holds data; FUA is done here, and a zeroing is never fast. */
+static int cz_can_extents(nbdkit_next *next, void *data) {
+    (void)data;
+    return all.served.back ? 0 : next->can_extents(next);
+}
+
+static int cz_can_fua(nbdkit_next *next, void *data) {
+    (void)data;
+    return all.served.back ? NBDKIT_FUA_NATIVE : next->can_fua(next);
+}
+
+static int cz_can_fast_zero(nbdkit_next *next, void *data) {
+    (void)data;
+    return all.served.back ? 0 : next->can_fast_zero(next);
 }
 
 static struct nbdkit_filter filter = {
@@ -435,6 +507,9 @@ static struct nbdkit_filter filter = {
     .close = cz_close_handle,
     .prepare = cz_prepare,
     .finalize = cz_finalize,
+    .can_extents = cz_can_extents,
+    .can_fua = cz_can_fua,
+    .can_fast_zero = cz_can_fast_zero,
     .pread = cz_pread,
     .pwrite = cz_pwrite,
     .flush = cz_flush,

@@ -147,6 +147,8 @@ int change_policy(opened *opened, config *next, int64_t *kept, cz_error *error) 
     config asked = opened->config;
     bool flash = !next->choice.bundle && !next->choice.policy;
     policy made;
+    if (served->back)
+        return cz_fail(error, CZ_BAD_CALL, "with cz-writes=back the policy stays until the next start");
     asked.choice = next->choice;
     asked.key = next->key ? next->key : opened->config.key;
     asked.unit_bytes = flash ? served->unit_bytes : 0;
@@ -289,6 +291,10 @@ int change_tier(opened *opened, config *next, cz_error *error) {
     config asked = opened->config;
     bool own_label = next->label != NULL;
     place place = {0};
+    if (served->back)
+        return cz_fail(error, CZ_BAD_CALL,
+                       "with cz-writes=back the SSD may hold what the disk does not; stop the cache, and start it with the "
+                       "other SSD");
     asked.ssd = next->ssd;
     asked.format = next->format;
     asked.size = next->size ? next->size : asked.size;

@@ -20,6 +20,8 @@ const char config_help[] =
     "cz-prefetch=MODE      none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when;\n"
     "                      the default is the bundle's, or none.\n"
     "cz-writes=MODE        around (the default), through or back; the last two with cz-policy and its kin.\n"
+    "cz-dirty=PERCENT      back: how much of the cache may hold what the disk does not, 1 to 100 (50).\n"
+    "cz-delay=SECONDS      back: how long a unit may, before it is written to the disk (30).\n"
     "cz-write-rate=SIZE    Bytes a second written to cz-ssd at most, over any 10 seconds (no limit).\n"
     "cz-window=N           rejectx: requests within which a second miss is admitted (100000).\n"
     "cz-misses=N           rejectx: misses remembered at most (1048576).\n"
@@ -31,6 +33,8 @@ const char config_help[] =
     "cz-log=FILE           Requests, as a trace.\n"
     "cz-stats=FILE         Counters as JSON, at the end and every cz-stats-interval=SECONDS (10).";
 
+#define DIRTY_PERCENT 50
+#define DELAY_S 30
 #define WINDOW 100000 /* what recommend --for nbdkit tries first */
 
 static void start_choice(choice *choice) {
@@ -38,7 +42,7 @@ static void start_choice(choice *choice) {
 }
 
 void config_start(config *config) {
-    *config = (struct config){.writes = -1, .write_rate = -1, .stats_s = 10};
+    *config = (struct config){.writes = -1, .write_rate = -1, .dirty_percent = -1, .delay_s = -1, .stats_s = 10};
     start_choice(&config->choice);
 }
 
@@ -134,6 +138,14 @@ static int take_number(config *config, const char *key, const char *value, cz_er
         return take_count(&choice->window, key, value, 0, error);
     if (strcmp(key, "cz-misses") == 0)
         return take_count(&choice->max_misses, key, value, 1, error);
+    if (strcmp(key, "cz-delay") == 0)
+        return take_count(&config->delay_s, key, value, 0, error);
+    if (strcmp(key, "cz-dirty") == 0) {
+        int failed = take_count(&config->dirty_percent, key, value, 1, error);
+        if (!failed && config->dirty_percent > 100)
+            failed = cz_fail(error, CZ_BAD_CALL, "cz-dirty=%.64s: it must be a whole number from 1 to 100", value);
+        return failed ? -1 : 0;
+    }
     if (strcmp(key, "cz-stats-interval") == 0) {
         int64_t seconds = 0;
         int failed = take_count(&seconds, key, value, 1, error);
@@ -226,6 +238,15 @@ int choice_check(config *config, cz_error *error) {
     return wrong ? cz_fail(error, CZ_BAD_CALL, "%s", wrong) : CZ_OK;
 }
 
+/* What only write-back has. */
+static const char *wrong_back(config *config) {
+    if (config->writes != CZ_BACK)
+        return config->dirty_percent >= 0 || config->delay_s >= 0 ? "cz-dirty and cz-delay are for cz-writes=back" : NULL;
+    config->dirty_percent = config->dirty_percent < 0 ? DIRTY_PERCENT : config->dirty_percent;
+    config->delay_s = config->delay_s < 0 ? DELAY_S : config->delay_s;
+    return config->label ? NULL : "cz-writes=back needs cz-label, a small file off the SSD";
+}
+
 int config_check(config *config, cz_error *error) {
     const char *wrong = NULL;
     if (config->writes < 0)
@@ -244,6 +265,8 @@ int config_check(config *config, cz_error *error) {
         wrong = "cz-unit and cz-block are the bundle's; leave them out";
     else if (strlen(config->volume) > 255)
         wrong = "cz-volume is longer than 255 bytes";
+    if (!wrong)
+        wrong = wrong_back(config);
     return wrong ? cz_fail(error, CZ_BAD_CALL, "%s", wrong) : choice_check(config, error);
 }
 

@@ -5,6 +5,7 @@
 
 #include <nbdkit-filter.h>
 
+#include "back.h"
 #include "fills.h"
 #include "names.h"
 #include "policy.h"
@@ -179,10 +180,12 @@ int label_of(const char *path, label **label, cz_error *error) {
 }
 
 int tier_of(const config *config, opened *opened, const policy *policy, label *label, tier **tier, cz_error *error) {
+    int64_t units = config->size / policy->unit_bytes;
     tier_options options = {.path = config->ssd,
                             .disk = &opened->disk,
                             .format = config->format,
-                            .slots = config->size / policy->unit_bytes,
+                            .slots = config->writes == CZ_BACK ? back_slots(units) : units,
+                            .back = config->writes == CZ_BACK,
                             .unit_bytes = policy->unit_bytes,
                             .volume = config->volume,
                             .digest = policy->bundles[0] ? policy->info.model_digest : "",
@@ -196,6 +199,8 @@ static int open_slots(opened *opened, cz_error *error) {
     const policy *policy = &opened->policy;
     served->disk = &opened->disk;
     served->cache = policy->cache;
+    served->holds = is_page_cache(policy->info.kind);
+    served->through = opened->config.writes == CZ_THROUGH;
     served->queues = policy->info.kind == CZ_CACHING;
     served->unit_bytes = policy->unit_bytes;
     served->per_block = policy->per_block;
@@ -208,6 +213,18 @@ static int open_slots(opened *opened, cz_error *error) {
     if (served->slots && served->later)
         return CZ_OK;
     return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)served->n_slots);
+}
+
+static int open_back(opened *opened, cz_error *error) {
+    served *served = &opened->served;
+    const config *config = &opened->config;
+    back_options options = {.capacity = served->n_slots,
+                            .slots = back_slots(served->n_slots),
+                            .dirty_percent = config->dirty_percent,
+                            .delay_s = config->delay_s};
+    if (config->writes != CZ_BACK || back_open(served, &options) == 0)
+        return CZ_OK;
+    return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)options.slots);
 }
 
 /* A log has names of its own: another policy's streams may come. */
@@ -235,6 +252,8 @@ int open_all(opened *opened) {
         code = label_of(config->label, &opened->label, &error);
     if (code == CZ_OK)
         code = tier_of(config, opened, &opened->policy, opened->label, &opened->served.tier, &error);
+    if (code == CZ_OK)
+        code = open_back(opened, &error);
     if (code == CZ_OK && config->log)
         code = open_log(config, opened, &error);
     if (code == CZ_OK)
@@ -255,6 +274,7 @@ void close_all(opened *opened) {
     }
     if (served->tier)
         tier_close(served->tier, served_end(served));
+    back_close(served);
     if (opened->label)
         label_close(opened->label);
     free(opened->label);

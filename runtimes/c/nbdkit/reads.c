@@ -26,7 +26,7 @@ typedef struct reading {
     unsigned char *data; /* the client's */
     uint64_t offset, end;
     part *parts;
-    int64_t n_parts, n_cached, n_fills;
+    int64_t n_parts, n_cached, n_fills, room;
     int64_t low, high; /* the I/O to the backend, in units; high < low: none */
     fills *fills;      /* memory for it, where it is filled from */
 } reading;
@@ -99,7 +99,7 @@ static void find_hit(reading *self, part *part) {
     part->cached = state->ready || state->waiting;
     if (!part->cached) {
         served->stats.late++;
-        part->fill = served->budget.rate > 0; /* perhaps it was not written for the budget */
+        part->fill = served->holds || served->budget.rate > 0; /* perhaps it was not written for the budget */
         return;
     }
     tier_use(served->tier, part->slot);
@@ -115,7 +115,8 @@ static void find_hit(reading *self, part *part) {
 /* The units of an access, copied out of it. */
 static void take_parts(reading *self, const cz_access *access) {
     served *served = self->served;
-    for (int64_t k = 0; k < access->n_units; k++) {
+    int64_t own = access->hits + access->misses;
+    for (int64_t k = 0; k < access->n_units && k < self->room; k++) {
         const cz_unit *unit = &access->units[k];
         part *part = &self->parts[self->n_parts++];
         *part = (struct part){.number = unit->number, .slot = unit->slot, .own = k < access->hits + access->misses};
@@ -125,9 +126,14 @@ static void take_parts(reading *self, const cz_access *access) {
     }
     for (int64_t k = 0; k < access->n_victims; k++)
         served_retire(served, access->victims[k].slot);
+    for (int64_t k = 0; k < access->n_victims && served->holds; k++) { /* a hit that the request itself put out */
+        uint64_t place = (uint64_t)(access->victims[k].number - access->units[0].number);
+        if (place < (uint64_t)own && access->units[place].outcome == 2)
+            self->parts[place].fill = false;
+    }
 }
 
-/* Begin the fills that can be, and give up the others. */
+/* Begin the fills that can be, and give up the others. A page cache may hold what has no data. */
 static void begin_fills(reading *self) {
     served *served = self->served;
     for (int64_t k = 0; k < self->n_parts; k++) {
@@ -142,7 +148,7 @@ static void begin_fills(reading *self) {
             self->n_fills++;
             part->turn = served->slots[part->slot].turn;
             tier_use(served->tier, part->slot);
-        } else if (part->slot >= 0) {
+        } else if (part->slot >= 0 && !served->holds) {
             served->stats.abandoned++;
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(part->number * served->unit_bytes));
         }
@@ -308,7 +314,7 @@ static void abandon(reading *self) {
         if (!part->fill)
             continue;
         served->stats.abandoned++;
-        if (served->slots[part->slot].turn == part->turn)
+        if (served->slots[part->slot].turn == part->turn && !served->holds)
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(part->number * served->unit_bytes));
     }
     if (self->fills)
@@ -400,6 +406,7 @@ int served_read(served *served, const backend *backend, void *data, uint32_t cou
     reading self = {
         .served = served, .backend = backend, .data = data, .offset = offset, .end = offset + count, .high = -1};
     size_t most = (size_t)(count / served->unit_bytes + 2 + served->per_block);
+    self.room = (int64_t)most;
     self.parts = most <= STACK_PARTS ? room : malloc(most * sizeof *self.parts);
     int code = self.parts ? serve(&self, err) : read_backend(&self, data, count, offset, err);
     if (self.parts != room)

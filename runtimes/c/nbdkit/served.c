@@ -7,6 +7,7 @@
 
 #include <nbdkit-filter.h>
 
+#include "back.h"
 #include "fills.h"
 
 #define DROP_BYTES ((uint64_t)32 << 20)
@@ -32,6 +33,10 @@ static void end_cache(served *served) {
 }
 
 void served_fail(served *served, const char *what) {
+    if (served->back) {
+        back_fail(served->back, what);
+        return;
+    }
     served->stats.ssd_errors++;
     if (served->failed)
         return;
@@ -61,6 +66,8 @@ void served_count_error(served *served, bool failed, const char *what) {
 
 /* A unit has left its slot. */
 void served_retire(served *served, int32_t slot) {
+    if (slot < 0) /* it came and went in one request */
+        return;
     slot_state *state = &served->slots[slot];
     state->turn++;
     state->waiting = NULL;
@@ -111,26 +118,40 @@ static void blank_tier(served *served) {
         served_fail(served, "an invalidation");
 }
 
-void served_attach(served *served, const view *view, const char *export) {
-    char note[256];
+/* What the tier holds, before the first request; false where the disk must not be served with it. */
+static bool attach(served *served, const view *view, const char *export) {
+    char note[256] = "";
+    proof_begin(served->disk, view);
+    int opened = served->failed ? 0 : tier_attach(served->tier, view, export, note);
+    if (note[0])
+        nbdkit_error("cachezoo: %s", note);
+    if (opened > 0 || (opened < 0 && served->back)) {
+        nbdkit_error("cachezoo: the disk is not served: %s", opened > 0 ? "see above" : "the SSD or the label failed");
+        return false;
+    }
+    if (opened < 0)
+        served_fail(served, "opening");
+    else if (served->back && back_take_up(served->back, view))
+        return false;
+    else if (!served->back && !served->failed && take_up(served))
+        served_fail(served, "taking up (no memory)");
+    served->passing = tier_passing(served->tier);
+    if (!served->failed && served->lost.any && tier_lose(served->tier))
+        served_fail(served, "the mark of a failed flush");
+    return true;
+}
+
+bool served_attach(served *served, const view *view, const char *export) {
     pthread_mutex_lock(&served->lock);
-    if (!served->attached) {
-        served->attached = true;
+    if (!served->attached && !served->refused) {
         maybe_add_all(&served->unflushed); /* by whoever wrote before us */
         served->backend_bytes = view->bytes;
-        note[0] = 0;
-        proof_begin(served->disk, view);
-        if (!served->failed && tier_attach(served->tier, view, export, note))
-            served_fail(served, "opening");
-        else if (!served->failed && take_up(served))
-            served_fail(served, "taking up (no memory)");
-        served->passing = tier_passing(served->tier);
-        if (!served->failed && served->lost.any && tier_lose(served->tier))
-            served_fail(served, "the mark of a failed flush");
-        if (note[0])
-            nbdkit_error("cachezoo: %s", note);
+        served->attached = attach(served, view, export);
+        served->refused = !served->attached;
     }
+    bool attached = served->attached;
     pthread_mutex_unlock(&served->lock);
+    return attached;
 }
 
 cz_request served_request(const served *served, enum cz_op op, uint64_t count, uint64_t offset) {
@@ -192,8 +213,40 @@ static void enlist(served *served, writing *self) {
     served->writes = self;
 }
 
+static bool others_write(const served *served, const writing *self, int64_t number) {
+    for (const writing *other = served->writes; other; other = other->next) {
+        if (other != self && (uint64_t)number >= other->first && (uint64_t)number < other->end)
+            return true;
+    }
+    return false;
+}
+
+/* Written through: the units that the policy holds from here on. What is on the SSD of them is old from here on. A hit that
+ * later units of the request put out has given its slot away. Without memory nothing enters. */
+static void note_put(served *served, writing *self, const cz_access *access) {
+    int64_t own = access->hits + access->misses;
+    for (int64_t k = 0; k < own; k++) {
+        if (access->units[k].outcome == 2)
+            served_retire(served, access->units[k].slot);
+    }
+    self->put = malloc((size_t)own * sizeof *self->put);
+    bool *gone = calloc((size_t)own, sizeof *gone);
+    for (int64_t k = 0; gone && k < access->n_victims; k++) {
+        uint64_t place = (uint64_t)access->victims[k].number - self->first;
+        if (place < (uint64_t)own)
+            gone[place] = access->units[place].outcome == 2;
+    }
+    for (int64_t k = 0; gone && self->put && k < own; k++) {
+        const cz_unit *unit = &access->units[k];
+        if (unit->outcome > 0 && unit->slot >= 0 && !gone[k] && !others_write(served, self, unit->number))
+            self->put[self->n_put++] =
+                (filling){.number = unit->number, .slot = unit->slot, .turn = served->slots[unit->slot].turn};
+    }
+    free(gone);
+}
+
 /* The policy counts a write, and what it overwrites leaves; false where it has not taken it. */
-static bool count_write(served *served, uint64_t count, uint64_t offset) {
+static bool count_write(served *served, writing *self, uint64_t count, uint64_t offset) {
     cz_request asked = served_request(served, CZ_WRITE, count, offset);
     cz_access access;
     served->stats.writes++;
@@ -203,7 +256,9 @@ static bool count_write(served *served, uint64_t count, uint64_t offset) {
         return false;
     for (int64_t k = 0; k < access.n_victims; k++)
         served_retire(served, access.victims[k].slot);
-    served->stats.invalidated += (uint64_t)access.n_victims;
+    if (served->through)
+        note_put(served, self, &access);
+    served->stats.invalidated += (uint64_t)(served->through ? access.hits : access.n_victims);
     return true;
 }
 
@@ -237,10 +292,13 @@ bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
     blank_tier(served);
     self->first = offset / unit;
     self->end = (offset + count + unit - 1) / unit;
+    self->put = NULL;
+    self->n_put = 0;
+    self->changes = served->stats.reloads + served->stats.attaches;
     enlist(served, self);
     served->stats.zeroes += change == ZEROED;
     served->stats.trims += change == TRIMMED;
-    bool dropped = change == WRITTEN && count_write(served, count, offset);
+    bool dropped = change == WRITTEN && count_write(served, self, count, offset);
     if (!served->failed && !dropped)
         served_drop(served, count, offset);
     if (!served->failed)
@@ -250,14 +308,54 @@ bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
     return passes;
 }
 
-void served_write_end(served *served, writing *self, bool durable) {
+/* The whole units of a write, in memory of their own; NULL where there are none, or no memory. The last of a disk may be
+ * whole with fewer bytes. */
+static fills *copy_units(const served *served, const written *written) {
+    uint64_t unit = (uint64_t)served->unit_bytes, end = written->offset + written->count;
+    uint64_t low = (written->offset + unit - 1) / unit;
+    uint64_t high = end == (uint64_t)served->backend_bytes ? (end + unit - 1) / unit : end / unit;
+    fills *made = low < high ? fills_new(served, (int64_t)low, (int64_t)(high - low)) : NULL;
+    if (!made)
+        return NULL;
+    uint64_t there = (high * unit < end ? high * unit : end) - low * unit;
+    memcpy(made->units, written->data + (low * unit - written->offset), there);
+    memset(made->units + there, 0, (high - low) * unit - there);
+    return made;
+}
+
+/* What the disk was given enters the SSD, where no other write came between. */
+static void put(served *served, const writing *self, const written *written, fills *fills) {
+    const backend *backend = written->backend;
+    int64_t unit = served->unit_bytes, end = (int64_t)(written->offset + written->count);
+    bool last = end == served->backend_bytes;
+    bool sees_all = backend->sees_all || backend->alone == served->joined;
+    bool same = self->changes == served->stats.reloads + served->stats.attaches && !served->paused;
+    for (int64_t k = 0; k < self->n_put && sees_all && same && !served->failed; k++) {
+        const filling *one = &self->put[k];
+        bool whole = one->number >= fills->low && (last || (one->number + 1) * unit <= end);
+        if (whole && served->slots[one->slot].turn == one->turn && !maybe_holds(&served->lost, one->number))
+            fills_add(fills, one->number, one->slot, one->turn);
+    }
+    served_enter(served);
+    if (fills->n > 0)
+        fills_write(served, fills);
+    else
+        fills_release(served, fills);
+    served_exit(served);
+}
+
+void served_write_end(served *served, writing *self, bool durable, const written *written) {
+    fills *fills = written && self->n_put > 0 ? copy_units(served, written) : NULL;
     pthread_mutex_lock(&served->lock);
     if (!durable)
         add_units(&served->unflushed, self);
     *self->link = self->next;
     if (self->next)
         self->next->link = self->link;
+    if (fills)
+        put(served, self, written, fills);
     pthread_mutex_unlock(&served->lock);
+    free(self->put);
 }
 
 /* The unit in a slot is whole on the device: it enters the table, now or after a flush. */
@@ -297,6 +395,10 @@ static void publish(served *served) {
 static void forget_all(served *served) {
     if (!served->attached || served->failed)
         return;
+    if (served->back) {
+        back_forget(served->back);
+        return;
+    }
     nbdkit_error("cachezoo: the disk was written to while no client was connected; nothing that was cached is used");
     for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
         const slot_state *state = &served->slots[slot];
@@ -345,7 +447,7 @@ void served_leave(served *served) {
 }
 
 const proof *served_end(served *served) {
-    if (!served->attached || served->failed)
+    if (!served->attached || served->failed || (served->back && back_failed(served->back)))
         return NULL;
     if (served->connections > 0) {
         view view = proof_view(served->disk);

@@ -29,6 +29,9 @@
 typedef struct writing {
     uint64_t first, end; /* units */
     struct writing *next, **link;
+    filling *put; /* written through: the units that may enter the SSD once the disk has them */
+    int64_t n_put;
+    uint64_t changes; /* of policy and tier, as it began */
 } writing;
 
 typedef struct slot_state {
@@ -58,6 +61,8 @@ typedef struct served {
     int64_t unit_bytes, per_block, n_slots, backend_bytes;
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
+    bool holds;   /* the policy is a page cache: what it holds may have no data on the SSD, and is filled when it is read */
+    bool through; /* what is written to the disk enters the SSD as well */
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
     bool refuses;                             /* writes: neither SSD nor label could be marked as invalid */
     disk *disk;
@@ -65,6 +70,8 @@ typedef struct served {
     proof left;               /* the disk as the last connection left it */
     int connections, errors;  /* open now, of all exports; of the tier, one after the other */
     uint64_t joined;          /* connections so far */
+    struct back *back;        /* write-back (back.h); NULL in the other modes */
+    bool refused;             /* the tier holds dirty units and is of another disk */
     int inside;   /* requests that use the tier outside of the lock; atomic */
     bool paused;  /* the tier is about to be another: reads go to the disk, writes wait */
     pthread_cond_t resumed;
@@ -90,8 +97,8 @@ typedef struct backend {
     uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;
 
-/* Take up the tier for an export; the first call counts. */
-void served_attach(served *served, const view *view, const char *export);
+/* Take up the tier for an export; the first call counts. False: the disk must not be served with this tier. */
+bool served_attach(served *served, const view *view, const char *export);
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err);
 
 /* What changes the backend: the policy and the log count WRITTEN alone. BYPASSED: a write through another export. */
@@ -99,8 +106,17 @@ enum change { WRITTEN, BYPASSED, ZEROED, TRIMMED };
 
 /* Before and after a change is passed on. False: it must not be, and ends at once. */
 bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change);
-/* durable: it ended well and no crash can undo it. */
-void served_write_end(served *served, writing *self, bool durable);
+
+/* What the disk has been given. */
+typedef struct written {
+    const backend *backend;
+    const unsigned char *data;
+    uint64_t count, offset;
+} written;
+
+/* durable: it ended well and no crash can undo it. `written`: what may enter the SSD; NULL where it failed, or changed the
+ * disk otherwise. */
+void served_write_end(served *served, writing *self, bool durable, const written *written);
 
 /* A connection is about to open: its number where it is alone, else 0. It is about to close, and flushed; it has closed.
  * Where all were closed, and the disk is not as they left it, nothing is cached any more of what was. */

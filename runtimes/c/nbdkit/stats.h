@@ -27,6 +27,8 @@ typedef struct stats {
     uint64_t admitted, prefetched, evicted, io_units;    /* by the policy */
     uint64_t fills, fill_bytes, abandoned;               /* units written to the SSD; given up, mostly for a write */
     uint64_t skipped;                                    /* not written: the unit left while its fill waited */
+    uint64_t destaged, write_waits, lost_blocks; /* write-back: units written to the disk; writes that waited for room;
+                                                  * units that can be read nowhere */
     uint64_t over_budget;                                /* units not written for the budget of writes */
     uint64_t invalidated, settled;                       /* units made invalid; writes that had to wait for that */
     uint64_t corrupt, ssd_errors, failures;              /* units with a wrong CRC; failed I/O; failed calls */

@@ -23,28 +23,48 @@
 #define ENTRIES_TO_SECTOR (SECTOR / (int64_t)sizeof(tier_entry))
 #define SAMPLES 64              /* slots that are compared with the disk */
 #define EDGE ((int64_t)1 << 20) /* without data at both ends */
-#define VERSION 3
+#define VERSION 4
+#define DESTAGED UINT64_MAX      /* generations of a label: no unit of the tier counts any more; */
+#define FAILING (UINT64_MAX - 1) /* only its dirty ones do */
+#define COPY_AT SECTOR           /* of the superblock: a crash may tear one of the two */
+#define TABLE_AT ((int64_t)2 * SECTOR)
+#define WATER_AT (SECTOR - 512) /* in the superblock's sector, torn by no crash */
+#define WATER_MAGIC "CZWATER\n"
 #define MAGIC "CZTIER\r\n"
 
 typedef struct superblock {
     char magic[8];
     uint32_t version, clean;
+    uint64_t back;  /* dirty units may be there */
+    uint64_t stale; /* clean ones of fill numbers up to this do not count */
     unsigned char uuid[16];
     char lost[40]; /* the boot in which the disk last failed a flush */
     int64_t unit_bytes, slots, backend_bytes;
     uint64_t generation; /* times opened */
     char digest[72];
     char volume[65], export[65]; /* SHA-256 of the names */
+    char name[64];               /* the volume's, as far as there is room */
     proof disk;                  /* boot and identity as of the opening, the rest as of the clean end */
     uint32_t crc;                /* of all above */
 } superblock;
+
+/* What a sync has covered; of one sector, so that it is there whole or not at all. */
+typedef struct watermark {
+    char magic[8];
+    unsigned char uuid[16];
+    uint64_t fill;
+    uint32_t crc; /* of all above */
+} watermark;
 
 struct tier {
     int fd;
     const disk *disk;
     label *label;
     bool syncing, failed;
-    bool wipe; /* what was overwritten by name leaves no signature at either end */
+    bool wipe;          /* what was overwritten by name leaves no signature at either end */
+    bool back, discard; /* writes are cached; dirty units found are given up */
+    bool sample;
+    uint64_t water;
     int64_t slots, unit_bytes, table_bytes, data_at;
     tier_entry *table;
     superblock head;
@@ -59,12 +79,6 @@ _Static_assert(sizeof(superblock) <= SECTOR, "torn, it is damaged, and the tier 
 
 static int64_t rounded(int64_t bytes) {
     return (bytes + SECTOR - 1) / SECTOR * SECTOR;
-}
-
-static uint32_t entry_crc(const tier *tier, int64_t slot) {
-    uint32_t crc = crc32c(0, tier->head.uuid, sizeof tier->head.uuid);
-    crc = crc32c(crc, &slot, sizeof slot);
-    return crc32c(crc, &tier->table[slot], offsetof(tier_entry, crc));
 }
 
 static int size_of(int fd, const struct stat *found, int64_t *bytes) {
@@ -99,6 +113,99 @@ static bool begins_as_tier(int fd) {
     return device_read(fd, magic, sizeof magic, 0) == 0 && memcmp(magic, MAGIC, sizeof magic) == 0;
 }
 
+static bool is_sound(const superblock *found) {
+    return memcmp(found->magic, MAGIC, sizeof found->magic) == 0 && found->version == VERSION &&
+           found->crc == crc32c(0, found, offsetof(superblock, crc));
+}
+
+static uint32_t crc_of_entry(const unsigned char uuid[16], int64_t slot, const tier_entry *entry) {
+    uint32_t crc = crc32c(0, uuid, 16);
+    crc = crc32c(crc, &slot, sizeof slot);
+    return crc32c(crc, entry, offsetof(tier_entry, crc));
+}
+
+/* The superblock, or its copy where that alone is whole; -1 where it cannot be read. */
+static int find_head(int fd, unsigned char sector[SECTOR], superblock *found) {
+    unsigned char copy[SECTOR];
+    superblock other;
+    if (device_read(fd, sector, SECTOR, 0))
+        return -1;
+    memcpy(found, sector, sizeof *found);
+    if (is_sound(found) || device_read(fd, copy, SECTOR, COPY_AT))
+        return 0;
+    memcpy(&other, copy, sizeof other);
+    if (is_sound(&other) && other.back) {
+        *found = other;
+        memcpy(sector, copy, WATER_AT);
+    }
+    return 0;
+}
+
+/* Dirty units that a tier may hold: -1 where its table cannot be read. */
+static int64_t count_dirty(int fd, const superblock *found) {
+    tier_entry entries[SECTOR / sizeof(tier_entry)];
+    int64_t count = 0;
+    for (int64_t slot = 0; found->back && slot < found->slots; slot++) {
+        int64_t within = slot % ENTRIES_TO_SECTOR;
+        if (within == 0 && device_read(fd, entries, SECTOR, TABLE_AT + slot * (int64_t)sizeof(tier_entry)))
+            return -1;
+        const tier_entry *entry = &entries[within];
+        count += (entry->fill & TIER_DIRTY) && entry->crc == crc_of_entry(found->uuid, slot, entry);
+    }
+    return count;
+}
+
+static void name_dirty(const superblock *found, char name[24]) {
+    snprintf(name, 24, "dirty:%02x%02x%02x%02x%02x%02x", found->uuid[0], found->uuid[1], found->uuid[2], found->uuid[3],
+             found->uuid[4], found->uuid[5]);
+}
+
+static bool label_says(const label *label, const superblock *found, uint64_t generation) {
+    return label && label->sound && label->generation == generation &&
+           memcmp(label->uuid, found->uuid, sizeof found->uuid) == 0;
+}
+
+/* As of this opening, or of the one before where a crash came between the two. */
+static bool label_fits(const label *label, const superblock *found) {
+    return label_says(label, found, found->generation) || label_says(label, found, FAILING) ||
+           (found->back && found->generation > 1 && label_says(label, found, found->generation - 1));
+}
+
+/* Why dirty units that were found cannot be served by this cache; NULL where they can. */
+static const char *strange(const tier_options *options, const superblock *found) {
+    char volume[65] = "";
+    cz_sha256_of(options->volume, strlen(options->volume), volume);
+    if (!options->back)
+        return "give cz-writes=back";
+    if (found->unit_bytes != options->unit_bytes || found->slots != options->slots)
+        return "give the cz-size and cz-unit that it has";
+    if (memcmp(found->volume, volume, sizeof volume) != 0)
+        return "it is of another cz-volume";
+    return label_fits(options->label, found) ? NULL : "cz-label is of another tier, or of another state of this one";
+}
+
+/* A tier with dirty units is served by the cache that it is of, or given up by its name. */
+static int check_dirty(const tier_options *options, int fd, bool *discard, cz_error *error) {
+    unsigned char sector[SECTOR];
+    superblock found;
+    char name[24];
+    *discard = false;
+    if (find_head(fd, sector, &found))
+        return CZ_OK;
+    if (!is_sound(&found) || label_says(options->label, &found, DESTAGED))
+        return CZ_OK;
+    int64_t dirty = count_dirty(fd, &found);
+    const char *why = strange(options, &found);
+    name_dirty(&found, name);
+    *discard = options->format && strcmp(options->format, name) == 0;
+    if (dirty == 0 || !why || *discard)
+        return CZ_OK;
+    return cz_fail(
+        error, CZ_BAD_CALL,
+        "%s: it holds %lld bytes of the volume %.63s that are not on its disk yet: %s; cz-format=%s loses them",
+        options->path, (long long)(dirty * found.unit_bytes), found.name, why, name);
+}
+
 /* What lies on the device, and is neither a tier nor what may be overwritten by its name, is not touched. A filesystem
  * may begin behind an old tier's superblock. */
 static int check_held(const tier_options *options, int fd, int64_t bytes, bool *wipe, cz_error *error) {
@@ -126,7 +233,7 @@ static int check_place(const tier_options *options, const struct stat *found, cz
 
 /* A lock keeps other caches off; a block device is also kept from being mounted, and a mounted one is refused. A file
  * that is not there yet is made. */
-static int open_device(const tier_options *options, cz_error *error, int *fd, bool *wipe) {
+static int open_device(const tier_options *options, cz_error *error, int *fd, bool *wipe, bool *discard) {
     const char *path = options->path;
     struct stat found;
     bool there = stat(path, &found) == 0, block = there && S_ISBLK(found.st_mode);
@@ -143,7 +250,8 @@ static int open_device(const tier_options *options, cz_error *error, int *fd, bo
                        errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
     if (there && size_of(*fd, &found, &bytes))
         return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
-    return bytes > 0 ? check_held(options, *fd, bytes, wipe, error) : CZ_OK;
+    code = bytes > 0 ? check_held(options, *fd, bytes, wipe, error) : CZ_OK;
+    return code == CZ_OK ? check_dirty(options, *fd, discard, error) : code;
 }
 
 int tier_open(const tier_options *options, tier **found, cz_error *error) {
@@ -155,16 +263,18 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
     made->unit_bytes = options->unit_bytes;
     made->disk = options->disk;
     made->label = options->label;
+    made->back = options->back;
     made->fd = -1;
     made->table_bytes = rounded(options->slots * (int64_t)sizeof(tier_entry));
-    made->data_at = SECTOR + made->table_bytes > EDGE ? SECTOR + made->table_bytes : EDGE;
+    made->data_at = TABLE_AT + made->table_bytes > EDGE ? TABLE_AT + made->table_bytes : EDGE;
     made->head.unit_bytes = options->unit_bytes;
     made->head.slots = options->slots;
     cz_sha256_of(options->volume, strlen(options->volume), made->head.volume);
+    strncpy(made->head.name, options->volume, sizeof made->head.name - 1);
     strncpy(made->head.digest, options->digest, sizeof made->head.digest - 1);
     pthread_cond_init(&made->synced, NULL);
     made->table = calloc(1, (size_t)made->table_bytes);
-    int code = open_device(options, error, &made->fd, &made->wipe);
+    int code = open_device(options, error, &made->fd, &made->wipe, &made->discard);
     if (code == CZ_OK && !made->table)
         code = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the tier's table", options->path);
     if (code == CZ_OK)
@@ -177,11 +287,38 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
     return CZ_OK;
 }
 
+static uint32_t entry_crc(const tier *tier, int64_t slot) {
+    return crc_of_entry(tier->head.uuid, slot, &tier->table[slot]);
+}
+
+static void put_watermark(const tier *tier, unsigned char at[512]) {
+    watermark mark = {.magic = WATER_MAGIC, .fill = tier->water};
+    memcpy(mark.uuid, tier->head.uuid, sizeof mark.uuid);
+    mark.crc = crc32c(0, &mark, offsetof(watermark, crc));
+    memset(at, 0, 512);
+    memcpy(at, &mark, sizeof mark);
+}
+
 static int write_head(tier *tier, superblock *head) {
     unsigned char sector[SECTOR] = {0};
     head->crc = crc32c(0, head, offsetof(superblock, crc));
     memcpy(sector, head, sizeof *head);
+    put_watermark(tier, sector + WATER_AT);
+    if (tier->back && (device_write(tier->fd, sector, SECTOR, COPY_AT) || fdatasync(tier->fd)))
+        return -1;
     return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
+}
+
+static int read_head(tier *tier, unsigned char sector[SECTOR], superblock *found) {
+    watermark mark;
+    int unread = find_head(tier->fd, sector, found);
+    memcpy(&mark, sector + WATER_AT, sizeof mark);
+    tier->water = memcmp(mark.magic, WATER_MAGIC, sizeof mark.magic) == 0 &&
+                          mark.crc == crc32c(0, &mark, offsetof(watermark, crc)) &&
+                          memcmp(mark.uuid, found->uuid, sizeof mark.uuid) == 0
+                      ? mark.fill
+                      : 0;
+    return unread;
 }
 
 /* Whole sectors, so that the device need not be read first. */
@@ -190,12 +327,7 @@ static int write_entry(tier *tier, int64_t slot) {
     tier->table[slot].crc = entry_crc(tier, slot);
     if (!tier->label)
         return 0;
-    return device_write(tier->fd, tier->table + sector * ENTRIES_TO_SECTOR, SECTOR, SECTOR + sector * SECTOR);
-}
-
-static bool is_sound(const superblock *found) {
-    return memcmp(found->magic, MAGIC, sizeof found->magic) == 0 && found->version == VERSION &&
-           found->crc == crc32c(0, found, offsetof(superblock, crc));
+    return device_write(tier->fd, tier->table + sector * ENTRIES_TO_SECTOR, SECTOR, TABLE_AT + sector * SECTOR);
 }
 
 /* Why the superblock found is not that of this cache; NULL where it is. */
@@ -217,20 +349,22 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
         return "it is of another volume";
     if (memcmp(found->export, tier->head.export, sizeof found->export) != 0)
         return "it is of another export";
-    if (boot[0] && memcmp(found->lost, boot, sizeof found->lost) == 0)
+    if (boot[0] && memcmp(found->lost, boot, sizeof found->lost) == 0 && !found->back)
         return "the disk failed to flush since the machine was started; until the next start nothing is kept";
     return NULL;
 }
 
 static void keep_valid(tier *tier, int64_t backend_bytes) {
     int64_t units = (backend_bytes + tier->unit_bytes - 1) / tier->unit_bytes;
+    tier->fills = tier->back ? tier->water : 0;
     for (int64_t slot = 0; slot < tier->slots; slot++) {
         tier_entry *entry = &tier->table[slot];
         if (entry->fill == 0 || entry->crc != entry_crc(tier, slot) || entry->number < 0 || entry->number >= units) {
             *entry = (tier_entry){0};
             continue;
         }
-        tier->fills = entry->fill > tier->fills ? entry->fill : tier->fills;
+        uint64_t fill = entry->fill & ~TIER_DIRTY;
+        tier->fills = fill > tier->fills ? fill : tier->fills;
         tier->stamps = entry->stamp > tier->stamps ? entry->stamp : tier->stamps;
     }
 }
@@ -246,13 +380,27 @@ static int wipe_ends(const tier *tier) {
     return failed ? -1 : 0;
 }
 
+/* A crash must not leave parts of a superblock that nothing shows to be one: the word by which a tier is known comes
+ * first. */
+static int claim(const tier *tier) {
+    unsigned char sector[512] = MAGIC;
+    if (begins_as_tier(tier->fd))
+        return 0;
+    return device_write(tier->fd, sector, sizeof sector, 0) || fdatasync(tier->fd) ? -1 : 0;
+}
+
 /* A new uuid makes every entry on the device one of another tier. */
 static int begin_anew(tier *tier) {
     if (tier->wipe && wipe_ends(tier))
         return -1;
+    static const unsigned char none[SECTOR];
+    if (claim(tier))
+        return -1;
+    if (tier->discard && device_write(tier->fd, none, SECTOR, COPY_AT))
+        return -1;
     memset(tier->table, 0, (size_t)tier->table_bytes);
-    tier->head.generation = 0;
-    tier->fills = tier->stamps = 0;
+    tier->head.generation = tier->head.stale = 0;
+    tier->fills = tier->stamps = tier->water = 0;
     return getrandom(tier->head.uuid, sizeof tier->head.uuid, 0) == sizeof tier->head.uuid ? 0 : -1;
 }
 
@@ -272,7 +420,7 @@ static const char *unproven(const tier *tier, const superblock *found, bool *sam
     if (!tier->label)
         return found->clean ? "nothing shows that the disk was not written to since then; cz-label= would"
                             : "it was in use and did not end, and there is no cz-label=";
-    if (!label_is(tier->label, found->uuid, found->generation))
+    if (!(tier->back ? label_fits(tier->label, found) : label_is(tier->label, found->uuid, found->generation)))
         return "the label is of another tier, or of another state of it";
     if (!now->identity[0])
         return "nothing tells the disk from others: no WWN, no UUID";
@@ -297,13 +445,16 @@ static bool agrees(tier *tier, const view *view, int64_t slot, unsigned char *un
 }
 
 /* Slots all over the table, compared with the disk. */
-static bool samples_agree(tier *tier, const view *view) {
+bool tier_samples_agree(tier *tier, const view *view) {
+    if (!tier->sample)
+        return true;
     unsigned char *units = malloc(2 * (size_t)tier->unit_bytes);
     int64_t step = tier->slots / SAMPLES > 0 ? tier->slots / SAMPLES : 1;
     bool agree = units != NULL;
     for (int64_t first = 0; first < tier->slots && agree; first += step) {
         int64_t slot = first; /* the first that is in use of each part */
-        while (slot < first + step && slot < tier->slots && tier->table[slot].fill == 0)
+        while (slot < first + step && slot < tier->slots &&
+               (tier->table[slot].fill == 0 || (tier->table[slot].fill & TIER_DIRTY)))
             slot++;
         if (slot < first + step && slot < tier->slots)
             agree = agrees(tier, view, slot, units);
@@ -314,18 +465,21 @@ static bool samples_agree(tier *tier, const view *view) {
 
 /* What the device holds, into the table; or why it does not count. */
 static const char *take_up(tier *tier, const superblock *found, const view *view) {
-    bool sample;
-    const char *why = foreign(tier, found, view->bytes);
+    const char *why = tier->discard                              ? "what was not on the disk yet is given up"
+                      : label_says(tier->label, found, DESTAGED) ? "the SSD had failed; all of it is on the disk"
+                                                                 : foreign(tier, found, view->bytes);
     if (!why)
-        why = unproven(tier, found, &sample);
+        why = unproven(tier, found, &tier->sample);
     if (why)
         return why;
     memcpy(tier->head.uuid, found->uuid, sizeof found->uuid);
     tier->head.generation = found->generation;
-    if (device_read(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR))
+    if (device_read(tier->fd, tier->table, (size_t)tier->table_bytes, TABLE_AT))
         return "its table cannot be read";
     keep_valid(tier, view->bytes);
-    return sample && !samples_agree(tier, view) ? "the disk holds something else than the tier" : NULL;
+    bool doubtful = label_says(tier->label, found, FAILING) || equal(tier->head.disk.boot, found->lost);
+    tier->head.stale = doubtful ? tier->fills : found->stale;
+    return tier->back || tier_samples_agree(tier, view) ? NULL : "the disk holds something else than the tier";
 }
 
 /* The next generation, on both sides, before anything is written to the disk. Between the two neither is believed. */
@@ -348,17 +502,25 @@ int tier_attach(tier *tier, const view *view, const char *export, char note[256]
     (void)proof_witness(tier->disk, head->disk.witness); /* "" where it fails: nothing is shown */
     if (tier->label)
         proof_content(tier->disk, view, &head->disk);
-    int unread = device_read(tier->fd, sector, SECTOR, 0);
-    memcpy(&found, sector, sizeof found);
+    int unread = read_head(tier, sector, &found);
     const char *why = unread ? "its superblock cannot be read" : take_up(tier, &found, view);
     if (is_sound(&found))
         memcpy(head->lost, found.lost, sizeof found.lost);
+    bool dirty = why && is_sound(&found) && !tier->discard && !label_says(tier->label, &found, DESTAGED) &&
+                 count_dirty(tier->fd, &found) != 0;
+    if (dirty) {
+        char name[24];
+        name_dirty(&found, name);
+        snprintf(note, 256, "the SSD tier holds what is not on its disk yet: %s; cz-format=%s loses it", why, name);
+        return 1;
+    }
     if (why && begin_anew(tier))
         return -1;
     if (why && memcmp(sector, blank, SECTOR) != 0)
         snprintf(note, 256, "the SSD tier begins empty: %s", why);
     memcpy(head->magic, MAGIC, sizeof head->magic);
     head->version = VERSION;
+    head->back = tier->back;
     head->backend_bytes = view->bytes;
     head->disk.witness[0] = head->disk.ends[0] = 0;
     return open_generation(tier);
@@ -395,9 +557,12 @@ void tier_close(tier *tier, const proof *left) {
         return;
     if (left && !tier->failed && !tier_passing(tier)) {
         tier->head.clean = 1;
+        tier->head.back = 0;
+        for (int64_t slot = 0; slot < tier->slots; slot++)
+            tier->head.back += (tier->table[slot].fill & TIER_DIRTY) != 0;
         memcpy(tier->head.disk.witness, left->witness, sizeof left->witness);
         memcpy(tier->head.disk.ends, left->ends, sizeof left->ends);
-        if (!device_write(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR) && !fdatasync(tier->fd))
+        if (!device_write(tier->fd, tier->table, (size_t)tier->table_bytes, TABLE_AT) && !fdatasync(tier->fd))
             (void)write_head(tier,
                              &tier->head); /* where it fails the next start takes the tier for one that was killed */
     }
@@ -501,6 +666,63 @@ int tier_kill(tier *tier) {
     marked = tier_blank(tier) == 0 || marked;
     marked = marked || (ftruncate(tier->fd, 0) == 0 && fsync(tier->fd) == 0);
     return marked || !tier->label ? 0 : -1;
+}
+
+void tier_note(tier *tier, int64_t slot, int64_t number, uint32_t data_crc, bool dirty) {
+    tier->table[slot] = (tier_entry){.number = number,
+                                     .fill = ++tier->fills | (dirty ? TIER_DIRTY : 0),
+                                     .stamp = ++tier->stamps,
+                                     .data_crc = data_crc};
+    tier->table[slot].crc = entry_crc(tier, slot);
+}
+
+void tier_note_clean(tier *tier, int64_t slot) {
+    tier->table[slot].fill &= ~TIER_DIRTY;
+    tier->table[slot].crc = entry_crc(tier, slot);
+}
+
+void tier_note_void(tier *tier, int64_t slot) {
+    tier->table[slot] = (tier_entry){0};
+}
+
+int tier_write_sector(tier *tier, int64_t slot) {
+    int64_t sector = slot / ENTRIES_TO_SECTOR;
+    return device_write(tier->fd, tier->table + sector * ENTRIES_TO_SECTOR, SECTOR, TABLE_AT + sector * SECTOR);
+}
+
+int tier_sync(tier *tier) {
+    return fdatasync(tier->fd);
+}
+
+uint64_t tier_fills(const tier *tier) {
+    return tier->fills;
+}
+
+uint64_t tier_watermark(const tier *tier) {
+    return tier->water;
+}
+
+int tier_say_watermark(tier *tier, uint64_t fill) {
+    unsigned char sector[512];
+    if (fill <= tier->water)
+        return 0;
+    tier->water = fill;
+    put_watermark(tier, sector);
+    return device_write(tier->fd, sector, sizeof sector, WATER_AT);
+}
+
+bool tier_is_stale(const tier *tier, int64_t slot) {
+    return !(tier->table[slot].fill & TIER_DIRTY) && tier->table[slot].fill <= tier->head.stale;
+}
+
+int tier_say_failing(tier *tier) {
+    return label_write(tier->label, tier->head.uuid, FAILING);
+}
+
+int tier_say_destaged(tier *tier) {
+    tier->failed = true;
+    bool said = label_write(tier->label, tier->head.uuid, DESTAGED) == 0;
+    return tier_blank(tier) == 0 || said ? 0 : -1;
 }
 
 int tier_read(tier *tier, int64_t slot, void *unit) {

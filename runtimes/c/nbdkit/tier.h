@@ -29,9 +29,11 @@
 #include "label.h"
 #include "proof.h"
 
+#define TIER_DIRTY (UINT64_C(1) << 63)
+
 typedef struct tier_entry {
     int64_t number; /* of the unit in the backend */
-    uint64_t fill;  /* counts fills over the tier's life; 0: the slot is empty */
+    uint64_t fill;  /* counts fills over the tier's life; 0: the slot is empty. TIER_DIRTY: not on the disk yet */
     uint32_t data_crc;
     uint32_t crc;   /* of all above, after the tier's uuid and the slot's number */
     uint64_t stamp; /* rises with use; as of the fill, or of the last clean end. Only the order of eviction reads it */
@@ -45,6 +47,7 @@ typedef struct tier_options {
     const disk *disk;   /* which the tier is of, and must not lie on */
     const char *format; /* the name of what may be overwritten, or NULL; as of held.h */
     label *label;       /* the tier outlasts kills and crashes of the machine; NULL: clean ends alone */
+    bool back;          /* writes are cached: see back.h */
 } tier_options;
 
 typedef struct tier tier;
@@ -52,7 +55,7 @@ typedef struct tier tier;
 /* Open and lock the device, see that nothing is lost by writing to it, and that it has room. Nothing is written. */
 int tier_open(const tier_options *options, tier **found, cz_error *error);
 /* Take up what the device holds for an export, or begin anew; `note` says why, or is empty. Returns -1 where device or
- * label cannot be written. */
+ * label cannot be written; 1 where the tier has dirty units and is not of this disk as it is: nothing is written. */
 int tier_attach(tier *tier, const view *view, const char *export, char note[256]);
 #define TIER_LABEL_FAILED (-2)
 /* Begin anew, in place of a tier that was taken up and ends: its disk is this one's, and so is what it knows of lost
@@ -84,6 +87,28 @@ bool tier_passing(const tier *tier); /* such a run */
 /* Nothing on the device is to be trusted again; -1 where that could be written neither there nor to the label, and is
  * needed. */
 int tier_kill(tier *tier);
+
+/* Write-back. Entries in memory: a new one, one that is on the disk, none. They are on the device after the sector of one
+ * of them was written, and durable after a sync. */
+void tier_note(tier *tier, int64_t slot, int64_t number, uint32_t data_crc, bool dirty);
+void tier_note_clean(tier *tier, int64_t slot);
+void tier_note_void(tier *tier, int64_t slot);
+static inline int64_t tier_sector(int64_t slot) {
+    return slot / 128; /* entries of 32 bytes in 4 KiB */
+}
+int tier_write_sector(tier *tier, int64_t slot);
+int tier_sync(tier *tier);             /* the one call without the lock */
+uint64_t tier_fills(const tier *tier); /* the highest fill number so far */
+/* What was durable when it was last said: fill numbers up to this one. It is as durable as the next sync. */
+uint64_t tier_watermark(const tier *tier);
+int tier_say_watermark(tier *tier, uint64_t fill);
+/* A clean unit that the disk may hold otherwise: it was cached before the SSD failed, or a flush did. */
+bool tier_is_stale(const tier *tier, int64_t slot);
+/* Of the label, durably: from here on dirty units alone count; or none does, since all are on the disk. */
+int tier_say_failing(tier *tier);
+int tier_say_destaged(tier *tier);
+/* Where there is need to look: whether blocks all over the disk are what the clean entries say. */
+bool tier_samples_agree(tier *tier, const view *view);
 
 int tier_read(tier *tier, int64_t slot, void *unit);
 int tier_write(tier *tier, int64_t slot, const void *unit);

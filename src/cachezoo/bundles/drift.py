@@ -5,7 +5,8 @@ move the shares of the streams.
 
 The distance of a number is the largest by which its cumulative distribution leaves the deciles of training
 (Kolmogorov and Smirnov's, as far as eleven values know it: ties in training never count as drift). That of a code is
-the share of requests that would have to carry another one (total variation).
+the share of requests that would have to carry another one (total variation). Names of namespaces and users that a trace
+cannot have, as one of a block device has none, are no drift: such inputs are left out, and said to be.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from cachezoo.arrays import F32, F64
 from cachezoo.bundles.reader import Bundle
 from cachezoo.errors import BundleError
 from cachezoo.kernels.deaths import AGE
+from cachezoo.serving.history import NAMED
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.table import OP_READ, OP_WRITE
 from cachezoo.zoo.streams.serve import PAGE_BYTES, by_lifetime
@@ -53,6 +55,7 @@ class Drift:
     inputs: tuple[Input, ...]  # by falling distance
     admitted: float | None  # share of the reads that the model would admit; None of a kind that admits nothing
     placed: "Placed | None" = None  # of kind streams, which looks at writes; None of the others
+    left_out: tuple[str, ...] = ()  # inputs that the trace cannot have
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,20 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     serving = bundle.serving()
     rows = serving.features(batch)
     admitted = float(serving.decide(rows)[read].mean()) if bundle.kind == "admission" else None
-    own = [_input(entry, deciles, rows[read, k]) for k, entry in enumerate(bundle.manifest["features"])]
-    return Drift(int(read.sum()), tuple(sorted(own, key=lambda one: -one.distance)), admitted)
+    own, left_out = [], []
+    for k, entry in enumerate(bundle.manifest["features"]):
+        if _cannot_be(entry, batch, rows[read, k]):
+            left_out.append(str(entry["name"]))
+        else:
+            own.append(_input(entry, deciles, rows[read, k]))
+    ordered = tuple(sorted(own, key=lambda one: -one.distance))
+    return Drift(int(read.sum()), ordered, admitted, left_out=tuple(left_out))
+
+
+def _cannot_be(entry: Mapping[str, object], batch: RequestBatch, column: F32) -> bool:
+    """Whether an input reads names that the trace has not; volumes stand for namespaces where the model knows them."""
+    name = str(entry["formula"]).partition(".")[2]
+    return entry["formula"] in NAMED and getattr(batch, name) is None and bool((column < 0).all())
 
 
 def _placed(bundle: Bundle, batch: RequestBatch) -> Drift:

@@ -152,6 +152,8 @@ def bundle_drift(
             unseen = f"{beyond} of them begin in a page that was not written before."
             several = f"{chunks} span several flash pages, {others} end in a page of another stream."
         print_lines(unseen, several)
+    if found.left_out:
+        print_lines(f"Left out, as the trace names none: {', '.join(found.left_out)}.")
     if found.admitted is not None:
         print_lines(f"{percent(found.admitted)} of them would be admitted.")
     worst = found.inputs[0]

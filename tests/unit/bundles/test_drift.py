@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from cachezoo.bundles import load
 from cachezoo.bundles.drift import decile_distance, drift, table_of
 from cachezoo.cli import app
+from cachezoo.coded import Coded
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
@@ -63,6 +64,27 @@ def test_a_trace_is_like_itself_and_unlike_one_of_other_names():
     larger = drift(bundle, replace(batch, size=batch.size * 64))
     assert larger.inputs[0].verdict == "drifted" and larger.inputs[0].distance >= larger.inputs[-1].distance
     assert table_of(larger, "t").row_count == len(bundle.manifest["features"])
+
+
+def test_names_that_a_block_trace_cannot_have_are_left_out_and_said_to_be(tmp_path, monkeypatch):
+    bundle, trace = load(STORED), make_trace(2000, 3)
+    batch = batch_of(trace)
+    stating(bundle, bundle.serving().features(batch), batch.op == 0)
+    assert drift(bundle, batch).left_out == ()
+    known = next(iter(bundle.manifest["encodings"]["namespace"]))
+    volumes = replace(batch, volume=Coded.constant("sda", len(batch)), namespace=None, user=None)
+    found = drift(bundle, volumes)
+    assert found.left_out == ("namespace", "user")
+    assert {"namespace", "user"}.isdisjoint(one.name for one in found.inputs)
+    stood_for = drift(bundle, replace(volumes, volume=Coded.constant(known, len(batch))))
+    assert stood_for.left_out == ("user",) and "namespace" in {one.name for one in stood_for.inputs}
+    strangers = drift(bundle, replace(batch, namespace=Coded.constant("elsewhere", len(batch))))
+    assert strangers.inputs[0].name == "namespace" and strangers.inputs[0].verdict == "drifted"
+    monkeypatch.setattr("cachezoo.bundles.released.load", lambda _: bundle)
+    monkeypatch.setattr("cachezoo.traces.read.read_any", lambda *_, **__: None)
+    monkeypatch.setattr("cachezoo.serving.requests.batch_of", lambda _: volumes)
+    shown = CliRunner().invoke(app, ["models", "bundle", "drift", str(STORED), str(tmp_path / "log.parquet")]).stdout
+    assert "Left out, as the trace names none: namespace, user." in shown
 
 
 @pytest.mark.parametrize("moved, advice", [(64, "drifted; train it again: {}"), (1, "same; nothing to do")])

@@ -3,10 +3,14 @@
 import ctypes
 import json
 import os
+import platform
+import re
+import runpy
 import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -217,6 +221,23 @@ def test_the_command_refuses_in_one_line(library, tmp_path, capsys):
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def newest_glibc(library):
+    """The second number of the newest release of glibc whose symbols a library needs."""
+    symbols = subprocess.run(["objdump", "-T", library], capture_output=True, text=True, check=True).stdout
+    return max(int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", symbols))
+
+
+def test_a_library_that_needs_more_than_glibc_is_for_this_kind_of_machine_alone(tmp_path):
+    (tmp_path / "one.c").write_text("#include <math.h>\ndouble one(double x) { return log(x); }\n")
+    own = runpy.run_path(str(ROOT / "runtimes/python/setup.py"))["platform_of"]
+    build = ["gcc", "-shared", "-fPIC", "-o", tmp_path / "one.so", tmp_path / "one.c", "-lm", "-Wl,--no-as-needed"]
+    subprocess.run(build, check=True, timeout=60)
+    assert own(tmp_path / "one.so", "linux_x86_64") == f"manylinux_2_{newest_glibc(tmp_path / 'one.so')}_x86_64"
+    assert own(tmp_path / "one.so", "macosx_11_0_arm64") == "macosx_11_0_arm64"
+    subprocess.run([*build, "-lgcc_s"], check=True, timeout=60)
+    assert own(tmp_path / "one.so", "linux_x86_64") == "linux_x86_64"
+
+
 def test_the_wheel_runs_without_numpy(tmp_path):
     sources = tmp_path / "sources"
     for name in ("runtimes", "src/cachezoo/runtime", "src/cachezoo/bundles"):
@@ -224,6 +245,11 @@ def test_the_wheel_runs_without_numpy(tmp_path):
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path)]
     subprocess.run([*pip, str(sources / "runtimes/python")], check=True, timeout=300)
     (wheel,) = tmp_path.glob("cachezoo_runtime-*-py3-none-*.whl")
+    version, tag = re.fullmatch(r"cachezoo_runtime-(.*)-py3-none-(.*)\.whl", wheel.name).groups()
+    assert f"\nVERSION := {version}\n" in (ROOT / "runtimes/c/Makefile").read_text()
+    with zipfile.ZipFile(wheel) as archive:
+        (inside,) = (name for name in archive.namelist() if name.endswith("/libcachezoo.so.1"))
+        assert tag == f"manylinux_2_{newest_glibc(archive.extract(inside, tmp_path))}_{platform.machine()}"
     venv.create(tmp_path / "env")
     install = [
         sys.executable,

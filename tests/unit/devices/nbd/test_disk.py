@@ -9,10 +9,10 @@ import pytest
 
 from cachezoo.coded import Coded
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
+from cachezoo.devices.nbd.client import connected
 from cachezoo.devices.nbd.server import SlowRange, plugin_file, serving
 from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
-from tests.nbd_client import connected
 from tests.oracles.hdd import seek_us
 
 pytestmark = pytest.mark.needs("gcc", "nbdkit")

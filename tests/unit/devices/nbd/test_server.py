@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cachezoo.devices.nbd import server
+from cachezoo.devices.nbd.client import connected
 from cachezoo.devices.nbd.server import SlowRange, serving
 from cachezoo.errors import DeviceError
 from cachezoo.settings.device import Hdd, ReadBuffer, Ssd
-from tests.nbd_client import connected
 
 FLASH = Ssd(read_us=90.0, write_us=20.0, read_mb_s=550.0, write_mb_s=500.0)
 DISK = Hdd(
