@@ -469,6 +469,7 @@ def test_a_full_device_ends_the_cache_and_no_client_sees_it(built, folder):
 def test_a_device_that_shrinks_ends_the_cache_and_no_client_sees_it(built, folder):
     with serve(built, folder, tier(folder, "1M")) as server:
         read_all(server, folder)
+        server.wait_until_alone()  # all is written
         os.truncate(folder / "ssd", (1 << 20) + 8192)
         read_all(server, folder)
         server.stop()

@@ -238,7 +238,8 @@ static void read_run(const reading *self, part *parts, int64_t n) {
 
 /* Whether a unit was read from its slot before that got another. */
 static bool is_sound(const served *served, const part *part) {
-    return served->slots[part->slot].turn == part->turn && !part->failed && !part->wrong;
+    return __atomic_load_n(&served->slots[part->slot].turn, __ATOMIC_ACQUIRE) == part->turn && !part->failed &&
+           !part->wrong;
 }
 
 /* Whether the SSD has given all that the client reads, so that nothing is left to do. */

@@ -69,7 +69,7 @@ void served_retire(served *served, int32_t slot) {
     if (slot < 0) /* it came and went in one request */
         return;
     slot_state *state = &served->slots[slot];
-    state->turn++;
+    __atomic_fetch_add(&state->turn, 1, __ATOMIC_RELEASE); /* a read of the slot looks without the lock */
     state->waiting = NULL;
     if (!state->ready)
         return;
