@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results. `make` alone is `make help`.
-.PHONY: help install repro figures facts corpus release retrain runtime wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench
+.PHONY: help install repro figures facts corpus release retrain runtime install-runtime deb wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench
 RUN := scripts/run.sh
 DEV := $(RUN) scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
@@ -46,6 +46,15 @@ retrain: ## fit your own traces in, and challenge: TRACES="a.csv b.csv" CATEGORY
 # libcachezoo and its nbdkit filter in runtimes/c/build; the small Python wheel in dist/. docs/runtime.md
 runtime: ## libcachezoo and its nbdkit filter, in runtimes/c/build
 	@$(MAKE) -s -C runtimes/c all filter
+
+# What a server needs, without Python packages: PREFIX=/usr/local, DESTDIR= for packagers. docs/serve.md
+PREFIX ?= /usr/local
+DESTDIR ?=
+install-runtime: ## what a server needs: library, filter, cachezoo-serve; PREFIX= DESTDIR=
+	@$(MAKE) -s -C runtimes/package install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+
+deb: ## the same as a package of Debian and Ubuntu, in dist/
+	@$(MAKE) -s -C runtimes/package deb
 
 wheel: ## the small Python wheel of the runtime, in dist/
 	@$(RUN) scripts/bootstrap.sh requirements.lock

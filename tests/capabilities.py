@@ -70,6 +70,11 @@ def nbdfuse() -> bool:
     return programs("nbdfuse", "fusermount3")() and os.path.exists("/dev/fuse")
 
 
+def debian_packages() -> bool:
+    """Whether packages of Debian can be built, and installed below a folder."""
+    return os.geteuid() == 0 and programs("dpkg", "dpkg-deb")()
+
+
 def modules(*names: str) -> Callable[[], bool]:
     """A check that looks for all of some Python modules."""
     return lambda: all(importlib.util.find_spec(name) for name in names)
@@ -95,6 +100,7 @@ CAPABILITIES = {
     "git": Capability(programs("git"), ("git",)),
     "libsodium": Capability(lambda: any(Path("/usr/lib").glob(LIBSODIUM)), ("libsodium23",)),
     "unshare": Capability(mounts_apart, otherwise="run as root, where mounts are allowed"),
+    "dpkg": Capability(debian_packages, otherwise="run as root, on a system of Debian packages"),
     "fio": Capability(programs("fio"), ("fio",)),
     "nbdkit": Capability(nbdkit, ("nbdkit", "nbdkit-plugin-dev")),
     "nbdfuse": Capability(nbdfuse, ("libnbd-bin", "fuse3"), "a kernel with FUSE"),

@@ -20,7 +20,8 @@ def counters(**changes):
         "disk_reads": 4, "disk_read_bytes": 16384, "disk_read_units": 4, "ssd_writes": 4, "ssd_write_bytes": 16384,
         "ssd_writes_cancelled": 0, "ssd_writes_over_budget": 0, "write_rate": 0, "ssd_write_rate": 0.25,
         "writes_waited": 0, "bypassed": False, "bypass_reason": "", "bypassed_at_s": -1, "writes_refused": False,
-        "ssd_errors": 0, "ssd_corrupt": 0, "policy_failures": 0,
+        "ssd_errors": 0, "ssd_corrupt": 0, "policy_failures": 0, "ssd_writes_skipped": 0,
+        "written_back": 0, "writes_waited_for_room": 0, "lost_units": 0, "model_decisions": {"admit": 3, "refuse": 1},
         "latency": {name: histogram(1, 2, 2) for name in ("read_ssd", "read_disk", "read_both", "write", "decision")},
     }  # fmt: skip
     return found | changes

@@ -32,6 +32,7 @@ from cachezoo.cli import (
 from cachezoo.cli.common import INTERRUPT_STATUS, Group, fail
 from cachezoo.cli.reading import show_rows
 from cachezoo.errors import CachezooError, interrupts_as_such, os_message
+from cachezoo.serve.words import ServeError
 
 if TYPE_CHECKING:
     from typer._click import Command, Context
@@ -148,6 +149,8 @@ def main() -> None:
         if error.rows:
             show_rows(error.rows)
         fail(str(error), getattr(error, "status", 1))
+    except ServeError as error:
+        fail(str(error), 1)
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         asked = context.command_path if context else "cachezoo"

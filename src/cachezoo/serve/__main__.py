@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from cachezoo.errors import CachezooError, os_message
 from cachezoo.serve import run, words
 from cachezoo.serve.options import OPTIONS, settings
+from cachezoo.serve.words import ServeError
 
 COMMANDS = ("status", "stop", "reload", "attach")
 START_HELP = "Serve a disk with a cache on an SSD before it, until Ctrl-C or serve stop."
@@ -55,7 +55,7 @@ def act(words_given: list[str]) -> int:
     """Do what a command line says; the exit status.
 
     Raises:
-        CachezooError: it cannot be done, in one line.
+        ServeError: it cannot be done, in one line.
     """
     command = words_given[0] if words_given and words_given[0] in COMMANDS else None
     if command is None:
@@ -84,11 +84,11 @@ def main() -> None:
     """Run the command; an expected error is one line, and status 1."""
     try:
         status = act(sys.argv[1:])
-    except CachezooError as error:
+    except ServeError as error:
         words.say(f"cachezoo-serve: {error}")
         status = 1
     except OSError as error:
-        words.say(f"cachezoo-serve: {os_message(error)}")
+        words.say(f"cachezoo-serve: {words.of_system(error)}")
         status = 1
     except KeyboardInterrupt:
         status = 130

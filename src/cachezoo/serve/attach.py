@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cachezoo.errors import CachezooError
 from cachezoo.serve.found import program
+from cachezoo.serve.words import ServeError
 
 PATIENCE_S = 20.0
 DEV, SYS = Path("/dev"), Path("/sys")
@@ -28,10 +29,12 @@ class Attached:
     Attributes:
         device: its path.
         helper: the process that serves it, of ublk; None of nbd, which the kernel serves.
+        holder: what the kernel names as who attached it, of nbd: a process, which may have ended.
     """
 
     device: str
     helper: subprocess.Popen[bytes] | None = None
+    holder: str | None = None
 
     def detach(self) -> None:
         """Take the device away, which writes what the kernel holds of it first."""
@@ -59,10 +62,10 @@ def attach(socket: str, uri: str, wanted: str) -> Attached | str:
         The device, or why there is none.
 
     Raises:
-        CachezooError: a device was named, and cannot be had.
+        ServeError: a device was named, and cannot be had.
     """
     if wanted == "no":
-        return "nothing was to be attached"
+        return "--attach no"
     reasons = []
     named = wanted if wanted != "auto" else None
     if named is None or named.startswith("/dev/nbd"):
@@ -76,7 +79,7 @@ def attach(socket: str, uri: str, wanted: str) -> Attached | str:
             return found
         reasons.append(found)
     if named is not None:
-        raise CachezooError(f"--attach {named}: {'; '.join(reasons) or 'devices are /dev/nbd… and /dev/ublkb…'}")
+        raise ServeError(f"--attach {named}: {'; '.join(reasons) or 'devices are /dev/nbd… and /dev/ublkb…'}")
     return "; ".join(reasons)
 
 
@@ -99,7 +102,20 @@ def _by_nbd(socket: str, named: str | None) -> Attached | str:
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         return f"nbd-client: {said[-1] if said else f'status {done.returncode}'}"
-    return Attached(free[0])
+    return Attached(free[0], holder=_holder(free[0]))
+
+
+def _holder(device: str) -> str | None:
+    try:
+        return (SYS / "block" / os.path.basename(device) / "pid").read_text().strip()
+    except OSError:
+        return None
+
+
+def detach_stale(device: str | None, holder: str | None) -> None:
+    """Take away a device of nbd that a killed process had attached, if nobody has attached it since."""
+    if device is not None and holder is not None and _holder(device) == holder:
+        Attached(device).detach()
 
 
 def _free() -> Iterator[str]:
@@ -154,8 +170,9 @@ def in_use(device: str) -> str | None:
 
 def how(uri: str, socket: str) -> list[str]:
     """Ways for people to use a disk that is no device."""
+    address, path = shlex.quote(uri), shlex.quote(socket)
     return [
-        f"nbdfuse disk {uri} &          # a file, disk, without root: libnbd",
-        f"nbd-client -unix {socket} /dev/nbd0   # a block device: a kernel with nbd, root",
-        f"qemu-system-x86_64 -drive file={uri},format=raw",
+        f"nbdfuse disk {address} &   # the file disk, without root (libnbd)",
+        f"nbd-client -unix {path} /dev/nbd0   # a block device, by root, where the kernel has nbd",
+        f"qemu-img info {address}   # and as a drive of a virtual machine",
     ]

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional
 
-from cachezoo.errors import CachezooError
-from cachezoo.serve.words import here
+from cachezoo.serve.words import ServeError, here
 
 Options = Mapping[str, Optional[str]]
 PATIENCE_S = 60.0  # a bundle is verified before it is taken
@@ -26,7 +25,7 @@ def ask(path: Path, command: str, options: Options | None = None, patience_s: fl
         patience_s: how long it may take.
 
     Raises:
-        CachezooError: it refuses, with its line, or does not answer.
+        ServeError: it refuses, with its line, or does not answer.
     """
     lines = [command, *(f"{key}={text}" for key, text in (options or {}).items() if text is not None), "", ""]
     said = b""
@@ -41,13 +40,13 @@ def ask(path: Path, command: str, options: Options | None = None, patience_s: fl
                     break
                 said += part
         except OSError as error:
-            raise CachezooError(f"{path}: the filter does not answer: {error.strerror or error}") from error
+            raise ServeError(f"{path}: the filter does not answer: {error.strerror or error}") from error
     try:
         found = json.loads(said)
     except ValueError as error:
-        raise CachezooError(f"{path}: the filter's answer is no JSON") from error
+        raise ServeError(f"{path}: the filter's answer is no JSON") from error
     if not isinstance(found, dict):
-        raise CachezooError(f"{path}: the filter's answer is no JSON object")
+        raise ServeError(f"{path}: the filter's answer is no JSON object")
     if "error" in found:
-        raise CachezooError(here(str(found["error"])))
+        raise ServeError(here(str(found["error"])))
     return found

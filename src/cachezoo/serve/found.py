@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import re
 import shutil
@@ -10,8 +10,8 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from cachezoo.errors import ConfigError
 from cachezoo.serve.options import Settings
+from cachezoo.serve.words import ServeError
 
 FILTER = "nbdkit-cachezoo-filter.so"
 HERE = Path(__file__).resolve()
@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve()
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BUNDLES = ("models/bundles", "/etc/cachezoo/bundles", "/var/lib/cachezoo/bundles", "/usr/share/cachezoo/bundles")
 BACK = "back"
+PAGE_BYTES = 4096
 FOLDERS = "CACHEZOO_BUNDLES"  # the variable that names further folders of bundles
 
 
@@ -31,7 +32,7 @@ def nbdkit() -> str:
     """Nbdkit's path."""
     found = program("nbdkit")
     if found is None:
-        raise ConfigError("nbdkit is not installed: apt install nbdkit, or dnf install nbdkit")
+        raise ServeError("nbdkit is not installed: apt install nbdkit, or dnf install nbdkit")
     return found
 
 
@@ -51,20 +52,20 @@ def filter_file(given: str | None) -> str:
         if place.is_file():
             return str(place)
     if given is not None:
-        raise ConfigError(f"{given}: there is no filter; `make runtime` builds {FILTER}")
-    raise ConfigError(f"{FILTER} was not found: install cachezoo-serve, run `make runtime`, or name it by --filter")
+        raise ServeError(f"{given}: there is no filter; `make runtime` builds {FILTER}")
+    raise ServeError(f"{FILTER} was not found: install cachezoo-serve, run `make runtime`, or name it by --filter")
 
 
 def policy(text: str) -> tuple[str, str]:
     """The filter's option for a policy, and its value: ``cz-bundle`` with a path, or ``cz-policy`` with the text.
 
     Raises:
-        ConfigError: the text names a bundle that is nowhere.
+        ServeError: the text names a bundle that is nowhere.
     """
     path = Path(text)
     if "/" in text or text.endswith(".zip") or (path.is_dir() and (path / "manifest.json").is_file()):
         if not path.exists():
-            raise ConfigError(f"--policy {text[:120]}: there is no such bundle")
+            raise ServeError(f"--policy {text[:120]}: there is no such bundle")
         return "cz-bundle", str(Path.cwd() / path)
     if "." not in re.sub(r"\([^)]*\)", "", text):  # ids of bundles have dots, policies have them in their values alone
         return "cz-policy", text
@@ -76,7 +77,7 @@ def policy(text: str) -> tuple[str, str]:
         archives = sorted(own.parent.glob(f"{text}-*.zip"), key=_version) if own.parent.is_dir() else []
         if archives:
             return "cz-bundle", str(archives[-1])
-    raise ConfigError(f"--policy {text[:120]}: no bundle of this id in {', '.join(folders)}; give its folder or .zip")
+    raise ServeError(f"--policy {text[:120]}: no bundle of this id in {', '.join(folders)}; give its folder or .zip")
 
 
 def _version(path: Path) -> list[tuple[int, str]]:
@@ -99,13 +100,16 @@ def store(path: str, option: str, absent_is_fine: bool = False) -> Store:
     """What lies at a path.
 
     Raises:
-        ConfigError: nothing, something else than a block device or a file, or it may not be read and written.
+        ServeError: nothing, something else than a block device or a file, or it may not be read and written.
     """
     try:
         mode = os.stat(path).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
-            raise ConfigError(f"{option} {path}: it is neither a block device nor a file")
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            raise ServeError(f"{option} {path}: it is neither a block device nor a file")
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # To be read alone: udev looks anew at a device that was open for writing.
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             return Store(stat.S_ISBLK(mode), os.lseek(handle, 0, os.SEEK_END))
         finally:
@@ -113,33 +117,38 @@ def store(path: str, option: str, absent_is_fine: bool = False) -> Store:
     except FileNotFoundError as error:
         if absent_is_fine and Path(path).parent.is_dir():
             return Store(False, None)
-        raise ConfigError(f"{option} {path}: there is no such file or device") from error
+        raise ServeError(f"{option} {path}: there is no such file or device") from error
     except OSError as error:
         fix = "; run it as root, or as who owns it" if isinstance(error, PermissionError) else ""
-        raise ConfigError(f"{option} {path}: {error.strerror}{fix}") from error
+        raise ServeError(f"{option} {path}: {error.strerror}{fix}") from error
 
 
 def check(wanted: Settings) -> None:
     """Refuse what cannot be served, before anything is written. The filter looks closer, and refuses on its own.
 
     Raises:
-        ConfigError: a line that says what is wrong.
+        ServeError: a line that says what is wrong.
     """
+    if wanted.size < PAGE_BYTES:
+        raise ServeError(f"--size: {wanted.size:,} bytes are less than a page; the least is 4K")
     disk, ssd = store(wanted.disk, "DISK"), store(wanted.ssd, "--ssd", absent_is_fine=True)
     if disk.size == 0:
-        raise ConfigError(f"DISK {wanted.disk}: it is empty")
+        raise ServeError(f"DISK {wanted.disk}: it is empty")
     if os.path.exists(wanted.ssd) and os.path.samefile(wanted.disk, wanted.ssd):
-        raise ConfigError(f"--ssd {wanted.ssd}: it is the disk itself")
+        raise ServeError(f"--ssd {wanted.ssd}: it is the disk itself")
     if ssd.block and ssd.size is not None and wanted.size >= ssd.size:
-        raise ConfigError(f"--size: {wanted.size:,} bytes do not fit on {wanted.ssd}, which has {ssd.size:,}")
+        raise ServeError(f"--size: {wanted.size:,} bytes do not fit on {wanted.ssd}, which has {ssd.size:,}")
     if not ssd.block:
         room = shutil.disk_usage(Path(wanted.ssd).parent).free
         if room + (ssd.size or 0) < wanted.size:
-            raise ConfigError(f"--size: {wanted.size:,} bytes do not fit beside {wanted.ssd}, where {room:,} are free")
-    for path, option in ((label(wanted), "--label"), (wanted.metrics_file, "--metrics-file")):
+            raise ServeError(f"--size: {wanted.size:,} bytes do not fit beside {wanted.ssd}, where {room:,} are free")
+    own = label(wanted)
+    for path, option in ((own, "--label"), (wanted.metrics_file, "--metrics-file")):
         folder = Path(path).parent if path else None
+        while folder and path != wanted.label and path == own and not folder.exists():
+            folder = folder.parent  # of a label in its own place: made as it starts
         if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise ConfigError(f"{option} {path}: {folder} is no folder that can be written to")
+            raise ServeError(f"{option} {path}: {folder} is no folder that can be written to")
     policy(wanted.policy)
 
 
@@ -153,8 +162,6 @@ def label(wanted: Settings) -> str | None:
     place = Path(folder or os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
     if not folder:
         place /= "cachezoo"
-    with contextlib.suppress(OSError):  # `check` says what cannot be written to
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return str(place / f"{wanted.name}.label")
 
 

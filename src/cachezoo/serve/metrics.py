@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import ConfigError
 from cachezoo.serve.exposition import OPENMETRICS, PROMETHEUS, Family, openmetrics, prometheus
 from cachezoo.serve.state import replace
+from cachezoo.serve.words import ServeError
 
 AROUND = "around"
 PATIENCE_S = 30.0  # for a client that sends nothing
@@ -35,6 +35,12 @@ COUNTERS: tuple[tuple[str, str, str, str], ...] = (
      "Units not written to the SSD, mostly because a client overwrote them first; grows where the SSD is too slow."),
     ("cachezoo_ssd_writes_over_budget", "ssd_writes_over_budget", "", "Units not written to keep the write budget."),
     ("cachezoo_writes_waited", "writes_waited", "", "Writes that waited for the SSD to record them."),
+    ("cachezoo_ssd_writes_skipped", "ssd_writes_skipped", "",
+     "Units that left the cache before they were written to the SSD."),
+    ("cachezoo_written_back_units", "written_back", "", "Units that were written from the SSD to the disk."),
+    ("cachezoo_writes_waited_for_room", "writes_waited_for_room", "",
+     "Writes that waited until others had been written to the disk."),
+    ("cachezoo_lost_units", "lost_units", "", "Written units that can be read nowhere."),
     ("cachezoo_ssd_errors", "ssd_errors", "", "Failed reads and writes of the SSD."),
     ("cachezoo_ssd_corrupt_units", "ssd_corrupt", "", "Units whose data on the SSD was wrong; the disk answered."),
     ("cachezoo_policy_failures", "policy_failures", "", "Requests that the policy could not decide on."),
@@ -82,6 +88,10 @@ def families(note: dict[str, Any]) -> list[Family]:
         for family, key in ((asked, f"{op}_requests"), (hits, f"{op}_hits"), (misses, f"{op}_misses")):
             family.add(counters.get(key), **own, op=op)
     made += [asked, hits, misses]
+    decided = Family("cachezoo_model_decisions", "counter", "Decisions of a model, by what it decided.")
+    for decision, count in (counters.get("model_decisions") or {}).items():
+        decided.add(count, **own, decision=decision)
+    made.append(decided)
     made += [Family(name, "counter", text, unit).add(counters.get(key), **own) for name, key, unit, text in COUNTERS]
     made += [_gauge(name, text, unit).add(_plain(counters.get(key)), **own) for name, key, unit, text in GAUGES]
     bypassed = _gauge("cachezoo_bypassed", "1 if the SSD has failed and the disk answers alone, with the reason.")
@@ -150,7 +160,7 @@ class Server:
             source: gives the metrics of the moment.
 
         Raises:
-            ConfigError: the address cannot be had.
+            ServeError: the address cannot be had.
         """
 
         class Handler(BaseHTTPRequestHandler):
@@ -176,7 +186,7 @@ class Server:
         try:
             self._server = _Listening(host, port, Handler)
         except OSError as error:
-            raise ConfigError(f"--metrics {host}:{port}: {error.strerror or error}") from error
+            raise ServeError(f"--metrics {host}:{port}: {error.strerror or error}") from error
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._server.server_address[1]}/metrics"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

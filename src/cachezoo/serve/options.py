@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import ConfigError
 from cachezoo.serve import words
+from cachezoo.serve.words import ServeError
 
 MODES = ("around", "through", "back")
 SECTION = "serve"
@@ -21,13 +21,13 @@ PATHS = {"ssd", "metrics_file", "label", "filter"}
 
 def _mode(text: str, option: str) -> str:
     if text not in MODES:
-        raise ConfigError(f"{option} {text[:40]!r}: there are {', '.join(MODES)}")
+        raise ServeError(f"{option} {text[:40]!r}: there are {', '.join(MODES)}")
     return text
 
 
 def _attach(text: str, option: str) -> str:
     if text not in ATTACH and not text.startswith("/dev/"):
-        raise ConfigError(f"{option} {text[:40]!r}: write auto, no, or a device as /dev/nbd0")
+        raise ServeError(f"{option} {text[:40]!r}: write auto, no, or a device as /dev/nbd0")
     return text
 
 
@@ -36,13 +36,13 @@ def _listen(text: str, option: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536) or (host and any(c in host for c in " /[]")):
-        raise ConfigError(f"{option} {text[:60]!r}: write [HOST:]PORT, as 9469 or 0.0.0.0:9469")
+        raise ServeError(f"{option} {text[:60]!r}: write [HOST:]PORT, as 9469 or 0.0.0.0:9469")
     return host or LOOPBACK, int(port)
 
 
 def _text(text: str, option: str) -> str:
     if not text.strip() or any(c in text for c in "\0\n\r"):
-        raise ConfigError(f"{option}: it is empty, or not one line")
+        raise ServeError(f"{option}: it is empty, or not one line")
     return text.strip()
 
 
@@ -117,23 +117,23 @@ def read_file(path: str) -> dict[str, str]:
     """The texts of a file: a section ``[serve]`` with the options' names, ``disk``, and any ``cz-…`` of the filter.
 
     Raises:
-        ConfigError: it cannot be read, is no such file, or has a name that is no option.
+        ServeError: it cannot be read, is no such file, or has a name that is no option.
     """
     parser = configparser.ConfigParser(interpolation=None, default_section="\0", delimiters=("=",))
     try:
         with open(path, encoding="utf-8") as file:
             parser.read_file(file, path)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
+        raise ServeError(f"{path}: {error.strerror}") from error
     except (configparser.Error, UnicodeDecodeError) as error:
         first = str(error).splitlines()[0]
-        raise ConfigError(f"{path}: no lines NAME = VALUE below [{SECTION}]: {first}") from error
+        raise ServeError(f"{path}: no lines NAME = VALUE below [{SECTION}]: {first}") from error
     if parser.sections() != [SECTION]:
-        raise ConfigError(f"{path}: it must have one section, [{SECTION}]")
+        raise ServeError(f"{path}: it must have one section, [{SECTION}]")
     found = dict(parser[SECTION])
     for key in found:
         if key != "disk" and key not in OPTIONS and not key.startswith("cz-"):
-            raise ConfigError(
+            raise ServeError(
                 f"{path}: {key}: no such option; there are disk, {', '.join(OPTIONS)}, and the filter's cz-…"
             )
     return found
@@ -149,14 +149,14 @@ def settings(disk: str | None, given: Mapping[str, str | None], more: list[str],
         config: the file.
 
     Raises:
-        ConfigError: one cannot be used, or one that is needed is missing.
+        ServeError: one cannot be used, or one that is needed is missing.
     """
     texts = read_file(config) if config else {}
     own = {key: value for key, value in texts.items() if key.startswith("cz-")}
     for text in more:
         key, sign, value = text.partition("=")
         if not sign or not key.startswith("cz-") or not value:
-            raise ConfigError(f"--option {text[:40]!r}: write cz-KEY=VALUE, an option of the filter")
+            raise ServeError(f"--option {text[:40]!r}: write cz-KEY=VALUE, an option of the filter")
         own[key] = value
     texts = {key: value for key, value in texts.items() if not key.startswith("cz-")}
     where = {key: f"{config}: {key}" for key in texts}
@@ -166,10 +166,10 @@ def settings(disk: str | None, given: Mapping[str, str | None], more: list[str],
     disk = disk or texts.get("disk")
     if not disk or not texts.get("ssd") or not texts.get("size"):
         missing = "DISK" if not disk else "--size" if texts.get("ssd") else "--ssd"
-        raise ConfigError(f"{missing} is missing: cachezoo serve DISK --ssd DEV --size SIZE, or --config FILE")
+        raise ServeError(f"{missing} is missing: cachezoo serve DISK --ssd DEV --size SIZE, or --config FILE")
     for key in sorted(own):
         if key in TAKEN:
-            raise ConfigError(f"{key}: serve sets it itself{TAKEN[key]}")
+            raise ServeError(f"{key}: serve sets it itself{TAKEN[key]}")
     values: dict[str, Any] = {}
     for key, option in OPTIONS.items():
         if key in texts:

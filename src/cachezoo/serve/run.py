@@ -11,19 +11,19 @@ import sys
 import time
 from typing import Any
 
-from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.serve import attach as devices
 from cachezoo.serve import control, found, show, words
 from cachezoo.serve.options import Settings
 from cachezoo.serve.state import State, served
-from cachezoo.serve.supervisor import TOLD_S, Served, change, notify
+from cachezoo.serve.supervisor import LOOK_S, TOLD_S, Served, change, notify, with_counters
+from cachezoo.serve.words import ServeError
 
 
 def check(wanted: Settings) -> str:
     """Check all that can be checked without starting, and say what would run.
 
     Raises:
-        ConfigError: it could not be served.
+        ServeError: it could not be served.
     """
     found.check(wanted)
     state = State(wanted.name)
@@ -38,7 +38,7 @@ def start(wanted: Settings, as_json: bool = False, background: bool = False) -> 
         The exit status.
 
     Raises:
-        CachezooError: it cannot be served, in one line.
+        ServeError: it cannot be served, in one line.
     """
     one = Served(wanted, State(wanted.name))
     if background:
@@ -82,7 +82,7 @@ def _in_background(one: Served, as_json: bool) -> int:
     with os.fdopen(read, encoding="utf-8") as pipe:
         said = pipe.read()
     if not said.startswith("+"):
-        raise CachezooError(said[1:] or f"{one.wanted.name}: the process ended before it served")
+        raise ServeError(said[1:] or f"{one.wanted.name}: the process ended before it served")
     _print(said[1:].splitlines())
     return 0
 
@@ -90,20 +90,23 @@ def _in_background(one: Served, as_json: bool) -> int:
 def _serve_away(one: Served, pipe: int, as_json: bool) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     one.state.make()
-    log = os.open(one.state.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    log = os.open(one.state.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number, handle in ((0, null), (1, null), (2, log)):
         os.dup2(handle, number)
     for number, handler in ((signal.SIGTERM, one.stop), (signal.SIGINT, one.stop), (signal.SIGHUP, one.reload)):
         signal.signal(number, handler)
+    kept = one.state.folder / "log"
     try:
         note = one.start()
-    except CachezooError as error:
+    except ServeError as error:
+        one.state.forget()  # unless another process serves it
         os.write(pipe, f"-{error}".encode())
         return
     os.write(pipe, ("+" + "\n".join([json.dumps(note)] if as_json else show.started(note))).encode())
     os.close(pipe)
     try:
-        one.wait()
+        if one.wait() == 0:
+            kept.unlink(missing_ok=True)  # else it says why it ended
     finally:
         one.end()
 
@@ -119,13 +122,13 @@ def name_of(given: str | None) -> str:
     """The name that is meant: the one given, or the only one that is served.
 
     Raises:
-        CachezooError: none is served, or several.
+        ServeError: none is served, or several.
     """
     if given is not None:
         return given
     names = [one for one in served() if State(one).locked()]
     if len(names) != 1:
-        raise CachezooError(f"name one of {', '.join(names)}" if names else "nothing is served")
+        raise ServeError(f"name one of {', '.join(names)}" if names else "nothing is served")
     return names[0]
 
 
@@ -133,11 +136,11 @@ def status(given: str | None, as_json: bool = False) -> None:
     """Print how one served disk does; without a name each that is served.
 
     Raises:
-        CachezooError: it is not served.
+        ServeError: it is not served.
     """
     names = [given] if given is not None else [one for one in served() if State(one).locked()]
     if not names and not as_json:
-        raise CachezooError("nothing is served; begin with serve DISK --ssd DEV --size SIZE")
+        raise ServeError("nothing is served; begin with serve DISK --ssd DEV --size SIZE")
     notes = [noted(name) for name in names]
     if as_json:
         _print([json.dumps(notes if given is None else notes[0])])
@@ -150,8 +153,8 @@ def noted(name: str) -> dict[str, Any]:
     """The note of a served disk, with the counters of this moment."""
     state = State(name)
     note = state.running()
-    with contextlib.suppress(CachezooError):
-        note["counters"] = control.ask(state.control, "status", patience_s=5.0)
+    with contextlib.suppress(ServeError):
+        note = with_counters(note, control.ask(state.control, "status", patience_s=LOOK_S))
         note["seconds"] = time.time() - note["started"]
     return note
 
@@ -163,7 +166,7 @@ def stop(given: str | None) -> str:
         A sentence.
 
     Raises:
-        CachezooError: it is not served, or its device is in use.
+        ServeError: it is not served, or its device is in use.
     """
     name = name_of(given)
     state = State(name)
@@ -173,7 +176,7 @@ def stop(given: str | None) -> str:
     note = state.running()
     used = devices.in_use(note["device"]) if note["device"] else None
     if used:
-        raise CachezooError(f"{note['device']}: {used}; unmount it first")
+        raise ServeError(f"{note['device']}: {used}; unmount it first")
     os.kill(int(note["pid"]), signal.SIGTERM)
     begin, told = time.monotonic(), False
     while state.locked():
@@ -191,21 +194,23 @@ def reload(given: str | None, policy: str | None) -> str:
         A sentence.
 
     Raises:
-        CachezooError: it is not served, or the filter refuses, and nothing has changed.
+        ServeError: it is not served, or the filter refuses, and nothing has changed.
     """
     from cachezoo.serve.options import read_file
 
     name = name_of(given)
     state = State(name)
     note = state.running()
+    of_file = policy is None
     if policy is None:
         if note["config"] is None:
-            raise ConfigError(f"{name}: there is no file of options; name a policy by --policy")
+            raise ServeError(f"{name}: there is no file of options; name a policy by --policy")
         policy = read_file(note["config"]).get("policy", "lru")
     done = change(state, policy)
     kept = done.get("kept_units")
     stay = f"; {kept:,} units stay cached" if kept is not None else ""
-    return f"{name}: {done.get('policy', policy)} decides now{stay}."
+    file = f" Write it into {note['config']}, too." if note["config"] and not of_file else ""
+    return f"{name}: {done.get('policy') or done.get('bundle') or policy} decides now{stay}.{file}"
 
 
 def attach(given: str | None, ssd: str, size: str | None, form: str | None, label: str | None) -> str:
@@ -215,7 +220,7 @@ def attach(given: str | None, ssd: str, size: str | None, form: str | None, labe
         A sentence.
 
     Raises:
-        CachezooError: it is not served, or the filter refuses.
+        ServeError: it is not served, or the filter refuses.
     """
     name = name_of(given)
     state = State(name)
@@ -225,9 +230,10 @@ def attach(given: str | None, ssd: str, size: str | None, form: str | None, labe
     store = found.store(own, "--ssd", absent_is_fine=True)
     wanted = n_bytes or note["size"]
     if store.block and store.size is not None and wanted >= store.size:
-        raise ConfigError(f"--size: {wanted:,} bytes do not fit on {ssd}, which has {store.size:,}")
+        raise ServeError(f"--size: {wanted:,} bytes do not fit on {ssd}, which has {store.size:,}")
     options = {"cz-ssd": own, "cz-size": str(n_bytes) if n_bytes else None, "cz-format": form,
                "cz-label": os.path.abspath(label) if label else None}  # fmt: skip
     done = control.ask(state.control, "attach", options)
     held = words.size_text(done.get("cache_bytes", wanted))
-    return f"{name}: {done.get('ssd', own)} is the cache now, {held}; it fills."
+    file = f" Write it into {note['config']}, too." if note["config"] else ""
+    return f"{name}: {done.get('ssd', own)} is the cache now, {held}; it fills.{file}"

@@ -112,6 +112,7 @@ def _faults(counters: dict[str, Any]) -> list[tuple[str, str]]:
     keys = {
         "ssd_errors": "errors of the SSD",
         "ssd_corrupt": "corrupt units",
+        "lost_units": "units lost",
         "policy_failures": "failures of the policy",
         "ssd_writes_cancelled": "writes to the SSD cancelled",
     }

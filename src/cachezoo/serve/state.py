@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.serve import words
+from cachezoo.serve.words import ServeError
 
 FOLDER = "CACHEZOO_RUN"  # the variable that names the folder of all served disks
 SYSTEM = "/run/cachezoo"
@@ -51,6 +51,7 @@ class State:
         control: the filter's.
         ready: nbdkit's process id, once it serves.
         note: JSON of what is served, written by the process that supervises it.
+        before: the note of a process that was killed, once the folder is taken.
     """
 
     def __init__(self, name: str) -> None:
@@ -59,6 +60,7 @@ class State:
         self.folder = base() / name
         self.socket, self.control = self.folder / "nbd.sock", self.folder / "control.sock"
         self.ready, self.note = self.folder / "nbdkit.pid", self.folder / "served.json"
+        self.before: dict[str, Any] = {}
 
     @property
     def uri(self) -> str:
@@ -69,24 +71,24 @@ class State:
         """Make the folder, which others may not use.
 
         Raises:
-            ConfigError: it cannot be made, belongs to another user, or sockets in it had names that are too long.
+            ServeError: it cannot be made, belongs to another user, or sockets in it had names that are too long.
         """
         if len(os.fsencode(self.control)) > LONGEST_SOCKET:
-            raise ConfigError(f"{self.control}: too long for a socket; set {FOLDER} to a folder with a shorter name")
+            raise ServeError(f"{self.control}: too long for a socket; set {FOLDER} to a folder with a shorter name")
         for folder in (self.folder.parent, self.folder):
             try:
                 os.makedirs(folder, mode=0o700 if folder == self.folder or os.geteuid() else 0o755, exist_ok=True)
                 found = os.lstat(folder)
             except OSError as error:
-                raise ConfigError(f"{folder}: {error.strerror}; set {FOLDER} to a folder of yours") from error
+                raise ServeError(f"{folder}: {error.strerror}; set {FOLDER} to a folder of yours") from error
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-                raise ConfigError(f"{folder}: others can write to it; set {FOLDER} to a folder of yours")
+                raise ServeError(f"{folder}: others can write to it; set {FOLDER} to a folder of yours")
 
     def take(self) -> int:
         """Lock the folder; the handle is nbdkit's, too, so that it is locked until both have ended.
 
         Raises:
-            CachezooError: it is served, or one that was killed has not ended yet.
+            ServeError: it is served, or one that was killed has not ended yet.
         """
         end = time.monotonic() + PATIENCE_S
         path = self.folder / "lock"
@@ -103,12 +105,13 @@ class State:
                 os.close(handle)
                 noted = self.read()
                 if noted and _lives(noted):
-                    raise CachezooError(
+                    raise ServeError(
                         f"{self.name}: it is served by process {noted['pid']}; stop it first: serve stop {self.name}"
                     ) from None
                 if time.monotonic() > end:
-                    raise CachezooError(f"{self.name}: the nbdkit of before has not ended yet") from None
+                    raise ServeError(f"{self.name}: the nbdkit of before has not ended yet") from None
                 time.sleep(0.05)
+        self.before = self.read() or {}
         for old in (self.socket, self.control, self.ready, self.note):
             old.unlink(missing_ok=True)
         return handle
@@ -120,7 +123,7 @@ class State:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise CachezooError(f"{self.folder}: {error.strerror}; run it as who serves it") from error
+            raise ServeError(f"{self.folder}: {error.strerror}; run it as who serves it") from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -144,12 +147,12 @@ class State:
         """The note of what is served now.
 
         Raises:
-            CachezooError: it is not.
+            ServeError: it is not.
         """
         noted = self.read() if self.locked() else None
         if noted is None or not _lives(noted):
             others = ", ".join(one for one in served() if one != self.name)
-            raise CachezooError(f"{self.name}: it is not served{f'; there are {others}' if others else ''}")
+            raise ServeError(f"{self.name}: it is not served{f'; there are {others}' if others else ''}")
         return noted
 
     def remove(self) -> None:

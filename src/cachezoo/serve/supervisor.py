@@ -12,12 +12,12 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.serve import attach, control, found, metrics, options, words
 from cachezoo.serve.exposition import Family
 from cachezoo.serve.options import Settings
 from cachezoo.serve.state import State
 from cachezoo.serve.watch import Watch
+from cachezoo.serve.words import ServeError
 
 EVERY_S = 1.0  # between looks at the counters
 LOOK_S, START_S = 30.0, 120.0  # how long the filter may take to answer, and to serve
@@ -51,15 +51,19 @@ class Served:
             The note: what is served, and where.
 
         Raises:
-            CachezooError: it cannot be, in one line; nothing is left behind then.
+            ServeError: it cannot be, in one line; nothing is left behind then.
         """
         found.check(self.wanted)
         self.state.make()
+        own = found.label(self.wanted)
+        if own is not None:
+            Path(own).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = self.state.take()
         try:
             if self.wanted.metrics is not None:
                 self._server = metrics.Server(self.wanted.metrics, self.families)
             self._run(lock)
+            attach.detach_stale(self.state.before.get("device"), self.state.before.get("device_holder"))
             self._attached = attach.attach(str(self.state.socket), self.state.uri, self.wanted.attach)
             self._look()
         except BaseException:
@@ -75,7 +79,7 @@ class Served:
         self._lock = os.dup(lock)
         # The main thread starts it: --exit-with-parent is of the thread that did.
         self._child = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE, pass_fds=(lock,), cwd="/", umask=0o077)  # fmt: skip
+                                       stderr=subprocess.PIPE, pass_fds=(lock,), umask=0o077)  # fmt: skip
         self._started, self._since = time.time(), time.monotonic()
         listener = threading.Thread(target=self._listen, args=(self._child,), daemon=True)
         listener.start()
@@ -83,11 +87,11 @@ class Served:
         while not (self.state.ready.exists() and self.state.ready.read_text()):
             if self._child.poll() is not None:
                 listener.join(LOOK_S)
-                raise ConfigError(self._why())
+                raise ServeError(self._why())
             if self._stop:
-                raise CachezooError(f"{self.wanted.name}: stopped before it served")
+                raise ServeError(f"{self.wanted.name}: stopped before it served")
             if time.monotonic() > end:
-                raise CachezooError(f"{self.wanted.name}: nbdkit did not serve within {START_S:.0f} s")
+                raise ServeError(f"{self.wanted.name}: nbdkit did not serve within {START_S:.0f} s")
             time.sleep(0.01)
         self._ready = True
         for text in list(self._said):
@@ -113,12 +117,13 @@ class Served:
         """Take the counters, and write what is shown of them."""
         try:
             counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
-        except CachezooError:
-            return
+        except ServeError:
+            counters = {}
         now = time.monotonic()
         with self._guard:
             self._counters = counters
-            self._watch.note(now, *metrics.accesses(counters))
+            if counters:
+                self._watch.note(now, *metrics.accesses(counters))
         self.state.write(self.note())
         if self.wanted.metrics_file is not None:
             try:
@@ -132,22 +137,23 @@ class Served:
             measured = self._watch.measured(time.monotonic())
             counters = self._counters
         wanted, attached = self.wanted, self._attached
-        return {
+        note = {
             "name": wanted.name, "pid": os.getpid(), "nbdkit_pid": self._child and self._child.pid,
-            "disk": wanted.disk, "ssd": wanted.ssd, "size": wanted.size, "mode": wanted.mode, 
-            "policy": counters.get("policy") or wanted.policy,
+            "disk": wanted.disk, "ssd": wanted.ssd, "size": wanted.size, "mode": wanted.mode, "policy": wanted.policy,
             "write_rate": wanted.write_rate, "uri": self.state.uri, "socket": str(self.state.socket),
             "device": attached.device if isinstance(attached, attach.Attached) else None,
+            "device_holder": attached.holder if isinstance(attached, attach.Attached) else None,
             "no_device": attached if isinstance(attached, str) else None, "config": wanted.config,
             "metrics": self._server and self._server.url, "started": self._started,
             "seconds": time.monotonic() - self._since, "promised": wanted.promise, "measured": measured.hits,
             "measured_accesses": measured.accesses, "measured_seconds": measured.seconds,
-            "promise_missed": measured.missed(wanted.promise), "counters": counters,
+            "promise_missed": measured.missed(wanted.promise),
         }  # fmt: skip
+        return with_counters(note, counters)
 
     def families(self) -> list[Family]:
         """What is counted, as metrics; of the moment where the filter answers."""
-        with contextlib.suppress(CachezooError):
+        with contextlib.suppress(ServeError):
             counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
             with self._guard:
                 self._counters = counters
@@ -176,10 +182,10 @@ class Served:
         """Take the policy that the file of options names now."""
         try:
             if self.wanted.config is None:
-                raise ConfigError("there is no file of options; name a policy by serve reload NAME --policy")
+                raise ServeError("there is no file of options; name a policy by serve reload NAME --policy")
             texts = options.read_file(self.wanted.config)
             change(self.state, texts.get("policy", "lru"))
-        except CachezooError as error:
+        except ServeError as error:
             words.say(f"{self.wanted.name}: not reloaded: {error}")
 
     def end(self) -> None:
@@ -208,6 +214,12 @@ class Served:
                 self._child.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(0.2)
+
+
+def with_counters(note: dict[str, Any], counters: dict[str, Any]) -> dict[str, Any]:
+    """A note with the counters of the filter, and what they say of a policy and SSD that came later."""
+    later = {"policy": counters.get("policy"), "ssd": counters.get("ssd"), "size": counters.get("cache_bytes")}
+    return {**note, **{key: value for key, value in later.items() if value}, "counters": counters}
 
 
 def notify(text: str) -> None:

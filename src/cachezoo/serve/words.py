@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
+from decimal import Decimal
 
-from cachezoo.errors import ConfigError
-from cachezoo.sizes import BYTES, NUMBER, UNITS, human
 
-SHORT = {"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB"}  # as nbdkit, LVM and qemu read them
+class ServeError(Exception):
+    """Something cannot be served or done; one line. `cachezoo.errors` needs a newer Python."""
+
+
+NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *([a-z%]*)", re.IGNORECASE)
+BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+# `cachezoo.sizes` has these, too; here K, M, G and T are powers of 1024, as nbdkit, LVM and qemu read them.
+UNITS = {f"{c}{end}": 1024 ** (k + 1) for k, c in enumerate("kmgt") for end in ("", "ib")}
+UNITS.update({"b": 1, **{f"{c}b": 1000 ** (k + 1) for k, c in enumerate("kmgt")}})
 SECONDS = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
 # Options of the filter, by what sets them here.
@@ -34,15 +41,14 @@ def n_bytes(text: str, option: str) -> int:
     """Bytes of ``64G``, ``64GiB`` (both powers of 1024) or ``64GB`` (of 1000).
 
     Raises:
-        ConfigError: no size, a bare number or an unknown unit, or not a byte.
+        ServeError: no size, a bare number or an unknown unit, or not a byte.
     """
     match = NUMBER.fullmatch(text.strip())
-    unit = "" if match is None else SHORT.get(match[2].lower(), UNITS.get(match[2].lower(), ""))
-    if match is None or unit not in BYTES:
-        raise ConfigError(f"{option} {text[:40]!r}: write a size as 64G, 64GiB or 64GB")
-    found = int(float(match[1]) * BYTES[unit])
+    if match is None or match[2].lower() not in UNITS:
+        raise ServeError(f"{option} {text[:40]!r}: write a size as 64G, 64GiB or 64GB")
+    found = int(Decimal(match[1]) * UNITS[match[2].lower()])
     if not 0 < found < 1 << 62:
-        raise ConfigError(f"{option} {text[:40]!r}: it must be above 0, and no drive is larger than 4 EiB")
+        raise ServeError(f"{option} {text[:40]!r}: it must be above 0, and no drive is larger than 4 EiB")
     return found
 
 
@@ -50,28 +56,34 @@ def rate(text: str, option: str) -> float:
     """Bytes a second of ``20MB/s`` or ``1.5TB/day``."""
     size, slash, unit = text.strip().partition("/")
     if not slash or unit.strip() not in SECONDS:
-        raise ConfigError(f"{option} {text[:40]!r}: write a rate as 20MB/s or 1.5TB/day")
-    return n_bytes(size, option) / SECONDS[unit.strip()]
+        raise ServeError(f"{option} {text[:40]!r}: write a rate as 20MB/s or 1.5TB/day")
+    found = n_bytes(size, option) / SECONDS[unit.strip()]
+    if found < 1:
+        raise ServeError(f"{option} {text[:40]!r}: the least is 1 B/s")
+    return found
 
 
 def share(text: str, option: str) -> float:
     """A share of 1, of ``50%`` or ``50 %``."""
     match = NUMBER.fullmatch(text.strip())
     if match is None or match[2] != "%" or not 0 < float(match[1]) <= 100:
-        raise ConfigError(f"{option} {text[:40]!r}: write a share as 50%")
+        raise ServeError(f"{option} {text[:40]!r}: write a share as 50%")
     return float(match[1]) / 100
 
 
 def name(text: str, option: str) -> str:
     """The name of a served disk: letters, digits and ``_.:-``."""
     if not NAME.fullmatch(text):
-        raise ConfigError(f"{option} {text[:40]!r}: use letters, digits and _ . : - alone, 64 at most, a letter first")
+        raise ServeError(f"{option} {text[:40]!r}: use letters, digits and _ . : - alone, 64 at most, a letter first")
     return text
 
 
 def size_text(value: float) -> str:
-    """Bytes for people."""
-    return human(value)
+    """Bytes for people, in powers of 1024."""
+    unit = 0
+    while round(value, 1) >= 1024 and unit < len(BINARY) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.1f}".replace(".0", "") + f" {BINARY[unit]}"
 
 
 def rate_text(value: float) -> str:
@@ -107,3 +119,8 @@ def here(text: str) -> str:
     for name, own in OWN:
         text = re.sub(rf"(?<![\w-]){name}(?![\w-])", own, text)
     return text
+
+
+def of_system(error: OSError) -> str:
+    """What the system refused, and of which file."""
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""Metrics: the text as OpenMetrics has it, read by a reader that is strict; over HTTP; and every name where it is used."""
+"""Metrics: the text as OpenMetrics has it, read by a strict reader; over HTTP; names where they are used."""
 
 import json
 import re
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.errors import ConfigError
 from cachezoo.serve import metrics
 from cachezoo.serve.exposition import OPENMETRICS, PROMETHEUS, Family, openmetrics, prometheus
+from cachezoo.serve.words import ServeError
 from tests.openmetrics_text import read
 from tests.serve_data import counters, histogram, note
 
@@ -30,6 +30,7 @@ def test_all_that_is_counted_is_there():
     families = read(openmetrics(metrics.families(note(promised=0.5, write_rate=2e7))))
     assert value(families, "cachezoo_hit_units", op="read") == 6
     assert value(families, "cachezoo_requests", op="write") == 4
+    assert value(families, "cachezoo_model_decisions", decision="admit") == 3
     assert value(families, "cachezoo_ssd_write_budget_bytes_per_second") == 2e7
     assert value(families, "cachezoo_promised_hit_ratio") == 0.5
     assert value(families, "cachezoo_measured_hit_ratio") == 0.52
@@ -47,7 +48,9 @@ def test_a_filter_that_does_not_answer_is_seen():
 
 def test_texts_of_people_do_no_harm():
     wild = 'a"b\\c\nd,e}f'
-    families = read(openmetrics(metrics.families(note(disk=wild, counters=counters(bypassed=True, bypass_reason=wild)))))
+    families = read(
+        openmetrics(metrics.families(note(disk=wild, counters=counters(bypassed=True, bypass_reason=wild))))
+    )
     assert families["cachezoo_served"]["samples"][0][1]["disk"] == wild
     assert value(families, "cachezoo_bypassed", reason=wild) == 1
 
@@ -98,7 +101,7 @@ def test_it_is_served_in_the_format_that_is_asked_for():
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(server.url.replace("/metrics", "/"), timeout=10)
         port = int(server.url.split(":")[2].split("/")[0])
-        with pytest.raises(ConfigError, match=f"--metrics 127.0.0.1:{port}"):
+        with pytest.raises(ServeError, match=f"--metrics 127.0.0.1:{port}"):
             metrics.Server(("127.0.0.1", port), lambda: families)
     finally:
         server.close()
@@ -118,11 +121,11 @@ def names_of_samples():
     return {one.name + suffix for one in families for suffix, _, _ in one.samples}
 
 
-@pytest.mark.parametrize("file", ["dashboard.json", "alerts.yml"])
-def test_every_name_in_the_package_is_of_a_sample(file):
+@pytest.mark.parametrize("file", ["dashboard.json", "alerts.yml", "../../docs/serve.md"])
+def test_every_name_in_the_package_and_its_page_is_of_a_sample(file):
     used = set(re.findall(r"\bcachezoo_[a-z0-9_]+", (PACKAGE / file).read_text()))
     assert len(used) > 4
-    assert used <= names_of_samples()
+    assert used <= names_of_samples() | {name.removesuffix("_bucket") for name in names_of_samples()}
 
 
 def test_the_dashboard_has_panels_that_ask_for_one_cache():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cachezoo.errors import ConfigError
 from cachezoo.serve import words
 from cachezoo.serve.options import OPTIONS, named, settings
+from cachezoo.serve.words import ServeError
 
 NOTHING = dict.fromkeys(OPTIONS)
 NEEDED = NOTHING | {"ssd": "/ssd", "size": "64G"}
@@ -20,7 +20,7 @@ def test_a_size_is_of_powers_of_1024_unless_it_says_otherwise(text, expected):
 
 @pytest.mark.parametrize("text", ["64", "", "G", "-1G", "0G", "1e3G", "5%", "7p", "1G G", "99999999T", "٣G"])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(ConfigError, match="--size"):
+    with pytest.raises(ServeError, match="--size"):
         words.n_bytes(text, "--size")
 
 
@@ -28,11 +28,11 @@ def test_rates_and_shares():
     assert words.rate("20MB/s", "--write-rate") == 20e6
     assert words.rate("86.4 GB/day", "--write-rate") == pytest.approx(1e6)
     assert words.share("50%", "--promise") == 0.5
-    for text in ("20MB", "20/s", "20MB/week", "/s"):
-        with pytest.raises(ConfigError, match="write-rate"):
+    for text in ("20MB", "20/s", "20MB/week", "/s", "20B/day"):
+        with pytest.raises(ServeError, match="write-rate"):
             words.rate(text, "--write-rate")
     for text in ("50", "0%", "101%", "0.5"):
-        with pytest.raises(ConfigError, match="promise"):
+        with pytest.raises(ServeError, match="promise"):
             words.share(text, "--promise")
 
 
@@ -74,7 +74,7 @@ def test_a_file_and_what_counts_before_it(tmp_path):
 def test_a_wrong_file_is_refused_in_a_line(tmp_path, text, says):
     file = tmp_path / "x.conf"
     file.write_text(text, encoding="latin-1")
-    with pytest.raises(ConfigError, match=says) as refused:
+    with pytest.raises(ServeError, match=says) as refused:
         settings(None, NOTHING, [], str(file))
     assert "\n" not in str(refused.value)
 
@@ -87,13 +87,13 @@ def test_a_wrong_file_is_refused_in_a_line(tmp_path, text, says):
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_named(option, text):
-    with pytest.raises(ConfigError, match=f"--{option}"):
+    with pytest.raises(ServeError, match=f"--{option}"):
         settings("disk", NEEDED | {option: text}, [], None)
 
 
 @pytest.mark.parametrize("text", ["unit=4K", "cz-unit", "cz-unit=", "x"])
 def test_only_the_filter_s_own_options_pass(text):
-    with pytest.raises(ConfigError, match="cz-KEY=VALUE"):
+    with pytest.raises(ServeError, match="cz-KEY=VALUE"):
         settings("disk", NEEDED, [text], None)
 
 
