@@ -77,11 +77,11 @@ def recommend(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Say which cache to run, how large and what it brings: as a write-back page cache, and as a read cache.
+    """Say which cache to run and how large, what it brings, and the command that runs it.
 
-    Without an aim the size is the knee of the curve. A learned cache is run on the trace and recommended only if it is
-    ahead of the policy that would be. The page holds the curve, what each size brings, how sure it is, and what was
-    assumed.
+    The answer is of a write-back page cache, and of a read cache of the same size before the disk. Without an aim the
+    size is the knee of the curve. A learned cache is run on the trace, and recommended only if it is ahead of the
+    policy that would be. The page holds the curve, what each size brings, how sure it is, and what was assumed.
     """
     from cachezoo.console import progress
     from cachezoo.io import atomic_file

@@ -174,9 +174,9 @@ def buying(found: Recommendation) -> str:
     yours = f"({BUILT_IN.dated[:4]} prices; yours: --only ram-ssd)"
     aside = "" if own.clock else ", wear aside"
     if own.what == "all in RAM":
-        pays = "No SSD pays at these writes"
+        pays = "No SSD bears these writes for less"
         if own.pays_bytes:
-            pays = f"An SSD pays from {_about(own.pays_bytes)} touched on{aside}"
+            pays = f"An SSD is cheaper from {_about(own.pays_bytes)} touched on{aside}"
         size = human(found.bench.pages.n_pages * PAGE_BYTES)
         return f"All of it in RAM: {size}, {_modules(own.all_ram)}. {pays} {yours}."
     if own.what == "RAM":

@@ -66,6 +66,7 @@ CANDIDATES = (
     Candidate("rejectx+lirs", "LIRS behind RejectX", "is LIRS that a page enters at its second miss: few SSD writes"),
 )  # fmt: skip
 NAMES = {one.id: one.name for one in CANDIDATES}
+SHORT = {"lfu": "LFU of all counts"}
 SIMPLEST = "lru"
 COMMON = {"lfu": "inlfu"}
 """What caches have in place of a policy of the same name: it has to be beaten by as much as LRU."""
@@ -78,6 +79,11 @@ def name_of(policy_id: str) -> str:
     if policy_id in NAMES:
         return NAMES[policy_id]
     return f"{NAMES[eviction]} behind RejectX" if plus and admission == ADMISSION and eviction in NAMES else policy_id
+
+
+def short_name(policy_id: str) -> str:
+    """The same in a table's column."""
+    return SHORT.get(policy_id, name_of(policy_id))
 
 
 class Halves(Bench):
