@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from cachezoo.devices.nbd.client import connected
 from cachezoo.seeds import derive_seed
-from tests.nbd_filter import Disk
 from tests.openmetrics_text import read
 
 ROOT = Path(__file__).parents[2]
@@ -24,15 +24,6 @@ BLOCK = 4096
 PATIENCE_S = 60.0
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@contextmanager
-def connected(path):
-    """A client of the disk that listens there."""
-    with socket.socket(socket.AF_UNIX) as wire:
-        wire.settimeout(PATIENCE_S)
-        wire.connect(str(path))
-        yield Disk(wire, b"")
 
 
 class Machine:

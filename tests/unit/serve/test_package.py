@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from cachezoo.devices.nbd.client import connected
 from cachezoo.serve.__main__ import COMMANDS, parser
 from cachezoo.serve.options import OPTIONS, read_file
 from cachezoo.syntax import imported
-from tests.nbd_client import connected
 
 ROOT = Path(__file__).parents[3]
 PACKAGE, SERVE = ROOT / "runtimes/package", ROOT / "src/cachezoo/serve"
