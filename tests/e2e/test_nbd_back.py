@@ -74,7 +74,7 @@ def test_a_write_is_read_back_and_reaches_the_disk_at_a_clean_end(built, folder)
         assert read == bytes(expected)
         server.stop()
     assert (folder / "disk").read_bytes() == bytes(expected)
-    assert counters(folder)["destaged"] == 12
+    assert counters(folder)["written_back"] == 12
 
 
 def test_zeroes_and_trims_are_right_whatever_their_size(built, folder):
@@ -109,7 +109,7 @@ def test_more_than_the_cache_may_hold_waits_for_the_cleaner(built, folder):
             for unit in range(1024):
                 assert disk.read(unit * UNIT, UNIT)[0] == content(unit)
         server.stop()
-    assert counters(folder)["write_waits"] > 0
+    assert counters(folder)["writes_waited_for_room"] > 0
     read_all_of = (folder / "disk").read_bytes()
     assert read_all_of == b"".join(content(unit) for unit in range(1024))
 
@@ -175,7 +175,7 @@ def test_a_dirty_block_that_rots_is_an_error_and_never_the_old_block(built, fold
                 assert disk.read(4 * UNIT, UNIT)[0] == content(4)
             wait_for_text(server.said, "4096 bytes at 12288 of the disk are lost")
             server.stop()
-        assert counters(folder)["lost_blocks"] == 1
+        assert counters(folder)["lost_units"] == 1
         assert "4096 bytes are on the SSD alone" in server.said.read_text()
     with serve(built, folder, back(folder, "256K", PAGES)) as server:
         with server.disk() as disk:

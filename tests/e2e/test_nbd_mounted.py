@@ -117,5 +117,5 @@ def test_fio_finds_what_it_wrote(built, tmp_path, mode):
         server.stop()
     found = counters(tmp_path)
     assert found["read_hits"] > 0
-    assert found["destaged" if mode is back else "invalidated"] > 0
+    assert found["written_back" if mode is back else "invalidated"] > 0
     assert (found["ssd_corrupt"], found["ssd_errors"]) == (0, 0)

@@ -163,12 +163,15 @@ void back_ask(back *self, span *span, enum cz_op op, uint64_t count, uint64_t of
     served_log(served, &request);
     if (served_ask(served, &request, &access) != CZ_OK)
         return;
-    if (op == CZ_READ) {
+    if (op == CZ_WRITE) {
+        served_count_write(served, &access);
+    } else {
         served->stats.hits += (uint64_t)access.hits;
         served->stats.misses += (uint64_t)access.misses;
+        served->stats.admitted += (uint64_t)(access.written - access.prefetched);
+        served->stats.prefetched += (uint64_t)access.prefetched;
+        served->stats.evicted += (uint64_t)access.evicted;
     }
-    served->stats.admitted += (uint64_t)(access.written - access.prefetched);
-    served->stats.evicted += (uint64_t)access.evicted;
     int64_t own = access.hits + access.misses;
     for (int64_t k = 0; k < access.n_victims; k++) {
         uint64_t place = (uint64_t)access.victims[k].number - span->first;

@@ -41,7 +41,8 @@ bool back_failed(const back *back);
 /* The disk was written to by others: what is clean is not used. Under the lock. */
 void back_forget(back *back);
 
-int back_read(back *back, nbdkit_next *next, void *data, uint32_t count, uint64_t offset, int *err);
+/* sources: FROM_ flags are added, where the data came from. */
+int back_read(back *back, nbdkit_next *next, void *data, uint32_t count, uint64_t offset, unsigned *sources, int *err);
 int back_write(back *back, nbdkit_next *next, const void *data, uint32_t count, uint64_t offset, uint32_t flags,
                int *err);
 /* Zeroes and trims: it reads as zeros afterwards. */

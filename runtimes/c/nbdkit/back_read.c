@@ -19,6 +19,7 @@ typedef struct reading {
     part *parts;
     unsigned char *data;
     uint64_t offset, end;
+    unsigned *sources;
 } reading;
 
 /* The client's bytes of a unit, from its data. */
@@ -53,8 +54,10 @@ static int read_slots(reading *read, unsigned char *unit) {
         if (part->slot < 0)
             continue;
         bool right = back_read_slot(self, part->slot, part->crc, unit);
-        if (right)
+        if (right) {
             give(read, read->span.first + k, unit);
+            *read->sources |= FROM_SSD;
+        }
         pthread_mutex_lock(&served->lock);
         back_unpin(self, part->slot);
         if (right)
@@ -81,7 +84,10 @@ static void fill(reading *read, uint64_t k, const unsigned char *unit) {
     served *served = self->served;
     int64_t number = (int64_t)(read->span.first + k);
     pthread_mutex_lock(&served->lock);
-    int32_t slot = read->span.keep[k] && can_fill(self, number) ? places_take(&self->places) : -1;
+    bool wanted = read->span.keep[k] && can_fill(self, number);
+    bool affordable = wanted && budget_take(&served->budget, now_ns(), (uint64_t)back_unit(self));
+    served->stats.over_budget += wanted && !affordable;
+    int32_t slot = affordable ? places_take(&self->places) : -1;
     if (self->places.count[FREE] < self->least_free)
         pthread_cond_signal(&self->work);
     pthread_mutex_unlock(&served->lock);
@@ -126,6 +132,7 @@ static int read_disk(reading *read, int *err) {
         return -1;
     }
     back_count_disk_read(self, count);
+    *read->sources |= FROM_DISK;
     int failed = read->next->pread(read->next, units, (uint32_t)count, begin, 0, err);
     memset(units + count, 0, all - count);
     for (uint64_t k = low; k < high && !failed; k++) {
@@ -138,10 +145,11 @@ static int read_disk(reading *read, int *err) {
     return failed;
 }
 
-int back_read(back *self, nbdkit_next *next, void *data, uint32_t count, uint64_t offset, int *err) {
+int back_read(back *self, nbdkit_next *next, void *data, uint32_t count, uint64_t offset, unsigned *sources, int *err) {
     served *served = self->served;
     uint64_t unit = (uint64_t)back_unit(self), first = offset / unit, end = (offset + count + unit - 1) / unit;
-    reading read = {.self = self, .next = next, .data = data, .offset = offset, .end = offset + count};
+    reading read = {
+        .self = self, .next = next, .data = data, .offset = offset, .end = offset + count, .sources = sources};
     read.parts = malloc((end - first) * sizeof *read.parts);
     read.span = (span){.first = first, .end = end, .keep = calloc(end - first, 1)};
     unsigned char *buffer = malloc(unit);

@@ -153,6 +153,8 @@ static int64_t store(edit *edit, uint64_t k, unsigned char *unit, int *err) {
         back_fail(self, "an entry");
         failed = true;
     }
+    budget_move(&served->budget, now_ns() / UINT64_C(1000000000)); /* a write is made, whatever the budget */
+    served->budget.written[served->budget.second % BUDGET_KEPT] += (uint64_t)(written * back_unit(self));
     served->stats.fills += (uint64_t)written;
     served->stats.fill_bytes += (uint64_t)(written * back_unit(self));
     back_gauge(self);

@@ -157,7 +157,8 @@ static int cz_get_ready(int thread_model) {
     (void)thread_model;
     int failed = options->stats ? stats_check(options->stats) : 0;
     if (failed) {
-        nbdkit_error("cachezoo: %s: %s; cz-stats needs a folder that it may write to", options->stats, strerror(failed));
+        nbdkit_error("cachezoo: %s: %s; cz-stats needs a folder that it may write to", options->stats,
+                     strerror(failed));
         return -1;
     }
     if (options->control && control_check(options->control))
@@ -280,9 +281,10 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
         made->name = name;
         made->bypass = !is_cached(name);
         if (all.served.back && (made->bypass || *name)) { /* the cleaner opens the disk without a name */
-            nbdkit_error("cachezoo: export \"%s\" is not served: with cz-writes=back the plugin has one disk, without a "
-                         "name",
-                         name);
+            nbdkit_error(
+                "cachezoo: export \"%s\" is not served: with cz-writes=back the plugin has one disk, without a "
+                "name",
+                name);
             return refuse_handle(made);
         }
         if (made->bypass)
@@ -399,9 +401,7 @@ static void cz_close_handle(void *data) {
 static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count, uint64_t offset, uint32_t flags,
                     int *err) {
     handle *self = data;
-    if (all.served.back)
-        return back_read(all.served.back, next, buffer, count, offset, err);
-    if (self->bypass)
+    if (self->bypass && !all.served.back)
         return next->pread(next, buffer, count, offset, flags, err);
     static const enum took took[] = {
         [FROM_SSD] = TOOK_SSD, [FROM_DISK] = TOOK_DISK, [FROM_SSD | FROM_DISK] = TOOK_BOTH};
@@ -410,7 +410,8 @@ static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count,
     backend plugin = self->backend;
     plugin.next = next;
     plugin.sources = &sources;
-    int failed = served_read(&all.served, &plugin, buffer, count, offset, err);
+    int failed = all.served.back ? back_read(all.served.back, next, buffer, count, offset, &sources, err)
+                                 : served_read(&all.served, &plugin, buffer, count, offset, err);
     if (!failed && sources)
         stats_took(&all.served.stats, took[sources], now_ns() - begin);
     return failed;

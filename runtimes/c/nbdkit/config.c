@@ -241,7 +241,8 @@ int choice_check(config *config, cz_error *error) {
 /* What only write-back has. */
 static const char *wrong_back(config *config) {
     if (config->writes != CZ_BACK)
-        return config->dirty_percent >= 0 || config->delay_s >= 0 ? "cz-dirty and cz-delay are for cz-writes=back" : NULL;
+        return config->dirty_percent >= 0 || config->delay_s >= 0 ? "cz-dirty and cz-delay are for cz-writes=back"
+                                                                  : NULL;
     config->dirty_percent = config->dirty_percent < 0 ? DIRTY_PERCENT : config->dirty_percent;
     config->delay_s = config->delay_s < 0 ? DELAY_S : config->delay_s;
     return config->label ? NULL : "cz-writes=back needs cz-label, a small file off the SSD";

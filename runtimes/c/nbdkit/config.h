@@ -21,9 +21,9 @@ typedef struct config {
     char *volume, *export; /* export: NULL for the one that the plugin gives to who names none */
     int writes;            /* enum cz_writes; -1: around */
     int64_t size, unit_bytes, block_bytes;
-    int64_t write_rate; /* bytes a second; 0: no budget; -1: not given */
+    int64_t write_rate;             /* bytes a second; 0: no budget; -1: not given */
     int64_t dirty_percent, delay_s; /* back; -1: not given */
-    int stats_s, files; /* files: how many file= there were */
+    int stats_s, files;             /* files: how many file= there were */
 } config;
 
 extern const char config_help[];

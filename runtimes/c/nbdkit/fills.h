@@ -12,6 +12,8 @@ void served_fail(served *served, const char *what);
 void served_count_error(served *served, bool failed, const char *what);
 void served_retire(served *served, int32_t slot);
 cz_request served_request(const served *served, enum cz_op op, uint64_t count, uint64_t offset);
+/* Where a write is an access. */
+void served_count_write(served *served, const cz_access *access);
 void served_log(served *served, const cz_request *request);
 int served_ask(served *served, const cz_request *request, cz_access *access);
 void served_ready(served *served, int32_t slot, int64_t number, uint32_t crc);

@@ -86,7 +86,8 @@ static int find_sizes(const config *config, policy *policy, int64_t *block, cz_e
                      : policy->info.block_bytes;
     int64_t unit = policy->unit_bytes;
     if (pages && config->unit_bytes && config->unit_bytes != unit)
-        return cz_fail(error, CZ_BAD_CALL, "cz-unit: pages of cz-policy have %lld bytes; leave it out", (long long)unit);
+        return cz_fail(error, CZ_BAD_CALL, "cz-unit: pages of cz-policy have %lld bytes; leave it out",
+                       (long long)unit);
     if (unit < 1 || unit % 512 || *block % unit)
         return cz_fail(error, CZ_BAD_CALL,
                        "segments of %lld bytes in blocks of %lld: whole sectors of 512 bytes, and whole segments to a "
@@ -120,7 +121,8 @@ static int open_cache(const config *config, int64_t bytes, policy *policy, cz_er
     if (code == CZ_OK && policy->info.kind == CZ_POLICY && cz_policy_ahead(policy->streams[0]) > policy->per_block)
         policy->per_block = cz_policy_ahead(policy->streams[0]); /* what a read may bring besides its own */
     if (code == CZ_OK)
-        code = cz_cache_new_writes(&options, (enum cz_writes)(pages ? config->writes : CZ_WRITES_USUAL), policy->streams, &policy->cache, error);
+        code = cz_cache_new_writes(&options, (enum cz_writes)(pages ? config->writes : CZ_WRITES_USUAL),
+                                   policy->streams, &policy->cache, error);
     return code;
 }
 

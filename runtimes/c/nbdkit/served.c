@@ -245,6 +245,14 @@ static void note_put(served *served, writing *self, const cz_access *access) {
     free(gone);
 }
 
+void served_count_write(served *served, const cz_access *access) {
+    served->stats.write_hits += (uint64_t)access->hits;
+    served->stats.write_misses += (uint64_t)access->misses;
+    served->stats.admitted += (uint64_t)(access->written - access->prefetched);
+    served->stats.prefetched += (uint64_t)access->prefetched;
+    served->stats.evicted += (uint64_t)access->evicted;
+}
+
 /* The policy counts a write, and what it overwrites leaves; false where it has not taken it. */
 static bool count_write(served *served, writing *self, uint64_t count, uint64_t offset) {
     cz_request asked = served_request(served, CZ_WRITE, count, offset);
@@ -256,8 +264,10 @@ static bool count_write(served *served, writing *self, uint64_t count, uint64_t 
         return false;
     for (int64_t k = 0; k < access.n_victims; k++)
         served_retire(served, access.victims[k].slot);
-    if (served->through)
+    if (served->through) {
         note_put(served, self, &access);
+        served_count_write(served, &access);
+    }
     served->stats.invalidated += (uint64_t)(served->through ? access.hits : access.n_victims);
     return true;
 }
@@ -333,8 +343,12 @@ static void put(served *served, const writing *self, const written *written, fil
     for (int64_t k = 0; k < self->n_put && sees_all && same && !served->failed; k++) {
         const filling *one = &self->put[k];
         bool whole = one->number >= fills->low && (last || (one->number + 1) * unit <= end);
-        if (whole && served->slots[one->slot].turn == one->turn && !maybe_holds(&served->lost, one->number))
+        if (!whole || served->slots[one->slot].turn != one->turn || maybe_holds(&served->lost, one->number))
+            continue;
+        if (budget_take(&served->budget, now_ns(), (uint64_t)unit))
             fills_add(fills, one->number, one->slot, one->turn);
+        else
+            served->stats.over_budget++;
     }
     served_enter(served);
     if (fills->n > 0)

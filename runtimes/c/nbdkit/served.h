@@ -35,7 +35,7 @@ typedef struct writing {
 } writing;
 
 typedef struct slot_state {
-    int64_t number; /* of the unit, where it is ready or its fill waits */
+    int64_t number;        /* of the unit, where it is ready or its fill waits */
     _Atomic uint32_t turn; /* changed under the lock; read without it too */
     uint32_t crc;
     fills *waiting;   /* the fill of its unit, whose data is in memory and not on the device yet */
@@ -61,8 +61,9 @@ typedef struct served {
     int64_t unit_bytes, per_block, n_slots, backend_bytes;
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
-    bool holds;   /* the policy is a page cache: what it holds may have no data on the SSD, and is filled when it is read */
-    bool through; /* what is written to the disk enters the SSD as well */
+    bool
+        holds; /* the policy is a page cache: what it holds may have no data on the SSD, and is filled when it is read */
+    bool through;                             /* what is written to the disk enters the SSD as well */
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
     bool refuses;                             /* writes: neither SSD nor label could be marked as invalid */
     disk *disk;
@@ -72,15 +73,15 @@ typedef struct served {
     uint64_t joined;          /* connections so far */
     struct back *back;        /* write-back (back.h); NULL in the other modes */
     bool refused;             /* the tier holds dirty units and is of another disk */
-    int inside;   /* requests that use the tier outside of the lock; atomic */
-    bool paused;  /* the tier is about to be another: reads go to the disk, writes wait */
+    int inside;               /* requests that use the tier outside of the lock; atomic */
+    bool paused;              /* the tier is about to be another: reads go to the disk, writes wait */
     pthread_cond_t resumed;
-    bool queues;          /* the model chooses queues */
-    budget budget;        /* of writes to the SSD */
-    int64_t n_dirty;      /* units that the disk does not hold yet */
-    char reason[96];      /* why it failed */
-    uint64_t failed_ns;   /* when */
-    bool passing;             /* a flush failed in an earlier run of this boot: nothing enters the table */
+    bool queues;        /* the model chooses queues */
+    budget budget;      /* of writes to the SSD */
+    int64_t n_dirty;    /* units that the disk does not hold yet */
+    char reason[96];    /* why it failed */
+    uint64_t failed_ns; /* when */
+    bool passing;       /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
 
 /* What was cached of the disk is void from here on, as it has another size. */
@@ -93,8 +94,8 @@ typedef struct backend {
     void *next;
     int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
     unsigned *sources; /* where a read's data came from, FROM_ flags are added; or NULL */
-    bool sees_all;  /* what other connections wrote, without a flush */
-    uint64_t alone; /* its number, where no other was open as it began; else 0 */
+    bool sees_all;     /* what other connections wrote, without a flush */
+    uint64_t alone;    /* its number, where no other was open as it began; else 0 */
 } backend;
 
 /* Take up the tier for an export; the first call counts. False: the disk must not be served with this tier. */
