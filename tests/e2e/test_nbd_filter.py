@@ -225,7 +225,11 @@ def test_after_a_clean_end_the_tier_is_warm(built, folder):
         with serve(built, folder, tier(folder, "1M")) as server:
             read_all(server, folder)
             server.stop()
-    assert (counters(folder)["resident_at_start"], counters(folder)["read_hits"], counters(folder)["read_misses"]) == (256, 256, 0)
+    assert (counters(folder)["resident_at_start"], counters(folder)["read_hits"], counters(folder)["read_misses"]) == (
+        256,
+        256,
+        0,
+    )
 
 
 def test_what_was_used_last_stays_after_a_restart(built, folder):
