@@ -1,7 +1,9 @@
 """Runs nbdkit with the filter `cachezoo` for tests."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -135,3 +137,15 @@ def refused(filter_file: Path, folder: Path, options: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1, (done.returncode, done.stderr)
     return done.stderr
+
+
+def control(path: Path, command: str, *lines: str) -> dict:
+    """The answer of the filter's control socket to a command."""
+    with socket.socket(socket.AF_UNIX) as wire:
+        wire.settimeout(120)
+        wire.connect(str(path))
+        wire.sendall("\n".join([command, *lines, "", ""]).encode())
+        parts = []
+        while part := wire.recv(1 << 16):
+            parts.append(part)
+    return json.loads(b"".join(parts))

@@ -141,7 +141,12 @@ def test_where_the_queue_is_full_a_read_writes_its_own_fill(held):
             held.read(disk, 4, 3, 2, 1, 0)
         server.stop()
     found = counters(held.folder)
-    assert (found["ssd_writes"], found["read_misses"], found["disk_reads"], found["hits_read_from_disk"]) == (5, 5, 5, 0)
+    assert (found["ssd_writes"], found["read_misses"], found["disk_reads"], found["hits_read_from_disk"]) == (
+        5,
+        5,
+        5,
+        0,
+    )
     held.check(options, 5)
 
 

@@ -83,12 +83,17 @@ static int64_t keep_taken(served *served, const unsigned char *taken) {
     return kept;
 }
 
+static void swap_texts(char **one, char **other) {
+    char *text = *one;
+    *one = *other;
+    *other = text;
+}
+
 static void swap_policy(opened *opened, config *asked, policy *made) {
     policy before = opened->policy;
     choice chosen = opened->config.choice;
     opened->policy = *made;
-    opened->served.cache = made->cache;
-    opened->served.queues = made->info.kind == CZ_CACHING;
+    policy_serve(made, &opened->served);
     opened->config.choice = asked->choice;
     *made = before;
     asked->choice = chosen;
@@ -165,11 +170,8 @@ int change_policy(opened *opened, config *next, int64_t *kept, cz_error *error) 
     if (code == CZ_OK)
         code = hand_over(opened, &asked, &made, kept, error);
     next->choice = asked.choice; /* now that of before, to be freed */
-    if (code == CZ_OK && next->key) {
-        char *key = opened->config.key;
-        opened->config.key = next->key;
-        next->key = key;
-    }
+    if (code == CZ_OK && next->key)
+        swap_texts(&opened->config.key, &next->key);
     policy_close(&made);
     return code;
 }
@@ -275,7 +277,7 @@ static void swap_place(opened *opened, config *asked, place *place) {
     served->later = place->later;
     served->n_slots = place->n_slots;
     served->n_later = 0;
-    served->cache = place->policy.cache;
+    policy_serve(&place->policy, served);
     served->failed = served->refuses = false;
     served->errors = 0;
     served->reason[0] = 0;
@@ -299,9 +301,12 @@ int change_tier(opened *opened, config *next, cz_error *error) {
     asked.format = next->format;
     asked.size = next->size ? next->size : asked.size;
     asked.label = own_label ? next->label : asked.label;
+    int code = CZ_OK;
     pthread_mutex_lock(&served->presence);
     pthread_mutex_lock(&served->lock);
     bool failed = served->failed;
+    if (!failed && strcmp(asked.ssd, opened->config.ssd) == 0)
+        code = cz_fail(error, CZ_BAD_CALL, "%.200s: it is the SSD in use", asked.ssd);
     if (failed) { /* the same device may come back */
         pause_tier(served);
         tier_release(served->tier);
@@ -309,7 +314,8 @@ int change_tier(opened *opened, config *next, cz_error *error) {
     }
     pthread_mutex_unlock(&served->lock);
     pthread_mutex_unlock(&served->presence);
-    int code = open_place(opened, &asked, own_label, &place, error);
+    if (code == CZ_OK)
+        code = open_place(opened, &asked, own_label, &place, error);
     if (code == CZ_OK) {
         pthread_mutex_lock(&opened->changes);
         pthread_mutex_lock(&served->presence);
@@ -318,13 +324,9 @@ int change_tier(opened *opened, config *next, cz_error *error) {
         code = turn_over(opened, &place, error);
         if (code == CZ_OK) {
             swap_place(opened, &asked, &place);
-            char *ssd = opened->config.ssd, *label = opened->config.label;
-            opened->config.ssd = next->ssd;
-            next->ssd = ssd;
-            if (own_label) {
-                opened->config.label = next->label;
-                next->label = label;
-            }
+            swap_texts(&opened->config.ssd, &next->ssd);
+            if (own_label)
+                swap_texts(&opened->config.label, &next->label);
         }
         go_on(served);
         pthread_mutex_unlock(&served->lock);

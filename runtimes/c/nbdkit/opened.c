@@ -154,6 +154,12 @@ void policy_close(policy *policy) {
     memset(policy, 0, sizeof *policy);
 }
 
+void policy_serve(const policy *policy, served *served) {
+    served->cache = policy->cache;
+    served->holds = is_page_cache(policy->info.kind);
+    served->queues = policy->info.kind == CZ_CACHING;
+}
+
 /* The disk by its path, where that is known. A plugin's file= may be no path of this machine. */
 static int open_disk(const config *config, opened *opened, cz_error *error) {
     struct stat found;
@@ -200,10 +206,8 @@ static int open_slots(opened *opened, cz_error *error) {
     served *served = &opened->served;
     const policy *policy = &opened->policy;
     served->disk = &opened->disk;
-    served->cache = policy->cache;
-    served->holds = is_page_cache(policy->info.kind);
+    policy_serve(policy, served);
     served->through = opened->config.writes == CZ_THROUGH;
-    served->queues = policy->info.kind == CZ_CACHING;
     served->unit_bytes = policy->unit_bytes;
     served->per_block = policy->per_block;
     served->n_slots = opened->config.size / policy->unit_bytes;

@@ -34,6 +34,8 @@ void close_all(opened *opened);
 const char *kind_name(int kind);
 int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *error);
 void policy_close(policy *policy);
+/* It decides from here on; with the lock, once there are clients. */
+void policy_serve(const policy *policy, served *served);
 int tier_of(const config *config, opened *opened, const policy *policy, label *label, tier **tier, cz_error *error);
 int label_of(const char *path, label **label, cz_error *error);
 
