@@ -43,7 +43,7 @@ retrain: ## fit your own traces in, and challenge: TRACES="a.csv b.csv" CATEGORY
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python scripts/retrain.py $(addprefix --category ,$(CATEGORY)) $(TRACES)
 
-# libcachezoo and its nbdkit filter in runtimes/c/build; the small Python wheel in dist/. docs/runtime.md
+# docs/runtime.md has what these build.
 runtime: ## libcachezoo and its nbdkit filter, in runtimes/c/build
 	@$(MAKE) -s -C runtimes/c all filter
 
@@ -56,14 +56,16 @@ install-runtime: ## what a server needs: library, filter, cachezoo-serve; PREFIX
 deb: ## the same as a package of Debian and Ubuntu, in dist/
 	@$(MAKE) -s -C runtimes/package deb
 
-wheel: ## the small Python wheel of the runtime, in dist/
+wheel: ## Python wheels with libcachezoo, in dist/: of the runtime alone, of everything
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m pip wheel -q --no-deps --no-build-isolation -w dist runtimes/python
+	@$(RUN) env CACHEZOO_WITH_LIBRARY=1 .venv/bin/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
 
-# A mounted cache in front of a slow disk, policy by policy: docs/mounted.md. DEMO="--category mail --requests 0"
-demo: ## a mounted cache before a slow disk, policy by policy
+# DEMO="-o demo.png" keeps the plot. The filter is built where nbdkit's headers are.
+demo: ## the cache that is recommended for a small trace, at work, in a minute
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(MAKE) -s -C runtimes/c all filter demo
+	@$(MAKE) -s -C runtimes/c lib $(if $(wildcard /usr/include/nbdkit-filter.h),filter)
+	@$(RUN) env CACHEZOO_LIBRARY=runtimes/c/build/libcachezoo.so.1 .venv/bin/cachezoo demo $(DEMO)
 
 dev: ## install what the tests need as well; then: .venv/bin/python -m pytest PATH
 	@$(DEV)

@@ -9,24 +9,23 @@ import argparse
 import json
 import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import I64
+from cachezoo.arrays import F64, I64
+from cachezoo.demo.mounted import serving
+from cachezoo.devices.nbd.client import connected
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, VERMILION, panels, save, settings
 from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import OP_READ
 
 ROOT = Path(__file__).parents[1]
 COLOURS = {"no cache": GREY, "lru": AMBER, "lru, prefetch": VERMILION, "rejectx": BLUE, "model": GREEN}
 MIB = 1 << 20
-READY_S = 30
 
 
 @dataclass(frozen=True)
@@ -36,18 +35,18 @@ class Measured:
     Attributes:
         name: of the policy.
         mode: of its prefetch.
-        read_ns: int64[reads] response times.
+        read_us: float64[reads] response times, µs.
         counters: the filter's; empty without it.
     """
 
     name: str
     mode: str
-    read_ns: I64
+    read_us: F64
     counters: dict[str, Any]
 
     def row(self) -> dict[str, Any]:
         """As the table and the JSON have it: milliseconds, MiB, shares."""
-        found, ms = self.counters, self.read_ns / 1e6
+        found, ms = self.counters, self.read_us / 1e3
         units = found.get("read_hits", 0) + found.get("read_misses", 0)
         return {
             "policy": self.name,
@@ -66,25 +65,6 @@ class Measured:
 def run(*words: object) -> None:
     """Run a program; what it said to stderr is shown where it fails."""
     subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
-
-
-@contextmanager
-def served(words: list[str], folder: Path) -> Iterator[Path]:
-    """The socket of nbdkit; it is stopped afterwards, so that the filter writes its counters."""
-    path, ready = folder / "nbd.sock", folder / "nbd.pid"
-    for old in (path, ready):
-        old.unlink(missing_ok=True)
-    process = subprocess.Popen(["nbdkit", "-f", "-U", str(path), "-P", str(ready), *words])
-    try:
-        end = time.monotonic() + READY_S
-        while not (ready.exists() and ready.read_text()):
-            if process.poll() is not None or time.monotonic() > end:
-                raise SystemExit("nbdkit did not start; its message stands above")
-            time.sleep(0.01)
-        yield path
-    finally:
-        process.terminate()
-        process.wait(READY_S)
 
 
 def variants(category: str, segments: int) -> list[tuple[str, str, list[str]]]:
@@ -122,12 +102,14 @@ def measure(folder: Path, rows: I64, variant: tuple[str, str, list[str]], disk: 
     if options:
         library = folder / "build/nbdkit-cachezoo-filter.so"
         words = [f"--filter={library}", *disk, f"cz-ssd={ssd}", f"cz-stats={stats}", *options]
-    with served(words, folder) as path:
-        done = subprocess.run([folder / "replay", path], input=rows.tobytes(), capture_output=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr.decode())
-    times = np.frombuffer(done.stdout, np.int64)
-    return Measured(name, mode, times[rows[:, 0] == 0], json.loads(stats.read_text()) if options else {})
+    read_us = []
+    with serving(folder, words) as path, connected(path) as client:
+        for op, offset, size in rows.tolist():
+            if op == OP_READ:
+                read_us.append(client.read(offset, size)[1])
+            else:
+                client.write(offset, bytes(size))
+    return Measured(name, mode, np.asarray(read_us), json.loads(stats.read_text()) if options else {})
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
@@ -149,7 +131,7 @@ def plot(found: list[Measured], title: str, folder: Path) -> None:
     with settings():
         canvas, ((left, right),) = panels(1, 2, 3.6)
         for one in found:
-            ms = np.sort(one.read_ns) / 1e6
+            ms = np.sort(one.read_us) / 1e3
             share = np.arange(1, len(ms) + 1) / len(ms)
             label = one.name if one.mode == "none" else f"{one.name.split(',')[0]}, {one.mode}"
             left.plot(ms, share, color=COLOURS[one.name], label=label)
@@ -163,7 +145,7 @@ def plot(found: list[Measured], title: str, folder: Path) -> None:
         left.set(xscale="log", xlabel="response time of reads, ms", ylabel="share of reads", ylim=(0, 1), title=title)
         left.legend(loc="lower right")
         right.set_xscale("symlog", linthresh=100)
-        highest = max(one.read_ns.mean() for one in found) / 1e6
+        highest = max(one.read_us.mean() for one in found) / 1e3
         right.set(
             xlabel="written to flash, MiB", ylabel="mean response time of reads, ms", title="what it costs",
             xlim=(-5, 2e4), ylim=(0, 1.15 * highest),
@@ -177,25 +159,25 @@ def main() -> None:
     parser.add_argument("--category", default="web", help="its test trace, admission bundle and validation's choices")
     parser.add_argument("--requests", type=int, default=30_000, help="from the trace's first; 0: all")
     parser.add_argument("--delay-ms", type=int, default=1, help="that a read of the disk takes")
-    parser.add_argument("--out", type=Path, default=Path("mounted"), help="folder of mounted.png and mounted.json")
+    parser.add_argument("--out", type=Path, help="folder that mounted.png and mounted.json are written to")
     given = parser.parse_args()
     trace = read_trace(ROOT / f"data/raw/captured/{given.category}_test.parquet")
     capacity = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry()).n_segments // 10
     rows = np.stack([trace.op, trace.offset, trace.size], axis=1).astype(np.int64)[: given.requests or None]
     end = int((trace.offset + trace.size).max())
     disk = ["--filter=delay", "memory", str((end + 4095) // 4096 * 4096), f"delay-read={given.delay_ms}ms"]
-    given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run("make", "-s", "-C", ROOT / "runtimes/c", "filter", f"BUILD={folder / 'build'}")
-        run("gcc", "-O2", "-o", folder / "replay", ROOT / "benchmarks/nbd_replay.c", "-lnbd")
         found = [measure(folder, rows, variant, disk) for variant in variants(given.category, capacity)]
     title = f"{given.category}: {len(rows):,} requests, disk reads of {given.delay_ms} ms"
     print(f"{title}; cache of {capacity:,} segments of 4 KiB, 10 % of the trace's")
     table = [one.row() for one in found]
     print_table(table)
-    (given.out / "mounted.json").write_text(json.dumps({"title": title, "policies": table}, indent=2) + "\n")
-    plot(found, title, given.out)
+    if given.out is not None:
+        given.out.mkdir(parents=True, exist_ok=True)
+        (given.out / "mounted.json").write_text(json.dumps({"title": title, "policies": table}, indent=2) + "\n")
+        plot(found, title, given.out)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from cachezoo.coded import Coded
+from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import classics, policy
 from cachezoo.questions.page.candidates import CANDIDATES
-from cachezoo.questions.page.recommendation import BUILT_IN, Options, recommend
+from cachezoo.questions.page.recommendation import Options, recommend
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.yaml_file import read_yaml

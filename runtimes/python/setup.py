@@ -43,6 +43,11 @@ class WithLibrary(build_py):
         into.mkdir(parents=True, exist_ok=True)
         for file in sorted(RUNTIME.glob("*.py")):
             shutil.copyfile(file, into / file.name)
+        self.add_library()
+
+    def add_library(self):
+        """Build the library into the package."""
+        into = Path(self.build_lib, "cachezoo/runtime")
         build = Path(self.get_finalized_command("build").build_temp).resolve() / "c"
         subprocess.run(["make", "-s", "-C", HERE.parent / "c", f"BUILD={build}", "lib"], check=True)
         shutil.copyfile(build / LIBRARY, into / LIBRARY)

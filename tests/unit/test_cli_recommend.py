@@ -32,28 +32,77 @@ def run(*words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_line_a_table_a_page_and_the_next_command(folder):
+LABELS = ("Read as", "Answer", "Learned?", "Buy", "SSD wear", "Trust", "Run it", "Page")
+
+
+def labels(said: str) -> list[str]:
+    return [line[:11].strip() for line in said.splitlines() if line[:11].strip()]
+
+
+def test_the_first_answer_is_short_and_writes_nothing(folder):
     status, said, _ = run("raw.2026.csv", "--no-models")
     assert status == 0
-    lines = said.splitlines()
-    assert lines[0].startswith("Run ")
-    assert lines[-2] == "page: raw.2026.csv.recommend.html"
-    assert lines[-1].startswith("next: cachezoo simulate raw.2026.csv --policy ")
-    assert "SSD per GiB" in said  # four seconds are recorded: nothing is said of a day
-    table = [line for line in lines if line[:20].count("iB") == 1 and line.endswith("iB ")]
+    assert labels(said) == list(LABELS[:-1])
+    assert "of write-back page cache" in said and "As a read cache before the disk (--mode " in said
+    assert "too short to say" in said  # four seconds are recorded: nothing is said of years
+    commands = [line for line in said.splitlines() if "cachezoo " in line]
+    assert all(len(line) <= 80 for line in said.splitlines() if line not in commands)
+    assert commands[-2].startswith("Run it     cachezoo serve DISK --ssd SSD --policy ")
+    assert {path.name for path in folder.iterdir()} == {"raw.2026.csv", "trace.parquet"}
+
+
+def test_wide_enough_it_is_nine_lines(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "170")
+    _, said, _ = run("raw.2026.csv", "--no-models")
+    assert len(said.splitlines()) <= 9
+
+
+def test_a_page_is_written_where_it_is_named(folder):
+    status, said, _ = run("raw.2026.csv", "--no-models", "-o", "own.page.html")
+    assert status == 0
+    assert said.splitlines()[-1] == "Page       own.page.html"
+    assert Path("own.page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert not Path("raw.2026.csv.recommend.html").exists()
+
+
+def table_of(said: str) -> list[str]:
+    return [line for line in said.splitlines() if line[:20].count("iB") == 1 and line.endswith("iB ")]
+
+
+def test_more_shows_what_each_size_brings(folder):
+    status, said, _ = run("raw.2026.csv", "--no-models", "--more")
+    assert status == 0
+    table = table_of(said)
     assert len(table) >= 5
-    assert max(map(len, lines[1 : lines.index(table[-1]) + 3])) <= 80
     assert sum(line.startswith(" > ") for line in table) == 1
-    assert Path("raw.2026.csv.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert {path.name for path in folder.iterdir()} == {"raw.2026.csv", "trace.parquet", "raw.2026.csv.recommend.html"}
+    assert "Confidence: " in said and "again: cachezoo simulate raw.2026.csv --policy " in said
 
 
 def test_the_first_row_that_is_shown_is_held_against_none(folder):
-    status, said, _ = run("raw.2026.csv", "--no-models", "--size", "37p")
+    status, said, _ = run("raw.2026.csv", "--no-models", "--size", "37p", "-v")
     assert status == 0
-    table = [line for line in said.splitlines() if line[:20].count("iB") == 1 and line.endswith("iB ")]
+    table = table_of(said)
     assert len(table) == 9
     assert ["+" in line for line in table] == [False, *[True] * 8]
+
+
+def test_both_modes_have_the_figures_of_simulate_and_compare(folder):
+    _, said, _ = run("trace.parquet", "--no-models", "--json")
+    found = json.loads(said)
+    pages = f"{found['capacity_pages']}p"
+    back, reads = found["run"], found["read_cache"]
+    asked = ("trace.parquet", "--size", pages, "--json")
+    (own,) = json.loads(command_line.run("simulate", *asked, "--policy", back["policy"]).stdout)["runs"]
+    assert back["mode"] == "back" and own["hit_ratio"] == back["promise"]
+    rows = json.loads(command_line.run("compare", *asked, "--policy", back["policy"]).stdout)["runs"][0]["rows"]
+    assert {row["policy"]: row["hit_ratio"] for row in rows} == {
+        back["policy"]: back["promise"], "belady_bypass": found["optimum_hit_ratio"]
+    }  # fmt: skip
+    words = ("--policy", reads["policy"], "--writes", reads["mode"])
+    (own,) = json.loads(command_line.run("simulate", *asked, *words).stdout)["runs"]
+    assert own["ssd_writes"] == reads["ssd_pages_written"]
+    assert own["hits"] == reads["read_pages_found"] if reads["mode"] == "around" else own["hits"]
+    assert reads["read_hit_ratio"] == reads["read_pages_found"] / reads["read_pages"]
 
 
 @pytest.mark.parametrize("reading", [(), ("--columns", "time=ts:ms,offset=pos,size=len,op=rw")])
@@ -93,7 +142,6 @@ def test_json_alone_writes_no_page(folder):
         (("--device", "nosuch"), "no such device profile"),
         (("--device", "no.yaml"), "no such file"),
         (("--models", "nowhere"), "no such folder"),
-        (("--no-models", "--try"), "--no-models"),
         (("--no-models", "--models", "."), "--no-models"),
         (("-o", "trace.parquet"), "would be replaced"),
         (("--format", "nosuch"), "nosuch"),
@@ -117,24 +165,15 @@ def test_a_hit_ratio_in_percent(folder):
     assert all(one == found[0] for one in found)
 
 
-def test_a_model_that_is_not_there_is_refused_before_the_trace_is_read(folder):
-    Path("none").mkdir()
-    Path("bad.parquet").write_text("no trace")
-    status, said, error = run("bad.parquet", "--try", "--models", "none")
-    assert (status, said) == (1, "")
-    assert "make repro" in error
-
-
 def test_a_trace_from_a_pipe_has_to_be_saved_for_the_next_command(folder):
     os.mkfifo("pipe")
     feeding = threading.Thread(target=lambda: Path("pipe").write_text(Path("raw.2026.csv").read_text()))
     feeding.start()
-    status, said, _ = run("pipe", "--no-models")
+    status, said, _ = run("pipe", "--no-models", "-v")
     feeding.join()
     assert status == 0
-    last = said.splitlines()[-1]
-    assert last.startswith("next (save what came by the pipe as FILE first): cachezoo simulate FILE --policy ")
-    assert "save it as FILE first" in Path("pipe.recommend.html").read_text(encoding="utf-8")
+    assert "again (save what came by the pipe as FILE first): cachezoo simulate FILE --policy " in said
+    assert "cachezoo recommend FILE --for bcache" in said
 
 
 def test_endurance_in_petabytes(folder):

@@ -3,7 +3,7 @@ FILTER_SOURCES := $(sort $(wildcard $(HERE)/nbdkit/*.c))
 FILTER_OBJECTS := $(patsubst $(HERE)/nbdkit/%.c,$(BUILD)/filter/%.o,$(FILTER_SOURCES))
 FILTERDIR ?= $(shell nbdkit --dump-config | sed -n 's/^filterdir=//p')
 
-.PHONY: filter install-filter demo
+.PHONY: filter install-filter
 filter: $(BUILD)/nbdkit-cachezoo-filter.so
 
 $(BUILD)/filter/%.o: $(HERE)/nbdkit/%.c $(HERE)/nbdkit/filter.mk $(HERE)/Makefile
@@ -15,10 +15,5 @@ $(BUILD)/nbdkit-cachezoo-filter.so: $(FILTER_OBJECTS) $(BUILD)/libcachezoo.a
 
 install-filter: filter
 	install -D -m 644 $(BUILD)/nbdkit-cachezoo-filter.so $(DESTDIR)$(FILTERDIR)/nbdkit-cachezoo-filter.so
-
-# A captured trace through the filter before a slow disk, policy by policy: a table, and mounted/mounted.png.
-DEMO ?=
-demo:
-	cd $(HERE)/../.. && PYTHONPATH=src .venv/bin/python benchmarks/mounted.py $(DEMO)
 
 -include $(FILTER_OBJECTS:.o=.d)

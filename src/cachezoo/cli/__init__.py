@@ -13,6 +13,7 @@ from cachezoo import __version__
 from cachezoo.cli import (
     bundle,
     curves,
+    demo,
     device,
     flash,
     models,
@@ -60,7 +61,7 @@ class Root(Group):
     """All commands: five in help with the groups, and those of before."""
 
     panels: ClassVar[Mapping[str, Sequence[str]]] = {
-        "What to buy and run": ("recommend", "serve"),
+        "What to buy and run": ("demo", "recommend", "serve"),
         "Simulate": ("simulate", "compare", "sweep", "curve", "bounds", "policies"),
         "Models, traces, devices": ("models", "trace", "device"),
     }
@@ -93,7 +94,7 @@ def _only(args: list[str]) -> tuple[str, list[str]] | None:
 app = typer.Typer(cls=Root, no_args_is_help=True, rich_markup_mode=None)
 zoo = typer.Typer(cls=Models, no_args_is_help=True, help="Models: results, bundles, which of them run, studies.")
 trace.app.add_typer(transform.app)
-for part in (recommend, simulation, curves, size, tiers, flash, wear, share, targets):
+for part in (demo, recommend, simulation, curves, size, tiers, flash, wear, share, targets):
     app.add_typer(part.app)
 app.add_typer(serve.app, name="serve")
 app.add_typer(zoo, name="models")

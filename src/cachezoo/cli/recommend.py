@@ -1,5 +1,6 @@
-"""`cachezoo recommend`: from a trace to a policy and a size, as a line, a table and a page."""
+"""`cachezoo recommend`: from a trace to a cache that runs, in nine lines; its table, and a page."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,6 +11,7 @@ from cachezoo.cli.common import Json, hand_out, output_option, outputs
 from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.errors import ConfigError
+from cachezoo.show.output import print_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 MOST_ROWS = 9
+LABEL, LEAST_WIDTH = 11, 40
 
 
 @app.command()
@@ -42,8 +45,10 @@ def recommend(
     models: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Bundles of models; default models/bundles.")
     ] = None,
-    no_models: Annotated[bool, typer.Option("--no-models", help="Ask no models.")] = False,
-    try_model: Annotated[bool, typer.Option("--try", help="Run the zoo's page cache on the trace too; slow.")] = False,
+    no_models: Annotated[bool, typer.Option("--no-models", help="Run no trained cache.")] = False,
+    more: Annotated[
+        bool, typer.Option("--more", "-v", help="What each size brings, why this one, and what was assumed.")
+    ] = False,
     _only: Annotated[
         Literal["ram-ssd", "tiers", "flash", "wear", "cache-wear", "share"] | None,
         typer.Option(
@@ -65,45 +70,44 @@ def recommend(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        output_option("The page (.html; default TRACE.recommend.html here) or all figures (.json); repeatable."),
+        output_option("A page with plots (.html) or all figures (.json); repeatable."),
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Say which policy to run and with how much cache, and why.
+    """Say which cache to run and how large, what it brings, and the command that runs it.
 
-    Without an aim the size is the knee of the curve. The page holds the curve, what each size brings, how sure it is,
-    and what was assumed. With --json a page is written only if -o names it.
+    The answer is of a write-back page cache, and of a read cache of the same size before the disk. Without an aim the
+    size is the knee of the curve. A learned cache is run on the trace, and recommended only if it is ahead of the
+    policy that would be. The page holds the curve, what each size brings, how sure it is, and what was assumed.
     """
     from cachezoo.console import progress
     from cachezoo.io import atomic_file
-    from cachezoo.questions.page.likeness import bundles_folder, page_cache
+    from cachezoo.questions.page.likeness import bundles_folder
     from cachezoo.questions.page.recommendation import Options, models_of
     from cachezoo.questions.page.recommendation import recommend as run
     from cachezoo.questions.page.report import page_of, values_of
     from cachezoo.sizes import Size
     from cachezoo.traces.read import read_files
 
-    if no_models and (models is not None or try_model):
-        raise ConfigError("--no-models: leave it out beside --models or --try")
+    if no_models and models is not None:
+        raise ConfigError("--no-models: leave it out beside --models")
     most = Size.parse(size) if size is not None else None
     hit = hit_ratio(target_hit) if target_hit is not None else None
     options = Options(
         most, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file()
     )
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
-    if try_model:
-        page_cache(folder)  # refused before the trace is read
-    usual = None if as_json or output else [Path(f"{trace.name}.recommend.html")]
-    wanted = outputs(output or usual, ("page", "json"), [trace])
+    wanted = outputs(output, ("page", "json"), [trace])
     page = wanted.get("page")
     files = given_files([trace], fmt, option, columns, ask=not as_json)
     options = replace(options, reading=as_typed(files.fmt, files.options))
     with progress(f"recommending for {trace.name}", 1.0) as advance:
         requests = read_files(files)
-        found = run(str(trace), requests, profile, options, folder, try_model=try_model, advance=advance)
+        classify = more or as_json or bool(wanted)
+        found = run(str(trace), requests, profile, options, folder, classify=classify, advance=advance)
         if page is not None:
             advance(0.95, "page")
             with atomic_file(page) as temporary:
@@ -111,23 +115,48 @@ def recommend(
     if hand_out(values_of(found), as_json, wanted):
         return
     _print(found, page)
+    if more:
+        _print_more(found)
 
 
 def _print(found: "Recommendation", page: Path | None) -> None:
+    """The first answer: labels in a column of their own, commands whole."""
+    from textwrap import wrap
+
+    from rich.text import Text
+
+    from cachezoo.console import out
+    from cachezoo.questions.page.answer import Line, lines
+
+    written = [Line("Page", [], [str(page)])] if page is not None else []
+    for line in (*lines(found, timed=True), *written):
+        texts = [row for text in line.texts for row in wrap(text, max(out().width - LABEL, LEAST_WIDTH))]
+        for place, text in enumerate(_with_commands(texts, line.commands, out().width - LABEL)):
+            label = f"{line.label if not place else '':<{LABEL}}"
+            shown = Text.assemble((label, "dim"), (text, "bold" if line.label == "Answer" and not place else ""))
+            out().print(shown, soft_wrap=True)
+
+
+def _with_commands(texts: list[str], commands: Sequence[str], width: int) -> list[str]:
+    """Rows with the commands behind the last or below it, each on one row so that it can be copied."""
+    if texts and commands and len(texts[-1]) + len(commands[0]) < width:
+        return [*texts[:-1], f"{texts[-1]} {commands[0]}", *commands[1:]]
+    return [*texts, *commands]
+
+
+def _print_more(found: "Recommendation") -> None:
+    """What each size brings, and the reasons."""
     from rich.text import Text
 
     from cachezoo.console import out
     from cachezoo.questions.page import sentences
 
-    out().print(Text(sentences.headline(found), style="bold"))
     out().print(_table(found))
-    lines = [*sentences.reasons(found), sentences.how_sure(found), *sentences.notes(found)]
+    lines = [sentences.headline(found), *sentences.reasons(found), sentences.how_sure(found), *sentences.notes(found)]
     for line in (*lines, *sentences.model_words(found)):
         out().print(Text(line))
-    if page is not None:
-        out().print(f"page: {page}", soft_wrap=True, markup=False)
     first = f" (save what came by the pipe as {sentences.SAVED} first)" if found.options.piped else ""
-    out().print(f"next{first}: {sentences.commands(found)[0]}", soft_wrap=True, markup=False)
+    print_lines(*(f"again{first}: {command}" for command in sentences.commands(found)))
 
 
 def _table(found: "Recommendation") -> "Table":

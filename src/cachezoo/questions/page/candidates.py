@@ -1,8 +1,8 @@
 """The policies that a recommendation may name, run at every size: the first half of a trace ranks them for the second.
 
-The list is short, and of policies that caches in use can run. It was chosen, like the rule of `Ranking.chosen`, on the
-captured train and validation traces and the corpus's train traces, never on test traces: docs/recommend.md has the
-figures.
+They are the classics that libcachezoo runs, so that what is recommended can be served. Seven of them, and the rule of
+`Ranking.chosen`, were chosen on the captured train and validation traces and the corpus's train traces, never on test
+traces: docs/recommend.md has the figures.
 """
 
 from collections.abc import Sequence
@@ -49,15 +49,27 @@ class Candidate:
 
 CANDIDATES = (
     Candidate("lru", "LRU", "evicts what was used longest ago; nearly every cache has it"),
+    Candidate("fifo", "FIFO", "evicts what came first"),
+    Candidate("clock", "CLOCK", "evicts what came first, and passes over once what was used since"),
+    Candidate("sieve", "SIEVE", "evicts new pages quickly unless they are used again; others stay where they are"),
     Candidate("s3fifo", "S3-FIFO", "evicts early what was not used again in a small first queue"),
+    Candidate("twoq", "2Q", "keeps apart what came back after it had left"),
     Candidate("arc", "ARC", "balances what was used lately and what is used often; ZFS has it"),
     Candidate("lirs", "LIRS", "keeps what comes back soon, however long ago it came; resists loops and scans"),
     Candidate("wtinylfu", "W-TinyLFU", "lets a page in only if it is asked for more often than the victim"),
-    Candidate("lfu", "LFU", "keeps what was used most often, and a count of every page it has seen"),
+    Candidate("larc", "LARC", "is LRU that a page enters at its second miss, soon after the first: few SSD writes"),
+    Candidate("inlfu", "in-cache LFU", "evicts what was used least often since it entered; the LFU that caches have"),
+    Candidate(
+        "lfu", "LFU with the counts of every page ever seen", "keeps what was used most often; a page's count survives "
+        "its eviction, so that memory grows with the pages seen"
+    ),
     Candidate("rejectx+lirs", "LIRS behind RejectX", "is LIRS that a page enters at its second miss: few SSD writes"),
-)
+)  # fmt: skip
 NAMES = {one.id: one.name for one in CANDIDATES}
+SHORT = {"lfu": "LFU of all counts"}
 SIMPLEST = "lru"
+COMMON = {"lfu": "inlfu"}
+"""What caches have in place of a policy of the same name: it has to be beaten by as much as LRU."""
 ADMISSION = "rejectx"
 
 
@@ -67,6 +79,11 @@ def name_of(policy_id: str) -> str:
     if policy_id in NAMES:
         return NAMES[policy_id]
     return f"{NAMES[eviction]} behind RejectX" if plus and admission == ADMISSION and eviction in NAMES else policy_id
+
+
+def short_name(policy_id: str) -> str:
+    """The same in a table's column."""
+    return SHORT.get(policy_id, name_of(policy_id))
 
 
 class Halves(Bench):
@@ -134,8 +151,12 @@ class Halves(Bench):
 
     def ssd_bytes_a_day(self, run: Run) -> float | None:
         """Bytes written to the SSD in a day like the second half; None where that lasted less than an hour."""
+        return None if self.short else self.written_a_day(run)
+
+    def written_a_day(self, run: Run) -> float | None:
+        """The same however short the second half was, as if its load went on; None without a clock."""
         days = self.span_days
-        return None if days is None or self.short else run.ssd_writes * PAGE_BYTES / days
+        return None if days is None else run.ssd_writes * PAGE_BYTES / days
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Is a model of the zoo worth trying on a trace: is the trace like what the models learned from?
+"""What the workload classifier says of a trace: which of the workloads that the zoo's models learned from it is like.
 
-The workload classifier names stretches of the trace, or does not know them. That is all that is known of the trace
-unless the zoo's page cache is run on it: what a model gained elsewhere is quoted as gained elsewhere.
+It names stretches of the trace, or does not know them. Whether a model is worth it that does not say: the learned cache
+is run on the trace (`cachezoo.questions.page.learned`). What a model gained elsewhere is quoted as gained elsewhere.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
 from cachezoo.devices.profile import PROJECT
-from cachezoo.errors import BundleError, ConfigError
+from cachezoo.errors import ConfigError
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.table import OP_READ, Trace
 
@@ -144,20 +144,9 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     return replace(given, flash=flash_of(found[ADMISSION], given.category, start))
 
 
-def page_cache(folder: Path | None) -> Path:
-    """The bundle of the zoo's page cache.
-
-    Raises:
-        BundleError: there is none.
-    """
-    caches = _bundles(folder).get(PAGE_CACHE) if folder is not None else None
-    if not caches:
-        where = f"{folder}: holds no page cache" if folder else "models/bundles: not here"
-        message = (
-            f"{where} ({PAGE_CACHE}.*); give --models the folder of the bundles, or run make repro, which makes them"
-        )
-        raise BundleError(message)
-    return caches[0]
+def page_cache(folder: Path) -> Path | None:
+    """The bundle of the zoo's learned page cache; None where there is none."""
+    return next(iter(_bundles(folder).get(PAGE_CACHE, [])), None)
 
 
 def bundles_folder(given: Path | None) -> Path | None:

@@ -5,14 +5,19 @@ from pathlib import Path
 from typing import Literal
 
 from cachezoo.console import Advance
-from cachezoo.contest.verdict import Verdict
+from cachezoo.contest.verdict import Verdict, Worth
 from cachezoo.devices.built_in import BUILT_IN, DEFAULT, DEFAULT_ENDURANCE_TB
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.flash.load import DAY_S
-from cachezoo.questions.page.bundle import run_bundle
-from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, Halves, Ranking, rank
+from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.registry import OPTIMUM, policy
+from cachezoo.questions.page.bench import Run
+from cachezoo.questions.page.buy import Buy, buy
+from cachezoo.questions.page.candidates import CANDIDATES, COMMON, SIMPLEST, Halves, Ranking, rank
+from cachezoo.questions.page.learned import Learned, measure
 from cachezoo.questions.page.likeness import Likeness, likeness, page_cache
+from cachezoo.questions.page.reads import ReadCache, Reads
 from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Picked, Row, Rows, ladder, pick
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.show.formats import duration, number, share
@@ -148,13 +153,30 @@ class Recommendation:
     picked: Picked  # the sizes, and the recommended one
     confidence: Confidence
     admitted: Row | None  # the recommended size with few SSD writes, where the SSD would not last; else None
-    likeness: Likeness | None  # what the zoo's models have to say; None where they were not asked
-    tried: Row | None  # the model that was run at the recommended size, where it was to be tried
+    best: float  # hit ratio of the cache that knows the future at the recommended size
+    common: Run | None  # the LFU that caches have, where LFU with the counts of all pages is recommended
+    reads: ReadCache | None  # a read cache before the disk of the size; None where no page is read, or no cache helps
+    all_read: bool  # the trace has no writes, so that a read cache is the same as one that writes back
+    learned: Learned | None  # the learned cache at the size; None where there is none, or where nothing is evicted
+    zoo: Path | None  # folder of the learned cache; None where there is none
+    bought: Buy | None  # None where no cache helps
+    likeness: Likeness | None  # what the workload classifier says; None where it was not asked
 
     @property
     def row(self) -> Row:
         """What is recommended."""
         return self.picked.row
+
+    @property
+    def whole(self) -> bool:
+        """Whether the recommended size holds all pages, so that nothing is evicted."""
+        return self.row.capacity >= self.bench.pages.n_pages
+
+    @property
+    def advised(self) -> Run:
+        """The run of what is to be run: the learned cache where it is worth it, else the recommended policy."""
+        own = self.learned
+        return own.ran if own is not None and own.worth == Worth.YES and own.rate == 1 else self.row.ran
 
     @property
     def knee(self) -> Row | None:
@@ -169,7 +191,7 @@ class Recommendation:
 
 def recommend(
     name: str, trace: Trace, device: AnalyticDevice, options: Options, models: Path | None = None, *,
-    try_model: bool = False, advance: Advance | None = None,
+    classify: bool = False, advance: Advance | None = None,
 ) -> Recommendation:  # fmt: skip
     """Measure a trace and recommend a policy and a size.
 
@@ -179,35 +201,47 @@ def recommend(
         device: models of the disk and the SSD.
         options: the aim, and assumptions.
         models: folder of the zoo's bundles; None asks none.
-        try_model: run the zoo's page cache at the recommended size.
+        classify: ask the workload classifier too, which decides nothing.
         advance: progress, as a part of the work.
 
     Raises:
-        CachezooError: a size that cannot be; a damaged bundle; a model is to be tried, and there is none.
+        CachezooError: a size that cannot be; a damaged bundle.
     """
 
     def report(done: float, note: str = "") -> None:
         if advance is not None:
             advance(done, note)
 
-    to_try = page_cache(models) if try_model else None  # refused before the work, not after it
     report(0.0, "reading pages")
     bench = Halves(trace, expand_pages(trace), device)
     n_pages = bench.pages.n_pages
     budget = min(options.budget.pages(n_pages), n_pages) if options.budget else None
     sizes = ladder(n_pages, lambda capacity: bench.lru(capacity).mean, budget)
-    ranking = rank(bench, sizes, lambda done, note="": report(0.1 + 0.5 * done / (RUNS * len(sizes)), note))
+    ranking = rank(bench, sizes, lambda done, note="": report(0.05 + 0.3 * done / (RUNS * len(sizes)), note))
     maker, rows = Rows(bench, options.endurance_tb), []
     for k, (size, policy_id, most) in enumerate(zip(sizes, ranking.chosen, ranking.optimum.tolist(), strict=True)):
-        report(0.6 + 0.3 * k / len(sizes), policy_id)
+        report(0.35 + 0.15 * k / len(sizes), policy_id)
         rows.append(maker.row(policy_id, size, most))
     picked = pick(maker, rows, budget, options.hit, options.ms)
-    own = picked.row
-    short = picked.useful and own.years is not None and own.years < SHORT_LIFE_YEARS
-    report(0.9, "models")
+    own, useful = picked.row, picked.useful
+    short = useful and own.years is not None and own.years < SHORT_LIFE_YEARS
+    counted = Reads(bench, own.capacity)
+    reads = counted.answer(lambda done, note="": report(0.5 + 0.1 * done / (2 * RUNS), note)) if useful else None
+    zoo, learned = (None, None) if models is None else (page_cache(models), None)
+    if zoo is not None and useful and own.capacity < n_pages:
+        report(0.6, zoo.name)
+        learned = measure(bench, device, own.ran, zoo)
+    common = bench.run(COMMON[own.ran.policy], own.capacity) if own.ran.policy in COMMON else None
+    written = bench.written_a_day(own.ran)
     return Recommendation(
-        name, options, bench, ranking, picked, confidence(bench, own, ranking, picked.useful),
-        maker.admitted(own) if short else None,
-        likeness(models, trace) if models is not None else None,
-        maker.against_lru(run_bundle(bench, to_try, own.capacity), own.optimum) if to_try is not None else None,
+        name, options, bench, ranking, picked, confidence(bench, own, ranking, useful),
+        maker.admitted(own) if short else None, _best(bench, own.capacity), common, reads, counted.all_read, learned,
+        zoo, buy(n_pages, own.capacity, written) if useful else None,
+        likeness(models, trace) if classify and models is not None else None,
     )  # fmt: skip
+
+
+def _best(bench: Halves, capacity: int) -> float:
+    """Of all pages, not of a sample of them."""
+    hits = policy(OPTIMUM).hits(bench.pages.page_ids, bench.pages.n_pages, capacity) == HIT
+    return float(hits[bench.half :].mean())

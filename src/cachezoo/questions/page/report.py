@@ -1,12 +1,11 @@
 """A recommendation as JSON values, and as one self-contained HTML page with its plots."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.flash.load import DAY_S
-from cachezoo.questions.page import sentences
-from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, name_of
+from cachezoo.questions.page import answer, sentences
+from cachezoo.questions.page.candidates import CANDIDATES, SHORT, SIMPLEST, name_of, short_name
 from cachezoo.questions.page.recommendation import Recommendation
 from cachezoo.questions.page.sizes import Row, shown
 from cachezoo.show.drawing import svg
@@ -37,7 +36,7 @@ TERMS = {
     "SSD writes": "Pages that are written to the cache's SSD: admitted on a miss, or written by a request.",
     "RejectX": "Keeps a page out of the cache at its first miss, and lets it in if it is missed again soon after.",
     "policy, policies": "The rule by which a cache decides which page to evict, and which to let in.",
-    **{one.name: f"A policy: it {one.does}." for one in CANDIDATES},
+    **{", ".join(filter(None, (one.name, SHORT.get(one.id)))): f"A policy: it {one.does}." for one in CANDIDATES},
 }
 
 
@@ -70,7 +69,7 @@ def values_of(found: Recommendation) -> dict[str, Any]:
         "fewer_ssd_writes": found.admitted.values() if found.admitted else None,
         "models_asked": found.likeness is not None,
         "models": found.likeness.values() if found.likeness else None,
-        "tried": found.tried.values() if found.tried else None,
+        **answer.values(found),
         "next": sentences.commands(found),
     }
 
@@ -102,36 +101,43 @@ def page_of(found: Recommendation) -> str:
         _assumed(found),
     ]
     title = f"Which cache for {found.name.rpartition('/')[2]}?"
-    return render(Page(title, [sentences.headline(found)], facts, sections, TERMS))
+    lead = next(line.texts for line in answer.lines(found) if line.label == "Answer")
+    return render(Page(title, lead, facts, sections, TERMS))
 
 
 def _answer(found: Recommendation) -> Section:
-    if not found.picked.useful:
+    """The first answer, as the command prints it; then what to run, and why."""
+    said = [line for line in answer.lines(found) if line.label != "Answer"]
+    rows = [[Cell(line.label), Cell(" ".join([*line.texts, *line.commands]))] for line in said if line.texts]
+    first = Table("In short", [Column("", numeric=False), Column("", numeric=False)], rows)
+    return Section("answer", "Answer", choices=_choices(found), tables=[first])
+
+
+def _choices(found: Recommendation) -> list[Choice]:
+    run = answer.run_it(found)
+    if run is None:
         texts = [*sentences.reasons(found), *sentences.notes(found)]
         why, tone = "No size and no policy serves requests that come once.", "bad"
         if found.picked.why == "needless":
             why, tone = "The disk alone reaches the aim.", "good"
-        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, tone, texts)])
-    row = found.row
-    tone = TONES[found.confidence.level]
-    main = Choice(
-        "Page cache", f"{row.ran.policy} {human(row.capacity * PAGE_BYTES)}",
-        f"{found.confidence.level} confidence", tone,
-        [*sentences.reasons(found), *sentences.notes(found)], sentences.commands(found)[0],
-    )  # fmt: skip
-    choices = [main]
-    if (other := found.admitted) is not None:
-        lost = points(100 * (other.ran.hit_ratio - row.ran.hit_ratio))
-        choices.append(
-            Choice(
-                "If the SSD has to last",
-                f"{other.ran.policy} {human(other.capacity * PAGE_BYTES)}",
-                f"{lifetime(other.years)} instead of {lifetime(row.years)}",
-                "unsure",
-                [f"{lost} of hit ratio; a request takes {latency(other.ran.response_us)}."],
-            )
-        )
-    return Section("answer", "Answer", choices=choices)
+        return [Choice("Page cache", "none", why, tone, texts)]
+    row, level = found.row, found.confidence.level
+    size, texts = human(row.capacity * PAGE_BYTES), [*sentences.reasons(found), *sentences.notes(found)]
+    name = run.policy.rpartition("/")[2]
+    if found.learned is not None and run.policy == found.learned.bundle:
+        texts.insert(0, f"In place of {name_of(row.ran.policy)}, of which the rest speaks: {answer.learned(found)}")
+    main = Choice("Page cache", f"{name} {size}", f"{level} confidence", TONES[level], texts, run.command)
+    if (other := found.admitted) is None:
+        return [main]
+    lost = points(100 * (other.ran.hit_ratio - row.ran.hit_ratio))
+    lasting = Choice(
+        "If the SSD has to last",
+        f"{other.ran.policy} {human(other.capacity * PAGE_BYTES)}",
+        f"{lifetime(other.years)} instead of {lifetime(row.years)}",
+        "unsure",
+        [f"{lost} of hit ratio; a request takes {latency(other.ran.response_us)}."],
+    )
+    return [main, lasting]
 
 
 def _table(found: Recommendation) -> Table:
@@ -146,9 +152,6 @@ def _table(found: Recommendation) -> Table:
         _cells(found, row, rows[k - 1] if k else None, k == found.picked.place and found.picked.useful)
         for k, row in enumerate(rows)
     ]
-    if found.tried is not None:
-        first, *others = _cells(found, found.tried, None, False)
-        cells.append([replace(first, note="tried"), *others])
     marks = f"{sentences.where_knee(found)}; the recommended size is marked"
     if not found.picked.useful:
         marks = "none is needed" if found.picked.why == "needless" else "no size is worth it"
@@ -162,7 +165,7 @@ def _cells(found: Recommendation, row: Row, before: Row | None, marked: bool) ->
         Cell(
             shown(row.capacity, found.bench.pages.n_pages), note="recommended" if marked else "", tone="good" * marked
         ),
-        Cell(name_of(ran.policy)),
+        Cell(short_name(ran.policy)),
         share_cell(ran.hit_ratio, ran.interval),
         Cell(NONE) if more is None else Cell(points(100 * more), more),
         share_cell(row.lru),
@@ -201,7 +204,7 @@ def _candidates(found: Recommendation) -> Table:
         first = float(ranking.first[p, place])
         rows.append(
             [
-                Cell(name_of(ranking.policies[p])),
+                Cell(short_name(ranking.policies[p])),
                 share_cell(first if first == first else None),
                 share_cell(float(ranking.second[p, place])),
                 number_cell(ranking.times_best(ranking.policies[p], place)),
@@ -217,15 +220,17 @@ def _candidates(found: Recommendation) -> Table:
 
 
 def _models(found: Recommendation) -> Section:
-    texts, like = sentences.model_words(found), found.likeness
-    if found.picked.useful and like is not None:
+    useful, like = found.picked.useful, found.likeness
+    texts = [answer.learned(found) if useful else "No cache is needed, so no learned one either."]
+    texts += sentences.model_words(found)
+    if useful and like is not None:
         texts += filter(None, [sentences.elsewhere(like)])
         if (flash := like.flash) is not None:
             texts.append(
                 f"For a flash cache there is {flash.id}, which says what may enter. Of its {flash.inputs} inputs "
                 f"{flash.drifted} are distributed otherwise here than in training ({flash.farthest} the most)."
             )
-    return Section("models", "Is a trained model worth a try?", texts)
+    return Section("models", "Is a learned cache worth it?", texts)
 
 
 def _assumed(found: Recommendation) -> Section:

@@ -160,6 +160,11 @@ def why_policy(found: Recommendation) -> str:
             f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
             f"{lead.blocks} time blocks; lead {figures}{unsure}."
         )
+    if row.ran.policy != SIMPLEST:
+        return (
+            f"LFU as caches have it, in the cache alone: {name}, which the first half chose, is ahead by under "
+            f"{points(100 * LEAST_HITS).lstrip('+')} on the second."
+        )
     least = f"leads by under {points(100 * LEAST_HITS).lstrip('+')}" if lead.value > 0 else "has no more hits"
     return f"LRU, the simplest: {name}, which the first half chose, {least} on the second ({figures})."
 
@@ -225,35 +230,10 @@ def _modelled(found: Recommendation) -> str:
 
 
 def model_words(found: Recommendation) -> list[str]:
-    """What the zoo's models have to say, or why they were not asked; sentences."""
-    like = found.likeness
-    if found.picked.why == "needless":
-        return ["So no model is needed either."]
-    if not found.picked.useful:
-        return ["A model cannot help either: there is nothing to keep."]
-    if like is None:
-        if found.options.ask_models:
-            return ["No trained models here (make repro makes them), so none was asked."]
-        return ["No trained model was asked, as --no-models was given."]
-    lines = [_looked(like)]
-    if found.tried is not None:
-        ours, row = found.tried, found.row
-        lead = points(100 * (ours.ran.hit_ratio - row.ran.hit_ratio))
-        lines.append(
-            f"Tried here at the same size, {ours.ran.policy} hits {percent(ours.ran.hit_ratio)}, {lead} beside "
-            f"{name_of(row.ran.policy)}; a request takes {latency(ours.ran.response_us)}, and the time of its decision."
-        )
-    elif found.row.capacity >= found.bench.pages.n_pages:
-        lines.append("No model can help at the recommended size, where nothing is evicted.")
-    elif like.page_cache is not None and like.category is not None:
-        lines.append(
-            "That is what the zoo's page cache learned from: worth a try (--try). Here it has not been measured."
-        )
-    elif like.page_cache is not None and like.stretches:
-        lines.append(
-            "The zoo's page cache learned from other workloads: hardly worth a try unless trained on traces of yours."
-        )
-    return lines
+    """What the workload classifier says, or why it was not asked; sentences. It decides nothing."""
+    if not found.picked.useful or found.likeness is None:
+        return []
+    return [_looked(found.likeness)]
 
 
 def _looked(like: Likeness) -> str:
@@ -315,12 +295,16 @@ def commands(found: Recommendation) -> list[str]:
     device = f" --device {shlex.quote(own.device)}" if own.device else ""
     whole = row.capacity >= found.bench.pages.n_pages
     again = f"--size {'100%' if whole else typed(row.capacity)}"
-    lines = [
+    return [
         f"cachezoo simulate {trace} --policy {policy} {again}{device}",
         f"cachezoo compare {trace} {again}{device}",
+        *_read_commands(found, trace, again),
     ]
-    if found.likeness is not None and found.likeness.page_cache and found.tried is None:
-        aims = {"--size": own.budget, "--target-hit": own.hit, "--target-ms": own.ms}
-        aim = "".join(f" {option} {value}" for option, value in aims.items() if value is not None)
-        lines.append(f"cachezoo recommend {trace}{aim}{device} --try")
-    return lines
+
+
+def _read_commands(found: Recommendation, trace: str, again: str) -> list[str]:
+    """The same for the read cache."""
+    own = found.reads
+    if own is None:
+        return []
+    return [f"cachezoo simulate {trace} --policy {shlex.quote(own.policy)} {again} --writes {own.writes}"]

@@ -20,9 +20,10 @@ from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.questions.page import sentences
+from cachezoo.questions.page import answer, sentences
 from cachezoo.questions.page.bundle import simulate_bundle
 from cachezoo.questions.page.candidates import CANDIDATES, Halves, Ranking, name_of, rank
+from cachezoo.questions.page.learned import Learned, measure
 from cachezoo.questions.page.likeness import bundles_folder, flash_of
 from cachezoo.questions.page.recommendation import Options, Recommendation, confidence, models_of, recommend
 from cachezoo.questions.page.report import page_of, values_of
@@ -543,26 +544,21 @@ def test_outside_a_project_profiles_are_those_of_the_project_that_runs(tmp_path,
         bundles_folder(tmp_path / "none")
 
 
-def test_a_model_cannot_be_tried_where_there_is_none(tmp_path):
-    with pytest.raises(BundleError, match="make repro"):
-        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Options(), tmp_path, try_model=True)
-    with pytest.raises(BundleError, match="make repro"):
-        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Options(), None, try_model=True)
-
-
-def test_it_is_said_why_no_model_was_asked():
-    trace = seeded_trace(300, 40, 1)
-    for ask, said in ((True, "No trained models here (make repro makes them)"), (False, "as --no-models was given")):
-        found = asked(trace, ask_models=ask)
-        assert said in " ".join(sentences.model_words(found))
-        assert said in HtmlPage(page_of(found)).said
-        assert values_of(found)["models_asked"] is False
+@pytest.mark.parametrize("ask", [True, False])
+def test_it_is_said_why_no_learned_cache_was_measured(ask):
+    found = asked(seeded_trace(300, 40, 1), ask_models=ask)
+    said = "Not measured: no trained models here" if ask else "as --no-models was given"
+    assert said in answer.learned(found)
+    assert said in HtmlPage(page_of(found)).said
+    assert values_of(found)["models_asked"] is False
+    assert values_of(found)["learned"] is None
 
 
 def test_an_empty_zoo_says_that_it_knows_nothing(tmp_path):
-    found = recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Options(), tmp_path)
+    found = recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Options(), tmp_path, classify=True)
     assert found.likeness.shares == {}
     assert "there is no workload classifier" in sentences.model_words(found)[0]
+    assert "no trained models here" in answer.learned(found)
 
 
 def test_every_candidate_runs():
@@ -583,30 +579,63 @@ def test_a_captured_trace():
 STORED = ROOT / "tests/golden/protocol2"
 
 
-def test_a_zoo_says_what_the_trace_is_like_and_its_page_cache_can_be_tried():
+def test_the_learned_cache_is_measured_against_what_would_be_recommended():
     trace = trace_of(zipf(12_000, 3000))
     size = Size.parse("500p")
-    found = recommend("x", trace, BUILT_IN, Options(budget=size), STORED, try_model=True)
+    found = recommend("x", trace, BUILT_IN, Options(budget=size), STORED, classify=True)
+    own = simulate_bundle(STORED / "reuse.follow", trace, found.bench.pages, found.row.capacity, found.bench.half)
+    assert found.learned.ran.hit_ratio == own.hit_ratio
+    assert found.learned.rival is found.row.ran
+    assert found.learned.lead.value == own.hit_ratio - found.row.ran.hit_ratio
+    assert found.learned.rate == 1.0
+    plain = answer.learned(found)
+    assert plain.split(":")[0] in ("Yes", "No", "Not shown")
+    assert "µs" not in plain and "µs a page" in answer.learned(found, timed=True)
     like = found.likeness
     assert like.stretches == min(100, 12_000 // like.stretch) > 0
     assert sum(like.shares.values()) == pytest.approx(1.0)
     assert like.known == pytest.approx(1 - like.shares.get("unknown", 0.0))
-    assert (like.category is None) == (like.known < 0.5)
-    own = simulate_bundle(STORED / "reuse.follow", trace, found.bench.pages, found.row.capacity, found.bench.half)
-    assert found.tried.ran.hit_ratio == own.hit_ratio
-    assert found.tried.lru == found.row.lru
-    assert "Tried here" in " ".join(sentences.model_words(found))
-    assert not any("--try" in line for line in sentences.commands(found))
-    assert "tried" in HtmlPage(page_of(found)).said
-    untried = recommend("x", trace, BUILT_IN, Options(budget=size), STORED)
-    assert untried.tried is None
-    assert untried.likeness.category is None
-    assert "hardly worth a try" in " ".join(sentences.model_words(untried))
-    alike = dataclasses.replace(untried, likeness=dataclasses.replace(untried.likeness, shares={"web": 1.0}))
-    assert "Here it has not been measured" in " ".join(sentences.model_words(alike))
-    assert sentences.commands(untried)[-1] == f"cachezoo recommend x --size {size} --try"
-    aimed = dataclasses.replace(untried, options=Options(ms=2.0, device="my disk"))
-    assert sentences.commands(aimed)[-1] == "cachezoo recommend x --target-ms 2.0 --device 'my disk' --try"
+    unasked = recommend("x", trace, BUILT_IN, Options(budget=size), STORED)
+    assert unasked.likeness is None
+    assert answer.lines(unasked) == answer.lines(found)
+
+
+def learned_of(found, lead: float, spread: float):
+    """The recommendation with a learned cache that is ahead by so much, more or less."""
+    ran = found.row.ran
+    waves = spread * np.cos(np.pi * (np.arange(20) + 0.5) / 20)
+    model = dataclasses.replace(
+        ran, policy="reuse.follow", mean=ran.mean + lead, hit_ratio=ran.mean + lead, blocks=ran.blocks + lead + waves
+    )
+    return dataclasses.replace(found, learned=Learned("zoo/reuse.follow", model, ran, 1.0, 2.0), zoo=Path("zoo"))
+
+
+@pytest.mark.parametrize(
+    ("lead", "spread", "told", "runs"),
+    [
+        (0.02, 1e-6, "Yes", "zoo/reuse.follow"), (0.02, 0.5, "Not shown", None), (0.003, 1e-6, "No", None),
+        (-0.02, 1e-6, "No", None),
+    ],
+)  # fmt: skip
+def test_a_learned_cache_is_run_only_where_it_is_ahead_by_what_matters(lead, spread, told, runs):
+    plain = asked(trace_of(zipf(40_000, 8000)))
+    found = learned_of(plain, lead, spread)
+    assert answer.learned(found).startswith(f"{told}: reuse.follow ")
+    own = answer.run_it(found)
+    assert own.policy == (runs or plain.row.ran.policy)
+    assert own.promise == (found.learned if runs else found.row).ran.hit_ratio
+    assert f"--policy {own.policy} --size" in own.command
+
+
+def test_a_long_trace_is_sampled_for_the_learned_cache_and_its_rival():
+    trace = trace_of(zipf(30_000, 6000))
+    found = recommend("x", trace, BUILT_IN, Options())
+    own = measure(found.bench, BUILT_IN, found.row.ran, STORED / "reuse.follow", most=10_000)
+    assert 0 < own.rate < 1
+    assert own.rival.capacity == own.ran.capacity == max(1, round(found.row.capacity * own.rate))
+    assert own.rival.page_accesses == own.ran.page_accesses < 10_000
+    said = answer.learned(dataclasses.replace(found, learned=own, zoo=Path("zoo")))
+    assert said.endswith(" of the pages.") and "on a sample of" in said
 
 
 def test_a_likely_workload_brings_its_admission_model(monkeypatch):
@@ -638,7 +667,7 @@ def test_a_damaged_bundle_is_refused(tmp_path):
     shutil.copytree(STORED / "workload.lstm8", tmp_path / "workload.lstm8")
     (tmp_path / "workload.lstm8/manifest.json").write_text("{}", encoding="utf-8")
     with pytest.raises(BundleError, match=r"workload\.lstm8"):
-        recommend("x", trace_of(zipf(2000, 200)), BUILT_IN, Options(), tmp_path)
+        recommend("x", trace_of(zipf(2000, 200)), BUILT_IN, Options(), tmp_path, classify=True)
 
 
 @pytest.mark.parametrize(("latency_us", "said"), [(None, False), (-1, False), (52, True), (4000, False)])

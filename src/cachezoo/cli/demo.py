@@ -1,0 +1,78 @@
+"""`cachezoo demo`: a cache that is recommended, and at work, in less than a minute."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+
+if TYPE_CHECKING:
+    from cachezoo.demo.run import Demo
+
+app = typer.Typer()
+NEXT = "cachezoo recommend TRACE, on a trace of your own: sudo cachezoo trace capture --device /dev/sdb -o day.parquet"
+WORDS = {"around": "a read cache", "through": "a write-through cache", "back": "a write-back cache"}
+
+
+@app.command()
+def demo(output: AllFiles = None, as_json: Json = False) -> None:
+    """Show in less than a minute what this does: a small trace, the cache for it, and that cache at work.
+
+    The cache runs before a file whose reads wait 1 ms: by nbdkit and the filter where they are installed, else by
+    libcachezoo in this process. Every byte that is read is checked. Nothing is left behind but what -o names.
+    """
+    from cachezoo.console import progress
+    from cachezoo.demo.run import show
+
+    files = outputs(output, ("plot", "csv", "json"))
+    with progress("demo", 1.0) as advance:
+        found = show(advance=advance)
+    if "plot" in files:
+        _plot(found, files["plot"])
+    values = found.values()
+    if not hand_out(values, as_json, {kind: path for kind, path in files.items() if kind != "plot"}, values["rows"]):
+        _print(found)
+
+
+def _print(found: "Demo") -> None:
+    from cachezoo.demo.run import WAIT_S
+    from cachezoo.show.formats import latency, percent
+    from cachezoo.show.output import print_lines, print_table
+    from cachezoo.show.table import text_table
+    from cachezoo.sizes import human_pages
+
+    own, wait = found.answer, latency(1e6 * WAIT_S)
+    print_lines(f"Trace      {found.requests:,} requests of a small database, made here; the second half counts")
+    print_lines(*(f"{'' if k else 'Answer':11}{line}" for k, line in enumerate(own.lines)))
+    what = f"{WORDS[own.writes]} of {human_pages(own.pages)}, by {found.by}"
+    print_lines(f"Running    {what}; a read of the disk waits {wait} here")
+    rows = []
+    for row in found.rows:
+        values = row.values()
+        times = (latency(values["mean_us"]), latency(values["p99_us"]))
+        rows.append((row.policy, percent(row.promised), percent(row.measured), *times))
+    heads = ("policy", "hits promised", "hits measured", "mean read", "99 % within")
+    print_table(text_table("", heads, rows, left=1))
+    print_lines(
+        "Every byte that was read was the one written last. Nothing is left behind.",
+        f"On a disk  {own.command}",
+        f"Next       {NEXT}",
+    )
+
+
+def _plot(found: "Demo", path: Path) -> None:
+    import numpy as np
+
+    from cachezoo.io import atomic_file
+    from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, panels, settings, write
+
+    with settings():
+        canvas, ((axes,),) = panels(1, 1, 3.6)
+        for row, colour in zip(found.rows, (GREY, AMBER, BLUE, GREEN), strict=False):
+            ms = np.sort(row.read_us) / 1e3
+            axes.plot(ms, np.arange(1, len(ms) + 1) / len(ms), color=colour, label=row.policy)
+        axes.set(xscale="log", xlabel="response time of a read, ms", ylabel="share of reads", ylim=(0, 1))
+        axes.legend(loc="upper left")
+        with atomic_file(path) as temporary:
+            write(canvas, temporary, path)

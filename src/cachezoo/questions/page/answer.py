@@ -1,0 +1,308 @@
+"""The first answer: nine labelled lines at most, in a terminal, on top of the page and in JSON; what must hold of it.
+
+Read as · Answer · Learned? · Buy · SSD wear · Trust · Run it. Nothing is said that another line refutes: `check` sees
+to it before a word is printed.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cachezoo.contest.verdict import LEAST_HITS, Worth
+from cachezoo.errors import CachezooError
+from cachezoo.flash.load import DAY_S, time_scale
+from cachezoo.policies.registry import policy
+from cachezoo.policies.stream import Writes
+from cachezoo.questions.page import sentences
+from cachezoo.questions.page.buy import Buy
+from cachezoo.questions.page.candidates import NAMES, SIMPLEST, name_of
+from cachezoo.questions.page.learned import Learned
+from cachezoo.questions.page.recommendation import Recommendation
+from cachezoo.questions.page.sizes import beats, served
+from cachezoo.questions.tiers.prices import BUILT_IN
+from cachezoo.questions.tiers.purchase import Bought
+from cachezoo.show.formats import duration, lifetime, money, number, ordinary, percent, points, rate, share
+from cachezoo.sizes import Size, human
+from cachezoo.traces.clock import are_numbered
+from cachezoo.traces.table import OP_READ, PAGE_BYTES
+
+DISK, SSD = "DISK", "SSD"
+CANONICAL = ".parquet"
+SYSTEMS = "bcache, dm-cache, Open CAS, ZFS"
+ROUNDING = 1e-9
+SHARE_DIGITS = 1
+MOST_DOUBTS = 2
+RECORD = f"cachezoo trace capture --device {DISK} --seconds 86400 -o day.parquet"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A label, and what is said below it; commands are told apart, as they are never wrapped."""
+
+    label: str
+    texts: Sequence[str]
+    commands: Sequence[str] = ()
+
+
+def lines(found: Recommendation, timed: bool = False) -> list[Line]:
+    """The answer.
+
+    Args:
+        found: the recommendation.
+        timed: say how long the learned cache took here, which no file has, as it is of this run.
+    """
+    check(found)
+    said = [Line("Read as", [read_as(found)]), Line("Answer", answer(found))]
+    if found.picked.useful:
+        said += [Line("Learned?", [learned(found, timed)])]
+        said += [Line("Buy", [buying(found)]), Line("SSD wear", [wear(found)])]
+    trust, record = _trust(found)
+    said.append(Line("Trust", [trust], [record] if record else []))
+    if (own := run_it(found)) is not None:
+        said.append(Line("Run it", [], [own.command, f"or {SYSTEMS}: cachezoo recommend {_trace(found)} --for bcache"]))
+    return said
+
+
+def values(found: Recommendation) -> dict[str, Any]:
+    """As JSON values."""
+    own = run_it(found)
+    useful = found.picked.useful
+    return {
+        "answer": {
+            line.label: [*map(ordinary, line.texts), *map(ordinary, line.commands)] for line in lines(found)
+        },
+        "mode": _mode(found) if useful else None,
+        "optimum_hit_ratio": found.best,
+        "lfu_of_caches_hit_ratio": found.common.hit_ratio if found.common else None,
+        "read_cache": found.reads.values() if found.reads else None,
+        "learned": found.learned.values() if found.learned else None,
+        "buy": found.bought.values() if found.bought else None,
+        "run": None if own is None else vars(own),
+    }  # fmt: skip
+
+
+def _trace(found: Recommendation) -> str:
+    """The trace as a command takes it."""
+    name = sentences.SAVED if found.options.piped else shlex.quote(found.name)
+    return " ".join(filter(None, [name, found.options.reading]))
+
+
+def read_as(found: Recommendation) -> str:
+    """What was read."""
+    trace, pages = found.bench.trace, found.bench.pages
+    seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6
+    span = "without a clock"
+    if seconds > 0 and not are_numbered(trace.meta.extra):
+        scale = time_scale(trace)
+        span = f"in {duration(seconds * scale)}" + (f" (a second stands for {scale:g})" if scale != 1 else "")
+    reads = share(float((trace.op == OP_READ).mean()))
+    touched = human(pages.n_pages * PAGE_BYTES)
+    text = f"{trace.meta.source_format}, {len(trace):,} requests {span}, {reads} reads, {touched} touched"
+    named = found.name.endswith(CANONICAL) or found.options.piped or found.options.reading
+    return text if named else f"{text} (not right? cachezoo trace formats {shlex.quote(found.name)})"
+
+
+def answer(found: Recommendation) -> list[str]:
+    """Size, policy, mode and hits; then the same as a read cache before the disk."""
+    row, why = found.row, found.picked.why
+    if not found.picked.useful:
+        return [sentences.headline(found)]
+    best = _best(row.ran.hit_ratio, found.best)
+    if why in ("unreachable", "on average") or sentences.slower(found):
+        first = f"{sentences.headline(found)} {'' if found.all_read else 'Write-back; '}{best}."
+        return [first, reading(found)]
+    what = "cache" if found.all_read else "write-back page cache"
+    beside = [best] if row.ran.policy == SIMPLEST or found.whole else [f"LRU {share(row.lru)}", best]
+    if found.common is not None:
+        beside.insert(0, f"{name_of(found.common.policy)} {share(found.common.hit_ratio)}")
+    hits = f"{share(row.ran.hit_ratio)} of page accesses hit ({', '.join(beside)})."
+    name = "any policy" if found.whole else name_of(row.ran.policy)
+    return [f"{_size(found)} of {what}, {name}: {hits}{sentences.on_average(found)}", reading(found)]
+
+
+def _best(hits: float, best: float) -> str:
+    return "the most possible" if hits >= best - ROUNDING else f"best possible {share(best)}"
+
+
+def _size(found: Recommendation) -> str:
+    text = human(found.row.capacity * PAGE_BYTES)
+    return f"{text} (all that is touched)" if found.whole else text
+
+
+def reading(found: Recommendation) -> str:
+    """The read cache of the same size."""
+    own = found.reads
+    if found.all_read:
+        return "Nothing is written: a read cache before the disk finds the same."
+    if own is None:
+        return "As a read cache before the disk: nothing, as all that is counted are writes."
+    way = f"--mode {own.writes} --policy {own.policy}"
+    return f"As a read cache before the disk ({way}): {share(own.mean)} of reads ({_best(own.mean, own.best)})."
+
+
+def learned(found: Recommendation, timed: bool = False) -> str:
+    """Whether the learned cache is worth it, as it was measured."""
+    own = found.learned
+    if found.zoo is None:
+        if not found.options.ask_models:
+            return "Not measured, as --no-models was given."
+        return "Not measured: no trained models here. In a clone of the project make repro makes them; or --models DIR."
+    if found.whole:
+        return "No: at this size nothing is evicted, so that no policy matters."
+    if own is None:
+        return "Not shown: the trace is too long to run it whole, and too few of its blocks differ for a sample."
+    lead = own.lead
+    told = {Worth.YES: "Yes", Worth.NO: "No", Worth.UNSURE: "Not shown"}[own.worth]
+    ends = lead.interval
+    interval = "too short for an interval" if ends is None else (
+        f"90 % interval {number(100 * ends[0], 1, signed=True)} to {number(100 * ends[1], 1, signed=True)}"
+    )  # fmt: skip
+    against = "over" if lead.value >= 0 else "against"
+    tail = [f"{own.page_us:.1f} µs a page"] if timed else []
+    tail += [f"on a sample of {percent(own.rate)} of the pages"] if own.rate < 1 else []
+    hits = f"{own.ran.policy} {percent(own.ran.hit_ratio)}, {points(100 * lead.value)} ({interval}) {against} "
+    return f"{told}: {hits}{', '.join([name_of(own.rival.policy), *tail])}."
+
+
+def buying(found: Recommendation) -> str:
+    """What to buy."""
+    own = found.bought
+    assert own is not None
+    if sentences.slower(found):
+        return "Nothing for speed: by the model the disk alone is faster."
+    yours = f"({BUILT_IN.dated[:4]} prices; yours: --only ram-ssd)"
+    aside = "" if own.clock else ", wear aside"
+    if own.what == "all in RAM":
+        pays = "No SSD bears these writes for less"
+        if own.pays_bytes:
+            pays = f"An SSD is cheaper from {_about(own.pays_bytes)} touched on{aside}"
+        size = human(found.bench.pages.n_pages * PAGE_BYTES)
+        return f"All of it in RAM: {size}, {_modules(own.all_ram)}. {pays} {yours}."
+    if own.what == "RAM":
+        return f"RAM, {_modules(own.ram)}; an SSD that bears these writes costs more {yours}."
+    drives = own.ssd.ssd
+    assert drives is not None
+    many = f"{drives.count:,} SSDs" if drives.count > 1 else "An SSD"
+    what = f"{many} of {number(drives.each_bytes / 1e9)} GB ({drives.kind}), {money(own.ssd.usd)}"
+    return f"{what}{aside}; RAM for as much costs {money(own.ram.usd)} {yours}."
+
+
+def _modules(own: Bought) -> str:
+    """Modules of RAM as they are sold."""
+    assert own.ram is not None
+    each = human(own.ram.each_bytes).replace(".0 ", " ")
+    return f"sold as {f'{own.ram.count:,} of ' if own.ram.count > 1 else ''}{each} for {money(own.usd)}"
+
+
+def _about(size: float) -> str:
+    """A size to two digits."""
+    return human(float(f"{size:.1e}")).replace(".0 ", " ")
+
+
+def wear(found: Recommendation) -> str:
+    """How long an SSD lasts as the recommended cache."""
+    bench, own = found.bench, found.advised
+    written = bench.written_a_day(own)
+    if written is None:
+        return f"Unknown without a clock: {human(own.ssd_writes / bench.counted * 2**30)} a GiB of page accesses."
+    if bench.short:
+        short = f"{duration(DAY_S * (bench.span_days or 0.0))} are too short to say"
+        return f"{short}; under this load the SSD takes {rate(written / DAY_S)}."
+    if not written:
+        return "None: nothing is written to the SSD."
+    endured = found.options.endurance_tb
+    lasts = lifetime(endured * 1e12 / written / 365.25)
+    text = f"{lasts[0].upper()}{lasts[1:]} at {human(written)} a day, of {endured:,.0f} TB that it endures."
+    if (other := found.admitted) is not None:
+        cost = points(100 * (other.ran.hit_ratio - found.row.ran.hit_ratio))
+        text += f" With --policy {other.ran.policy} {lifetime(other.years)}, {cost} of hits."
+    return text
+
+
+def _trust(found: Recommendation) -> tuple[str, str]:
+    """The confidence, why it is no higher, and what to record if more is to be known."""
+    own, bench = found.confidence, found.bench
+    level = own.level[0].upper() + own.level[1:]
+    if not own.reasons:
+        return f"{level}: nothing speaks against it in {duration(DAY_S * (bench.span_days or 0.0))} counted.", ""
+    if bench.short or own.level == "low":
+        return f"{level}: {own.reasons[0]}. Record a day:", RECORD
+    return f"{level}: {'; '.join(own.reasons[:MOST_DOUBTS])}.", ""
+
+
+@dataclass(frozen=True)
+class RunIt:
+    """What `cachezoo serve` is to run."""
+
+    policy: str  # a composition, or a bundle's folder
+    size: str
+    mode: Writes
+    promise: float  # share of what the mode counts that hits
+    command: str
+
+
+def _mode(found: Recommendation) -> Writes:
+    """Write-back, which the answer is about; without writes it needs none."""
+    return "around" if found.all_read else "back"
+
+
+def run_it(found: Recommendation) -> RunIt | None:
+    """The answer as a command; None where no cache helps."""
+    if not found.picked.useful:
+        return None
+    own, row = found.learned, found.row
+    takes = own is not None and own.worth == Worth.YES
+    policy_text = own.bundle if takes and own is not None else row.ran.policy
+    size, mode, promise = served(row.capacity, found.whole), _mode(found), found.advised.hit_ratio
+    words = ["--policy", shlex.quote(policy_text), "--size", size, "--mode", mode]
+    words += ["--promise", f"{100 * promise:.{SHARE_DIGITS}f}%"]
+    return RunIt(policy_text, size, mode, promise, f"cachezoo serve {DISK} --ssd {SSD} {' '.join(words)}")
+
+
+def check(found: Recommendation) -> None:
+    """What must hold of an answer.
+
+    No size that is shown is smaller, hits as much and is as fast; no policy that is shown beside it hits more; no cache
+    hits more than the best that is possible; what is to be run is what a runtime runs, and is as
+    large as was said; a learned cache is run only if it is ahead; the cheapest is bought.
+
+    Raises:
+        CachezooError: one does not hold, which is a fault of this program.
+    """
+    for name, holds in _invariants(found).items():
+        if not holds:
+            message = f"{found.name}: this answer contradicts itself ({name}); it is a fault of cachezoo: report it"
+            raise CachezooError(message)
+
+
+def _invariants(found: Recommendation) -> dict[str, bool]:
+    row, own, bought = found.row, run_it(found), found.bought
+    if own is None:
+        return {}
+    hits = row.ran.hit_ratio
+    runs = [(hits, found.best)] + ([(found.reads.mean, found.reads.best)] if found.reads else [])
+    return {
+        "a smaller size does as well": not any(beats(other, row) for other in found.picked.rows),
+        "LRU hits more": row.lru <= hits + ROUNDING,
+        "the LFU that caches have hits as much": found.common is None or hits - found.common.hit_ratio >= LEAST_HITS,
+        "more hits than are possible": all(some <= most + ROUNDING for some, most in runs),
+        "no runtime runs the policy": _runs(found, own),
+        "the size to run is another": Size.parse(own.size).pages(1) == row.capacity or found.whole,
+        "a learned cache that is not ahead": found.learned is None or _earned(found.learned),
+        "something cheaper can be bought": bought is None or _cheapest(bought),
+    }
+
+
+def _runs(found: Recommendation, own: RunIt) -> bool:
+    """Whether it is one of the candidates, which libcachezoo has, or the bundle that was measured."""
+    bundle = found.learned is not None and own.policy == found.learned.bundle
+    return bundle or (own.policy in NAMES and policy(own.policy).id == own.policy)
+
+
+def _earned(own: Learned) -> bool:
+    return own.worth != Worth.YES or (own.lead.value >= LEAST_HITS and own.ran.hit_ratio > own.rival.hit_ratio)
+
+
+def _cheapest(own: Buy) -> bool:
+    return all(one.usd >= own.bought.usd for one in (own.all_ram, own.ram))

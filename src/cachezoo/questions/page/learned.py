@@ -1,0 +1,94 @@
+"""Is a learned cache worth it on a trace: it is run there, and held against what would be recommended without it.
+
+Its rival is no classic in hindsight, but the policy that the first half of this trace chose. Long traces are sampled by
+blocks of their volume, with as small a part of the cache; the rival then runs on the same sample.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cachezoo.contest.choice import Goal
+from cachezoo.contest.lead import Lead
+from cachezoo.contest.verdict import LEAST_HITS, Worth, worth
+from cachezoo.questions.page.bench import Run
+from cachezoo.questions.page.bundle import run_bundle
+from cachezoo.questions.page.candidates import Halves
+from cachezoo.settings.device import AnalyticDevice
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.transforms import sample
+
+MOST_LEARNED = 1_000_000
+"""Page accesses above which a sample is run: a learned cache takes some microseconds for each."""
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A learned cache against the recommended policy, at the same size."""
+
+    bundle: str  # its folder
+    ran: Run
+    rival: Run
+    rate: float  # part of the trace's pages that both ran on; 1: all
+    page_us: float  # that an access took here: of this run, and so in no file
+
+    @property
+    def lead(self) -> Lead:
+        """Over the rival, in hit ratio on the second half."""
+        return self.ran.lead(self.rival, Goal.GAIN)
+
+    @property
+    def worth(self) -> Worth:
+        """Whether to run it in place of the rival."""
+        return worth(self.lead.value, self.lead.interval, LEAST_HITS)
+
+    def values(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "bundle": self.bundle,
+            "policy": self.ran.policy,
+            "hit_ratio": self.ran.hit_ratio,
+            "rival": self.rival.policy,
+            "rival_hit_ratio": self.rival.hit_ratio,
+            "lead": self.lead.values(),
+            "worth": self.worth,
+            "sampled": self.rate,
+            "ssd_pages_written": self.ran.ssd_writes,
+        }
+
+
+def measure(
+    bench: Halves, device: AnalyticDevice, rival: Run, bundle: Path, most: int = MOST_LEARNED
+) -> Learned | None:
+    """Run a learned cache at the size of the recommended one.
+
+    Args:
+        bench: the trace.
+        device: models of the disk and the SSD, for the bench of a sample.
+        rival: what would be recommended.
+        bundle: folder of the learned cache.
+        most: page accesses that are run, about.
+
+    Returns:
+        None where a sample of so many accesses has no page.
+
+    Raises:
+        BundleError: it is damaged.
+    """
+    own, rate, capacity = bench, 1.0, rival.capacity
+    accesses = len(bench.pages.page_ids)
+    if accesses > most:
+        part = sample(bench.trace, most / accesses, SEED)
+        if not len(part):
+            return None
+        own = Halves(part, expand_pages(part), device)
+        rate = own.pages.n_pages / bench.pages.n_pages
+        capacity = max(1, round(rival.capacity * rate))
+        rival = own.run(rival.policy, capacity)
+    start = time.process_time()
+    ran = run_bundle(own, bundle, capacity)
+    # Other work on the machine is in the first, loading the bundle in the second.
+    seconds = min(len(own.trace) / ran.requests_per_s, time.process_time() - start)
+    return Learned(str(bundle), ran, rival, rate, 1e6 * seconds / len(own.pages.page_ids))

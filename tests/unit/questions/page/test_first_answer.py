@@ -1,0 +1,194 @@
+"""The first answer: both modes against naive caches, what is bought, and what must hold before a word is printed."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.errors import CachezooError
+from cachezoo.policies.registry import policy
+from cachezoo.questions.page import answer
+from cachezoo.questions.page.buy import buy, pays_from
+from cachezoo.questions.page.candidates import NAMES, Halves
+from cachezoo.questions.page.reads import WAYS, Reads
+from cachezoo.questions.page.recommendation import Options, Recommendation, recommend
+from cachezoo.questions.page.sizes import beats, served
+from cachezoo.show.formats import ordinary
+from cachezoo.sizes import Size
+from cachezoo.traces.pages import expand_pages
+from tests.oracles.read_cache import lru_reads, most_reads
+from tests.unit.questions.page.test_recommend import loop, trace_of, zipf
+
+GIB = 2**30
+
+
+def asked(pages, op=0, **how) -> Recommendation:
+    return recommend("made.csv", trace_of(pages, op), BUILT_IN, Options(**how))
+
+
+def reads_of(pages, op, capacity: int) -> tuple[Halves, Reads]:
+    trace = trace_of(pages, op)
+    bench = Halves(trace, expand_pages(trace), BUILT_IN)
+    return bench, Reads(bench, capacity)
+
+
+accesses = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=4, max_size=24)
+
+
+@given(accesses, st.integers(1, 4), st.sampled_from(WAYS))
+def test_reads_that_lru_finds(drawn, capacity, way):
+    pages, op = zip(*drawn, strict=True)
+    _, reads = reads_of(pages, np.array(op, np.uint8), capacity)
+    assert reads._hits((way, "lru")).tolist() == lru_reads(drawn, capacity, way)
+
+
+@given(accesses, st.integers(1, 3), st.sampled_from(WAYS))
+def test_no_cache_finds_more_reads_than_the_best(drawn, capacity, way):
+    """The whole of a trace counts as its second half where the first has no access to its pages."""
+    before = [(100 + k, True) for k in range(len(drawn))]
+    pages, op = zip(*before, *drawn, strict=True)
+    bench, reads = reads_of(pages, np.array(op, np.uint8), capacity)
+    assert bench.half == len(drawn)
+    if reads.counted:
+        assert round(reads.best(way) * reads.counted) == most_reads(drawn, capacity, way)
+
+
+def test_the_read_cache_is_chosen_on_the_first_half_and_reported_on_the_second():
+    pages = zipf(20_000, 3000)
+    op = (np.arange(20_000) % 3 == 0).astype(np.uint8)
+    found = asked(pages, op)
+    own = found.reads
+    bench, reads = reads_of(pages, op, found.row.capacity)
+    assert own.chosen == reads.choose()
+    assert own.reads == int((op[bench.half :] == 0).sum())
+    assert own.hits == round(own.mean * own.reads)
+    assert own.lru <= own.mean <= own.best
+    other = trace_of(np.concatenate([pages[:10_000], loop(10_000, 3000)]), op)
+    again = Halves(other, expand_pages(other), BUILT_IN)
+    assert Reads(again, found.row.capacity).choose() == own.chosen
+
+
+def test_what_is_written_and_then_read_is_found_by_writes_through_alone():
+    pairs = np.repeat(np.arange(10_000) % 4000, 2)
+    op = np.tile(np.array([1, 0], np.uint8), 10_000)
+    _, reads = reads_of(pairs, op, 64)
+    own = reads.answer()
+    assert (own.writes, own.mean, own.lru) == ("through", 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("op", "said", "mode"),
+    [(0, "Nothing is written", "around"), (1, "all that is counted are writes", "back")],
+)
+def test_of_reads_alone_and_writes_alone_the_modes_are_said_too(op, said, mode):
+    found = asked(zipf(20_000, 3000), op)
+    assert said in answer.answer(found)[1]
+    assert answer.run_it(found).mode == mode
+    assert (found.reads is None) == (op == 1)
+
+
+def test_every_candidate_may_be_run_and_has_a_name_of_its_own():
+    assert len({*NAMES.values()}) == len(NAMES)
+    for name in NAMES:
+        assert policy(name).spec is not None and str(policy(name).spec) == name
+
+
+def test_lfu_with_all_counts_is_called_that_and_has_the_common_one_beside_it():
+    often = zipf(60_000, 20_000)
+    found = asked(often, budget=Size.parse("100p"))
+    if found.row.ran.policy == "lfu":
+        said = answer.answer(found)[0]
+        assert "LFU with the counts of every page ever seen" in said and "in-cache LFU" in said
+        assert found.row.ran.hit_ratio - found.common.hit_ratio >= 0.005
+    else:
+        assert found.common is None
+    assert found.row.chosen == "lfu"
+
+
+def test_a_useless_cache_has_no_more_than_four_lines():
+    found = asked(np.arange(30_000))
+    assert [line.label for line in answer.lines(found)] == ["Read as", "Answer", "Trust"]
+    assert answer.run_it(found) is None
+    assert answer.values(found)["mode"] is None
+
+
+@pytest.mark.parametrize("pages", [1, 128, 257, 12_345, 262_144])
+def test_a_size_to_serve_is_the_size_to_the_page(pages):
+    assert Size.parse(served(pages)).pages(1) == pages
+    assert served(257, whole=True) == "2MiB"
+
+
+def broken(found: Recommendation, **changed) -> Recommendation:
+    return dataclasses.replace(found, **changed)
+
+
+def test_an_answer_that_contradicts_itself_is_not_printed():
+    found = asked(zipf(40_000, 8000), (np.arange(40_000) % 4 == 0).astype(np.uint8))
+    answer.check(found)
+    row, place = found.row, found.picked.place
+    low = dataclasses.replace(row.ran, hit_ratio=row.lru / 2)
+    worse = [*found.picked.rows]
+    worse[place] = dataclasses.replace(row, ran=low)
+    small = [*found.picked.rows]
+    small[place - 1] = dataclasses.replace(row, ran=dataclasses.replace(row.ran, capacity=row.capacity - 1))
+    dear = dataclasses.replace(found.bought, bought=dataclasses.replace(found.bought.bought, ram_usd=1e6))
+    strange = dataclasses.replace(row, ran=dataclasses.replace(row.ran, policy="cacheus"))
+    unrun = [*found.picked.rows]
+    unrun[place] = strange
+    cases = {
+        "LRU hits more": broken(found, picked=dataclasses.replace(found.picked, rows=tuple(worse))),
+        "a smaller size does as well": broken(found, picked=dataclasses.replace(found.picked, rows=tuple(small))),
+        "more hits than are possible": broken(found, best=row.ran.hit_ratio - 0.01),
+        "something cheaper can be bought": broken(found, bought=dear),
+        "no runtime runs the policy": broken(found, picked=dataclasses.replace(found.picked, rows=tuple(unrun))),
+    }
+    for said, wrong in cases.items():
+        with pytest.raises(CachezooError, match=said):
+            answer.lines(wrong)
+
+
+@given(st.integers(0, 10_000))
+def test_no_size_that_is_shown_is_smaller_and_as_good(seed):
+    rng = np.random.default_rng(seed)
+    pages = np.where(rng.random(3000) < 0.5, rng.integers(0, 300, 3000), np.arange(3000) % 150)
+    found = asked(pages, (rng.random(3000) < 0.3).astype(np.uint8))
+    assert not any(beats(row, found.row) for row in found.picked.rows)
+    answer.check(found)
+
+
+def test_what_fits_the_least_module_is_bought_in_ram():
+    own = buy(100_000, 25_000, 1e9)
+    assert own.what == "all in RAM"
+    assert own.bought == own.all_ram == own.ram
+    assert own.bought.ram.each_bytes == 8 * GIB
+
+
+@pytest.mark.parametrize(("written", "what"), [(1e9, "SSD"), (1e16, "RAM"), (None, "SSD")])
+def test_of_a_large_working_set_an_ssd_is_bought_if_it_bears_the_writes(written, what):
+    own = buy(2**28, 2**26, written)
+    assert own.what == what
+    assert own.clock == (written is not None)
+    assert own.bought.usd <= min(own.ram.usd, own.all_ram.usd)
+    if what == "SSD":
+        assert own.ssd.lasts
+
+
+def test_from_the_size_that_is_named_on_an_ssd_costs_less_than_ram():
+    little, much = pays_from(100_000, 1e9), pays_from(100_000, 1e13)
+    assert little < much
+    assert pays_from(100_000, 1e20) is None
+    assert 8 * GIB < little < 16 * GIB  # 250 GB for $37.50 are the smallest SSD, 16 GiB of RAM cost $51.54
+    assert pays_from(1, 1e9) == little  # it is of the load, not of the trace's size
+
+
+def test_the_lines_without_a_clock():
+    found = recommend("made.csv", trace_of(zipf(60_000, 6000), step_us=0), BUILT_IN, Options())
+    said = {line.label: " ".join(line.texts) for line in answer.lines(found)}
+    assert "without a clock" in said["Read as"]
+    assert said["SSD wear"].startswith("Unknown without a clock")
+    assert "wear aside" in said["Buy"]
+    assert "how long the trace lasted is unknown" in said["Trust"]
+    assert all("\n" not in text for text in map(ordinary, said.values()))
