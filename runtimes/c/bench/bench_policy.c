@@ -19,9 +19,10 @@
 #include "measured.h"
 
 enum { PARTS = 40, PAGE = 4096 };
-static const char *const TEXTS[] = {"lru",  "fifo", "clock", "sieve",    "s3fifo",       "twoq",
-                                    "arc",  "larc", "lirs",  "wtinylfu", "inlfu",        "lfu",
-                                    "rejectx+lru", "coinflip(p=0.3)+s3fifo", "lru+next(n=4)"};
+static const char *const TEXTS[] = {
+    "lru",          "fifo", "clock",    "sieve", "s3fifo", "twoq",        "arc",
+    "larc",         "lirs", "wtinylfu", "inlfu", "lfu",    "rejectx+lru", "coinflip(p=0.3)+s3fifo",
+    "lru+next(n=4)"};
 
 static size_t held_bytes(void) {
     struct mallinfo2 now = mallinfo2();

@@ -20,8 +20,8 @@ struct fdp_drive {
     uint32_t *place; /* [pages] slot of the valid version: unit * unit_pages + number in it */
     uint32_t *owner; /* [slots] page of which it is the valid version */
     unit *units;
-    uint32_t *free;  /* ring: the first erased is the first taken */
-    uint32_t *open;  /* [open units], by handle, those of copies after the host's */
+    uint32_t *free; /* ring: the first erased is the first taken */
+    uint32_t *open; /* [open units], by handle, those of copies after the host's */
     uint32_t free_first, n_free;
     uint64_t clock, sealed, moved;
     fdp_counts counts;
@@ -148,8 +148,8 @@ static uint32_t victim_of(const fdp_drive *drive) {
         const unit *own = &drive->units[i], *best = &drive->units[found == NOWHERE ? i : found];
         if (!own->full || own->valid == drive->settings.unit_pages)
             continue;
-        if (found == NOWHERE || (drive->settings.victim == FDP_GREEDY ? greedy_before(own, best)
-                                                                      : benefit_before(drive, own, best)))
+        if (found == NOWHERE ||
+            (drive->settings.victim == FDP_GREEDY ? greedy_before(own, best) : benefit_before(drive, own, best)))
             found = i;
     }
     return found; /* there is one: fdp_wrong leaves more units than valid pages need */

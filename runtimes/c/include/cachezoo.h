@@ -241,7 +241,7 @@ CZ_API int cz_tenants_restore(cz_tenants *tenants, const char *path, cz_error *e
 /* ---- streams ---- */
 
 typedef struct cz_stream_options {
-    int64_t max_keys;  /* segments, blocks or pages remembered, each; the oldest is forgotten; 0: 1 << 20; of kind policy
+    int64_t max_keys; /* segments, blocks or pages remembered, each; the oldest is forgotten; 0: 1 << 20; of kind policy
                         * what it needs: its pages and ghosts, and, where it remembers more (lfu, rejectx, wtinylfu), as
                         * many again as the capacity, at least 1 << 20; of rejectx no more than its window has accesses */
     int32_t max_names; /* names interned in each column; 0: 4096 */

@@ -141,9 +141,10 @@ static int check_geometry(const served *served, const policy *made, cz_error *er
                        "its segments have %lld bytes and those of the tier %lld; it needs a start of its own",
                        (long long)made->unit_bytes, (long long)served->unit_bytes);
     if (made->per_block > served->per_block)
-        return cz_fail(error, CZ_BAD_CALL,
-                       "its blocks have %lld segments, and this cache was started for %lld; it needs a start of its own",
-                       (long long)made->per_block, (long long)served->per_block);
+        return cz_fail(
+            error, CZ_BAD_CALL,
+            "its blocks have %lld segments, and this cache was started for %lld; it needs a start of its own",
+            (long long)made->per_block, (long long)served->per_block);
     return CZ_OK;
 }
 
@@ -258,7 +259,8 @@ static int turn_over(opened *opened, place *place, cz_error *error) {
     bool kill = own_label || !served->attached;
     if (kill && tier_kill(served->tier)) {
         served_fail(served, "the mark of the old SSD");
-        return cz_fail(error, CZ_IO, "neither the old SSD nor its label could be marked as invalid; it stays, bypassed");
+        return cz_fail(error, CZ_IO,
+                       "neither the old SSD nor its label could be marked as invalid; it stays, bypassed");
     }
     if (!kill)
         (void)tier_blank(served->tier); /* the label is of the new one: this is for whoever looks at it */
@@ -294,9 +296,10 @@ int change_tier(opened *opened, config *next, cz_error *error) {
     bool own_label = next->label != NULL;
     place place = {0};
     if (served->back)
-        return cz_fail(error, CZ_BAD_CALL,
-                       "with cz-writes=back the SSD may hold what the disk does not; stop the cache, and start it with the "
-                       "other SSD");
+        return cz_fail(
+            error, CZ_BAD_CALL,
+            "with cz-writes=back the SSD may hold what the disk does not; stop the cache, and start it with the "
+            "other SSD");
     asked.ssd = next->ssd;
     asked.format = next->format;
     asked.size = next->size ? next->size : asked.size;

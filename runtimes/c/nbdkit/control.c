@@ -87,7 +87,8 @@ static int reload(char *lines, FILE *answer, cz_error *error) {
     if (code == CZ_OK && !change && next.write_rate < 0)
         code = cz_fail(error, CZ_BAD_CALL, "reload needs cz-policy, cz-bundle or cz-mode, or cz-write-rate");
     if (code == CZ_OK && next.key && !next.choice.bundle)
-        code = cz_fail(error, CZ_BAD_CALL, "cz-key is of the release that cz-bundle is in; give that too, or leave it out");
+        code = cz_fail(error, CZ_BAD_CALL,
+                       "cz-key is of the release that cz-bundle is in; give that too, or leave it out");
     if (code == CZ_OK && change)
         code = change_policy(opened, &next, &kept, error);
     if (code == CZ_OK && next.write_rate >= 0)

@@ -100,10 +100,18 @@ static void print_texts(FILE *file, const stats_about *about) {
     const struct {
         const char *key, *text;
     } texts[] = {
-        {"version", about->version},   {"writes", about->writes}, {"mode", about->mode},
-        {"policy", about->policy},     {"kind", about->kind},     {"bundle", about->bundle},
-        {"model_digest", about->digest}, {"prefetch", about->prefetch}, {"volume", about->volume},
-        {"ssd", about->ssd},           {"disk", about->disk},     {"label", about->label},
+        {"version", about->version},
+        {"writes", about->writes},
+        {"mode", about->mode},
+        {"policy", about->policy},
+        {"kind", about->kind},
+        {"bundle", about->bundle},
+        {"model_digest", about->digest},
+        {"prefetch", about->prefetch},
+        {"volume", about->volume},
+        {"ssd", about->ssd},
+        {"disk", about->disk},
+        {"label", about->label},
         {"bypass_reason", about->bypass_reason},
     };
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {

@@ -24,15 +24,15 @@ typedef struct stats {
     uint64_t hits, misses, late;       /* units of reads; late: hits whose data was not on the SSD */
     uint64_t write_hits, write_misses; /* units of writes, where a write is an access */
     uint64_t ssd_read_bytes, backend_read_bytes, backend_reads;
-    uint64_t admitted, prefetched, evicted, io_units;    /* by the policy */
-    uint64_t fills, fill_bytes, abandoned;               /* units written to the SSD; given up, mostly for a write */
-    uint64_t skipped;                                    /* not written: the unit left while its fill waited */
+    uint64_t admitted, prefetched, evicted, io_units; /* by the policy */
+    uint64_t fills, fill_bytes, abandoned;            /* units written to the SSD; given up, mostly for a write */
+    uint64_t skipped;                                 /* not written: the unit left while its fill waited */
     uint64_t destaged, write_waits, lost_blocks; /* write-back: units written to the disk; writes that waited for room;
                                                   * units that can be read nowhere */
-    uint64_t over_budget;                                /* units not written for the budget of writes */
-    uint64_t invalidated, settled;                       /* units made invalid; writes that had to wait for that */
-    uint64_t corrupt, ssd_errors, failures;              /* units with a wrong CRC; failed I/O; failed calls */
-    uint64_t recovered;                                  /* units that the tier held at the start */
+    uint64_t over_budget;                        /* units not written for the budget of writes */
+    uint64_t invalidated, settled;               /* units made invalid; writes that had to wait for that */
+    uint64_t corrupt, ssd_errors, failures;      /* units with a wrong CRC; failed I/O; failed calls */
+    uint64_t recovered;                          /* units that the tier held at the start */
     uint64_t asked_admit, asked_refuse, asked_queues[4]; /* the model's answers */
     uint64_t reloads, attaches;
     histogram took[TOOKS]; /* without the lock */

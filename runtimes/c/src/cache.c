@@ -148,8 +148,7 @@ static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
     enum cz_kind kind = first->ops->kind;
     if (second && (kind != CZ_ADMISSION || second->ops->kind != CZ_PREFETCH))
         return cz_fail(error, CZ_BAD_CALL, "cache: a second stream is of a prefetch bundle, beside an admission's");
-    if (kind != CZ_ADMISSION && kind != CZ_CACHING && kind != CZ_REUSE && kind != CZ_VIRTUAL &&
-        kind != CZ_POLICY)
+    if (kind != CZ_ADMISSION && kind != CZ_CACHING && kind != CZ_REUSE && kind != CZ_VIRTUAL && kind != CZ_POLICY)
         return cz_fail(error, CZ_BAD_CALL, "cache: a bundle of kind %s decides nothing about a cache alone",
                        first->ops->name);
     if (kind == CZ_ADMISSION) {

@@ -34,7 +34,8 @@ static int failed(const cz_error *error) {
     return 1;
 }
 
-static const char *const KINDS[] = {"", "workload", "caching", "admission", "prefetch", "reuse", "streams", "virtual", "policy"};
+static const char *const KINDS[] = {"",      "workload", "caching", "admission", "prefetch",
+                                    "reuse", "streams",  "virtual", "policy"};
 
 static int verify(const cz_arguments *given) {
     cz_bundle *bundle;

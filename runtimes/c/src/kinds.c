@@ -49,7 +49,7 @@ const char *const *cz_kind_files(const char *kind, const char *type) {
     static const struct {
         const char *kind;
         const char *const *files;
-    } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST},   {"caching", NETWORK},
+    } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST},    {"caching", NETWORK},
                  {"workload", NETWORK}, {"streams", TABLE},   {"virtual", PROFILE}, {"policy", NOTHING}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].kind, kind) == 0)

@@ -307,8 +307,8 @@ int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *acces
     if (request->op == CZ_WRITE && pages->writes == CZ_AROUND)
         code = write_around(pages, request, first, count, access);
     else
-        code = pages->manager ? serve_caching(pages, request, first, count, access)
-                              : serve_reuse(pages, request, access);
+        code =
+            pages->manager ? serve_caching(pages, request, first, count, access) : serve_reuse(pages, request, access);
     pages->begun |= code == CZ_OK;
     to_device(pages, pages->units, access->n_units);
     to_device(pages, pages->victims, access->n_victims);

@@ -8,10 +8,10 @@ enum { MOST_NODES = INT32_MAX / 2, REMEMBERED = 1 << 20 };
 #define MOST_NUMBER (INT64_C(1) << 50) /* of a page that is prefetched, as in the simulator */
 
 static const cz_evict_ops *const evictions[] = {
-    [CZ_EVICT_ARC] = &cz_evict_arc,     [CZ_EVICT_CLOCK] = &cz_evict_clock,   [CZ_EVICT_FIFO] = &cz_evict_fifo,
-    [CZ_EVICT_INLFU] = &cz_evict_inlfu, [CZ_EVICT_LARC] = &cz_evict_larc,     [CZ_EVICT_LFU] = &cz_evict_lfu,
-    [CZ_EVICT_LIRS] = &cz_evict_lirs,   [CZ_EVICT_LRU] = &cz_evict_lru,  [CZ_EVICT_S3FIFO] = &cz_evict_s3fifo,
-    [CZ_EVICT_SIEVE] = &cz_evict_sieve, [CZ_EVICT_TWOQ] = &cz_evict_twoq,       [CZ_EVICT_WTINYLFU] = &cz_evict_wtinylfu,
+    [CZ_EVICT_ARC] = &cz_evict_arc,     [CZ_EVICT_CLOCK] = &cz_evict_clock, [CZ_EVICT_FIFO] = &cz_evict_fifo,
+    [CZ_EVICT_INLFU] = &cz_evict_inlfu, [CZ_EVICT_LARC] = &cz_evict_larc,   [CZ_EVICT_LFU] = &cz_evict_lfu,
+    [CZ_EVICT_LIRS] = &cz_evict_lirs,   [CZ_EVICT_LRU] = &cz_evict_lru,     [CZ_EVICT_S3FIFO] = &cz_evict_s3fifo,
+    [CZ_EVICT_SIEVE] = &cz_evict_sieve, [CZ_EVICT_TWOQ] = &cz_evict_twoq,   [CZ_EVICT_WTINYLFU] = &cz_evict_wtinylfu,
 };
 
 /* ---- nodes by number ---- */
@@ -122,8 +122,8 @@ static int32_t spare_node(cz_composed *p) {
 /* A node of a page that is not known; it is in no list. */
 static int32_t new_node(cz_composed *p, int32_t volume, int64_t number) {
     int32_t node = spare_node(p);
-    p->nodes[node] = (cz_node){
-        .number = (uint64_t)number, .known = 1, .volume = volume, .slot = CZ_NONE, .id = p->n.ids++};
+    p->nodes[node] =
+        (cz_node){.number = (uint64_t)number, .known = 1, .volume = volume, .slot = CZ_NONE, .id = p->n.ids++};
     know(p, node, volume, number);
     if (p->ops->fresh)
         p->ops->fresh(p, node);
@@ -331,7 +331,8 @@ static void set_parts(cz_composed *p) {
     p->ops = evictions[p->plan.component[CZ_PART_EVICTION]];
     p->ids = p->plan.component[CZ_PART_EVICTION] == CZ_EVICT_WTINYLFU;
     p->keep = p->ids || p->plan.component[CZ_PART_EVICTION] == CZ_EVICT_LFU;
-    p->ahead = p->plan.component[CZ_PART_PREFETCH] == CZ_PREFETCH_NEXT ? (int64_t)p->plan.values[CZ_PART_PREFETCH][0] : 0;
+    p->ahead =
+        p->plan.component[CZ_PART_PREFETCH] == CZ_PREFETCH_NEXT ? (int64_t)p->plan.values[CZ_PART_PREFETCH][0] : 0;
     if (p->plan.component[CZ_PART_ADMISSION] == CZ_COIN_FLIP) {
         p->below = (uint64_t)ceil(admission[0] * 4294967296.0);
         p->seed = (uint32_t)admission[1];

@@ -2,7 +2,7 @@
 #include "policy_cache.h"
 
 #define MOST_GOLDEN (1 << 24) /* pages that a golden set's cache and its ghosts hold */
-#define COLUMNS 3 /* of golden decisions: outcome, victim_page, victim_dirty */
+#define COLUMNS 3             /* of golden decisions: outcome, victim_page, victim_dirty */
 
 typedef struct remaking {
     const char *where;
@@ -53,10 +53,11 @@ int cz_policy_remake(const cz_bundle *bundle, const void *model, const cz_golden
     cz_stream_options options = {.capacity = capacity, .max_keys = every > least ? every : least};
     cz_error why = {0};
     if (least > MOST_GOLDEN)
-        return cz_fail(error, CZ_BAD_BUNDLE,
-                       "%s: a golden set's cache of %lld pages remembers more than %d; export the bundle with a smaller "
-                       "one",
-                       on.where, (long long)capacity, MOST_GOLDEN);
+        return cz_fail(
+            error, CZ_BAD_BUNDLE,
+            "%s: a golden set's cache of %lld pages remembers more than %d; export the bundle with a smaller "
+            "one",
+            on.where, (long long)capacity, MOST_GOLDEN);
     int result = cz_stream_golden(bundle, cz_bundle_kind(bundle), model, golden, options, &on.stream, &why);
     if (result)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context: %.300s", on.where, why.text);

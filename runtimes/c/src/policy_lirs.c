@@ -1,7 +1,7 @@
 /* LIRS: pages that come back after few others keep almost all of the cache (kernels/evict/lirs.py). */
 #include "policy_parts.h"
 
-enum { LOW, HIGH };                       /* the stack's two lists: LIR pages, HIR pages */
+enum { LOW, HIGH };                        /* the stack's two lists: LIR pages, HIR pages */
 enum { NOWHERE, LIR, HIR, QUEUED, GHOST }; /* marks: HIR and resident, in the stack or not; gone, but in the stack */
 
 typedef struct lirs {

@@ -35,7 +35,7 @@ typedef struct cz_evict_ops {
      * no list, or is a ghost. Victims keep their slot; ghosts that are given up are passed to cz_policy_gone. */
     int32_t (*insert)(cz_composed *p, int32_t node, int64_t i);
     int64_t (*most)(int64_t capacity, const double *values); /* pages and ghosts that it holds at most */
-    void (*fresh)(cz_composed *p, int32_t node);               /* the node is another page's from now on; may be NULL */
+    void (*fresh)(cz_composed *p, int32_t node);             /* the node is another page's from now on; may be NULL */
 } cz_evict_ops;
 extern const cz_evict_ops cz_evict_arc, cz_evict_clock, cz_evict_fifo, cz_evict_inlfu, cz_evict_larc, cz_evict_lfu,
     cz_evict_lirs, cz_evict_lru, cz_evict_s3fifo, cz_evict_sieve, cz_evict_twoq, cz_evict_wtinylfu;
@@ -51,7 +51,7 @@ struct cz_composed {
     cz_policy_plan plan;
     cz_memory memory;
     int64_t capacity, nodes_most, buckets_most, ahead, window, misses; /* window, misses: RejectX's */
-    uint64_t below;                                      /* CoinFlip: draws that admit */
+    uint64_t below;                                                    /* CoinFlip: draws that admit */
     uint32_t seed;
     enum cz_writes writes;
     bool keep, ids; /* pages are remembered though nothing holds them; all that are asked for get a number */

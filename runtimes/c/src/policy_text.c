@@ -30,29 +30,31 @@ static const component admissions[] = {
 static const component evictions[] = {
     [CZ_EVICT_ARC] = {"arc", {{0}}},
     [CZ_EVICT_CLOCK] = {"clock",
-                  {{"bits", 1, 1, 7, true, "of a page's reference counter"},
-                   {"initial", 0, 0, 127, true, "counter of a page that enters, below 2^bits"}}},
+                        {{"bits", 1, 1, 7, true, "of a page's reference counter"},
+                         {"initial", 0, 0, 127, true, "counter of a page that enters, below 2^bits"}}},
     [CZ_EVICT_FIFO] = {"fifo", {{0}}},
     [CZ_EVICT_INLFU] = {"inlfu", {{0}}},
     [CZ_EVICT_LARC] = {"larc", {{0}}},
     [CZ_EVICT_LFU] = {"lfu", {{0}}},
     [CZ_EVICT_LIRS] = {"lirs",
-                 {{"hir", 0.01, 0, 1, false, "share of the capacity for pages that come back late, at least one page"},
-                  {"stack", 2, 1, 100, false, "longest stack, in multiples of the capacity"}}},
+                       {{"hir", 0.01, 0, 1, false,
+                         "share of the capacity for pages that come back late, at least one page"},
+                        {"stack", 2, 1, 100, false, "longest stack, in multiples of the capacity"}}},
     [CZ_EVICT_LRU] = {"lru", {{0}}},
     [CZ_EVICT_S3FIFO] = {"s3fifo",
-               {{"small", 0.1, 0, 1, false, "the small queue's share of the capacity"},
-                {"ghost", 0.9, 0, 10, false, "ghosts, as a multiple of the capacity"},
-                {"promote", 2, 1, 3, true, "hits in the small queue that take a page to the main one"}}},
+                         {{"small", 0.1, 0, 1, false, "the small queue's share of the capacity"},
+                          {"ghost", 0.9, 0, 10, false, "ghosts, as a multiple of the capacity"},
+                          {"promote", 2, 1, 3, true, "hits in the small queue that take a page to the main one"}}},
     [CZ_EVICT_SIEVE] = {"sieve", {{0}}},
     [CZ_EVICT_TWOQ] = {"twoq",
-               {{"kin", 0.25, 0, 1, false, "share of the capacity for pages seen once"},
-                {"kout", 0.5, 0, 10, false, "ghosts, as a multiple of the capacity"}}},
-    [CZ_EVICT_WTINYLFU] = {"wtinylfu",
-                 {{"window", 0.01, 0, 0.99, false, "share of the capacity that is the LRU window, at least a page"},
-                  {"protected", 0.8, 0, 1, false, "share of the main part that is protected"},
-                  {"sample", 10, 1, 1000, false, "capacities of accesses after which the counts are halved"},
-                  {"libcachesim", 0, 0, 1, true, "1 counts and admits as libCacheSim 0.3.5 does, for comparison"}}},
+                       {{"kin", 0.25, 0, 1, false, "share of the capacity for pages seen once"},
+                        {"kout", 0.5, 0, 10, false, "ghosts, as a multiple of the capacity"}}},
+    [CZ_EVICT_WTINYLFU] =
+        {"wtinylfu",
+         {{"window", 0.01, 0, 0.99, false, "share of the capacity that is the LRU window, at least a page"},
+          {"protected", 0.8, 0, 1, false, "share of the main part that is protected"},
+          {"sample", 10, 1, 1000, false, "capacities of accesses after which the counts are halved"},
+          {"libcachesim", 0, 0, 1, true, "1 counts and admits as libCacheSim 0.3.5 does, for comparison"}}},
 };
 static const component prefetches[] = {
     [CZ_PREFETCH_NONE] = {"none", {{0}}},
@@ -68,10 +70,9 @@ static const struct {
     {"prefetch", prefetches, sizeof prefetches / sizeof *prefetches, CZ_PREFETCH_NONE},
 };
 /* What the simulator runs besides. */
-static const char *const simulated[] = {"azor",   "belady", "belady_bypass", "benefit",        "bloom",
-                                        "cacheus", "hystor", "lrb",          "lrfu",           "marc",
-                                        "reca",   "relaxed_belady", "static_hindsight", "threelcache",
-                                        "follow", "vrm"};
+static const char *const simulated[] = {
+    "azor", "belady", "belady_bypass",  "benefit",          "bloom",       "cacheus", "hystor", "lrb", "lrfu",
+    "marc", "reca",   "relaxed_belady", "static_hindsight", "threelcache", "follow",  "vrm"};
 
 /* ---- texts between two places ---- */
 
@@ -129,8 +130,8 @@ static bool number(piece text, double *found) {
 static int takes(const component *one, char *buffer, size_t room) {
     int length = snprintf(buffer, room, "it takes ");
     for (const parameter *value = one->values; value < one->values + CZ_MOST_VALUES && value->name; value++)
-        length += snprintf(buffer + length, room - (size_t)length, "%s%s", value == one->values ? "" : ", ",
-                           value->name);
+        length +=
+            snprintf(buffer + length, room - (size_t)length, "%s%s", value == one->values ? "" : ", ", value->name);
     return one->values[0].name ? length : snprintf(buffer, room, "it takes no values");
 }
 
@@ -257,8 +258,8 @@ static int read_component(piece text, cz_policy_plan *plan, int *last, cz_error 
 static int check_together(const cz_policy_plan *plan, cz_error *error) {
     const double *values = plan->values[CZ_PART_EVICTION];
     if (plan->component[CZ_PART_EVICTION] == CZ_EVICT_CLOCK && values[1] >= ldexp(1, (int)values[0]))
-        return cz_fail(error, CZ_BAD_CALL, "clock: initial = %g does not fit into bits = %g; take at most %g", values[1],
-                       values[0], ldexp(1, (int)values[0]) - 1);
+        return cz_fail(error, CZ_BAD_CALL, "clock: initial = %g does not fit into bits = %g; take at most %g",
+                       values[1], values[0], ldexp(1, (int)values[0]) - 1);
     if (plan->component[CZ_PART_EVICTION] == CZ_EVICT_WTINYLFU && values[3] != 0)
         return cz_fail(error, CZ_BAD_CALL,
                        "wtinylfu: libcachesim = 1 is for comparison, in the simulator alone; leave it out");
@@ -286,8 +287,9 @@ int cz_policy_parse(const char *text, cz_policy_plan *plan, cz_error *error) {
                        MOST_TEXT);
     for (const char *at = text; *at; at++)
         if ((unsigned char)*at > 126 || ((unsigned char)*at < ' ' && !blank(*at)))
-            return cz_fail(error, CZ_BAD_CALL, "policy: a text with letters that no name has; name an eviction, such as "
-                                               "s3fifo");
+            return cz_fail(error, CZ_BAD_CALL,
+                           "policy: a text with letters that no name has; name an eviction, such as "
+                           "s3fifo");
     int result = parse(text, length, plan, &inner);
     if (!result)
         return CZ_OK;

@@ -175,14 +175,13 @@ int cz_check_values(const cz_values *values, cz_error *error) {
         kind++;
     bool named = COLUMNS[kind].outputs[0] != NULL;
     static const char *const lives[] = {"life", NULL};
-    const char *const *answers = strcmp(values->kind, "streams") == 0 &&
-                                         cz_places_by_lifetime(cz_values_get(values, "policy.type")->text)
-                                     ? lives
-                                     : COLUMNS[kind].outputs;
+    const char *const *answers =
+        strcmp(values->kind, "streams") == 0 && cz_places_by_lifetime(cz_values_get(values, "policy.type")->text)
+            ? lives
+            : COLUMNS[kind].outputs;
     if (strcmp(cz_values_get(values, "profile")->text, profile_of(values)) != 0)
         return no_model(values, error, "is another than its values make it", "profile");
-    if (named ? !same_names(outputs, answers)
-              : !same_texts(outputs, cz_values_get(values, "policy.classes")))
+    if (named ? !same_names(outputs, answers) : !same_texts(outputs, cz_values_get(values, "policy.classes")))
         return no_model(values, error, "are others than its values make them", "golden.outputs");
     if (!same_names(decisions, COLUMNS[kind].decisions))
         return no_model(values, error, "are others than its kind has", "golden.decisions");

@@ -127,8 +127,7 @@ static void serve_row(cz_cache *cache, cz_unit *device, const int64_t row[5]) {
                           .name_space = CZ_UNKNOWN,
                           .user = CZ_UNKNOWN,
                           .flags = CZ_UNKNOWN};
-    if (row[0] == 1 ? cz_cache_drop(cache, volume, row[3], row[4], &access)
-                    : cz_cache_access(cache, &request, &access))
+    if (row[0] == 1 ? cz_cache_drop(cache, volume, row[3], row[4], &access) : cz_cache_access(cache, &request, &access))
         wrong("a request was refused");
     follow(device, &access);
     if (row[0] == 1) {
