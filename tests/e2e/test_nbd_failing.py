@@ -139,6 +139,25 @@ def test_what_fails_for_a_while_makes_no_stale_byte(built, failing, tmp_path, op
     assert first > step
 
 
+def test_a_change_after_the_disk_failed_as_the_last_client_left_is_seen(built, failing, tmp_path):
+    """[2] The disk's account could not be taken, so nothing shows that it is the same as the next client comes."""
+    rng = random.Random(derive_seed(0, "unknown account"))
+    (tmp_path / "disk").write_bytes(rng.randbytes(UNITS * UNIT))
+    variables = {
+        "LD_PRELOAD": str(failing),
+        "FAIL_FILES": str(tmp_path / "disk"),
+        "FAIL_SAID": str(tmp_path / "failed"),
+    }
+    variables |= {"FAIL_FROM": "3", "FAIL_COUNT": str(FOR_GOOD)}  # from the flush of the client that leaves on
+    with serve(built, tmp_path, tier(tmp_path, f"{UNITS * UNIT}"), None, variables) as server:
+        read_all(server, tmp_path, UNIT)
+        server.wait_until_alone()
+        (tmp_path / "disk").write_bytes(rng.randbytes(UNITS * UNIT))
+        read_all(server, tmp_path, UNIT)
+        server.stop()
+    assert (tmp_path / "failed").exists()
+
+
 def test_writes_are_refused_where_neither_side_can_be_voided(built, failing, tmp_path):
     """[5] The tier holds every block, and nothing could ever show that it is old."""
     rng = random.Random(derive_seed(0, "refused"))

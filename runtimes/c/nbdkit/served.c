@@ -452,8 +452,10 @@ void served_leave(served *served) {
         queue_close(served);
         queue_open(served);
     }
-    if (served->connections == 1 && proof_witness(served->disk, served->left.witness))
+    if (served->connections == 1 && proof_witness(served->disk, served->left.witness)) {
         served_lose(served);
+        strcpy(served->left.witness, "unknown"); /* equal to none */
+    }
     pthread_mutex_lock(&served->lock);
     served->connections--;
     pthread_mutex_unlock(&served->lock);
