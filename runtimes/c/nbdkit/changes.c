@@ -216,7 +216,9 @@ static int open_place(opened *opened, const config *asked, bool own_label, place
     place->later = calloc((size_t)place->n_slots, sizeof *place->later);
     if (!place->slots || !place->later)
         return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)place->n_slots);
+    pthread_mutex_lock(&opened->served.lock); /* the first client may be finding out whether the disk is shown */
     view view = proof_view(&opened->disk);
+    pthread_mutex_unlock(&opened->served.lock);
     if (own_label && view.bytes >= 0)
         proof_content(&opened->disk, &view, &place->disk);
     return CZ_OK;
