@@ -196,7 +196,7 @@ def test_an_ssd_that_fails_in_the_background_is_not_seen(built, held):
     failing = build_preload("failing", held.folder / "failing.so")
     options = tier(held.folder)
     variables = {"LD_PRELOAD": str(failing), "FAIL_FILES": str(held.folder / "ssd"), "FAIL_SAID": "failed"}
-    variables |= {"FAIL_FROM": "3", "FAIL_COUNT": str(1 << 30)}  # after the size, the superblock and its sync
+    variables |= {"FAIL_FROM": "5", "FAIL_COUNT": str(1 << 30)}  # after the size and the superblock, twice
     with serve(built, held.folder, options, None, variables) as server:
         with server.disk() as disk:
             for _ in range(3):
