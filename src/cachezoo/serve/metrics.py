@@ -12,7 +12,7 @@ from cachezoo.serve.exposition import OPENMETRICS, PROMETHEUS, Family, openmetri
 from cachezoo.serve.state import replace
 from cachezoo.serve.words import ServeError
 
-AROUND = "around"
+AROUND, BACK = "around", "back"
 PATIENCE_S = 30.0  # for a client that sends nothing
 
 # Name, key of the status, help; by unit of counters. Samples end in `_total`.
@@ -42,7 +42,8 @@ COUNTERS: tuple[tuple[str, str, str, str], ...] = (
      "Writes that waited until others had been written to the disk."),
     ("cachezoo_lost_units", "lost_units", "", "Written units that can be read nowhere."),
     ("cachezoo_ssd_errors", "ssd_errors", "", "Failed reads and writes of the SSD."),
-    ("cachezoo_ssd_corrupt_units", "ssd_corrupt", "", "Units whose data on the SSD was wrong; the disk answered."),
+    ("cachezoo_ssd_corrupt_units", "ssd_corrupt", "", 
+     "Units whose data on the SSD was wrong; the disk answers for those that it holds."),
     ("cachezoo_policy_failures", "policy_failures", "", "Requests that the policy could not decide on."),
     ("cachezoo_reloads", "reloads", "", "Changes of the policy while serving."),
     ("cachezoo_attaches", "attaches", "", "SSDs that replaced a failed one while serving."),
@@ -63,9 +64,12 @@ LATENCIES = {"read_ssd": "ssd", "read_disk": "disk", "read_both": "both"}
 
 
 def accesses(counters: dict[str, Any]) -> tuple[int, int]:
-    """Units accessed and those that hit: of reads around the cache, of reads and writes in the other modes."""
+    """Units accessed and those that hit: of reads and writes in mode back, of reads in the other modes.
+
+    Through the cache no write is faster for a hit.
+    """
     hits, misses = int(counters.get("read_hits", 0)), int(counters.get("read_misses", 0))
-    if counters.get("writes") != AROUND:
+    if counters.get("writes") == BACK:
         hits, misses = hits + int(counters.get("write_hits", 0)), misses + int(counters.get("write_misses", 0))
     return hits + misses, hits
 
@@ -142,7 +146,7 @@ def write(path: Path, made: list[Family]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    replace(path, prometheus(made))
+    replace(path, prometheus(made), 0o644)  # node_exporter is another user
 
 
 class Server:
@@ -180,7 +184,7 @@ class Server:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Requests are no news."""
+                """Requests are not logged."""
 
         host, port = listen
         try:
@@ -209,4 +213,4 @@ class _Listening(ThreadingHTTPServer):
         super().__init__((host, port), handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that has gone is no news."""
+        """A client that has gone is not logged."""
