@@ -12,7 +12,7 @@ from cachezoo.serve.exposition import OPENMETRICS, PROMETHEUS, Family, openmetri
 from cachezoo.serve.state import replace
 from cachezoo.serve.words import ServeError
 
-AROUND = "around"
+AROUND, BACK = "around", "back"
 PATIENCE_S = 30.0  # for a client that sends nothing
 
 # Name, key of the status, help; by unit of counters. Samples end in `_total`.
@@ -62,11 +62,15 @@ GAUGES: tuple[tuple[str, str, str, str], ...] = (
 LATENCIES = {"read_ssd": "ssd", "read_disk": "disk", "read_both": "both"}
 
 
+def counts(mode: str, op: str) -> bool:
+    """Whether an access counts for hits: a read does; a write in mode back alone, where a hit spares the disk."""
+    return op == "read" or mode == BACK
+
+
 def accesses(counters: dict[str, Any]) -> tuple[int, int]:
-    """Units accessed and those that hit: of reads around the cache, of reads and writes in the other modes."""
-    hits, misses = int(counters.get("read_hits", 0)), int(counters.get("read_misses", 0))
-    if counters.get("writes") != AROUND:
-        hits, misses = hits + int(counters.get("write_hits", 0)), misses + int(counters.get("write_misses", 0))
+    """Units accessed of those that count, and those of them that hit."""
+    ops = [op for op in ("read", "write") if counts(counters.get("writes", AROUND), op)]
+    hits, misses = (sum(int(counters.get(f"{op}_{key}", 0)) for op in ops) for key in ("hits", "misses"))
     return hits + misses, hits
 
 
