@@ -173,6 +173,23 @@ def test_writes_reach_the_disk_in_every_mode_also_after_a_kill(machine, mode):
     assert (machine.folder / "disk").read_bytes() == machine.disk
 
 
+def test_in_mode_back_a_stop_before_any_client_writes_what_the_ssd_holds(machine):
+    with machine.start(mode="back", policy="s3fifo", size="512K") as process:
+        for block in range(0, 64, 3):
+            machine.write(block)
+        with connected(machine.socket) as disk:
+            disk.flush()
+        nbdkit = machine.status()["nbdkit_pid"]
+        os.kill(nbdkit, signal.SIGKILL)
+        assert process.wait(PATIENCE_S) == 1
+        gone(nbdkit)
+    assert (machine.folder / "disk").read_bytes() != machine.disk
+    with machine.start(mode="back", policy="s3fifo", size="512K"):
+        assert machine.status()["counters"]["dirty"] > 0
+        assert machine.run("stop") == "d: stopped. The disk holds everything.\n"
+    assert (machine.folder / "disk").read_bytes() == machine.disk
+
+
 def test_ctrl_c_ends_it_cleanly_and_another_name_is_another_cache(machine):
     (machine.folder / "disk2").write_bytes(machine.disk)
     with machine.start() as process:

@@ -9,7 +9,7 @@
 
 #define BATCH 1024                    /* units that are destaged at once */
 #define RUN_BYTES ((int64_t)1 << 20)  /* of one write to the disk */
-#define STOP_NS UINT64_C(20000000000) /* for the cleaner's end */
+#define STOP_NS UINT64_C(20000000000) /* without progress, as the cleaner is to end */
 #define SECOND_NS UINT64_C(1000000000)
 
 typedef struct batch {
@@ -310,9 +310,14 @@ static void *clean(void *given) {
     batch *batch = malloc(sizeof *batch);
     nbdkit_next *next = NULL;
     uint64_t end = 0;
+    int64_t least = 0;
     pthread_mutex_lock(&served->lock);
     while (batch) {
-        end = self->stopping && !end ? now_ns() + STOP_NS : end;
+        int64_t dirty = self->places.count[DIRTY];
+        if (self->stopping && (!end || dirty < least)) {
+            end = now_ns() + STOP_NS;
+            least = dirty;
+        }
         if (end && (now_ns() > end || !has_work(self)))
             break;
         if (!has_work(self)) {

@@ -8,6 +8,7 @@ from cachezoo.cli.common import Group, Json
 from cachezoo.serve.__main__ import (
     BACKGROUND_HELP,
     CHECK_HELP,
+    COMMANDS,
     CONFIG_HELP,
     HELP,
     OPTION_HELP,
@@ -16,7 +17,7 @@ from cachezoo.serve.__main__ import (
 from cachezoo.serve.options import OPTIONS
 
 if TYPE_CHECKING:
-    from typer._click import Context
+    from typer._click import Context, HelpFormatter
 
 START = "start"
 
@@ -35,8 +36,20 @@ class Serve(Group):
         """Read the words; those that begin with no command are those of a start."""
         return super().parse_args(ctx, args if args and args[0] in (*self.commands, "--help") else [START, *args])
 
+    def format_usage(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write how a disk is served, and that there are commands."""
+        formatter.write_usage(ctx.command_path, "[OPTIONS] [DISK]")
+        formatter.write_usage(ctx.command_path, f"{'|'.join(COMMANDS)} [NAME]", prefix="   or: ")
 
-app = typer.Typer(cls=Serve, no_args_is_help=False, help="Run a cache on an SSD before a disk, and watch it.")
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the arguments and options of a start, then the commands."""
+        command = self.get_command(ctx, START)
+        assert command is not None
+        command.format_options(command.make_context(START, [], ctx, resilient_parsing=True), formatter)
+        self.format_commands(ctx, formatter)
+
+
+app = typer.Typer(cls=Serve, no_args_is_help=False, help=START_HELP)
 
 
 @app.command(START, help=START_HELP)
@@ -94,11 +107,16 @@ def stop(name: Name = None, as_json: Json = False) -> None:
 
 
 @app.command("reload", help=HELP["reload"])
-def reload(name: Name = None, policy: Annotated[str | None, _option("policy")] = None, as_json: Json = False) -> None:
+def reload(
+    name: Name = None,
+    policy: Annotated[str | None, _option("policy")] = None,
+    promise: Annotated[str | None, _option("promise")] = None,
+    as_json: Json = False,
+) -> None:
     """`HELP`."""
     from cachezoo.serve import run
 
-    _say(run.reload(name, policy), "done", as_json)
+    _say(run.reload(name, policy, promise), "done", as_json)
 
 
 @app.command("attach", help=HELP["attach"])

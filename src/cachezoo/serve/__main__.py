@@ -12,15 +12,15 @@ from cachezoo.serve.words import ServeError
 COMMANDS = ("status", "stop", "reload", "attach")
 START_HELP = "Serve a disk with a cache on an SSD before it, until Ctrl-C or serve stop."
 HELP = {
-    "status": "Say how a served disk does: hits, times, SSD writes, faults.",
-    "stop": "Stop serving: what is written reaches the disk first.",
-    "reload": "Change the policy while clients go on.",
-    "attach": "Go on with another SSD, after one has failed, while clients go on.",
+    "status": "Report hits, times, SSD writes and faults of a served disk.",
+    "stop": "Stop serving: what is written reaches the disk first. Status 1 where not all of it does.",
+    "reload": "Change the policy while clients go on; not in mode back.",
+    "attach": "Go on with another SSD, after one has failed, while clients go on; not in mode back.",
 }
-CONFIG_HELP = "Read these options from a file; those given here count before it."
+CONFIG_HELP = "Read these options from a file; options given here override it."
 OPTION_HELP = "An option of the filter, cz-KEY=VALUE; repeatable."
 CHECK_HELP = "Check all, print what would run, and end."
-BACKGROUND_HELP = "Return once it serves; else it ends with the terminal."
+BACKGROUND_HELP = "Return as soon as it serves, and go on after the terminal is closed. Without it Ctrl-C ends it."
 JSON_HELP = "Print JSON."
 
 
@@ -42,10 +42,12 @@ def parser() -> argparse.ArgumentParser:
 def _later(command: str) -> argparse.ArgumentParser:
     own = argparse.ArgumentParser(prog=f"cachezoo-serve {command}", description=HELP[command], allow_abbrev=False)
     own.add_argument("name", metavar="NAME", nargs="?", help="What is served; the only one where it is left out.")
-    wanted = {"reload": ("policy",), "attach": ("ssd", "size", "format", "label")}.get(command, ())
+    wanted = {"reload": ("policy", "promise"), "attach": ("ssd", "size", "format", "label")}.get(command, ())
     for name in wanted:
         option = OPTIONS[name]
-        own.add_argument(f"--{name}", metavar=option.metavar, help=option.help, required=name == "ssd")
+        own.add_argument(
+            f"--{name}", metavar=option.metavar, help=option.help.replace("%", "%%"), required=name == "ssd"
+        )
     if command == "status":
         own.add_argument("--json", action="store_true", help=JSON_HELP)
     return own
@@ -73,7 +75,7 @@ def act(words_given: list[str]) -> int:
     if command == "stop":
         said = run.stop(asked.name)
     elif command == "reload":
-        said = run.reload(asked.name, asked.policy)
+        said = run.reload(asked.name, asked.policy, asked.promise)
     else:
         said = run.attach(asked.name, asked.ssd, asked.size, asked.format, asked.label)
     sys.stdout.write(f"{words.plain(said)}\n")

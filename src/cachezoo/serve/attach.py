@@ -37,7 +37,11 @@ class Attached:
     holder: str | None = None
 
     def detach(self) -> None:
-        """Take the device away, which writes what the kernel holds of it first."""
+        """Take the device away, which writes what the kernel holds of it first.
+
+        Raises:
+            ServeError: nbd-client cannot do it.
+        """
         if self.helper is not None:
             self.helper.terminate()
             try:
@@ -46,8 +50,14 @@ class Attached:
                 self.helper.kill()
                 self.helper.wait()
             return
-        subprocess.run([str(program("nbd-client")), "-d", self.device], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, check=False, timeout=PATIENCE_S)  # fmt: skip
+        client = program("nbd-client")
+        if client is None:
+            raise ServeError(f"{self.device}: it cannot be detached, as nbd-client is not installed any more")
+        try:
+            subprocess.run([client, "-d", self.device], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           check=False, timeout=PATIENCE_S)  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ServeError(f"{self.device}: nbd-client does not detach it: {error}") from error
 
 
 def attach(socket: str, uri: str, wanted: str) -> Attached | str:
@@ -172,7 +182,7 @@ def how(uri: str, socket: str) -> list[str]:
     """Ways for people to use a disk that is no device."""
     address, path = shlex.quote(uri), shlex.quote(socket)
     return [
-        f"nbdfuse disk {address} &   # the file disk, without root (libnbd)",
+        f"mkdir -p mnt && nbdfuse mnt/disk {address} &   # the file mnt/disk, without root (libnbd)",
         f"nbd-client -unix {path} /dev/nbd0   # a block device, by root, where the kernel has nbd",
         f"qemu-img info {address}   # and as a drive of a virtual machine",
     ]

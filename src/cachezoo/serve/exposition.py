@@ -58,6 +58,7 @@ def number(value: float) -> str:
 
 
 def _escaped(text: str, quotes: bool) -> str:
+    text = text.encode(errors="replace").decode()  # a path may be no UTF-8
     text = text.replace("\\", "\\\\").replace("\n", "\\n")
     return text.replace('"', '\\"') if quotes else text
 

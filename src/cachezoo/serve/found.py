@@ -17,7 +17,8 @@ FILTER = "nbdkit-cachezoo-filter.so"
 HERE = Path(__file__).resolve()
 # Where servers keep programs that a user's PATH may lack.
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-BUNDLES = ("models/bundles", "/etc/cachezoo/bundles", "/var/lib/cachezoo/bundles", "/usr/share/cachezoo/bundles")
+CLONE = HERE.parents[3] / "models/bundles"
+BUNDLES = ("/etc/cachezoo/bundles", "/var/lib/cachezoo/bundles", "/usr/share/cachezoo/bundles")
 BACK = "back"
 PAGE_BYTES = 4096
 FOLDERS = "CACHEZOO_BUNDLES"  # the variable that names further folders of bundles
@@ -37,13 +38,15 @@ def nbdkit() -> str:
 
 
 def filter_file(given: str | None) -> str:
-    """The filter: as given, else beside this package (wheel, package for servers), else as `make runtime` builds it."""
+    """The filter: as given, else of this package (wheel, package for servers, clone), else the system's.
+
+    Never of the working folder: nbdkit runs it, mostly as root.
+    """
     places = [
         HERE.parent / FILTER,
         HERE.parents[1] / "runtime" / FILTER,
         HERE.parents[3] / FILTER,  # PREFIX/lib/cachezoo, of PREFIX/lib/cachezoo/python/cachezoo/serve
         HERE.parents[3] / "runtimes/c/build" / FILTER,
-        Path("runtimes/c/build", FILTER).absolute(),
         Path("/usr/lib/cachezoo", FILTER),
     ]
     if given is not None:
@@ -69,7 +72,10 @@ def policy(text: str) -> tuple[str, str]:
         return "cz-bundle", str(Path.cwd() / path)
     if "." not in re.sub(r"\([^)]*\)", "", text):  # ids of bundles have dots, policies have them in their values alone
         return "cz-policy", text
-    folders = [folder for folder in os.environ.get(FOLDERS, "").split(":") if folder] + list(BUNDLES)
+    folders = [folder for folder in os.environ.get(FOLDERS, "").split(":") if folder]
+    if os.geteuid() != 0:  # root may stand in a folder of others
+        folders.append("models/bundles")
+    folders += [*([str(CLONE)] if CLONE.is_dir() else []), *BUNDLES]
     for folder in folders:
         own = Path.cwd() / folder / text
         if (own / "manifest.json").is_file():

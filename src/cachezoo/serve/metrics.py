@@ -42,7 +42,8 @@ COUNTERS: tuple[tuple[str, str, str, str], ...] = (
      "Writes that waited until others had been written to the disk."),
     ("cachezoo_lost_units", "lost_units", "", "Written units that can be read nowhere."),
     ("cachezoo_ssd_errors", "ssd_errors", "", "Failed reads and writes of the SSD."),
-    ("cachezoo_ssd_corrupt_units", "ssd_corrupt", "", "Units whose data on the SSD was wrong; the disk answered."),
+    ("cachezoo_ssd_corrupt_units", "ssd_corrupt", "", 
+     "Units whose data on the SSD was wrong; the disk answers for those that it holds."),
     ("cachezoo_policy_failures", "policy_failures", "", "Requests that the policy could not decide on."),
     ("cachezoo_reloads", "reloads", "", "Changes of the policy while serving."),
     ("cachezoo_attaches", "attaches", "", "SSDs that replaced a failed one while serving."),
@@ -146,7 +147,7 @@ def write(path: Path, made: list[Family]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    replace(path, prometheus(made))
+    replace(path, prometheus(made), 0o644)  # node_exporter is another user
 
 
 class Server:
@@ -184,7 +185,7 @@ class Server:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Requests are no news."""
+                """Requests are not logged."""
 
         host, port = listen
         try:
@@ -213,4 +214,4 @@ class _Listening(ThreadingHTTPServer):
         super().__init__((host, port), handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that has gone is no news."""
+        """A client that has gone is not logged."""

@@ -108,10 +108,6 @@ class Settings:
     more: Mapping[str, str] = dataclasses.field(default_factory=dict)
     config: str | None = None
 
-    def with_policy(self, policy: str) -> Settings:
-        """The same with another policy."""
-        return dataclasses.replace(self, policy=policy)
-
 
 def read_file(path: str) -> dict[str, str]:
     """The texts of a file: a section ``[serve]`` with the options' names, ``disk``, and any ``cz-…`` of the filter.

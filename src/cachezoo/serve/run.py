@@ -14,9 +14,12 @@ from typing import Any
 from cachezoo.serve import attach as devices
 from cachezoo.serve import control, found, show, words
 from cachezoo.serve.options import Settings
-from cachezoo.serve.state import State, served
-from cachezoo.serve.supervisor import LOOK_S, TOLD_S, Served, change, notify, with_counters
+from cachezoo.serve.state import State, served, served_by_root
+from cachezoo.serve.supervisor import LOOK_S, TOLD_S, Served, change, notify, of_file, with_counters
 from cachezoo.serve.words import ServeError
+
+NEXT = "Do not mount the disk itself, and keep SSD and label: start it again, and stop it"
+UNKNOWN = f"The SSD may hold what is not on the disk. {NEXT}"
 
 
 def check(wanted: Settings) -> str:
@@ -50,7 +53,8 @@ def start(wanted: Settings, as_json: bool = False, background: bool = False) -> 
 def _serve(one: Served, as_json: bool) -> int:
     """Serve in this process, which says so once clients can connect."""
     before = {number: signal.signal(number, one.stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, one.reload)
+    # With a terminal goes what it runs; what reads a file of options is told by SIGHUP to read it again.
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, one.reload if one.wanted.config else one.stop)
     try:
         note = one.start()
         try:
@@ -59,11 +63,11 @@ def _serve(one: Served, as_json: bool) -> int:
             status = one.wait()
         finally:
             notify("STOPPING=1")
-            one.end()
+            left = one.end()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return status
+    return status or left
 
 
 def _in_background(one: Served, as_json: bool) -> int:
@@ -88,27 +92,28 @@ def _in_background(one: Served, as_json: bool) -> int:
 
 
 def _serve_away(one: Served, pipe: int, as_json: bool) -> None:
-    null = os.open(os.devnull, os.O_RDWR)
-    one.state.make()
-    log = os.open(one.state.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for number, handle in ((0, null), (1, null), (2, log)):
-        os.dup2(handle, number)
-    for number, handler in ((signal.SIGTERM, one.stop), (signal.SIGINT, one.stop), (signal.SIGHUP, one.reload)):
-        signal.signal(number, handler)
-    kept = one.state.folder / "log"
     try:
+        null = os.open(os.devnull, os.O_RDWR)
+        one.state.make()
+        log = os.open(one.state.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for number, handle in ((0, null), (1, null), (2, log)):
+            os.dup2(handle, number)
+        for number, handler in ((signal.SIGTERM, one.stop), (signal.SIGINT, one.stop), (signal.SIGHUP, one.reload)):
+            signal.signal(number, handler)
         note = one.start()
-    except ServeError as error:
-        one.state.forget()  # unless another process serves it
-        os.write(pipe, f"-{error}".encode())
+    except (ServeError, OSError) as error:
+        with contextlib.suppress(ServeError):
+            one.state.forget()  # unless another process serves it
+        said = words.of_system(error) if isinstance(error, OSError) else str(error)
+        os.write(pipe, f"-{said}".encode(errors="replace"))
         return
-    os.write(pipe, ("+" + "\n".join([json.dumps(note)] if as_json else show.started(note))).encode())
+    lines = [json.dumps(note)] if as_json else [words.plain(line) for line in show.started(note)]
+    os.write(pipe, ("+" + "\n".join(lines)).encode())
     os.close(pipe)
     try:
-        if one.wait() == 0:
-            kept.unlink(missing_ok=True)  # else it says why it ended
+        one.wait()
     finally:
-        one.end()
+        one.end()  # where it did not end well the log stays, and says why
 
 
 def _print(lines: list[str]) -> None:
@@ -127,6 +132,9 @@ def name_of(given: str | None) -> str:
     if given is not None:
         return given
     names = [one for one in served() if State(one).locked()]
+    others = [] if names else served_by_root()
+    if others:
+        raise ServeError(f"{', '.join(others)}: served by root: run this by sudo")
     if len(names) != 1:
         raise ServeError(f"name one of {', '.join(names)}" if names else "nothing is served")
     return names[0]
@@ -140,6 +148,9 @@ def status(given: str | None, as_json: bool = False) -> None:
     """
     names = [given] if given is not None else [one for one in served() if State(one).locked()]
     if not names and not as_json:
+        others = served_by_root()
+        if others:
+            raise ServeError(f"{', '.join(others)}: served by root: sudo cachezoo-serve status")
         raise ServeError("nothing is served; begin with serve DISK --ssd DEV --size SIZE")
     notes = [noted(name) for name in names]
     if as_json:
@@ -166,28 +177,41 @@ def stop(given: str | None) -> str:
         A sentence.
 
     Raises:
-        ServeError: it is not served, or its device is in use.
+        ServeError: it is not served, its device is in use, or it has stopped and the disk does not hold everything.
     """
     name = name_of(given)
     state = State(name)
     if state.read() is not None and not state.locked():
+        mode = (state.read() or {}).get("mode")
         state.forget()
+        if mode == found.BACK:
+            raise ServeError(f"{name}: its process had been killed. {UNKNOWN}")
         return f"{name}: it had ended; what it left is removed."
     note = state.running()
     used = devices.in_use(note["device"]) if note["device"] else None
     if used:
         raise ServeError(f"{note['device']}: {used}; unmount it first")
-    os.kill(int(note["pid"]), signal.SIGTERM)
-    begin, told = time.monotonic(), False
-    while state.locked():
-        if time.monotonic() - begin > TOLD_S and not told:
-            words.say(f"{name}: nbdkit is still writing to the disk")
-            told = True
-        time.sleep(0.02)
+    # This process has the file open: it is read also after the folder is gone.
+    with open(os.open(state.last, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), encoding="utf-8") as last:
+        os.kill(int(note["pid"]), signal.SIGTERM)
+        begin, told = time.monotonic(), False
+        while state.locked():
+            if time.monotonic() - begin > TOLD_S and not told:
+                words.say(f"{name}: nbdkit is still writing to the disk")
+                told = True
+            time.sleep(0.02)
+        said = last.read()
+    if note["mode"] != found.BACK:
+        return f"{name}: stopped. The disk holds everything."
+    left = json.loads(said)["left"] if said else None
+    if left is None:
+        raise ServeError(f"{name}: stopped. {UNKNOWN}")
+    if left:
+        raise ServeError(f"{name}: stopped, but {words.size_text(left)} are on the SSD alone. {NEXT}")
     return f"{name}: stopped. The disk holds everything."
 
 
-def reload(given: str | None, policy: str | None) -> str:
+def reload(given: str | None, policy: str | None, promise: str | None = None) -> str:
     """Another policy without cutting a client: the one named, or the one that the file of options names now.
 
     Returns:
@@ -196,20 +220,20 @@ def reload(given: str | None, policy: str | None) -> str:
     Raises:
         ServeError: it is not served, or the filter refuses, and nothing has changed.
     """
-    from cachezoo.serve.options import read_file
-
+    promised = words.share(promise, "--promise") if promise else None
     name = name_of(given)
     state = State(name)
     note = state.running()
-    of_file = policy is None
+    from_file = policy is None
     if policy is None:
         if note["config"] is None:
             raise ServeError(f"{name}: there is no file of options; name a policy by --policy")
-        policy = read_file(note["config"]).get("policy", "lru")
-    done = change(state, policy)
+        policy, own = of_file(note["config"])
+        promised = own if promised is None else promised
+    done = change(state, policy, promised)
     kept = done.get("kept_units")
     stay = f"; {kept:,} units stay cached" if kept is not None else ""
-    file = f" Write it into {note['config']}, too." if note["config"] and not of_file else ""
+    file = f" Write it into {note['config']}, too." if note["config"] and not from_file else ""
     return f"{name}: {done.get('policy') or done.get('bundle') or policy} decides now{stay}.{file}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cachezoo.serve.attach import how
-from cachezoo.serve.metrics import AROUND, LATENCIES
+from cachezoo.serve.metrics import AROUND, BACK, LATENCIES
 from cachezoo.serve.words import percent, rate_text, size_text, span_text
 
 WIDTH = 11
@@ -33,7 +33,7 @@ def started(note: dict[str, Any]) -> list[str]:
 
 
 def _what(note: dict[str, Any]) -> str:
-    mode = {AROUND: "writes go around it", "through": "writes go through it", "back": "writes reach the disk later"}
+    mode = {AROUND: "writes go around it", "through": "writes go through it", BACK: "writes reach the disk later"}
     return f"{size_text(note['size'])} on {note['ssd']}, {note['policy']}, mode {note['mode']}: {mode[note['mode']]}"
 
 
@@ -46,10 +46,12 @@ def answer(note: dict[str, Any]) -> str:
         return f"{name}: WRITES ARE REFUSED: the SSD cannot be marked invalid. Stop it, and replace SSD and label."
     if counters.get("bypassed"):
         reason = counters.get("bypass_reason") or "the SSD failed"
+        if note["mode"] == BACK:
+            return f"{name}: BYPASSED: {reason}. Next: serve stop {name}, then start it with another SSD"
         return f"{name}: BYPASSED, the disk answers alone: {reason}. Next: serve attach {name} --ssd DEV"
     if note["measured"] is None:
         return f"{name}: served, no accesses yet{_promise(note)}."
-    of = "reads" if note["mode"] == AROUND else "accesses"
+    of = "reads and writes" if note["mode"] == BACK else "reads"
     over = f"{note['measured_accesses']:,} {of} in {span_text(note['measured_seconds'])}"
     return f"{name}: {percent(note['measured'])} of {of} hit ({over}){_promise(note)}."
 

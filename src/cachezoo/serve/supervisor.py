@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import json
 import os
+import re
 import socket
 import subprocess
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cachezoo.serve import attach, control, found, metrics, options, words
+from cachezoo.serve import attach, control, found, metrics, nbd, options, words
 from cachezoo.serve.exposition import Family
 from cachezoo.serve.options import Settings
-from cachezoo.serve.state import State
+from cachezoo.serve.state import State, replace
 from cachezoo.serve.watch import Watch
 from cachezoo.serve.words import ServeError
 
 EVERY_S = 1.0  # between looks at the counters
 LOOK_S, START_S = 30.0, 120.0  # how long the filter may take to answer, and to serve
 TOLD_S = 5.0  # after so long people are told what the end waits for
-KEPT = 50  # lines of nbdkit that are kept until it serves
+KEPT = 50  # lines of nbdkit that are kept
+STOPPED, ENDED, LEFT = 0, 1, 3  # exit status: all is on the disk; nbdkit ended; not all is on the disk
+ON_SSD = re.compile(r"([0-9]+) bytes are on the SSD alone")  # the filter's last line in mode back
 
 
 class Served:
@@ -39,9 +45,13 @@ class Served:
         self._child: subprocess.Popen[bytes] | None = None
         self._attached: attach.Attached | str = "it was not tried"
         self._server: metrics.Server | None = None
-        self._watch, self._counters, self._guard = Watch(), dict[str, Any](), threading.Lock()
+        self._watch, self._guard = Watch(), threading.Lock()
+        self._counters, self._known = dict[str, Any](), dict[str, Any]()  # of the moment, and the last ones
         self._said: deque[str] = deque(maxlen=KEPT)
-        self._ready = False
+        self._ready = self._failed = False
+        self._asking, self._reloads = threading.Lock(), 0
+        self._complained: set[str] = set()
+        self._listener: threading.Thread | None = None
         self._stop, self._stops, self._wake = False, 0, threading.Event()
 
     def start(self) -> dict[str, Any]:
@@ -81,7 +91,7 @@ class Served:
         self._child = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, pass_fds=(lock,), umask=0o077)  # fmt: skip
         self._started, self._since = time.time(), time.monotonic()
-        listener = threading.Thread(target=self._listen, args=(self._child,), daemon=True)
+        listener = self._listener = threading.Thread(target=self._listen, args=(self._child,), daemon=True)
         listener.start()
         end = time.monotonic() + START_S
         while not (self.state.ready.exists() and self.state.ready.read_text()):
@@ -93,19 +103,29 @@ class Served:
             if time.monotonic() > end:
                 raise ServeError(f"{self.wanted.name}: nbdkit did not serve within {START_S:.0f} s")
             time.sleep(0.01)
+        if self.wanted.mode == found.BACK:
+            self._take_up()
         self._ready = True
         for text in list(self._said):
             words.say(f"{self.wanted.name}: {words.here(text)}")
 
+    def _take_up(self) -> None:
+        """Connect once: the filter takes up what an SSD holds as the first client comes, and destages it only then."""
+        try:
+            nbd.connect(self.state.socket, START_S)
+        except ServeError as error:
+            time.sleep(0.1)  # the line that says why may be under way
+            errors = [line.split("error: ", 1)[1] for line in self._said if "error: " in line]
+            raise ServeError(words.here(errors[-1]) if errors else str(error)) from error
+
     def _listen(self, child: subprocess.Popen[bytes]) -> None:
-        """Pass on nbdkit's lines: once it serves at once, before that with what it ends with."""
+        """Keep nbdkit's last lines, and pass them on: once it serves at once, before that with what it ends with."""
         assert child.stderr is not None
         for line in child.stderr:
             text = line.decode(errors="replace").strip()
+            self._said.append(text)
             if self._ready:
                 words.say(f"{self.wanted.name}: {words.here(text)}")
-            else:
-                self._said.append(text)
 
     def _why(self) -> str:
         """Why nbdkit did not start: its first error, in the words of the options here."""
@@ -115,21 +135,55 @@ class Served:
 
     def _look(self) -> None:
         """Take the counters, and write what is shown of them."""
+        if not self._count():
+            with self._guard:
+                self._counters = {}
+        self._attempt(str(self.state.note), lambda: self.state.write(self.note()))
+        file = self.wanted.metrics_file
+        if file is not None:
+            self._attempt(file, lambda: metrics.write(Path(file), metrics.families(self.note())))
+
+    def _attempt(self, what: str, write: Callable[[], None]) -> None:
+        """Write a file. A full disk ends nothing: it is reported once, and again after a write that went well."""
         try:
-            counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
-        except ServeError:
-            counters = {}
-        now = time.monotonic()
-        with self._guard:
-            self._counters = counters
-            if counters:
-                self._watch.note(now, *metrics.accesses(counters))
-        self.state.write(self.note())
-        if self.wanted.metrics_file is not None:
+            write()
+        except (OSError, ValueError) as error:
+            if what not in self._complained:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                words.say(f"{self.wanted.name}: {what}: {reason}; serving goes on")
+            self._complained.add(what)
+        else:
+            self._complained.discard(what)
+
+    def _count(self) -> bool:
+        """Take the counters of the moment; False where the filter does not answer.
+
+        One thread at a time asks and notes: an older answer noted after a newer one looks like a restart.
+        """
+        with self._asking:
             try:
-                metrics.write(Path(self.wanted.metrics_file), self.families())
-            except OSError as error:
-                words.say(f"{self.wanted.name}: {self.wanted.metrics_file}: {error.strerror}")
+                counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
+            except ServeError:
+                return False
+            with self._guard:
+                before, self._counters = self._counters or self._known, counters
+                self._known = counters
+                now, counts = time.monotonic(), metrics.accesses(counters)
+                if counters.get("reloads", 0) != self._reloads:
+                    self._reloads = counters.get("reloads", 0)
+                    self._changed(before, counters, now)
+                self._watch.note(now, *counts)
+        return True
+
+    def _changed(self, before: dict[str, Any], counters: dict[str, Any], now: float) -> None:
+        """After a reload: another policy is measured from here on, and what was promised was of the one before."""
+        if any(before.get(key) != counters.get(key) for key in ("policy", "bundle", "model_digest")):
+            self._watch.begin(now, *metrics.accesses(counters))
+            self.wanted = dataclasses.replace(self.wanted, promise=None)
+        with contextlib.suppress(OSError, ValueError):
+            promise = float(self.state.promise.read_text())
+            self.state.promise.unlink()
+            self.wanted = dataclasses.replace(self.wanted, promise=promise)
 
     def note(self) -> dict[str, Any]:
         """What is served, and how well, as `serve status` shows it."""
@@ -153,11 +207,7 @@ class Served:
 
     def families(self) -> list[Family]:
         """What is counted, as metrics; of the moment where the filter answers."""
-        with contextlib.suppress(ServeError):
-            counters = control.ask(self.state.control, "status", patience_s=LOOK_S)
-            with self._guard:
-                self._counters = counters
-                self._watch.note(time.monotonic(), *metrics.accesses(counters))
+        self._count()
         return metrics.families(self.note())
 
     def stop(self, *_: object) -> None:
@@ -174,35 +224,62 @@ class Served:
             if not self._stop:
                 self._look()
         if self._stop:
-            return 0
+            return STOPPED
         words.say(f"{self.wanted.name}: nbdkit ended with status {self._child.returncode}; start it again to go on")
-        return 1
+        self._failed = True
+        return ENDED
 
     def reload(self, *_: object) -> None:
-        """Take the policy that the file of options names now."""
+        """Take the policy, and what it promises, that the file of options names now."""
         try:
             if self.wanted.config is None:
                 raise ServeError("there is no file of options; name a policy by serve reload NAME --policy")
-            texts = options.read_file(self.wanted.config)
-            change(self.state, texts.get("policy", "lru"))
-        except ServeError as error:
+            change(self.state, *of_file(self.wanted.config))
+        except (ServeError, OSError) as error:
             words.say(f"{self.wanted.name}: not reloaded: {error}")
 
-    def end(self) -> None:
-        """Detach, stop nbdkit, and leave nothing behind."""
+    def end(self) -> int:
+        """Detach, stop nbdkit, and leave nothing behind, whatever fails.
+
+        Returns:
+            The exit status: STOPPED, or LEFT where the disk may not hold everything.
+        """
         if self._server is not None:
             self._server.close()
-        if isinstance(self._attached, attach.Attached):
-            self._attached.detach()
-        if self._child is not None and self._child.poll() is None:
-            self._child.terminate()
-            self._last()
-        self.state.remove()
+        try:
+            if isinstance(self._attached, attach.Attached):
+                self._attached.detach()
+        except (ServeError, OSError) as error:
+            words.say(f"{self.wanted.name}: {error}")
+        left: int | None = 0
+        try:
+            if self._child is not None:
+                self._count()  # whether a client has come
+                if self._child.poll() is None:
+                    self._child.terminate()
+                    self._last()
+                left = self._left(self._child)
+        finally:
+            with contextlib.suppress(OSError), open(self.state.last, "r+", encoding="utf-8") as last:
+                json.dump({"left": left}, last)  # who stops it has made the file, and waits
+            self.state.remove(with_log=left == 0 and not self._failed)
+        return STOPPED if left == 0 else LEFT
+
+    def _left(self, child: subprocess.Popen[bytes]) -> int | None:
+        """Bytes that the SSD alone holds, after nbdkit has ended; None: not known."""
+        if self.wanted.mode != found.BACK or not self._started or not self._ready:
+            return 0
+        if self._listener is not None:
+            self._listener.join(TOLD_S)
+        counted = [int(match[1]) for match in map(ON_SSD.search, list(self._said)) if match]
+        if counted:
+            return counted[-1]
+        return 0 if child.returncode == 0 and self._known.get("disk_bytes") else None
 
     def _last(self) -> None:
         """Wait until nbdkit has ended: in mode back it writes what only the SSD holds, which may take long.
 
-        A second signal kills it, which loses nothing, as a crash does not.
+        A second signal kills it, which loses nothing, as a crash does not; but then the disk does not hold everything.
         """
         assert self._child is not None
         self._stops, begin, told = 0, time.monotonic(), False
@@ -231,7 +308,24 @@ def notify(text: str) -> None:
             wire.sendall(text.encode())
 
 
-def change(state: State, policy: str) -> dict[str, Any]:
-    """Another policy for a served disk, without cutting a client; the filter's answer."""
+def of_file(config: str) -> tuple[str, float | None]:
+    """The policy that a file of options names, and what it promises."""
+    texts = options.read_file(config)
+    promise = texts.get("promise")
+    return texts.get("policy", "lru"), None if promise is None else words.share(promise, f"{config}: promise")
+
+
+def change(state: State, policy: str, promise: float | None) -> dict[str, Any]:
+    """Another policy for a served disk, without cutting a client; the filter's answer.
+
+    Raises:
+        ServeError: the filter refuses, and nothing has changed.
+    """
     key, value = found.policy(policy)
-    return control.ask(state.control, "reload", {key: value})
+    if promise is not None:
+        replace(state.promise, repr(promise))  # the process that supervises takes it as it sees the change
+    try:
+        return control.ask(state.control, "reload", {key: value})
+    except ServeError:
+        state.promise.unlink(missing_ok=True)
+        raise

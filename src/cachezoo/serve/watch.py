@@ -1,4 +1,4 @@
-"""What was promised beside what is measured.
+"""What was promised, and what is measured.
 
 `recommend` counts from the half of a trace on, when the cache has filled. So does this: the hits of all accesses after
 the first half of those so far, of a day at most.
@@ -41,6 +41,10 @@ class Watch:
     def __init__(self) -> None:
         self._notes: list[tuple[float, int, int]] = []
         self._every = 0.0
+
+    def begin(self, now: float, accesses: int, hits: int) -> None:
+        """Measure from here on, as after a change of the policy; arguments as of `note`."""
+        self._notes, self._every = [(now, accesses, hits)], 0.0
 
     def note(self, now: float, accesses: int, hits: int) -> None:
         """Take the counters, which start again where the cache does.

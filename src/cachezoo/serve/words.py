@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from decimal import Decimal
@@ -32,9 +33,10 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error, where no terminal is needed to read it."""
-    sys.stderr.write(f"{plain(text)}\n")
-    sys.stderr.flush()
+    """A line on standard error; none where that is gone, as after a terminal was closed."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"{plain(text)}\n")
+        sys.stderr.flush()
 
 
 def n_bytes(text: str, option: str) -> int:
@@ -103,13 +105,6 @@ def span_text(seconds: float) -> str:
 def percent(value: float) -> str:
     """A share for people."""
     return f"{100 * value:.1f} %"
-
-
-def table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Lines of a table with columns side by side, the first to the left and numbers to the right."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) if k == 0 else cell.rjust(width) for k, (cell, width) in
-                      enumerate(zip(row, widths))).rstrip() for row in rows]  # fmt: skip
 
 
 def here(text: str) -> str:

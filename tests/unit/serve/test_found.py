@@ -17,6 +17,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(found, "SYSTEM_PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for name, size in (("disk", 1 << 20), ("ssd", 0), ("filter.so", 1), ("bin/nbdkit", 1)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(bytes(size))
@@ -69,6 +70,21 @@ def test_a_bundle_is_found_by_its_id_folder_or_archive(folder, monkeypatch):
     assert found.policy("coinflip(p=0.3)+twoq") == ("cz-policy", "coinflip(p=0.3)+twoq")
 
 
+def test_root_runs_nothing_of_the_working_folder(folder, monkeypatch):
+    (folder / "runtimes/c/build").mkdir(parents=True)
+    (folder / "runtimes/c/build" / found.FILTER).touch()
+    bundle(folder, "models/bundles/caching.web.lstm_small")
+    monkeypatch.setattr(found, "HERE", folder / "a/b/c/d/found.py")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    try:
+        assert str(folder) not in found.filter_file(None)  # where one is installed
+    except ServeError as error:
+        assert found.FILTER in str(error)
+    with pytest.raises(ServeError, match="no bundle of this id in /etc"):
+        monkeypatch.setattr(found, "CLONE", folder / "none")
+        found.policy("caching.web.lstm_small")
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
@@ -113,6 +129,9 @@ def test_people_read_the_answer_first():
     assert answer(note(counters={})) == "d: served, but the filter does not answer."
     failed = answer(note(counters=counters(bypassed=True, bypass_reason="8 errors in a row")))
     assert failed == "d: BYPASSED, the disk answers alone: 8 errors in a row. Next: serve attach d --ssd DEV"
+    failed = answer(note(mode="back", counters=counters(bypassed=True)))  # where attach is refused
+    assert failed == "d: BYPASSED: the SSD failed. Next: serve stop d, then start it with another SSD"
+    assert "of reads hit" in answer(note(mode="through")) and "of reads and writes hit" in answer(note(mode="back"))
     assert answer(note(counters=counters(writes_refused=True))).startswith("d: WRITES ARE REFUSED")
 
 
@@ -135,4 +154,5 @@ def test_the_lines_of_a_start_say_how_to_use_it():
     lines = started(note(promised=0.5, metrics="http://127.0.0.1:9469/metrics"))
     assert "nbd+unix:///?socket=/run/cachezoo/d/nbd.sock" in lines[1] and "the kernel has no nbd" in lines[1]
     assert lines[-2:] == ["Promised   50.0 % hits", "Look       serve status d"]
+    assert lines[2].split("#")[0].strip().startswith("mkdir -p mnt && nbdfuse mnt/disk 'nbd+unix:")
     assert "Use it     /dev/nbd0" in started(note(device="/dev/nbd0"))

@@ -1,6 +1,7 @@
 """Metrics: the text as OpenMetrics has it, read by a strict reader; over HTTP; names where they are used."""
 
 import json
+import os
 import re
 import urllib.error
 import urllib.request
@@ -74,13 +75,26 @@ def test_the_golden_text():
     ]
 
 
+@pytest.mark.parametrize(("mode", "expected"), [("around", (10, 6)), ("through", (10, 6)), ("back", (15, 9))])
+def test_writes_count_in_mode_back_alone(mode, expected):
+    assert metrics.accesses(counters(writes=mode, write_hits=3, write_misses=2)) == expected
+
+
+def test_a_path_that_is_no_utf_8_is_shown():
+    text = openmetrics(metrics.families(note(disk=os.fsdecode(b"/d\xff"))))
+    assert read(text)["cachezoo_served"]["samples"][0][1]["disk"] == "/d?"
+
+
 def test_a_textfile_has_the_types_of_prometheus_alone(tmp_path):
     file = tmp_path / "cachezoo.prom"
+    before = os.umask(0o077)
     metrics.write(file, metrics.families(note()))
+    os.umask(before)
     types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", file.read_text(), re.MULTILINE))
     assert types["cachezoo_served_info"] == "gauge" and types["cachezoo_requests_total"] == "counter"
     assert set(types.values()) <= {"counter", "gauge", "histogram"}
     assert [one.name for one in tmp_path.iterdir()] == ["cachezoo.prom"]
+    assert file.stat().st_mode & 0o777 == 0o644  # whatever umask the unit has
     for line in file.read_text().splitlines():
         assert line.startswith("# HELP ") or line.startswith("# TYPE ") or line.startswith("cachezoo_")
 

@@ -80,7 +80,7 @@ def test_each_option_is_in_the_manual(file):
 
 def test_the_example_is_a_file_of_options():
     found = read_file(str(PACKAGE / "example.conf"))
-    assert {"disk", "ssd", "size", "policy", "mode"} == {*found}
+    assert {"disk", "ssd", "size", "policy", "mode", "attach"} == {*found}
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +137,10 @@ def test_the_deb_installs_and_goes_without_a_trace(built, tmp_path):
     deb = Path(make("deb", f"DEBS={tmp_path}", f"BUILD={built.parent}").strip())
     version = re.search(r"^VERSION := (\S+)$", (ROOT / "runtimes/c/Makefile").read_text(), re.MULTILINE)[1]
     assert re.fullmatch(rf"cachezoo-serve_{re.escape(version)}_\w+\.deb", deb.name)
+    needs = subprocess.run(["dpkg-deb", "-f", str(deb), "Depends"], capture_output=True, text=True, check=True).stdout
+    own = re.search(r"nbdkit \(>= ([0-9.]+)\), nbdkit \(<< ([0-9.]+)~\)", needs)  # whose filters no other one takes
+    built_with = subprocess.run(["nbdkit", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    assert own and own[1] == built_with and own[2] > own[1]
     root = tmp_path / "root"
     (root / "var/lib/dpkg/updates").mkdir(parents=True)
     (root / "var/lib/dpkg/info").mkdir()

@@ -1,6 +1,7 @@
 """The folder of a served disk: who may use it, who holds it, and what a killed process leaves."""
 
 import fcntl
+import json
 import os
 import subprocess
 
@@ -37,6 +38,72 @@ def test_others_may_not_write_there(here):
     (here / "run").chmod(0o777)
     with pytest.raises(ServeError, match="others can write to it"):
         State("d").make()
+
+
+@pytest.mark.parametrize("folder", ["run", "run/d"])
+def test_what_others_could_have_written_is_not_believed(here, monkeypatch, folder):
+    own = State("d")
+    own.make()
+    handle = own.take()
+    own.write({"pid": os.getpid(), "mode": "around", "device": None})
+    sent = []
+    monkeypatch.setattr(os, "kill", lambda *words: sent.append(words))
+    (here / folder).chmod(0o777)
+    for act in (own.read, own.locked, own.running, own.forget, lambda: run.stop("d"), lambda: run.status("d")):
+        with pytest.raises(ServeError, match="others can write to it"):
+            act()
+    (here / folder).chmod(0o700)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(ServeError, match="run it as who serves it"):
+        run.stop("d")
+    assert sent == []
+    os.close(handle)
+
+
+@pytest.mark.parametrize(
+    ("mode", "left", "says"),
+    [
+        ("back", 0, None),
+        ("around", None, None),
+        (
+            "back",
+            8192,
+            "d: stopped, but 8 KiB are on the SSD alone. Do not mount the disk itself, and keep SSD and lab",
+        ),
+        ("back", None, "d: stopped. The SSD may hold what is not on the disk. Do not mount the disk itself"),
+        ("back", "killed", "d: stopped. The SSD may hold what is not on the disk"),
+    ],
+)
+def test_stop_says_whether_the_disk_holds_everything(here, monkeypatch, mode, left, says):
+    own = State("d")
+    own.make()
+    handle = own.take()
+    own.write({"pid": os.getpid(), "mode": mode, "device": None})
+
+    def end(pid, number):
+        if number:
+            if left != "killed":
+                with own.last.open("r+") as last:
+                    json.dump({"left": left}, last)
+            own.remove()
+            os.close(handle)
+
+    monkeypatch.setattr(os, "kill", end)
+    if says is None:
+        assert run.stop("d") == "d: stopped. The disk holds everything."
+    else:
+        with pytest.raises(ServeError, match=says):
+            run.stop("d")
+    assert not (here / "run").exists()
+
+
+def test_who_may_not_look_hears_that_root_serves(here, monkeypatch):
+    (here / "system/srv").mkdir(parents=True)
+    monkeypatch.setattr(state, "SYSTEM", str(here / "system"))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    for act in (lambda: run.status(None), lambda: run.stop(None), lambda: run.stop("srv")):
+        with pytest.raises(ServeError, match=r"srv: (it is )?served by root: .*sudo"):
+            act()
 
 
 def test_a_socket_s_name_has_to_be_short(here, monkeypatch):
@@ -82,6 +149,11 @@ def test_what_a_killed_process_left_is_removed_by_stop(here):
     own.write({"pid": 1 << 22})
     assert run.stop("d") == "d: it had ended; what it left is removed."
     assert not own.folder.exists()
+    own.make()
+    os.close(own.take())
+    own.write({"pid": 1 << 22, "mode": "back"})
+    with pytest.raises(ServeError, match=r"d: its process had been killed. The SSD may hold"):
+        run.stop("d")
 
 
 def test_a_name_may_be_left_out_where_there_is_one(here):
@@ -142,6 +214,15 @@ def test_the_first_free_device_of_nbd_is_attached(machine):
     assert found.device == str(machine.folder / "dev/nbd9")
     found.detach()
     assert machine.log.read_text() == f"nbd-client -unix /s {found.device} -b 512\nnbd-client -d {found.device}\n"
+
+
+@pytest.mark.parametrize("script", [None, "exec sleep 60"])
+def test_a_device_that_cannot_be_detached_is_an_error_in_a_line(machine, monkeypatch, script):
+    monkeypatch.setattr(attach, "PATIENCE_S", 0.05)
+    if script:
+        machine.add("nbd-client", script)
+    with pytest.raises(ServeError, match="/dev/nbd0: "):
+        attach.Attached("/dev/nbd0").detach()
 
 
 def test_a_device_that_a_killed_process_had_is_taken_away_if_it_is_still_its_own(machine):

@@ -25,6 +25,15 @@ def test_counters_that_begin_again_begin_again_here():
     assert watch.measured(1.0).hits == 0.0
 
 
+def test_another_policy_is_measured_from_its_begin_on():
+    watch = Watch()
+    watch.note(0.0, 1000, 900)
+    watch.begin(1.0, 2000, 1800)
+    assert watch.measured(1.0).hits is None
+    watch.note(2.0, 3000, 1900)
+    assert (watch.measured(2.0).hits, watch.measured(2.0).accesses) == (0.1, 1000)
+
+
 def test_a_promise_is_missed_by_more_than_a_point_of_enough_accesses():
     assert Measured(0.48, 5000, 1.0).missed(0.5)
     assert not Measured(0.495, 5000, 1.0).missed(0.5)
