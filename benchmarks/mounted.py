@@ -19,6 +19,7 @@ from cachezoo.arrays import F64, I64
 from cachezoo.demo.mounted import serving
 from cachezoo.devices.nbd.client import connected
 from cachezoo.kernels.segments import Geometry, expand_segments
+from cachezoo.serve.metrics import accesses
 from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, VERMILION, panels, save, settings
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ
@@ -47,11 +48,11 @@ class Measured:
     def row(self) -> dict[str, Any]:
         """As the table and the JSON have it: milliseconds, MiB, shares."""
         found, ms = self.counters, self.read_us / 1e3
-        units = found.get("read_hits", 0) + found.get("read_misses", 0)
+        units, hits = accesses(found)
         return {
             "policy": self.name,
             "prefetch": self.mode,
-            "hit_ratio": found["read_hits"] / units if units else 0.0,
+            "hit_ratio": hits / units if units else 0.0,
             "reads_without_disk": 1 - found["disk_reads"] / found["read_requests"] if found else 0.0,
             "flash_writes_mib": found.get("ssd_write_bytes", 0) / MIB,
             "mean_ms": float(ms.mean()),

@@ -43,7 +43,7 @@ def test_the_first_answer_is_short_and_writes_nothing(folder):
     status, said, _ = run("raw.2026.csv", "--no-models")
     assert status == 0
     assert labels(said) == list(LABELS[:-1])
-    assert "of write-back page cache" in said and "As a read cache before the disk (--mode " in said
+    assert "of write-back page cache" in said and "As a read cache, which keeps nothing on the SSD alone" in said
     assert "too short to say" in said  # four seconds are recorded: nothing is said of years
     commands = [line for line in said.splitlines() if "cachezoo " in line]
     assert all(len(line) <= 80 for line in said.splitlines() if line not in commands)
@@ -52,7 +52,7 @@ def test_the_first_answer_is_short_and_writes_nothing(folder):
 
 
 def test_wide_enough_it_is_nine_lines(folder, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "170")
+    monkeypatch.setenv("COLUMNS", "200")
     _, said, _ = run("raw.2026.csv", "--no-models")
     assert len(said.splitlines()) <= 9
 
@@ -83,7 +83,7 @@ def test_the_first_row_that_is_shown_is_held_against_none(folder):
     assert status == 0
     table = table_of(said)
     assert len(table) == 9
-    assert ["+" in line for line in table] == [False, *[True] * 8]
+    assert [" +" in line for line in table] == [False, *[True] * 8]
 
 
 def test_both_modes_have_the_figures_of_simulate_and_compare(folder):

@@ -1,4 +1,4 @@
-"""`cachezoo recommend`: from a trace to a cache that runs, in nine lines; its table, and a page."""
+"""`cachezoo recommend`: from a trace to a cache that runs, in a few lines; its table, and a page."""
 
 from collections.abc import Sequence
 from dataclasses import replace

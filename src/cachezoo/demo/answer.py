@@ -15,9 +15,10 @@ from cachezoo.policies.stream import Writes
 from cachezoo.questions.page.answer import answer as answer_lines
 from cachezoo.questions.page.answer import run_it
 from cachezoo.questions.page.recommendation import Options, models_of, recommend
+from cachezoo.serve.metrics import counts
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import OP_NAMES, OP_READ, Trace
+from cachezoo.traces.table import OP_NAMES, Trace
 
 BUDGET = "3MiB"
 
@@ -50,7 +51,7 @@ def answer(trace: Trace, advance: Advance | None = None) -> Answer:
 
 
 def promised(trace: Trace, pages: PageAccesses, policy: str, capacity: int, writes: Writes) -> float:
-    """The share of the second half's accesses that hit in a simulation; of a read cache (`around`) of its reads.
+    """The share of the second half's accesses that hit in a simulation, of those that count in the mode.
 
     Args:
         trace: requests.
@@ -63,8 +64,8 @@ def promised(trace: Trace, pages: PageAccesses, policy: str, capacity: int, writ
         return _of_a_bundle(trace, policy, capacity, writes)
     outcome = Simulator(trace, pages, writes).run(policy, capacity, 0).outcome
     counted = np.arange(len(outcome)) >= pages.request_start[len(trace) // 2]
-    if writes == "around":
-        counted &= np.repeat(trace.op == OP_READ, np.diff(pages.request_start))
+    known = np.array([counts(writes, name) for name in OP_NAMES])
+    counted &= np.repeat(known[trace.op], np.diff(pages.request_start))
     return float(np.mean(outcome[counted] == HIT))
 
 
@@ -75,6 +76,6 @@ def _of_a_bundle(trace: Trace, path: str, capacity: int, writes: Writes) -> floa
     with runtime.open(path, capacity) as model, closing(model.cache(capacity, writes=writes)) as cache:
         for k, (time_us, op, offset, size) in enumerate(zip(*columns, strict=True)):
             found = cache.access(time_us, OP_NAMES[op], offset, size, NAME)
-            if k >= len(trace) // 2 and (op == OP_READ or writes != "around"):
+            if k >= len(trace) // 2 and counts(writes, OP_NAMES[op]):
                 hits, asked = hits + found.hits, asked + found.hits + found.misses
     return hits / asked

@@ -8,6 +8,7 @@ from pathlib import Path
 from cachezoo import runtime
 from cachezoo.demo.replay import Counted, Disk, Waiting
 from cachezoo.policies.stream import Writes
+from cachezoo.serve.metrics import counts
 from cachezoo.sizes import PAGE_BYTES
 
 VOLUME = "disk"
@@ -23,12 +24,12 @@ class Cached:
 
     @property
     def counted(self) -> Counted:
-        """Accesses so far; of a read cache (`around`) its reads."""
+        """Accesses so far, of those that count in the mode."""
         return Counted(self._hits, self._asked)
 
     def _access(self, op: str, offset: int, size: int) -> runtime.Access:
         found = self._cache.access(0, op, offset, size, VOLUME)
-        if op == "read" or self._writes != "around":
+        if counts(self._writes, op):
             self._hits += found.hits
             self._asked += found.hits + found.misses
         for victim in found.victims:

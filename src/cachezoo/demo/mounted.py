@@ -12,12 +12,15 @@ from cachezoo.devices.nbd.client import Client, connected
 from cachezoo.errors import ConfigError, DeviceError
 from cachezoo.policies.stream import Writes
 from cachezoo.serve import control, found
+from cachezoo.serve.metrics import accesses
+from cachezoo.serve.options import Settings
+from cachezoo.serve.state import LONGEST_SOCKET
 from cachezoo.serve.words import ServeError
 from cachezoo.sizes import PAGE_BYTES
 
 READY_S, STEP_S = 30.0, 0.01
-LONGEST_SOCKET = 107  # bytes of a Unix socket's path on Linux
 NBDKIT_SAYS = "nbdkit: "
+DELAY = "--filter=delay"
 
 
 @contextmanager
@@ -57,40 +60,35 @@ def serving(folder: Path, words: list[str]) -> Iterator[Path]:
 class Mounted:
     """A disk behind nbdkit; it is a `cachezoo.demo.replay.Disk`."""
 
-    def __init__(self, client: Client, counters: Path | None, writes: Writes) -> None:
-        self._counters, self._writes = counters, writes
+    def __init__(self, client: Client, counters: Path | None) -> None:
+        self._counters = counters
         self.read, self.write = client.read, client.write
 
     @property
     def counted(self) -> Counted:
-        """Accesses so far, as the filter counts them; of a read cache (`around`) its reads."""
+        """Accesses so far, as the filter counts them, of those that count in the mode."""
         if self._counters is None:
             return Counted(0, 0)
-        status = control.ask(self._counters, "status")
-        hits, misses = status["read_hits"], status["read_misses"]
-        if self._writes != "around":
-            hits, misses = hits + status["write_hits"], misses + status["write_misses"]
-        return Counted(hits, hits + misses)
+        asked, hits = accesses(control.ask(self._counters, "status"))
+        return Counted(hits, asked)
 
 
 @contextmanager
 def mounted(policy: str | None, pages: int, writes: Writes, disk: Path, ssd: Path, wait_s: float) -> Iterator[Disk]:
     """A disk behind the filter, or without a policy behind nothing; see `cachezoo.demo.in_process.cached`."""
-    slow = ["file", f"file={disk}", f"delay-read={round(wait_s * 1000)}ms"]
-    folder, words, counters = ssd.parent, ["--filter=delay", *slow], None
+    slow = f"delay-read={round(wait_s * 1000)}ms"
+    folder, words, counters = ssd.parent, [DELAY, "file", f"file={disk}", slow], None
     if policy is not None:
-        key, value = found.policy(policy)
         counters = folder / "control.sock"
         if len(os.fsencode(counters)) > LONGEST_SOCKET:
             raise ConfigError(f"{folder}: too long for a socket; set TMPDIR to a folder with a shorter name")
-        words = [
-            f"--filter={found.filter_file(None)}", *words, f"cz-disk={disk}", f"cz-ssd={ssd}",
-            f"cz-size={pages * PAGE_BYTES}", f"{key}={value}", f"cz-writes={writes}", f"cz-control={counters}",
-        ]  # fmt: skip
-        if writes == "back":
-            words.append(f"cz-label={folder / 'label'}")
+        label = str(folder / "label") if writes == found.BACK else None
+        wanted = Settings(str(disk), str(ssd), pages * PAGE_BYTES, disk.name, policy, writes, label=label)
+        line = found.command(wanted, "", str(counters), "")
+        own, *plugin = line[line.index("-P") + 2 :]  # what comes before is of `serving`
+        words = [own, DELAY, *plugin, slow]
     with serving(folder, words) as socket, connected(socket) as client:
-        yield Mounted(client, counters, writes)
+        yield Mounted(client, counters)
     for old in (ssd, folder / "label"):
         old.unlink(missing_ok=True)
 

@@ -44,7 +44,7 @@ class Disk(Protocol):
 
     @property
     def counted(self) -> Counted:
-        """Accesses so far; of a read cache (`around`) its reads; none where there is no cache."""
+        """Accesses so far, of those that count in the mode; none where there is no cache."""
 
 
 def page_data(page: int, version: int) -> bytes:

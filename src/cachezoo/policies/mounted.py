@@ -1,8 +1,8 @@
-"""Which compositions libcachezoo runs, and so a mounted cache: rules whose memory is bounded and that only look back.
+"""Which compositions a mounted cache and a bundle run: rules whose memory is bounded and that only look back.
 
 Left out is what sees the future, follows several caches or reads more of a request than its place: bounds, `follow`,
 `vrm`, what learns as it goes, and evictions that go by flags or by sizes. `lfu` keeps a count of every page that it
-ever saw; `inlfu`, which forgets a page's count as it leaves, is here.
+ever saw, and with a bound on them is another policy; `inlfu`, which forgets a page's count as it leaves, is here.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ _KNOWN = tuple({one.id: one for one in table} for table in (ADMISSIONS, EVICTION
 
 
 def missing(spec: Spec) -> str | None:
-    """The name of a component that libcachezoo does not run; None where it runs the whole composition."""
+    """The name of a component that a mounted cache does not run; None where it runs the whole composition."""
     own = (spec.admission, spec.eviction, spec.prefetch)
     return next((one.id for one, known in zip(own, _KNOWN, strict=True) if one.id not in known), None)
 
@@ -46,7 +46,7 @@ def mounted(text: str) -> Spec:
     """The composition of a text that a mounted cache runs.
 
     Raises:
-        ConfigError: `cachezoo.policies.spec.parse` refuses it, or libcachezoo does not run it.
+        ConfigError: `cachezoo.policies.spec.parse` refuses it, or it runs in the simulator alone.
     """
     spec = parse(text)
     name = missing(spec)

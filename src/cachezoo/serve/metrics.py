@@ -63,14 +63,15 @@ GAUGES: tuple[tuple[str, str, str, str], ...] = (
 LATENCIES = {"read_ssd": "ssd", "read_disk": "disk", "read_both": "both"}
 
 
-def accesses(counters: dict[str, Any]) -> tuple[int, int]:
-    """Units accessed and those that hit: of reads and writes in mode back, of reads in the other modes.
+def counts(mode: str, op: str) -> bool:
+    """Whether an access counts for hits: a read does; a write in mode back alone, where a hit spares the disk."""
+    return op == "read" or mode == BACK
 
-    Through the cache no write is faster for a hit.
-    """
-    hits, misses = int(counters.get("read_hits", 0)), int(counters.get("read_misses", 0))
-    if counters.get("writes") == BACK:
-        hits, misses = hits + int(counters.get("write_hits", 0)), misses + int(counters.get("write_misses", 0))
+
+def accesses(counters: dict[str, Any]) -> tuple[int, int]:
+    """Units accessed of those that count, and those of them that hit."""
+    ops = [op for op in ("read", "write") if counts(counters.get("writes", AROUND), op)]
+    hits, misses = (sum(int(counters.get(f"{op}_{key}", 0)) for op in ops) for key in ("hits", "misses"))
     return hits + misses, hits
 
 

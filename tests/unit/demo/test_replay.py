@@ -91,7 +91,7 @@ def test_a_cache_serves_what_was_written_last(tmp_path, writes):
     behind = Waiting(disk_of(tmp_path), 0.0)
     served = Cached(cache, behind, tmp_path / "ssd", writes)
     found = replay(served, trace, PAGES)
-    counts = trace.op[REQUESTS // 2 :] == OP_READ if writes == "around" else np.ones(REQUESTS // 2)
+    counts = np.ones(REQUESTS // 2) if writes == "back" else trace.op[REQUESTS // 2 :] == OP_READ
     assert found.counted.asked == counts.sum() and 0 < found.counted.hits < found.counted.asked
     held = (tmp_path / "disk").read_bytes()
     wanted = [page_data(page, version) for page, version in enumerate(versions(trace))]

@@ -1,4 +1,4 @@
-"""The first answer: nine labelled lines at most, in a terminal, on top of the page and in JSON; what must hold of it.
+"""The first answer: seven labelled parts at most, in a terminal, on top of the page and in JSON; what must hold of it.
 
 Read as · Answer · Learned? · Buy · SSD wear · Trust · Run it. Nothing is said that another line refutes: `check` sees
 to it before a word is printed.
@@ -12,14 +12,15 @@ from typing import Any
 from cachezoo.contest.verdict import LEAST_HITS, Worth
 from cachezoo.errors import CachezooError
 from cachezoo.flash.load import DAY_S, time_scale
-from cachezoo.policies.registry import policy
+from cachezoo.policies.mounted import missing
+from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Writes
 from cachezoo.questions.page import sentences
 from cachezoo.questions.page.buy import Buy
-from cachezoo.questions.page.candidates import NAMES, SIMPLEST, name_of
+from cachezoo.questions.page.candidates import SIMPLEST, UNBOUNDED, name_of
 from cachezoo.questions.page.learned import Learned
 from cachezoo.questions.page.recommendation import Recommendation
-from cachezoo.questions.page.sizes import beats, served
+from cachezoo.questions.page.sizes import beats, typed
 from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.purchase import Bought
 from cachezoo.show.formats import duration, lifetime, money, number, ordinary, percent, points, rate, share
@@ -67,14 +68,13 @@ def lines(found: Recommendation, timed: bool = False) -> list[Line]:
 def values(found: Recommendation) -> dict[str, Any]:
     """As JSON values."""
     own = run_it(found)
-    useful = found.picked.useful
     return {
         "answer": {
             line.label: [*map(ordinary, line.texts), *map(ordinary, line.commands)] for line in lines(found)
         },
-        "mode": _mode(found) if useful else None,
+        "mode": None if own is None else own.mode,
         "optimum_hit_ratio": found.best,
-        "lfu_of_caches_hit_ratio": found.common.hit_ratio if found.common else None,
+        "lfu_of_all_counts_hit_ratio": found.unbounded.hit_ratio if found.unbounded else None,
         "read_cache": found.reads.values() if found.reads else None,
         "learned": found.learned.values() if found.learned else None,
         "buy": found.bought.values() if found.bought else None,
@@ -114,8 +114,8 @@ def answer(found: Recommendation) -> list[str]:
         return [first, reading(found)]
     what = "cache" if found.all_read else "write-back page cache"
     beside = [best] if row.ran.policy == SIMPLEST or found.whole else [f"LRU {share(row.lru)}", best]
-    if found.common is not None:
-        beside.insert(0, f"{name_of(found.common.policy)} {share(found.common.hit_ratio)}")
+    if found.unbounded is not None:
+        beside.append(f"{UNBOUNDED.name}, in simulation only, {share(found.unbounded.hit_ratio)}")
     hits = f"{share(row.ran.hit_ratio)} of page accesses hit ({', '.join(beside)})."
     name = "any policy" if found.whole else name_of(row.ran.policy)
     return [f"{_size(found)} of {what}, {name}: {hits}{sentences.on_average(found)}", reading(found)]
@@ -137,8 +137,16 @@ def reading(found: Recommendation) -> str:
         return "Nothing is written: a read cache before the disk finds the same."
     if own is None:
         return "As a read cache before the disk: nothing, as all that is counted are writes."
-    way = f"--mode {own.writes} --policy {own.policy}"
-    return f"As a read cache before the disk ({way}): {share(own.mean)} of reads ({_best(own.mean, own.best)})."
+    hits = f"{share(own.mean)} of reads ({_best(own.mean, own.best)})"
+    if sentences.slower(found):
+        return f"As a read cache, which keeps nothing on the SSD alone: {hits}."
+    way = " ".join(["--mode", own.writes, "--policy", shlex.quote(own.policy), *_promise(own.mean)])
+    return f"As a read cache, which keeps nothing on the SSD alone ({way}): {hits}."
+
+
+def _promise(hits: float | None) -> list[str]:
+    """The option of `serve` that its hits are held against."""
+    return [] if hits is None else ["--promise", f"{100 * hits:.{SHARE_DIGITS}f}%"]
 
 
 def learned(found: Recommendation, timed: bool = False) -> str:
@@ -173,14 +181,15 @@ def buying(found: Recommendation) -> str:
         return "Nothing for speed: by the model the disk alone is faster."
     yours = f"({BUILT_IN.dated[:4]} prices; yours: --only ram-ssd)"
     aside = "" if own.clock else ", wear aside"
+    there = "Run it is for an SSD that you already have."
     if own.what == "all in RAM":
         pays = "No SSD bears these writes for less"
         if own.pays_bytes:
             pays = f"An SSD is cheaper from {_about(own.pays_bytes)} touched on{aside}"
         size = human(found.bench.pages.n_pages * PAGE_BYTES)
-        return f"All of it in RAM: {size}, {_modules(own.all_ram)}. {pays} {yours}."
+        return f"All of it in RAM: {size}, {_modules(own.all_ram)}. {pays} {yours}. {there}"
     if own.what == "RAM":
-        return f"RAM, {_modules(own.ram)}; an SSD that bears these writes costs more {yours}."
+        return f"RAM, {_modules(own.ram)}; an SSD that bears these writes costs more {yours}. {there}"
     drives = own.ssd.ssd
     assert drives is not None
     many = f"{drives.count:,} SSDs" if drives.count > 1 else "An SSD"
@@ -202,7 +211,13 @@ def _about(size: float) -> str:
 
 def wear(found: Recommendation) -> str:
     """How long an SSD lasts as the recommended cache."""
-    bench, own = found.bench, found.advised
+    if found.taken is None or found.taken.rate == 1:
+        return _wear(found)
+    return f"{_wear(found)} That is with {name_of(found.row.ran.policy)}: the learned cache ran on a sample alone."
+
+
+def _wear(found: Recommendation) -> str:
+    bench, own = found.bench, found.advised or found.row.ran
     written = bench.written_a_day(own)
     if written is None:
         return f"Unknown without a clock: {human(own.ssd_writes / bench.counted * 2**30)} a GiB of page accesses."
@@ -215,7 +230,7 @@ def wear(found: Recommendation) -> str:
     lasts = lifetime(endured * 1e12 / written / 365.25)
     text = f"{lasts[0].upper()}{lasts[1:]} at {human(written)} a day, of {endured:,.0f} TB that it endures."
     if (other := found.admitted) is not None:
-        cost = points(100 * (other.ran.hit_ratio - found.row.ran.hit_ratio))
+        cost = points(100 * (other.ran.hit_ratio - own.hit_ratio))
         text += f" With --policy {other.ran.policy} {lifetime(other.years)}, {cost} of hits."
     return text
 
@@ -238,7 +253,7 @@ class RunIt:
     policy: str  # a composition, or a bundle's folder
     size: str
     mode: Writes
-    promise: float  # share of what the mode counts that hits
+    promise: float | None  # share of what the mode counts that hits; None where it is not known
     command: str
 
 
@@ -248,24 +263,22 @@ def _mode(found: Recommendation) -> Writes:
 
 
 def run_it(found: Recommendation) -> RunIt | None:
-    """The answer as a command; None where no cache helps."""
-    if not found.picked.useful:
+    """The answer as a command; None where no cache helps, or makes requests slower."""
+    if not found.picked.useful or sentences.slower(found):
         return None
-    own, row = found.learned, found.row
-    takes = own is not None and own.worth == Worth.YES
-    policy_text = own.bundle if takes and own is not None else row.ran.policy
-    size, mode, promise = served(row.capacity, found.whole), _mode(found), found.advised.hit_ratio
-    words = ["--policy", shlex.quote(policy_text), "--size", size, "--mode", mode]
-    words += ["--promise", f"{100 * promise:.{SHARE_DIGITS}f}%"]
-    return RunIt(policy_text, size, mode, promise, f"cachezoo serve {DISK} --ssd {SSD} {' '.join(words)}")
+    name = found.row.ran.policy if found.taken is None else found.taken.bundle
+    size, mode = typed(found.row.capacity, found.whole), _mode(found)
+    promise = None if found.advised is None else found.advised.hit_ratio
+    words = ["--policy", shlex.quote(name), "--size", size, "--mode", mode, *_promise(promise)]
+    return RunIt(name, size, mode, promise, f"cachezoo serve {DISK} --ssd {SSD} {' '.join(words)}")
 
 
 def check(found: Recommendation) -> None:
     """What must hold of an answer.
 
-    No size that is shown is smaller, hits as much and is as fast; no policy that is shown beside it hits more; no cache
-    hits more than the best that is possible; what is to be run is what a runtime runs, and is as
-    large as was said; a learned cache is run only if it is ahead; the cheapest is bought.
+    No size that is shown is smaller, hits as much and is as fast; LRU does not hit more; no cache hits more than the
+    best that is possible; what is to be run is what a mounted cache runs, and is as large as was said; a learned cache
+    is run only if it is ahead; the cheapest is bought.
 
     Raises:
         CachezooError: one does not hold, which is a fault of this program.
@@ -278,26 +291,20 @@ def check(found: Recommendation) -> None:
 
 def _invariants(found: Recommendation) -> dict[str, bool]:
     row, own, bought = found.row, run_it(found), found.bought
-    if own is None:
+    if not found.picked.useful:
         return {}
     hits = row.ran.hit_ratio
+    names = [row.ran.policy] + ([found.reads.policy] if found.reads else [])
     runs = [(hits, found.best)] + ([(found.reads.mean, found.reads.best)] if found.reads else [])
     return {
         "a smaller size does as well": not any(beats(other, row) for other in found.picked.rows),
         "LRU hits more": row.lru <= hits + ROUNDING,
-        "the LFU that caches have hits as much": found.common is None or hits - found.common.hit_ratio >= LEAST_HITS,
         "more hits than are possible": all(some <= most + ROUNDING for some, most in runs),
-        "no runtime runs the policy": _runs(found, own),
-        "the size to run is another": Size.parse(own.size).pages(1) == row.capacity or found.whole,
+        "no runtime runs the policy": all(missing(parse(name)) is None for name in names),
+        "the size to run is another": own is None or found.whole or Size.parse(own.size).pages(1) == row.capacity,
         "a learned cache that is not ahead": found.learned is None or _earned(found.learned),
         "something cheaper can be bought": bought is None or _cheapest(bought),
     }
-
-
-def _runs(found: Recommendation, own: RunIt) -> bool:
-    """Whether it is one of the candidates, which libcachezoo has, or the bundle that was measured."""
-    bundle = found.learned is not None and own.policy == found.learned.bundle
-    return bundle or (own.policy in NAMES and policy(own.policy).id == own.policy)
 
 
 def _earned(own: Learned) -> bool:

@@ -1,6 +1,6 @@
 """The policies that a recommendation may name, run at every size: the first half of a trace ranks them for the second.
 
-They are the classics that libcachezoo runs, so that what is recommended can be served. Seven of them, and the rule of
+They are classics that a mounted cache runs, so that what is recommended can be served. Six of them, and the rule of
 `Ranking.chosen`, were chosen on the captured train and validation traces and the corpus's train traces, never on test
 traces: docs/recommend.md has the figures.
 """
@@ -59,17 +59,15 @@ CANDIDATES = (
     Candidate("wtinylfu", "W-TinyLFU", "lets a page in only if it is asked for more often than the victim"),
     Candidate("larc", "LARC", "is LRU that a page enters at its second miss, soon after the first: few SSD writes"),
     Candidate("inlfu", "in-cache LFU", "evicts what was used least often since it entered; the LFU that caches have"),
-    Candidate(
-        "lfu", "LFU with the counts of every page ever seen", "keeps what was used most often; a page's count survives "
-        "its eviction, so that memory grows with the pages seen"
-    ),
     Candidate("rejectx+lirs", "LIRS behind RejectX", "is LIRS that a page enters at its second miss: few SSD writes"),
 )  # fmt: skip
 NAMES = {one.id: one.name for one in CANDIDATES}
-SHORT = {"lfu": "LFU of all counts"}
+UNBOUNDED = Candidate(
+    "lfu", "LFU with the counts of every page ever seen", "keeps what was used most often; a page's count survives its "
+    "eviction, so that memory grows with the pages seen"
+)  # fmt: skip
+"""Simulated at the recommended size, and named where it is ahead by what matters; no cache runs it."""
 SIMPLEST = "lru"
-COMMON = {"lfu": "inlfu"}
-"""What caches have in place of a policy of the same name: it has to be beaten by as much as LRU."""
 ADMISSION = "rejectx"
 
 
@@ -79,11 +77,6 @@ def name_of(policy_id: str) -> str:
     if policy_id in NAMES:
         return NAMES[policy_id]
     return f"{NAMES[eviction]} behind RejectX" if plus and admission == ADMISSION and eviction in NAMES else policy_id
-
-
-def short_name(policy_id: str) -> str:
-    """The same in a table's column."""
-    return SHORT.get(policy_id, name_of(policy_id))
 
 
 class Halves(Bench):

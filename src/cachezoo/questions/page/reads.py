@@ -21,7 +21,7 @@ from cachezoo.kernels.requests import version_ids
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Writes
-from cachezoo.questions.page.candidates import COMMON, NAMES, SIMPLEST, Halves
+from cachezoo.questions.page.candidates import NAMES, SIMPLEST, Halves
 
 WAYS: tuple[Writes, ...] = ("around", "through")
 Key = tuple[Writes, str]
@@ -136,11 +136,7 @@ class Reads:
         lru, chosen = self._outcome(simplest), self.choose(advance)
         key, own = chosen, self._outcome(chosen)
         lead = own.lead(lru, Goal.GAIN)
-        if chosen[1] in COMMON:
-            common: Key = chosen[0], COMMON[chosen[1]]
-            other = self._outcome(common)
-            key, own = (key, own) if _ahead(own, other) else (common, other)
-        if not _ahead(own, lru):
+        if not (lead.blocks and lead.value >= LEAST_HITS):
             key, own = simplest, lru
         half = self._bench.half
         run = self._simulators[key[0]].run(key[1], self._capacity, half)
@@ -149,9 +145,3 @@ class Reads:
             own.mean, own.blocks, key[1], key[0], self.best(key[0]), lru.mean, chosen, lead, hits, self.counted,
             run.ssd_writes,
         )  # fmt: skip
-
-
-def _ahead(one: Outcome, other: Outcome) -> bool:
-    """Whether it is ahead of a simpler one by what is worth having."""
-    lead = one.lead(other, Goal.GAIN)
-    return lead.blocks > 0 and lead.value >= LEAST_HITS

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 from cachezoo.console import Advance
-from cachezoo.contest.verdict import Verdict, Worth
+from cachezoo.contest.choice import Goal
+from cachezoo.contest.verdict import LEAST_HITS, Verdict, Worth
 from cachezoo.devices.built_in import BUILT_IN, DEFAULT, DEFAULT_ENDURANCE_TB
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
@@ -14,7 +15,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.questions.page.bench import Run
 from cachezoo.questions.page.buy import Buy, buy
-from cachezoo.questions.page.candidates import CANDIDATES, COMMON, SIMPLEST, Halves, Ranking, rank
+from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, UNBOUNDED, Halves, Ranking, rank
 from cachezoo.questions.page.learned import Learned, measure
 from cachezoo.questions.page.likeness import Likeness, likeness, page_cache
 from cachezoo.questions.page.reads import ReadCache, Reads
@@ -154,7 +155,7 @@ class Recommendation:
     confidence: Confidence
     admitted: Row | None  # the recommended size with few SSD writes, where the SSD would not last; else None
     best: float  # hit ratio of the cache that knows the future at the recommended size
-    common: Run | None  # the LFU that caches have, where LFU with the counts of all pages is recommended
+    unbounded: Run | None  # LFU with the counts of all pages, where it is ahead by what matters; in simulation only
     reads: ReadCache | None  # a read cache before the disk of the size; None where no page is read, or no cache helps
     all_read: bool  # the trace has no writes, so that a read cache is the same as one that writes back
     learned: Learned | None  # the learned cache at the size; None where there is none, or where nothing is evicted
@@ -173,10 +174,18 @@ class Recommendation:
         return self.row.capacity >= self.bench.pages.n_pages
 
     @property
-    def advised(self) -> Run:
-        """The run of what is to be run: the learned cache where it is worth it, else the recommended policy."""
+    def taken(self) -> Learned | None:
+        """The learned cache where it is what is to be run, in place of the recommended policy."""
         own = self.learned
-        return own.ran if own is not None and own.worth == Worth.YES and own.rate == 1 else self.row.ran
+        return own if own is not None and own.worth == Worth.YES else None
+
+    @property
+    def advised(self) -> Run | None:
+        """The whole trace's run of what is to be run; None where that is a learned cache that ran on a sample."""
+        own = self.taken
+        if own is None:
+            return self.row.ran
+        return own.ran if own.rate == 1 else None
 
     @property
     def knee(self) -> Row | None:
@@ -231,11 +240,12 @@ def recommend(
     if zoo is not None and useful and own.capacity < n_pages:
         report(0.6, zoo.name)
         learned = measure(bench, device, own.ran, zoo)
-    common = bench.run(COMMON[own.ran.policy], own.capacity) if own.ran.policy in COMMON else None
+    counted_all = bench.run(UNBOUNDED.id, own.capacity)
+    unbounded = counted_all if counted_all.lead(own.ran, Goal.GAIN).value >= LEAST_HITS else None
     written = bench.written_a_day(own.ran)
     return Recommendation(
         name, options, bench, ranking, picked, confidence(bench, own, ranking, useful),
-        maker.admitted(own) if short else None, _best(bench, own.capacity), common, reads, counted.all_read, learned,
+        maker.admitted(own) if short else None, _best(bench, own.capacity), unbounded, reads, counted.all_read, learned,
         zoo, buy(n_pages, own.capacity, written) if useful else None,
         likeness(models, trace) if classify and models is not None else None,
     )  # fmt: skip

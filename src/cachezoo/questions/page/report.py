@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.flash.load import DAY_S
 from cachezoo.questions.page import answer, sentences
-from cachezoo.questions.page.candidates import CANDIDATES, SHORT, SIMPLEST, name_of, short_name
+from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, name_of
 from cachezoo.questions.page.recommendation import Recommendation
 from cachezoo.questions.page.sizes import Row, shown
 from cachezoo.show.drawing import svg
@@ -36,7 +36,7 @@ TERMS = {
     "SSD writes": "Pages that are written to the cache's SSD: admitted on a miss, or written by a request.",
     "RejectX": "Keeps a page out of the cache at its first miss, and lets it in if it is missed again soon after.",
     "policy, policies": "The rule by which a cache decides which page to evict, and which to let in.",
-    **{", ".join(filter(None, (one.name, SHORT.get(one.id)))): f"A policy: it {one.does}." for one in CANDIDATES},
+    **{one.name: f"A policy: it {one.does}." for one in CANDIDATES},
 }
 
 
@@ -115,7 +115,7 @@ def _answer(found: Recommendation) -> Section:
 
 def _choices(found: Recommendation) -> list[Choice]:
     run = answer.run_it(found)
-    if run is None:
+    if not found.picked.useful:
         texts = [*sentences.reasons(found), *sentences.notes(found)]
         why, tone = "No size and no policy serves requests that come once.", "bad"
         if found.picked.why == "needless":
@@ -123,6 +123,8 @@ def _choices(found: Recommendation) -> list[Choice]:
         return [Choice("Page cache", "none", why, tone, texts)]
     row, level = found.row, found.confidence.level
     size, texts = human(row.capacity * PAGE_BYTES), [*sentences.reasons(found), *sentences.notes(found)]
+    if run is None:
+        return [Choice("Page cache", "none for speed", f"{level} confidence", TONES[level], texts)]
     name = run.policy.rpartition("/")[2]
     if found.learned is not None and run.policy == found.learned.bundle:
         texts.insert(0, f"In place of {name_of(row.ran.policy)}, of which the rest speaks: {answer.learned(found)}")
@@ -165,7 +167,7 @@ def _cells(found: Recommendation, row: Row, before: Row | None, marked: bool) ->
         Cell(
             shown(row.capacity, found.bench.pages.n_pages), note="recommended" if marked else "", tone="good" * marked
         ),
-        Cell(short_name(ran.policy)),
+        Cell(name_of(ran.policy)),
         share_cell(ran.hit_ratio, ran.interval),
         Cell(NONE) if more is None else Cell(points(100 * more), more),
         share_cell(row.lru),
@@ -204,7 +206,7 @@ def _candidates(found: Recommendation) -> Table:
         first = float(ranking.first[p, place])
         rows.append(
             [
-                Cell(short_name(ranking.policies[p])),
+                Cell(name_of(ranking.policies[p])),
                 share_cell(first if first == first else None),
                 share_cell(float(ranking.second[p, place])),
                 number_cell(ranking.times_best(ranking.policies[p], place)),

@@ -160,11 +160,6 @@ def why_policy(found: Recommendation) -> str:
             f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
             f"{lead.blocks} time blocks; lead {figures}{unsure}."
         )
-    if row.ran.policy != SIMPLEST:
-        return (
-            f"LFU as caches have it, in the cache alone: {name}, which the first half chose, is ahead by under "
-            f"{points(100 * LEAST_HITS).lstrip('+')} on the second."
-        )
     least = f"leads by under {points(100 * LEAST_HITS).lstrip('+')}" if lead.value > 0 else "has no more hits"
     return f"LRU, the simplest: {name}, which the first half chose, {least} on the second ({figures})."
 

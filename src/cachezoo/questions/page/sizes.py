@@ -11,7 +11,7 @@ from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_HITS, Verdict, verdict
 from cachezoo.questions.page.bench import Run
-from cachezoo.questions.page.candidates import ADMISSION, COMMON, SIMPLEST, Halves
+from cachezoo.questions.page.candidates import ADMISSION, SIMPLEST, Halves
 from cachezoo.sizes import human
 from cachezoo.traces.table import PAGE_BYTES
 
@@ -86,22 +86,13 @@ def middle(low: int, high: int) -> int | None:
     return min(max(round(math.sqrt(max(low, 1) * high)), low + 1), high - 1)
 
 
-def served(capacity: int, whole: bool = False) -> str:
-    """A size as `cachezoo serve --size` takes it, to the page: `64MiB`, `1028KiB`; of all pages in whole MiB."""
+def typed(capacity: int, whole: bool = False) -> str:
+    """A size as any `--size` takes it, to the page: `64MiB`, `1028KiB`; of all pages in whole MiB."""
     size = capacity * PAGE_BYTES
     if whole:
         size = -(-size // (1 << 20)) << 20
     unit, name = next((unit, name) for unit, name in UNITS if size % unit == 0)
     return f"{size // unit}{name}"
-
-
-def typed(capacity: int) -> str:
-    """A size as `--size` takes it: `64MiB`, or pages where it is no whole number of KiB to MiB."""
-    size = capacity * PAGE_BYTES
-    for unit, name in UNITS:
-        if size % unit == 0 and size // unit < 1 << 20 and (unit > 1 << 10 or size < 1 << 20):
-            return f"{size // unit}{name}"
-    return f"{capacity}p"
 
 
 def shown(capacity: int, n_pages: int) -> str:
@@ -115,8 +106,8 @@ class Row:
 
     ran: Run  # the policy recommended at this size
     lru: float  # hit ratio of LRU
-    # the policy that the first half chose; the one recommended unless it gains less than `LEAST_HITS` on the second,
-    # over LRU or over what caches have in place of it
+    # the policy that the first half chose; the one recommended unless it gains less than `LEAST_HITS` over LRU on the
+    # second
     chosen: str
     lead: Lead  # of the chosen policy over LRU, in hit ratio on the second half
     optimum: float | None  # hit ratio of the cache that knows the future; None where it was not run at this size
@@ -174,18 +165,11 @@ class Rows:
         self.bench, self.endurance_tb = bench, endurance_tb
 
     def row(self, policy_id: str, capacity: int, optimum: float | None = None) -> Row:
-        """The policy that the first half chose at a size, or a commoner one where that gains too little on the second.
-
-        Commoner than LFU with the counts of all pages is the LFU that caches have, and than any other LRU.
-        """
+        """The policy that the first half chose at a size, or LRU where that gains too little on the second."""
         ran = self.bench.run(policy_id, capacity)
         found = self.against_lru(ran, optimum)
         if policy_id != SIMPLEST and not (found.lead.blocks and found.lead.value >= LEAST_HITS):
             return self._of(self.bench.run(SIMPLEST, capacity), found.lru, policy_id, found.lead, optimum)
-        if policy_id in COMMON:
-            common = self.bench.run(COMMON[policy_id], capacity)
-            if ran.lead(common, Goal.GAIN).value < LEAST_HITS:
-                return self._of(common, found.lru, policy_id, found.lead, optimum)
         return found
 
     def against_lru(self, ran: Run, optimum: float | None) -> Row:

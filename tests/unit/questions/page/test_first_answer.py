@@ -7,17 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachezoo.demo.answer import promised
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import CachezooError
+from cachezoo.policies.mounted import mounted
 from cachezoo.policies.registry import policy
-from cachezoo.questions.page import answer
+from cachezoo.questions.page import answer, sentences
 from cachezoo.questions.page.buy import buy, pays_from
 from cachezoo.questions.page.candidates import NAMES, Halves
 from cachezoo.questions.page.reads import WAYS, Reads
 from cachezoo.questions.page.recommendation import Options, Recommendation, recommend
-from cachezoo.questions.page.sizes import beats, served
+from cachezoo.questions.page.sizes import beats, typed
+from cachezoo.serve.words import n_bytes
 from cachezoo.show.formats import ordinary
-from cachezoo.sizes import Size
+from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.pages import expand_pages
 from tests.oracles.read_cache import lru_reads, most_reads
 from tests.unit.questions.page.test_recommend import loop, trace_of, zipf
@@ -93,19 +96,53 @@ def test_of_reads_alone_and_writes_alone_the_modes_are_said_too(op, said, mode):
 def test_every_candidate_may_be_run_and_has_a_name_of_its_own():
     assert len({*NAMES.values()}) == len(NAMES)
     for name in NAMES:
-        assert policy(name).spec is not None and str(policy(name).spec) == name
+        assert policy(name).spec is not None and str(policy(name).spec) == name == str(mounted(name))
 
 
-def test_lfu_with_all_counts_is_called_that_and_has_the_common_one_beside_it():
-    often = zipf(60_000, 20_000)
-    found = asked(often, budget=Size.parse("100p"))
-    if found.row.ran.policy == "lfu":
-        said = answer.answer(found)[0]
-        assert "LFU with the counts of every page ever seen" in said and "in-cache LFU" in said
-        assert found.row.ran.hit_ratio - found.common.hit_ratio >= 0.005
-    else:
-        assert found.common is None
-    assert found.row.chosen == "lfu"
+@pytest.mark.parametrize(("budget", "ahead"), [("100p", True), ("100%", False)])
+def test_lfu_with_all_counts_is_never_what_is_run_and_is_named_where_it_is_ahead(budget, ahead):
+    found = asked(zipf(60_000, 20_000), budget=Size.parse(budget))
+    said = " ".join(answer.answer(found))
+    assert found.row.ran.policy != "lfu" and answer.run_it(found).policy == found.row.ran.policy
+    assert ("LFU with the counts of every page ever seen, in simulation only, " in said) == ahead
+    assert (found.unbounded is not None) == ahead
+    if ahead:
+        assert found.unbounded.hit_ratio - found.row.ran.hit_ratio >= 0.005
+        assert answer.values(found)["lfu_of_all_counts_hit_ratio"] == found.unbounded.hit_ratio
+
+
+def mixed() -> Recommendation:
+    """Reads of what was written shortly before, and others."""
+    rng = np.random.default_rng(7)
+    pages = np.repeat(zipf(20_000, 6000), 2)
+    return asked(pages, np.tile(np.array([1, 0], np.uint8), 20_000) & (rng.random(40_000) < 0.8))
+
+
+def test_the_read_cache_has_a_promise_of_its_own_reads():
+    found = mixed()
+    own = found.reads
+    way = f"(--mode {own.writes} --policy {own.policy} --promise {100 * own.mean:.1f}%)"
+    assert way in answer.reading(found) and "keeps nothing on the SSD alone" in answer.reading(found)
+    trace = found.bench.trace
+    again = promised(trace, found.bench.pages, own.policy, found.row.capacity, own.writes)
+    assert again == pytest.approx(own.mean, abs=1e-12)
+    run = answer.run_it(found)
+    both = promised(trace, found.bench.pages, run.policy, found.row.capacity, run.mode)
+    assert run.mode == "back" and both == pytest.approx(run.promise, abs=1e-12)
+
+
+def test_where_a_cache_makes_requests_slower_nothing_is_to_be_run():
+    found = asked(loop(60_000, 1000), (np.arange(60_000) % 1000 == 0).astype(np.uint8))
+    assert sentences.slower(found)
+    assert answer.run_it(found) is None and answer.values(found)["mode"] is None
+    said = {line.label: " ".join([*line.texts, *line.commands]) for line in answer.lines(found)}
+    assert "Run it" not in said and "--mode" not in said["Answer"]
+    assert said["Buy"].startswith("Nothing for speed")
+
+
+def test_what_to_run_is_for_an_ssd_that_is_there_where_ram_is_to_be_bought():
+    found = asked(zipf(40_000, 8000))
+    assert found.bought.what != "SSD" and "for an SSD that you already have" in answer.buying(found)
 
 
 def test_a_useless_cache_has_no_more_than_four_lines():
@@ -117,8 +154,8 @@ def test_a_useless_cache_has_no_more_than_four_lines():
 
 @pytest.mark.parametrize("pages", [1, 128, 257, 12_345, 262_144])
 def test_a_size_to_serve_is_the_size_to_the_page(pages):
-    assert Size.parse(served(pages)).pages(1) == pages
-    assert served(257, whole=True) == "2MiB"
+    assert Size.parse(typed(pages)).pages(1) == pages == n_bytes(typed(pages), "--size") // PAGE_BYTES
+    assert typed(257, whole=True) == "2MiB"
 
 
 def broken(found: Recommendation, **changed) -> Recommendation:
