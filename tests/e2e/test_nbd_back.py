@@ -3,8 +3,10 @@
 The numbers in brackets are those of "Through and back" in docs/mounted.md.
 """
 
+import os
 import random
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ import pytest
 from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
 from tests.e2e.test_nbd_filter import UNIT, back, counters, labelled, read_all, tier, wait_for_text
+from tests.e2e.test_nbd_identity import another_boot
+from tests.e2e.test_nbd_ssd import command
 from tests.nbd_crashes import SSD, after_a_crash, records, set_up
 from tests.nbd_crashes import run as run_crashes
-from tests.nbd_filter import build_preload, refused, serve
+from tests.nbd_filter import build_preload, control, refused, serve
 from tests.nbd_kills import run as run_kills
 
 UNITS = 64
@@ -182,6 +186,174 @@ def test_a_dirty_block_that_rots_is_an_error_and_never_the_old_block(built, fold
             assert disk.read(3 * UNIT, UNIT)[0] == content(9)
         server.stop()
     assert (folder / "disk").read_bytes()[3 * UNIT : 4 * UNIT] == content(9)
+
+
+def rot(folder, bit=0):
+    """A bit of every unit on the SSD turns."""
+    data = bytearray((folder / "ssd").read_bytes())
+    for low in range(1 << 20, len(data) - (1 << 20), UNIT):
+        data[low + 17] ^= 1 << bit
+    (folder / "ssd").write_bytes(data)
+
+
+def is_lost(disk, unit):
+    try:
+        disk.read(unit * UNIT, UNIT)
+    except DeviceError:
+        return True
+    return False
+
+
+def find_lost(disk, units):
+    assert all(is_lost(disk, unit) for unit in units)
+
+
+def wait_for_unit(folder, unit, expected):
+    """Until the disk holds it."""
+    end = time.monotonic() + 60
+    while (folder / "disk").read_bytes()[unit * UNIT : (unit + 1) * UNIT] != expected:
+        assert time.monotonic() < end, f"unit {unit} is not on the disk after 60 s"
+        time.sleep(0.02)
+
+
+def test_lost_blocks_are_no_part_of_what_may_be_dirty(built, folder):
+    """[5] More than may be dirty are lost; the write that repairs them does not wait for them."""
+    make_dirty(built, folder)
+    rot(folder)
+    with serve(built, folder, back(folder, "256K", PAGES, "cz-dirty=10")) as server:
+        with server.disk() as disk:
+            find_lost(disk, range(8))
+            for unit in range(8):
+                disk.write(unit * UNIT, content(unit + 9))
+                assert disk.read(unit * UNIT, UNIT)[0] == content(unit + 9)
+        server.stop()
+    assert (folder / "disk").read_bytes()[: 8 * UNIT] == b"".join(content(unit + 9) for unit in range(8))
+
+
+def test_many_lost_blocks_do_not_keep_others_from_the_disk(built, folder):
+    """[5] They are the oldest, and more than the cleaner looks at in one turn."""
+    lost = 1100
+    (folder / "disk").write_bytes(bytes((lost + 8) * UNIT))
+    make_dirty(built, folder, range(lost), back(folder, "16M", PAGES))
+    rot(folder)
+    with serve(built, folder, back(folder, "16M", "cz-delay=1")) as server:
+        with server.disk() as disk:
+            find_lost(disk, range(lost))
+            disk.write((lost + 3) * UNIT, content(5))
+            wait_for_unit(folder, lost + 3, content(5))
+        server.stop()
+    assert counters(folder)["lost_units"] == lost
+
+
+def test_lost_blocks_in_nearly_all_slots_can_be_overwritten(built, folder):
+    """[5] The policy holds others meanwhile, whose slots are given up."""
+    (folder / "disk").write_bytes(bytes(400 * UNIT))
+    for low in range(0, 120, 30):
+        with serve(built, folder, back(folder, "256K", PAGES, "cz-dirty=100")) as server:
+            with server.disk() as disk:
+                lost = [unit for unit in range(low) if is_lost(disk, unit)]
+                for unit in range(low, low + 30):
+                    disk.write(unit * UNIT, content(unit))
+                disk.flush()
+            server.kill()
+        rot(folder, low // 30)
+    assert len(lost) > 60
+    with serve(built, folder, back(folder, "256K", PAGES)) as server:
+        with server.disk() as disk:
+            for unit in range(200, 260):
+                assert disk.read(unit * UNIT, UNIT)[0] == bytes(UNIT)
+            for unit in range(120):
+                disk.write(unit * UNIT, content(unit + 7))
+                assert disk.read(unit * UNIT, UNIT)[0] == content(unit + 7)
+        server.stop()
+    assert (folder / "disk").read_bytes()[: 120 * UNIT] == b"".join(content(unit + 7) for unit in range(120))
+
+
+@pytest.mark.needs("loop")
+@pytest.mark.parametrize("destaged", [False, True])
+def test_a_filesystem_made_through_the_cache_outlasts_a_kill(built, folder, destaged):
+    """[6] The disk is known by what it is, and not by the UUID that the cache itself writes to it."""
+    size = 4 << 20
+    (folder / "disk").write_bytes(bytes(size))
+    (folder / "image").write_bytes(bytes(size))
+    command("mkfs.ext4", "-q", "-F", folder / "image")
+    image = (folder / "image").read_bytes()
+    made = [unit for unit in range(size // UNIT) if any(image[unit * UNIT : (unit + 1) * UNIT])]
+    options = back(folder, "8M", "cz-delay=0" if destaged else PAGES)
+    with serve(built, folder, options) as server:
+        with server.disk() as disk:
+            for unit in made:
+                disk.write(unit * UNIT, image[unit * UNIT : (unit + 1) * UNIT])
+            disk.flush()
+            if destaged:
+                for unit in made:
+                    wait_for_unit(folder, unit, image[unit * UNIT : (unit + 1) * UNIT])
+            disk.write(1000 * UNIT, content(5), durable=True)
+        server.kill()
+    with serve(built, folder, back(folder, "8M", PAGES)) as server:
+        with server.disk() as disk:
+            assert (
+                b"".join(disk.read(low, 1 << 20)[0] for low in range(0, 1000 * UNIT, 1 << 20))[: 1000 * UNIT]
+                == (image[: 1000 * UNIT])
+            )
+            assert disk.read(1000 * UNIT, UNIT)[0] == content(5)
+        server.stop()
+    assert (folder / "disk").read_bytes()[: 1000 * UNIT] == image[: 1000 * UNIT]
+
+
+@pytest.mark.needs("root")
+def test_what_is_destaged_after_the_last_client_left_is_no_write_by_others(built, folder):
+    """[6, 7] After a restart of the machine the ends of the disk tell, and the end itself has written there."""
+    with serve(built, folder, back(folder, "256K", PAGES)) as server:
+        alone = len(os.listdir(f"/proc/{server.process.pid}/task"))
+        with server.disk() as disk:
+            disk.read(0, 16 * UNIT)
+            for unit in range(8):
+                disk.write(unit * UNIT, content(unit))
+        while len(os.listdir(f"/proc/{server.process.pid}/task")) > alone:
+            time.sleep(0.005)
+        server.stop()
+    assert (folder / "disk").read_bytes()[: 8 * UNIT] == b"".join(content(unit) for unit in range(8))
+    with (
+        another_boot(folder) as variables,
+        serve(built, folder, back(folder, "256K", PAGES), None, variables) as server,
+    ):
+        with server.disk() as disk:
+            assert disk.read(0, UNIT)[0] == content(0)
+        server.stop()
+        assert "begins empty" not in server.said.read_text()
+    assert counters(folder)["resident_at_start"] == 16
+
+
+def test_while_writes_are_refused_it_says_so_and_reads_are_served(built, folder):
+    """SSD, label and disk fail for good: what is dirty stays, and a client may come and read."""
+    preload = build_preload("failing", folder / "failing.so")
+    files = ":".join(str(folder / name) for name in ("ssd", "label", "disk"))
+    variables = {"LD_PRELOAD": str(preload), "FAIL_FILES": files, "FAIL_SAID": str(folder / "failed")}
+    variables |= {"FAIL_FROM": "40", "FAIL_COUNT": str(1 << 30)}
+    options = back(folder, "256K", PAGES, f"cz-control={folder / 'control'}")
+    with serve(built, folder, options, None, variables) as server:
+        with server.disk() as disk:
+            disk.write(0, content(1), durable=True)
+            with pytest.raises(DeviceError):
+                for _ in range(100):
+                    disk.write(UNIT, content(2), durable=True)
+        with server.disk() as disk:
+            assert disk.read(0, UNIT)[0] == content(1)
+            with pytest.raises(DeviceError):
+                disk.write(0, content(2))
+        status = control(folder / "control", "status")
+        assert status["writes_refused"]
+        assert "failed on the SSD tier" in status["bypass_reason"]
+
+
+def test_a_table_that_cannot_be_read_is_no_number_of_bytes(built, folder):
+    """[6] Whether it holds dirty data is not known, so it may."""
+    make_dirty(built, folder)
+    os.truncate(folder / "ssd", TABLE)
+    said = refused(built, folder, labelled(folder))
+    assert "it may hold data of the volume disk that is not on its disk yet, and its table cannot be read" in said
+    assert "-4096" not in said
 
 
 WRONG = {

@@ -1,6 +1,7 @@
 /* Write-back: the SSD, and the requests that are under way. */
 #include "back_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,11 +53,13 @@ void back_fail(back *self, const char *what) {
     if (self->failed)
         return;
     self->failed = true;
+    served->failed_ns = now_ns();
+    snprintf(served->reason, sizeof served->reason, "%s failed on the SSD tier", what);
     self->fixed = tier_say_failing(served->tier) == 0;
     nbdkit_error(
         "cachezoo: %s failed on the SSD tier; writes are refused until the %lld bytes that the SSD alone holds "
         "are on the disk%s",
-        what, (long long)(self->places.count[DIRTY] * back_unit(self)),
+        what, (long long)(back_alone(self) * back_unit(self)),
         self->fixed ? "" : "; the label cannot be written either, so they stay where they are: stop");
     pthread_cond_broadcast(&self->moved);
     pthread_cond_signal(&self->work);
@@ -110,14 +113,13 @@ bool back_give_up(back *self, int32_t slot, int64_t number) {
         places_go(&self->places, slot);
         return true;
     }
-    if (!place->lost) {
-        served->stats.lost_blocks++;
-        nbdkit_error(
-            "cachezoo: %lld bytes at %lld of the disk are lost: the SSD alone held them, and they cannot be read "
-            "there; reads of them fail until they are overwritten",
-            (long long)back_unit(self), (long long)(number * back_unit(self)));
-    }
-    place->lost = true;
+    if (place->state == LOST)
+        return false;
+    served->stats.lost_blocks++;
+    nbdkit_error("cachezoo: %lld bytes at %lld of the disk are lost: the SSD alone held them, and they cannot be read "
+                 "there; reads of them fail until they are overwritten",
+                 (long long)back_unit(self), (long long)(number * back_unit(self)));
+    places_lose(&self->places, slot);
     return false;
 }
 

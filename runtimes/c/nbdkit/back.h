@@ -38,6 +38,8 @@ int back_take_up(back *back, const view *view);
 /* The SSD has failed. Under the lock. */
 void back_fail(back *back, const char *what);
 bool back_failed(const back *back);
+/* It has failed, and something is on it alone: writes are errors. */
+bool back_refuses(const back *back);
 /* The disk was written to by others: what is clean is not used. Under the lock. */
 void back_forget(back *back);
 

@@ -23,7 +23,7 @@ typedef struct batch {
 
 static void pick(back *self, batch *batch, int32_t slot) {
     place *place = &self->places.at[slot];
-    if (batch->n == BATCH || place->picked || place->lost)
+    if (batch->n == BATCH || place->picked)
         return;
     place->picked = true;
     place->pins++;
@@ -69,7 +69,7 @@ static int write_run(back *self, nbdkit_next *next, batch *batch, int64_t low, i
                          strerror(err), (long long)bytes);
             return -1;
         }
-        k = end < high ? end + 1 : end; /* the one that cannot be read stays dirty */
+        k = end < high ? end + 1 : end; /* the one that cannot be read is lost */
     }
     return 0;
 }
@@ -93,7 +93,7 @@ static int write_batch(back *self, nbdkit_next *next, batch *batch) {
 }
 
 /* What is picked reaches the disk and is clean. Under the lock, which is given up meanwhile; the caller has the right to
- * clean (self->cleaning). -1 where SSD or disk fails; units that are lost stay dirty. */
+ * clean (self->cleaning). -1 where SSD or disk fails; units that cannot be read are lost. */
 static int destage(back *self, nbdkit_next *next, batch *batch) {
     served *served = self->served;
     uint64_t wanted = 0;
@@ -162,8 +162,7 @@ static int32_t next_in_range(const back *self, const span *span, int64_t *at) {
     }
     while (*at < places->n) {
         int32_t slot = (int32_t)(*at)++;
-        if ((places->at[slot].state == CLEAN || places->at[slot].state == DIRTY) &&
-            within(span, places->at[slot].number))
+        if (places_counts(&places->at[slot]) && within(span, places->at[slot].number))
             return slot;
     }
     return -1;
@@ -194,10 +193,9 @@ static int destage_range(back *self, nbdkit_next *next, const span *span) {
         batch->n = 0;
         int64_t at = 0;
         for (int32_t slot; (slot = next_in_range(self, span, &at)) >= 0 && batch->n < BATCH;) {
-            if (self->places.at[slot].state != DIRTY)
-                continue;
-            failed |= self->places.at[slot].lost;
-            pick(self, batch, slot);
+            failed |= self->places.at[slot].state == LOST;
+            if (self->places.at[slot].state == DIRTY)
+                pick(self, batch, slot);
         }
         if (batch->n == 0)
             break;
@@ -225,18 +223,28 @@ int back_make_void(back *self, nbdkit_next *next, const span *span) {
     return 0;
 }
 
+static bool is_short(const back *self) {
+    return self->places.count[FREE] < self->least_free;
+}
+
+/* Slots become free by syncs alone. */
+static bool frees_by_sync(const back *self) {
+    return is_short(self) && self->places.count[GONE] + self->places.count[VOIDED] > 0;
+}
+
+/* Something is to be destaged, for its age, its amount, or for whoever waits for it. */
+static bool is_due(const back *self) {
+    int64_t dirty = self->places.count[DIRTY];
+    return dirty > 0 && (self->urgent || self->stopping || 2 * dirty >= self->most_dirty ||
+                         now_ns() - self->places.at[places_first(&self->places, DIRTY)].dirty_ns >= self->delay_ns);
+}
+
 static bool has_work(const back *self) {
-    const places *places = &self->places;
-    int64_t dirty = places->count[DIRTY];
-    int32_t oldest = places_first(places, DIRTY);
     if (!self->served->attached || self->direct)
         return false;
     if (self->failed)
-        return self->fixed;
-    bool short_of = places->count[FREE] < self->least_free;
-    return (short_of && places->count[GONE] + places->count[VOIDED] > 0) ||
-           (dirty > 0 && (self->urgent || self->stopping || short_of || 2 * dirty >= self->most_dirty ||
-                          now_ns() - places->at[oldest].dirty_ns >= self->delay_ns));
+        return self->fixed && (self->places.count[DIRTY] > 0 || self->places.count[LOST] == 0);
+    return frees_by_sync(self) || is_due(self) || (is_short(self) && self->places.count[DIRTY] > 0);
 }
 
 /* All is on the disk, and what the SSD says does not count any more. */
@@ -251,16 +259,14 @@ static void go_direct(back *self) {
 
 /* One turn; false where there was nothing that could be done. */
 static bool clean_once(back *self, nbdkit_next *next, batch *batch) {
-    bool waits = !self->failed && self->places.count[FREE] < self->least_free &&
-                 self->places.count[GONE] + self->places.count[VOIDED] > 0;
-    bool moved = waits && back_sync_to(self, ++self->places.written) == 0;
+    bool moved = !self->failed && frees_by_sync(self) && back_sync_to(self, ++self->places.written) == 0;
     begin_cleaning(self);
     batch->n = 0;
-    if (self->failed || self->urgent || !moved)
+    if (self->failed || is_due(self) || !moved)
         pick_oldest(self, batch);
     moved = batch->n > 0 ? destage(self, next, batch) == 0 : moved;
     end_cleaning(self);
-    if (self->failed && self->fixed && self->places.count[DIRTY] == 0 && !self->direct)
+    if (self->failed && self->fixed && back_alone(self) == 0 && !self->direct)
         go_direct(self);
     self->urgent = false;
     return moved;
@@ -294,6 +300,33 @@ static nbdkit_next *open_disk(back *self) {
     if (!next)
         nbdkit_error("cachezoo: the disk cannot be opened for destaging");
     return next;
+}
+
+static int read_next(void *next, void *data, uint32_t count, uint64_t offset, int *err) {
+    nbdkit_next *plugin = next;
+    return plugin->pread(plugin, data, count, offset, 0, err);
+}
+
+/* The ends of the disk as they are left: what was destaged since the last client left may lie there. Where others wrote
+ * meanwhile, what was cached goes, for good before the clean end says otherwise. */
+static void leave_alone(back *self, nbdkit_next *next) {
+    served *served = self->served;
+    char witness[65] = "";
+    pthread_mutex_lock(&served->presence);
+    if (served->connections == 0 && served->attached && !self->failed) {
+        bool changed = proof_witness(served->disk, witness) || strcmp(witness, served->left.witness) != 0;
+        pthread_mutex_lock(&served->lock);
+        if (changed && served->left.witness[0])
+            back_forget(self);
+        while (self->places.count[GONE] > 0 && back_sync_to(self, ++self->places.written) == 0)
+            continue;
+        pthread_mutex_unlock(&served->lock);
+        view view = {.bytes = served->backend_bytes, .next = next, .read = read_next};
+        proof_content(served->disk, &view, &served->left);
+        if (proof_witness(served->disk, served->left.witness))
+            served->left.witness[0] = 0;
+    }
+    pthread_mutex_unlock(&served->presence);
 }
 
 static void nap(back *self, uint64_t ns) {
@@ -339,6 +372,7 @@ static void *clean(void *given) {
     }
     pthread_mutex_unlock(&served->lock);
     if (next) {
+        leave_alone(self, next);
         (void)next->finalize(next);
         nbdkit_next_context_close(next);
     }
@@ -356,6 +390,10 @@ bool back_failed(const back *self) {
     return self->failed;
 }
 
+bool back_refuses(const back *self) {
+    return self->failed && !self->direct;
+}
+
 void back_stop(back *self) {
     served *served = self->served;
     if (!self->started)
@@ -366,7 +404,7 @@ void back_stop(back *self) {
     pthread_mutex_unlock(&served->lock);
     pthread_join(self->cleaner, NULL);
     self->started = false;
-    if (self->places.count[DIRTY] > 0)
+    if (back_alone(self) > 0)
         nbdkit_error("cachezoo: %lld bytes are on the SSD alone; the next start takes them up",
-                     (long long)(self->places.count[DIRTY] * back_unit(self)));
+                     (long long)(back_alone(self) * back_unit(self)));
 }

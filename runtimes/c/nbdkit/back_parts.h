@@ -35,8 +35,13 @@ static inline int64_t back_unit(const back *self) {
     return self->served->unit_bytes;
 }
 
+/* Units that the SSD alone holds, or has lost. */
+static inline int64_t back_alone(const back *self) {
+    return self->places.count[DIRTY] + self->places.count[LOST];
+}
+
 static inline void back_gauge(back *self) {
-    self->served->n_dirty = (uint64_t)self->places.count[DIRTY];
+    self->served->n_dirty = back_alone(self);
 }
 
 /* Where nothing else is said, calls are made under the lock of `served`. */

@@ -66,6 +66,7 @@ int back_take_up(back *self, const view *view) {
     if (!order || !unit) {
         free(order);
         free(unit);
+        nbdkit_error("cachezoo: no memory to take up what the SSD tier holds");
         return -1;
     }
     for (int32_t slot = 0; slot < self->places.n; slot++) {

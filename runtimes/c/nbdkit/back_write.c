@@ -66,13 +66,24 @@ static int make_unit(edit *edit, uint64_t number, unsigned char *unit, int *err)
     return 0;
 }
 
+/* Where lost units hold all other slots, a clean one goes; false where there is none. */
+static bool may_get_room(back *self) {
+    const int64_t *count = self->places.count;
+    if (count[FREE] + count[BUSY] + count[DIRTY] + count[GONE] + count[VOIDED] > 0)
+        return true;
+    if (count[CLEAN] == 0)
+        return false;
+    places_go(&self->places, places_first(&self->places, CLEAN));
+    return true;
+}
+
 /* Slots for up to `most` units, at least one; -1 where none can be had. Under the lock. */
 static int64_t take_room(back *self, int32_t *slots, int64_t most) {
     uint64_t failures = self->failures;
     int64_t n = 0;
     bool waited = false;
     while (!self->failed && (self->places.count[FREE] == 0 || self->places.count[DIRTY] >= self->most_dirty)) {
-        if (self->failures > failures + 1)
+        if (self->failures > failures + 1 || !may_get_room(self))
             return -1;
         self->served->stats.write_waits += !waited;
         waited = true;

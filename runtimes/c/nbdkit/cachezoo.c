@@ -1,4 +1,5 @@
-/* nbdkit filter: a read cache on a file or block device, decided by a bundle of the cachezoo model zoo. */
+/* nbdkit filter: a cache of reads, or of reads and writes, on a file or block device; a classic policy or a bundle of the
+ * cachezoo model zoo decides what it holds. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static void count_now(stats *now, stats_about *about, texts *texts) {
     about->uptime_s = (double)time / 1e9 - (double)served->start_us / 1e6;
     about->bypassed = served->failed;
     about->bypassed_at = served->failed ? (double)served->failed_ns / 1e9 - (double)served->start_us / 1e6 : -1;
-    about->refuses = served->refuses;
+    about->refuses = served->refuses || (served->back && back_refuses(served->back));
     memcpy(texts->reason, served->reason, sizeof texts->reason);
     pthread_mutex_unlock(&served->lock);
 }
@@ -338,7 +339,14 @@ static int prepare_back(nbdkit_next *next, const handle *self, int64_t size, boo
         nbdkit_error("cachezoo: the disk is not served: %s", wrong);
         return -1;
     }
-    return back_flush(served->back, next, &err);
+    if (back_flush(served->back, next, &err) == 0)
+        return 0;
+    pthread_mutex_lock(&served->lock);
+    bool refuses = back_refuses(served->back); /* reads are right all the same */
+    pthread_mutex_unlock(&served->lock);
+    if (!refuses)
+        nbdkit_error("cachezoo: the disk is not served: its first flush failed: %s", strerror(err));
+    return refuses ? 0 : -1;
 }
 
 /* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */

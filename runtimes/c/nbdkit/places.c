@@ -91,7 +91,7 @@ static void index_remove(places *places, int32_t slot) {
 
 int32_t places_find(const places *places, int64_t number) {
     int32_t slot = newest(places, number);
-    return slot != NONE && (places->at[slot].state == CLEAN || places->at[slot].state == DIRTY) ? slot : NONE;
+    return slot != NONE && places_counts(&places->at[slot]) ? slot : NONE;
 }
 
 bool places_has(const places *places, int64_t number) {
@@ -131,9 +131,9 @@ static void replace(places *places, int32_t old, int32_t slot) {
     index_remove(places, old);
     before->newer = slot;
     places->at[slot].older = old;
-    if (before->state != CLEAN && before->state != DIRTY)
+    if (!places_counts(before))
         return;
-    before->kept = before->lost = false;
+    before->kept = false;
     before->seq = places->written;
     move(places, old, GONE);
 }
@@ -156,6 +156,10 @@ void places_enter(places *places, int32_t slot, int64_t number, uint32_t crc, bo
         replace(places, old, slot);
     index_add(places, slot);
     tier_note(places->tier, slot, number, crc, dirty);
+}
+
+void places_lose(places *places, int32_t slot) {
+    move(places, slot, LOST);
 }
 
 void places_go(places *places, int32_t slot) {

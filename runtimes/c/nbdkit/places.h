@@ -5,7 +5,7 @@
  * good, and an older one not before the newer is durable. A slot goes through these states, and each step to the right
  * of GONE waits for a sync:
  *
- *   FREE -> BUSY (data is written) -> CLEAN or DIRTY -> GONE (replaced or evicted; its entry is still there)
+ *   FREE -> BUSY (data is written) -> CLEAN or DIRTY (or LOST: dirty, and cannot be read) -> GONE (replaced or evicted; its entry is still there)
  *        -> VOIDED (the entry is cleared, not yet for good) -> FREE
  *
  * All calls are made under one lock. */
@@ -17,7 +17,7 @@
 
 #include "tier.h"
 
-enum place_state { FREE, BUSY, CLEAN, DIRTY, GONE, VOIDED, PLACE_STATES };
+enum place_state { FREE, BUSY, CLEAN, DIRTY, LOST, GONE, VOIDED, PLACE_STATES };
 
 typedef struct place {
     int64_t number;        /* of the unit */
@@ -29,7 +29,6 @@ typedef struct place {
     int32_t before, after; /* in the ring of its state, the oldest first */
     uint8_t state;
     bool kept;   /* the policy holds the unit */
-    bool lost;   /* dirty, and cannot be read */
     bool picked; /* is being destaged */
 } place;
 
@@ -41,6 +40,11 @@ typedef struct places {
     int64_t n, count[PLACE_STATES];
     uint64_t written, synced; /* changes of entries so far, and those that are durable */
 } places;
+
+/* It holds its unit's newest version. */
+static inline bool places_counts(const place *place) {
+    return place->state == CLEAN || place->state == DIRTY || place->state == LOST;
+}
 
 int places_open(places *places, tier *tier, int64_t n);
 void places_close(places *places);
@@ -61,6 +65,8 @@ void places_enter(places *places, int32_t slot, int64_t number, uint32_t crc, bo
 void places_evict(places *places, int64_t number);
 /* It is on the disk for good: CLEAN, or it goes where the policy does not hold it. places_write writes the entry. */
 void places_cleaned(places *places, int32_t slot);
+/* A dirty one cannot be read: LOST until its unit is overwritten. No limit counts it, and the cleaner does not see it. */
+void places_lose(places *places, int32_t slot);
 /* A clean one goes, whoever holds it. */
 void places_go(places *places, int32_t slot);
 /* Write the entries of slots; the device has failed where it is -1. */

@@ -31,6 +31,9 @@ void proof_boot(char boot[40]);
 int proof_witness(const disk *disk, char witness[65]);
 /* Identity and ends, read through the plugin. */
 void proof_content(const disk *disk, const view *view, proof *proof);
+/* Where the disk has a name of its own (WWN or inode), that alone is its identity: what the cache itself writes to the disk,
+ * such as another filesystem, does not change it. False where it has none. */
+bool proof_alone(const disk *disk, proof *proof);
 /* The disk read by its path, where that shows what the plugin does; else of -1 bytes. */
 view proof_view(disk *disk);
 

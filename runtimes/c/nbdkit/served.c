@@ -122,6 +122,7 @@ static void blank_tier(served *served) {
 static bool attach(served *served, const view *view, const char *export) {
     char note[256] = "";
     proof_begin(served->disk, view);
+    tier_name(served->tier, export); /* one that has failed already may be replaced */
     int opened = served->failed ? 0 : tier_attach(served->tier, view, export, note);
     if (note[0])
         nbdkit_error("cachezoo: %s", note);
@@ -487,7 +488,7 @@ void served_lose(served *served) {
     maybe_join(&served->lost, &served->flushing);
     for (const writing *write = served->writes; write; write = write->next)
         add_units(&served->lost, write);
-    for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
+    for (int64_t slot = 0; slot < served->n_slots && !served->failed && !served->back; slot++) {
         const slot_state *state = &served->slots[slot];
         if ((state->ready || state->waiting) && maybe_holds(&served->lost, state->number))
             served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));

@@ -200,6 +200,11 @@ static int check_dirty(const tier_options *options, int fd, bool *discard, cz_er
     *discard = options->format && strcmp(options->format, name) == 0;
     if (dirty == 0 || !why || *discard)
         return CZ_OK;
+    if (dirty < 0)
+        return cz_fail(error, CZ_BAD_CALL,
+                       "%s: it may hold data of the volume %.63s that is not on its disk yet, and its table cannot be "
+                       "read: %s; cz-format=%s loses it",
+                       options->path, found.name, why, name);
     return cz_fail(
         error, CZ_BAD_CALL,
         "%s: it holds %lld bytes of the volume %.63s that are not on its disk yet: %s; cz-format=%s loses them",
@@ -491,17 +496,22 @@ static int open_generation(tier *tier) {
     return tier->label ? label_write(tier->label, tier->head.uuid, tier->head.generation) : 0;
 }
 
+void tier_name(tier *tier, const char *export) {
+    cz_sha256_of(export, strlen(export), tier->head.export);
+    proof_boot(tier->head.disk.boot);
+}
+
 int tier_attach(tier *tier, const view *view, const char *export, char note[256]) {
     static const unsigned char blank[SECTOR];
     unsigned char sector[SECTOR] = {0};
     superblock found;
     superblock *head = &tier->head;
     note[0] = 0;
-    cz_sha256_of(export, strlen(export), head->export);
-    proof_boot(head->disk.boot);
+    tier_name(tier, export);
     (void)proof_witness(tier->disk, head->disk.witness); /* "" where it fails: nothing is shown */
     if (tier->label)
         proof_content(tier->disk, view, &head->disk);
+    bool named = !tier->back || proof_alone(tier->disk, &head->disk);
     int unread = read_head(tier, sector, &found);
     const char *why = unread ? "its superblock cannot be read" : take_up(tier, &found, view);
     if (is_sound(&found))
@@ -518,6 +528,10 @@ int tier_attach(tier *tier, const view *view, const char *export, char note[256]
         return -1;
     if (why && memcmp(sector, blank, SECTOR) != 0)
         snprintf(note, 256, "the SSD tier begins empty: %s", why);
+    if (!named && !note[0])
+        snprintf(note, 256,
+                 "the disk has no WWN, serial number or inode: after a kill it is known by the UUID on it alone, so "
+                 "make no filesystem or partition table through cz-writes=back");
     memcpy(head->magic, MAGIC, sizeof head->magic);
     head->version = VERSION;
     head->back = tier->back;

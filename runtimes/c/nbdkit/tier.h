@@ -54,6 +54,8 @@ typedef struct tier tier;
 
 /* Open and lock the device, see that nothing is lost by writing to it, and that it has room. Nothing is written. */
 int tier_open(const tier_options *options, tier **found, cz_error *error);
+/* Before the first client is served: the export, and the boot of this run. tier_attach does it too. */
+void tier_name(tier *tier, const char *export);
 /* Take up what the device holds for an export, or begin anew; `note` says why, or is empty. Returns -1 where device or
  * label cannot be written; 1 where the tier has dirty units and is not of this disk as it is: nothing is written. */
 int tier_attach(tier *tier, const view *view, const char *export, char note[256]);
