@@ -559,6 +559,21 @@ def test_a_larger_ssd_takes_the_place_of_a_sound_one_which_is_not_believed_again
         server.stop()
 
 
+def test_what_is_named_on_another_ssd_is_overwritten(built, folder):
+    (folder / "full").write_bytes(b"something else" * 1000)
+    with serve(built, folder, options(folder, "1M")) as server:
+        with server.disk() as disk:
+            read_units(disk, folder)
+            refusal = ask(folder, "attach", f"cz-ssd={folder / 'full'}")["error"]
+            name = next(word for word in refusal.split() if word.startswith("cz-format="))
+            assert ask(folder, "attach", f"cz-ssd={folder / 'full'}", name)["done"] == "attach"
+            read_units(disk, folder)
+            read_units(disk, folder)
+        assert status(folder)["read_hits"] == UNITS
+        server.stop()
+    assert b"something" not in (folder / "full").read_bytes()[: 1 << 20]
+
+
 def test_an_ssd_before_the_first_client_is_taken_up_as_at_a_start(built, folder):
     with serve(built, folder, options(folder, "1M")) as server:
         assert ask(folder, "attach", f"cz-ssd={folder / 'ssd2'}")["done"] == "attach"

@@ -226,9 +226,12 @@ static int open_replacement(opened *opened, const config *asked, bool own_label,
         return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)replacement->n_slots);
     pthread_mutex_lock(&opened->served.lock); /* the first client may be finding out whether the disk is shown */
     view view = proof_view(&opened->disk);
+    bool attached = opened->served.attached;
     pthread_mutex_unlock(&opened->served.lock);
     if (own_label && view.bytes >= 0)
         proof_content(&opened->disk, &view, &replacement->disk);
+    if (attached && tier_clean(replacement->tier))
+        return cz_fail(error, CZ_IO, "the new SSD cannot be written");
     return CZ_OK;
 }
 
