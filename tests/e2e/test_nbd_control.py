@@ -1,5 +1,7 @@
 """The control socket of the mounted cache: status, another policy, another SSD, while clients read and write."""
 
+import contextlib
+import json
 import os
 import random
 import shutil
@@ -21,6 +23,7 @@ from cachezoo.policies.spec import parse
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
+from tests.bundle_data import reseal
 from tests.c_library import CHECKED, make
 from tests.nbd_filter import control, refused, sanitizing, serve
 
@@ -126,6 +129,73 @@ def test_commands_that_are_none_are_refused_in_a_line(built, folder):
             wire.connect(str(folder / "control"))
             wire.sendall(b"x" * 40000)
         assert status(folder)["policy"] == "lru"
+        server.stop()
+
+
+def trickle(folder, ends):
+    """A client that sends a command letter by letter, until it is cut off; its answer."""
+    with socket.socket(socket.AF_UNIX) as wire:
+        wire.connect(str(folder / "control"))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            while not ends.wait(0.2):
+                wire.sendall(b"x")
+            return wire.recv(1 << 16)
+    return b""
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_slow_client_keeps_neither_others_nor_the_end_waiting(built, folder, stops):
+    ends = threading.Event()
+    with serve(built, folder, options(folder)) as server, ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(trickle, folder, ends)
+        try:
+            if not stops:
+                assert status(folder)["policy"] == "lru"  # after the time that a command may take
+            server.stop()
+        finally:
+            ends.set()
+            slow.result()
+
+
+@pytest.mark.parametrize("cut", [b"reload\ncz-policy=arc", b"reload\ncz-policy=arc\n", b"status", b"status\n"])
+def test_a_command_that_is_cut_off_is_not_carried_out(built, folder, cut):
+    with serve(built, folder, options(folder)) as server:
+        with socket.socket(socket.AF_UNIX) as wire:
+            wire.connect(str(folder / "control"))
+            wire.sendall(cut)
+            wire.shutdown(socket.SHUT_WR)
+            assert list(json.loads(wire.recv(1 << 16))) == ["error"]
+        assert status(folder)["policy"] == "lru"
+        server.stop()
+
+
+def test_an_answer_is_json_whatever_bytes_are_in_it(built, folder):
+    """What is no UTF-8 comes back as U+FFFD, and so does a letter that was cut."""
+    texts = {
+        "ä€𝄞": "ä€𝄞".encode(),
+        "\ufffd": b"\xff",
+        "\ufffd" * 2: b"\xc0\xaf",  # too long
+        "\ufffd" * 3: b"\xed\xa0\x80",  # half of a pair
+        "\ufffd" * 4: b"\xf4\x90\x80\x80",  # past the last letter
+        "x" * 63 + "\ufffd": b"x" * 63 + "€".encode(),
+    }
+    with serve(built, folder, options(folder)) as server:
+        for text, sent in texts.items():
+            with socket.socket(socket.AF_UNIX) as wire:
+                wire.connect(str(folder / "control"))
+                wire.sendall(sent + b"\n\n")
+                assert json.loads(wire.recv(1 << 16))["error"].startswith(f"{text}: the commands")
+        server.stop()
+
+
+def test_ghosts_are_not_resident(built, folder):
+    """Arc remembers as many pages again as it holds, which go and come back."""
+    with serve(built, folder, options(folder, "256K", "cz-policy=arc")) as server:
+        with server.disk() as disk:
+            for part in (range(64), range(64), range(UNITS), range(UNITS)):
+                read_units(disk, folder, part)
+        found = status(folder)
+        assert (found["resident"], found["units"]) == (64, 64)
         server.stop()
 
 
@@ -489,6 +559,21 @@ def test_a_larger_ssd_takes_the_place_of_a_sound_one_which_is_not_believed_again
         server.stop()
 
 
+def test_what_is_named_on_another_ssd_is_overwritten(built, folder):
+    (folder / "full").write_bytes(b"something else" * 1000)
+    with serve(built, folder, options(folder, "1M")) as server:
+        with server.disk() as disk:
+            read_units(disk, folder)
+            refusal = ask(folder, "attach", f"cz-ssd={folder / 'full'}")["error"]
+            name = next(word for word in refusal.split() if word.startswith("cz-format="))
+            assert ask(folder, "attach", f"cz-ssd={folder / 'full'}", name)["done"] == "attach"
+            read_units(disk, folder)
+            read_units(disk, folder)
+        assert status(folder)["read_hits"] == UNITS
+        server.stop()
+    assert b"something" not in (folder / "full").read_bytes()[: 1 << 20]
+
+
 def test_an_ssd_before_the_first_client_is_taken_up_as_at_a_start(built, folder):
     with serve(built, folder, options(folder, "1M")) as server:
         assert ask(folder, "attach", f"cz-ssd={folder / 'ssd2'}")["done"] == "attach"
@@ -498,6 +583,49 @@ def test_an_ssd_before_the_first_client_is_taken_up_as_at_a_start(built, folder)
         assert status(folder)["read_hits"] == UNITS
         server.stop()
     assert (folder / "ssd2").stat().st_size > UNITS * UNIT
+
+
+def bundle_of_segments(folder, segment, block):
+    """The admission bundle, of other segments; its golden rows are not checked at a start."""
+    bundle = folder / f"bundle{segment}"
+    shutil.copytree(STORED / "admission.database.lgbm", bundle)
+    model = json.loads((bundle / "model.json").read_text())
+    model["geometry"] = {"segment_bytes": segment, "block_bytes": block}
+    (bundle / "model.json").write_text(json.dumps(model))
+    reseal(bundle)
+    return bundle
+
+
+@pytest.mark.parametrize(("segment", "block"), [(131072, 1 << 20), (4096, 16384)])
+def test_segments_and_blocks_of_a_bundle_outlast_a_reload_and_another_ssd(built, folder, segment, block):
+    """The policy that takes its place has them, and so has the one that the other SSD begins with."""
+    bundle = bundle_of_segments(folder, segment, block)
+    behind = (folder / "disk").read_bytes()
+    with serve(built, folder, options(folder, "1M", f"cz-bundle={bundle}")) as server:
+        with server.disk() as disk:
+            assert disk.read(0, 1 << 17)[0] == behind[: 1 << 17]
+            assert ask(folder, "reload", "cz-mode=lru", "cz-prefetch=all_on_miss")["done"] == "reload"
+            assert ask(folder, "attach", f"cz-ssd={folder / 'ssd2'}")["done"] == "attach"
+            disk.read(0, 512)
+            assert status(folder)["prefetched"] == block // segment - 1
+            for low in range(0, UNITS * UNIT, 1 << 17):
+                assert disk.read(low, 1 << 17)[0] == behind[low : low + (1 << 17)]
+        found = status(folder)
+        assert (found["unit_bytes"], found["resident"]) == (segment, (1 << 20) // segment)
+        server.stop()
+
+
+def test_another_ssd_is_refused_where_the_bundle_has_other_segments_by_then(built, folder):
+    bundle = bundle_of_segments(folder, 4096, 16384)
+    behind = (folder / "disk").read_bytes()
+    with serve(built, folder, options(folder, "1M", f"cz-bundle={bundle}")) as server:
+        shutil.rmtree(bundle)
+        bundle_of_segments(folder, 131072, 1 << 20).rename(bundle)
+        assert "a start of its own" in ask(folder, "attach", f"cz-ssd={folder / 'ssd2'}")["error"]
+        with server.disk() as disk:
+            assert disk.read(0, 1 << 17)[0] == behind[: 1 << 17]
+        assert status(folder)["attaches"] == 0
+        server.stop()
 
 
 def test_an_ssd_that_a_start_would_refuse_is_refused_and_the_old_one_stays(built, folder):

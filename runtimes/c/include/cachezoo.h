@@ -364,7 +364,7 @@ CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t
 typedef struct cz_counters {
     uint64_t requests, decisions, units, hits, admitted, prefetched, evicted, dirty_evicted, bypassed;
     uint64_t forgotten;   /* keys dropped because max_keys was reached, whose counts had not aged out */
-    uint64_t keys, bytes; /* remembered now; memory of the stream or cache */
+    uint64_t keys, bytes; /* remembered now, by a cache: resident; memory of the stream or cache */
 } cz_counters;
 
 CZ_API void cz_stats(const cz_stream *stream, cz_counters *counters);

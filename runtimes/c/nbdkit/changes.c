@@ -148,17 +148,22 @@ static int check_geometry(const served *served, const policy *made, cz_error *er
     return CZ_OK;
 }
 
+/* LRU and RejectX have the segments and blocks that are there; a bundle has its own, and so has a page cache. */
+static void take_geometry(config *asked, const served *served) {
+    bool flash = !asked->choice.bundle && !asked->choice.policy;
+    asked->unit_bytes = flash ? served->unit_bytes : 0;
+    asked->block_bytes = flash ? served->per_block * served->unit_bytes : 0;
+}
+
 int change_policy(opened *opened, config *next, int64_t *kept, cz_error *error) {
     const served *served = &opened->served;
     config asked = opened->config;
-    bool flash = !next->choice.bundle && !next->choice.policy;
     policy made;
     if (served->back)
         return cz_fail(error, CZ_BAD_CALL, "with cz-writes=back the policy stays until the next start");
     asked.choice = next->choice;
     asked.key = next->key ? next->key : opened->config.key;
-    asked.unit_bytes = flash ? served->unit_bytes : 0;
-    asked.block_bytes = flash ? served->per_block * served->unit_bytes : 0;
+    take_geometry(&asked, served);
     int code = choice_check(&asked, error);
     next->choice = asked.choice;
     if (code == CZ_OK)
@@ -180,7 +185,7 @@ int change_policy(opened *opened, config *next, int64_t *kept, cz_error *error) 
 /* ---- the SSD ---- */
 
 /* What takes the place of the tier, made before anybody waits. */
-typedef struct place {
+typedef struct replacement {
     tier *tier;
     label *label; /* that of before where none was given */
     policy policy;
@@ -188,39 +193,45 @@ typedef struct place {
     int32_t *later;
     int64_t n_slots;
     proof disk; /* what identifies the disk, where the label needs it */
-} place;
+} replacement;
 
-static void close_place(place *place, const opened *opened) {
-    tier_close(place->tier, NULL);
-    if (place->label && place->label != opened->label) {
-        label_close(place->label);
-        free(place->label);
+static void close_replacement(replacement *replacement, const opened *opened) {
+    tier_close(replacement->tier, NULL);
+    if (replacement->label && replacement->label != opened->label) {
+        label_close(replacement->label);
+        free(replacement->label);
     }
-    policy_close(&place->policy);
-    free(place->slots);
-    free(place->later);
+    policy_close(&replacement->policy);
+    free(replacement->slots);
+    free(replacement->later);
 }
 
-static int open_place(opened *opened, const config *asked, bool own_label, place *place, cz_error *error) {
-    int code = own_label ? label_of(asked->label, &place->label, error) : CZ_OK;
+static int open_replacement(opened *opened, const config *asked, bool own_label, replacement *replacement,
+                            cz_error *error) {
+    int code = own_label ? label_of(asked->label, &replacement->label, error) : CZ_OK;
     if (!own_label)
-        place->label = opened->label;
+        replacement->label = opened->label;
     if (code == CZ_OK)
-        code = policy_open(asked, asked->size, &place->policy, error);
+        code = policy_open(asked, asked->size, &replacement->policy, error);
     if (code == CZ_OK)
-        code = tier_of(asked, opened, &place->policy, place->label, &place->tier, error);
+        code = check_geometry(&opened->served, &replacement->policy, error);
+    if (code == CZ_OK)
+        code = tier_of(asked, opened, &replacement->policy, replacement->label, &replacement->tier, error);
     if (code != CZ_OK)
         return code;
-    place->n_slots = asked->size / place->policy.unit_bytes;
-    place->slots = calloc((size_t)place->n_slots, sizeof *place->slots);
-    place->later = calloc((size_t)place->n_slots, sizeof *place->later);
-    if (!place->slots || !place->later)
-        return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)place->n_slots);
+    replacement->n_slots = asked->size / replacement->policy.unit_bytes;
+    replacement->slots = calloc((size_t)replacement->n_slots, sizeof *replacement->slots);
+    replacement->later = calloc((size_t)replacement->n_slots, sizeof *replacement->later);
+    if (!replacement->slots || !replacement->later)
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)replacement->n_slots);
     pthread_mutex_lock(&opened->served.lock); /* the first client may be finding out whether the disk is shown */
     view view = proof_view(&opened->disk);
+    bool attached = opened->served.attached;
     pthread_mutex_unlock(&opened->served.lock);
     if (own_label && view.bytes >= 0)
-        proof_content(&opened->disk, &view, &place->disk);
+        proof_content(&opened->disk, &view, &replacement->disk);
+    if (attached && tier_clean(replacement->tier))
+        return cz_fail(error, CZ_IO, "the new SSD cannot be written");
     return CZ_OK;
 }
 
@@ -246,14 +257,15 @@ static void go_on(served *served) {
 
 /* The new tier is begun, and the old one is not to be believed; with the lock and nobody inside. Where that fails the
  * old one stays, if nothing on it or its label has changed. */
-static int turn_over(opened *opened, place *place, cz_error *error) {
+static int turn_over(opened *opened, replacement *replacement, cz_error *error) {
     served *served = &opened->served;
-    bool own_label = place->label != opened->label;
+    bool own_label = replacement->label != opened->label;
     int code = 0;
     if (served->attached)
-        code = tier_begin(place->tier, served->tier, served->backend_bytes, place->disk.identity, served->lost.any);
+        code = tier_begin(replacement->tier, served->tier, served->backend_bytes, replacement->disk.identity,
+                          served->lost.any);
     else if (served->blank)
-        code = tier_blank(place->tier);
+        code = tier_blank(replacement->tier);
     if (code == TIER_LABEL_FAILED && !own_label)
         served_fail(served, "the label");
     if (code)
@@ -269,34 +281,34 @@ static int turn_over(opened *opened, place *place, cz_error *error) {
     return CZ_OK;
 }
 
-static void swap_place(opened *opened, config *asked, place *place) {
+static void swap_replacement(opened *opened, config *asked, replacement *replacement) {
     served *served = &opened->served;
-    struct place before = {.tier = served->tier,
-                           .label = opened->label,
-                           .policy = opened->policy,
-                           .slots = served->slots,
-                           .later = served->later};
-    served->tier = place->tier;
-    served->slots = place->slots;
-    served->later = place->later;
-    served->n_slots = place->n_slots;
+    struct replacement before = {.tier = served->tier,
+                                 .label = opened->label,
+                                 .policy = opened->policy,
+                                 .slots = served->slots,
+                                 .later = served->later};
+    served->tier = replacement->tier;
+    served->slots = replacement->slots;
+    served->later = replacement->later;
+    served->n_slots = replacement->n_slots;
     served->n_later = 0;
-    policy_serve(&place->policy, served);
+    policy_serve(&replacement->policy, served);
     served->failed = served->refuses = false;
     served->errors = 0;
     served->reason[0] = 0;
     served->stats.attaches++;
-    opened->label = place->label;
-    opened->policy = place->policy;
+    opened->label = replacement->label;
+    opened->policy = replacement->policy;
     opened->config.size = asked->size;
-    *place = before;
+    *replacement = before;
 }
 
 int change_tier(opened *opened, config *next, cz_error *error) {
     served *served = &opened->served;
     config asked = opened->config;
     bool own_label = next->label != NULL;
-    place place = {0};
+    replacement replacement = {0};
     if (served->back)
         return cz_fail(
             error, CZ_BAD_CALL,
@@ -306,6 +318,7 @@ int change_tier(opened *opened, config *next, cz_error *error) {
     asked.format = next->format;
     asked.size = next->size ? next->size : asked.size;
     asked.label = own_label ? next->label : asked.label;
+    take_geometry(&asked, served);
     int code = CZ_OK;
     pthread_mutex_lock(&served->presence);
     pthread_mutex_lock(&served->lock);
@@ -320,15 +333,15 @@ int change_tier(opened *opened, config *next, cz_error *error) {
     pthread_mutex_unlock(&served->lock);
     pthread_mutex_unlock(&served->presence);
     if (code == CZ_OK)
-        code = open_place(opened, &asked, own_label, &place, error);
+        code = open_replacement(opened, &asked, own_label, &replacement, error);
     if (code == CZ_OK) {
         pthread_mutex_lock(&opened->changes);
         pthread_mutex_lock(&served->presence);
         pthread_mutex_lock(&served->lock);
         pause_tier(served);
-        code = turn_over(opened, &place, error);
+        code = turn_over(opened, &replacement, error);
         if (code == CZ_OK) {
-            swap_place(opened, &asked, &place);
+            swap_replacement(opened, &asked, &replacement);
             swap_texts(&opened->config.ssd, &next->ssd);
             if (own_label)
                 swap_texts(&opened->config.label, &next->label);
@@ -338,6 +351,6 @@ int change_tier(opened *opened, config *next, cz_error *error) {
         pthread_mutex_unlock(&served->presence);
         pthread_mutex_unlock(&opened->changes);
     }
-    close_place(&place, opened);
+    close_replacement(&replacement, opened);
     return code;
 }

@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -15,8 +15,9 @@
 
 #include "fills.h"
 
-#define MOST_BYTES 16384 /* of a command */
-#define WAIT_S 5         /* for its lines */
+#define MOST_BYTES 16384             /* of a command */
+#define WAIT_NS UINT64_C(5000000000) /* for its lines, and as long for its answer to be taken */
+#define REST_MS 100                  /* where no connection can be taken, as too many files are open */
 
 static struct {
     const char *path;
@@ -150,20 +151,46 @@ static void serve_command(char *command, FILE *answer) {
 
 /* ---- the socket ---- */
 
-/* The command's lines, to the empty one or the end; -1 where they do not come, or are too many. */
+/* Until the peer has more, or takes more, which it has up to a moment to do; false where it does not, or the end comes. */
+static bool wait_for(int fd, short event, uint64_t until) {
+    struct pollfd waits[] = {{.fd = fd, .events = event}, {.fd = control.ends, .events = POLLIN}};
+    for (uint64_t now = now_ns(); now < until; now = now_ns()) {
+        int found = poll(waits, 2, (int)((until - now) / 1000000 + 1));
+        if (found < 0 && errno != EINTR)
+            return false;
+        if (found > 0)
+            return !waits[1].revents;
+    }
+    return false;
+}
+
+/* The command's lines and the empty one after them; -1 where they do not come, or are too many. */
 static int receive(int fd, char *command) {
+    const uint64_t until = now_ns() + WAIT_NS;
     size_t there = 0;
     command[0] = 0;
-    while (there + 1 < MOST_BYTES && !strstr(command, "\n\n")) {
-        ssize_t more = recv(fd, command + there, MOST_BYTES - 1 - there, 0);
-        if (more < 0 && errno == EINTR)
+    while (!strstr(command, "\n\n")) {
+        if (there + 1 == MOST_BYTES || !wait_for(fd, POLLIN, until))
+            return -1;
+        ssize_t more = recv(fd, command + there, MOST_BYTES - 1 - there, MSG_DONTWAIT);
+        if (more < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (more <= 0)
-            return more == 0 && there > 0 ? 0 : -1;
+            return -1;
         there += (size_t)more;
         command[there] = 0;
     }
-    return there + 1 < MOST_BYTES ? 0 : -1;
+    return 0;
+}
+
+static void send_all(int fd, const char *text, size_t size) {
+    const uint64_t until = now_ns() + WAIT_NS;
+    for (size_t sent = 0; sent < size && wait_for(fd, POLLOUT, until);) {
+        ssize_t more = send(fd, text + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (more < 0 && errno != EINTR && errno != EAGAIN)
+            return;
+        sent += more > 0 ? (size_t)more : 0;
+    }
 }
 
 static void serve_connection(int fd) {
@@ -172,24 +199,17 @@ static void serve_connection(int fd) {
     FILE *answer = command ? open_memstream(&text, &size) : NULL;
     if (answer) {
         if (receive(fd, command))
-            refuse(answer, "no whole command came");
+            refuse(answer, "no whole command came: lines, and an empty one after them");
         else
             serve_command(command, answer);
-        if (fclose(answer) == 0) {
-            for (size_t sent = 0; sent < size;) {
-                ssize_t more = send(fd, text + sent, size - sent, MSG_NOSIGNAL);
-                if (more < 0 && errno != EINTR)
-                    break;
-                sent += more > 0 ? (size_t)more : 0;
-            }
-        }
+        if (fclose(answer) == 0)
+            send_all(fd, text, size);
         free(text);
     }
     free(command);
 }
 
 static void *serve_control(void *nothing) {
-    const struct timeval most = {.tv_sec = WAIT_S};
     struct pollfd waits[] = {{.fd = control.listens, .events = POLLIN}, {.fd = control.ends, .events = POLLIN}};
     for (;;) {
         if (poll(waits, 2, -1) < 0 && errno != EINTR)
@@ -199,10 +219,10 @@ static void *serve_control(void *nothing) {
         if (!(waits[0].revents & POLLIN))
             continue;
         int fd = accept4(control.listens, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0)
+        if (fd < 0) {
+            (void)poll(&waits[1], 1, REST_MS);
             continue;
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+        }
         serve_connection(fd);
         close(fd);
     }

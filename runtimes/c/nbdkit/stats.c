@@ -85,13 +85,31 @@ uint64_t stats_share_ns(const histogram *histogram, double share) {
     return histogram->max_ns;
 }
 
+/* Bytes of the letter that a text begins with, in UTF-8; 0 where it begins with none. */
+static int letter(const unsigned char *at) {
+    int more = *at < 0x80 ? 0 : *at < 0xc2 ? -1 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : *at < 0xf5 ? 3 : -1;
+    if (more >= 2 && ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] >= 0xa0) ||
+                      (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] >= 0x90)))
+        return 0; /* too long, half of a pair, or past the last letter */
+    for (int k = 1; k <= more; k++) {
+        if ((at[k] & 0xc0) != 0x80)
+            return 0;
+    }
+    return more + 1;
+}
+
+/* Paths may have any bytes, and messages cut them: what is no letter is printed as U+FFFD. */
 void stats_text(FILE *file, const char *key, const char *text) {
     fprintf(file, "\"%s\": \"", key);
-    for (const unsigned char *at = (const unsigned char *)(text ? text : ""); *at; at++) {
-        if (*at == '"' || *at == '\\' || *at < ' ')
+    for (const unsigned char *at = (const unsigned char *)(text ? text : ""); *at;) {
+        int bytes = letter(at);
+        if (!bytes)
+            fputs("\\ufffd", file);
+        else if (*at == '"' || *at == '\\' || *at < ' ')
             fprintf(file, "\\u%04x", (unsigned)*at);
         else
-            fputc(*at, file);
+            fwrite(at, 1, (size_t)bytes, file);
+        at += bytes ? bytes : 1;
     }
     fputc('"', file);
 }

@@ -63,6 +63,7 @@ struct tier {
     bool syncing, failed;
     bool wipe;          /* what was overwritten by name leaves no signature at either end */
     bool back, discard; /* writes are cached; dirty units found are given up */
+    bool cleaned;       /* the device is ready for a tier that begins anew */
     bool sample;
     uint64_t water;
     int64_t slots, unit_bytes, table_bytes, data_at;
@@ -540,9 +541,14 @@ int tier_attach(tier *tier, const view *view, const char *export, char note[256]
     return open_generation(tier);
 }
 
+int tier_clean(tier *tier) {
+    tier->cleaned = begin_anew(tier) == 0;
+    return tier->cleaned ? 0 : -1;
+}
+
 int tier_begin(tier *tier, const struct tier *before, int64_t backend_bytes, const char *identity, bool lost) {
     superblock *head = &tier->head;
-    if (begin_anew(tier))
+    if (!tier->cleaned && begin_anew(tier))
         return -1;
     memcpy(head->magic, MAGIC, sizeof head->magic);
     head->version = VERSION;

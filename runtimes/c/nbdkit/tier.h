@@ -59,6 +59,8 @@ void tier_name(tier *tier, const char *export);
 /* Take up what the device holds for an export, or begin anew; `note` says why, or is empty. Returns -1 where device or
  * label cannot be written; 1 where the tier has dirty units and is not of this disk as it is: nothing is written. */
 int tier_attach(tier *tier, const view *view, const char *export, char note[256]);
+/* The part of tier_begin that takes time, before anybody waits: what lay there by name is overwritten. Without the lock. */
+int tier_clean(tier *tier);
 #define TIER_LABEL_FAILED (-2)
 /* Begin anew, in place of a tier that was taken up and ends: its disk is this one's, and so is what it knows of lost
  * flushes; `identity` is the disk's where the other had none. 0; TIER_LABEL_FAILED where the label is in doubt; -1

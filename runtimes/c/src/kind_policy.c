@@ -39,6 +39,10 @@ int32_t cz_policy_turn(cz_stream *stream, int32_t volume, int64_t number) {
     return cz_policy_other(((policy_stream *)stream)->cache, volume, number);
 }
 
+int64_t cz_policy_resident(const cz_stream *stream) {
+    return ((const policy_stream *)stream)->cache->n.resident;
+}
+
 bool cz_policy_put(cz_stream *stream, int32_t volume, int64_t number, int32_t slot) {
     return cz_policy_fill(((policy_stream *)stream)->cache, volume, number, slot);
 }

@@ -12,10 +12,10 @@
 enum { MEAN = 2 }; /* the queue of a page that a device held before: one that every model has */
 
 /* Where a page is put that a device holds: its kind's own slots are others. A policy knows such slots itself. */
-typedef struct places {
+typedef struct slot_map {
     int32_t *device, *own; /* each the other's inverse */
     uint8_t *put;          /* of the device's: one was put there */
-} places;
+} slot_map;
 
 struct cz_pages {
     cz_stream *stream;
@@ -24,7 +24,7 @@ struct cz_pages {
     cz_manager *manager; /* of kind caching; NULL of the others, whose caches are the streams' own */
     cz_unit *units, *victims;
     int64_t max_request, capacity;
-    places places;
+    slot_map slots;
     bool begun; /* a request was served */
     cz_counters counters;
 };
@@ -49,9 +49,9 @@ static int check(const cz_cache_options *options, const cz_stream *stream, enum 
     return CZ_OK;
 }
 
-static int open_places(cz_pages *pages, cz_error *error) {
+static int open_slots(cz_pages *pages, cz_error *error) {
     size_t n = (size_t)pages->capacity;
-    places *of = &pages->places;
+    slot_map *of = &pages->slots;
     of->device = malloc(n * sizeof *of->device);
     of->own = malloc(n * sizeof *of->own);
     of->put = calloc(n, sizeof *of->put);
@@ -87,7 +87,7 @@ int cz_pages_new(const cz_cache_options *options, cz_stream *stream, enum cz_wri
     if (code == CZ_OK && kind == CZ_CACHING)
         code = open_caching(made, options->capacity, error);
     if (code == CZ_OK && (kind == CZ_CACHING || kind == CZ_REUSE))
-        code = open_places(made, error);
+        code = open_slots(made, error);
     if (code != CZ_OK) {
         cz_pages_free(made);
         return code;
@@ -102,9 +102,9 @@ void cz_pages_free(cz_pages *pages) {
     if (!pages)
         return;
     cz_manager_free(pages->manager);
-    free(pages->places.device);
-    free(pages->places.own);
-    free(pages->places.put);
+    free(pages->slots.device);
+    free(pages->slots.own);
+    free(pages->slots.put);
     free(pages->units);
     free(pages->victims);
     free(pages);
@@ -286,7 +286,7 @@ static int write_around(cz_pages *pages, const cz_request *request, int64_t firs
 static void to_device(const cz_pages *pages, cz_unit *units, int64_t n) {
     for (int64_t k = 0; k < n; k++) {
         if (units[k].slot >= 0)
-            units[k].slot = pages->places.device[units[k].slot];
+            units[k].slot = pages->slots.device[units[k].slot];
         if (pages->writes == CZ_THROUGH)
             units[k].dirty = 0;
     }
@@ -346,7 +346,7 @@ static int32_t admit(cz_pages *pages, int32_t volume, int64_t number) {
 }
 
 int cz_pages_put(cz_pages *pages, int32_t volume, int64_t number, int32_t slot) {
-    places *of = &pages->places;
+    slot_map *of = &pages->slots;
     if (pages->kind == CZ_POLICY)
         return cz_policy_put(pages->stream, volume, number, slot) ? CZ_OK : CZ_BAD_CALL;
     if (pages->kind == CZ_VIRTUAL || pages->begun || slot < 0 || slot >= pages->capacity || of->put[slot] ||
@@ -369,6 +369,8 @@ void cz_pages_stats(const cz_pages *pages, cz_counters *counters) {
     if (pages->kind == CZ_VIRTUAL || pages->kind == CZ_POLICY) {
         cz_stats(pages->stream, counters);
         counters->bytes += pages->counters.bytes;
+        if (pages->kind == CZ_POLICY) /* the stream counts ghosts too, and pages that are remembered */
+            counters->keys = (uint64_t)cz_policy_resident(pages->stream);
         return;
     }
     if (!pages->manager)

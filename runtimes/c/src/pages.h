@@ -1,4 +1,4 @@
-/* The page cache that belongs to a model of kind caching, policy, reuse or virtual: glue between cz_cache and the kind's own cache. */
+/* The page cache of a stream of kind caching, policy, reuse or virtual, as cz_cache serves it. */
 #ifndef CZ_PAGES_H
 #define CZ_PAGES_H
 

@@ -67,6 +67,7 @@ void cz_policy_set_writes(cz_stream *stream, enum cz_writes writes); /* before t
 int64_t cz_policy_ahead(const cz_stream *stream);                    /* pages that one request prefetches at most */
 /* The page becomes another one; returns the slot that is void now, -1 where it was not resident. */
 int32_t cz_policy_turn(cz_stream *stream, int32_t volume, int64_t number);
+int64_t cz_policy_resident(const cz_stream *stream); /* pages that have a slot, also what was overwritten */
 /* Before the first request: admit a page, as a read, into a free slot; false where it is not taken. */
 bool cz_policy_put(cz_stream *stream, int32_t volume, int64_t number, int32_t slot);
 

@@ -92,6 +92,7 @@ static void settle(cz_composed *p, int32_t node) {
         unknown(p, node);
     own->next = p->n.spare;
     p->n.spare = node;
+    p->n.spares++;
 }
 
 void cz_policy_gone(cz_composed *p, int32_t node) {
@@ -108,6 +109,7 @@ static int32_t spare_node(cz_composed *p) {
     int32_t node = p->n.spare;
     if (node) {
         p->n.spare = p->nodes[node].next;
+        p->n.spares--;
         return node;
     }
     if (p->n.used < p->nodes_most)
@@ -316,10 +318,10 @@ bool cz_policy_fill(cz_composed *p, int32_t volume, int64_t number, int32_t slot
     node = find(p, volume, number);
     if (page->outcome == CZ_BYPASSED || !node)
         return false;
-    /* While a slot is unused nothing leaves, so the page has the slot that was looked at first. */
+    /* While a slot is unused nothing leaves, so the page has the slot that was looked at first: its bit is in the word
+     * where the search stopped, which goes on there. */
     p->unused[page->slot / 64] |= UINT64_C(1) << page->slot % 64;
     p->unused[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-    p->n.word = 0;
     p->nodes[node].slot = slot;
     return true;
 }
@@ -419,9 +421,6 @@ void cz_policy_free(cz_composed *p) {
 }
 
 void cz_policy_counters(const cz_composed *p, cz_counters *counters) {
-    int64_t spare = 0;
-    for (int32_t node = p->n.spare; node; node = p->nodes[node].next)
-        spare++;
     *counters = (cz_counters){.decisions = p->n.units,
                               .units = p->n.units,
                               .hits = p->n.hits,
@@ -431,6 +430,6 @@ void cz_policy_counters(const cz_composed *p, cz_counters *counters) {
                               .evicted = p->n.evicted,
                               .dirty_evicted = p->n.dirty_evicted,
                               .forgotten = p->n.forgotten,
-                              .keys = (uint64_t)(p->n.used - CZ_FIRST_NODE - spare),
+                              .keys = (uint64_t)(p->n.used - CZ_FIRST_NODE - p->n.spares),
                               .bytes = p->memory.bytes + sizeof *p};
 }

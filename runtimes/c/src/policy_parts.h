@@ -58,7 +58,8 @@ struct cz_composed {
     bool fetch;     /* a page of the present request was admitted */
     struct {
         int64_t accesses, used, resident, unheld, word; /* used: nodes so far; word: of unused, where to look first */
-        int32_t spare;                                  /* first of the nodes that were given back, 0: none */
+        int64_t spares;                                 /* nodes that were given back */
+        int32_t spare;                                  /* the first of them, 0: none */
         uint32_t ids;
         uint64_t requests, units, hits, admitted, bypassed, prefetched, evicted, dirty_evicted, forgotten;
     } n;
