@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.e2e.test_nbd_filter import UNIT, counters, labelled, read_all, tier, wait_for_text
+from tests.e2e.test_nbd_filter import UNIT, counters, labelled, read_all, tier, wait_for_entries, wait_for_text
 from tests.nbd_filter import serve
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
@@ -114,6 +114,7 @@ def test_a_flush_under_another_name_keeps_nothing(built, folder):
             disk.write(0, b"x" * UNIT)
             disk.read(0, 2 * UNIT)
             other.flush()
+            wait_for_entries(folder, 1)
             server.kill()
     with serve(built, folder, *given) as server:
         with server.disk("a") as disk:
@@ -136,9 +137,11 @@ def test_a_flush_covers_only_writes_that_it_sees(built, folder, others):
             if others:
                 with server.disk() as other:  # which flushes as it begins, too
                     other.flush()
+                    wait_for_entries(folder, 1)
                     server.kill()
             else:
                 disk.flush()
+                wait_for_entries(folder, 2)
                 server.kill()
     with serve(built, folder, labelled(folder, "1M"), apart(folder)) as server:
         read_all(server, folder)

@@ -52,6 +52,7 @@ def agrees(stats, run):
     assert stats["mbmw"] == PAGE * (stats["host_pages"] + stats["copied_pages"])
 
 
+@pytest.mark.slow(seconds=60)
 def test_a_bundle_s_placement_has_the_simulator_s_write_amplification(plugin, tmp_path, monkeypatch):
     """Each page of each write goes to the export of the handle that the bundle names."""
     monkeypatch.setenv(VARIABLE, str(plugin.with_name("libcachezoo.so")))

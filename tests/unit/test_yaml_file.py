@@ -92,7 +92,8 @@ PARSERS = {("yaml", "safe_load"), ("yaml", "load"), ("json", "loads"), ("json", 
 OWN = {
     "bundles/integrity.py", "bundles/schema.py", "devices/fio/replay.py", "io.py", "kept.py", "kernels/jit.py",
     "labels/tags.py", "report/gather.py", "runtime/__main__.py", "serving/strict_json.py", "questions/share/mix.py",
-    "to_go.py", "traces/provenance.py", "traces/remarks.py", "yaml_file.py",
+    "serve/control.py", "serve/run.py", "serve/state.py", "to_go.py", "traces/provenance.py",
+    "traces/remarks.py", "yaml_file.py",
 }  # fmt: skip
 
 
