@@ -50,7 +50,7 @@ def answer(note: dict[str, Any]) -> str:
             return f"{name}: BYPASSED: {reason}. Next: serve stop {name}, then start it with another SSD"
         return f"{name}: BYPASSED, the disk answers alone: {reason}. Next: serve attach {name} --ssd DEV"
     if note["measured"] is None:
-        return f"{name}: served, no accesses yet{_promise(note)}."
+        return f"{name}: served, too few accesses yet to measure hits{_promise(note)}."
     of = "reads and writes" if note["mode"] == BACK else "reads"
     over = f"{note['measured_accesses']:,} {of} in {span_text(note['measured_seconds'])}"
     return f"{name}: {percent(note['measured'])} of {of} hit ({over}){_promise(note)}."

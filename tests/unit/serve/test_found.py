@@ -125,7 +125,7 @@ def test_people_read_the_answer_first():
     assert answer(note()) == "d: 52.0 % of reads hit (5,000 reads in 1 h)."
     assert answer(note(promised=0.5)).endswith("; promised 50.0 %, kept.")
     assert answer(note(promised=0.6, promise_missed=True)).endswith("; promised 60.0 %, MISSED.")
-    assert answer(note(measured=None, mode="back")) == "d: served, no accesses yet."
+    assert answer(note(measured=None, mode="back")) == "d: served, too few accesses yet to measure hits."
     assert answer(note(counters={})) == "d: served, but the filter does not answer."
     failed = answer(note(counters=counters(bypassed=True, bypass_reason="8 errors in a row")))
     assert failed == "d: BYPASSED, the disk answers alone: 8 errors in a row. Next: serve attach d --ssd DEV"
