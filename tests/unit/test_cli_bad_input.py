@@ -89,7 +89,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
 DOCUMENTS = {kind for kind in KINDS if kind.endswith((".yaml", ".json"))}
 WITHOUT = {
     "trace formats", "trace capture", "policies", "models track sync", "models track ui", "models report",
-    "device prepare", "models bundle release", "models bundle receive", "models rollback", "models zoo",
+    "device prepare", "models bundle release", "models bundle receive", "models bundle policy", "models rollback",
+    "models zoo", "demo", "serve start", "serve status", "serve stop", "serve reload", "serve attach",
 }  # fmt: skip
 
 

@@ -115,7 +115,13 @@ def test_names_in_a_trace_are_printed_plain(tmp_path):
 
 WRITERS = {"print", "sys.stdout.write", "sys.stderr.write", "typer.echo", "Console", "sys.stdout.buffer.write"}
 # The console itself; and the runtime's command, which numpy alone has to do for.
-OWN = {"console.py", "runtime/__main__.py"}
+OWN = {
+    "console.py",
+    "runtime/__main__.py",
+    "serve/__main__.py",
+    "serve/run.py",
+    "serve/words.py",
+}  # serve: by the standard library alone
 
 
 def test_one_place_prints():

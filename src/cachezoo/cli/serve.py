@@ -45,7 +45,7 @@ class Serve(Group):
         """Write the arguments and options of a start, then the commands."""
         command = self.get_command(ctx, START)
         assert command is not None
-        command.format_options(command.make_context(START, [], ctx, resilient_parsing=True), formatter)
+        command.format_options(command.context_class(command, ctx, START), formatter)
         self.format_commands(ctx, formatter)
 
 
