@@ -1,4 +1,4 @@
-"""What the nbdkit filter costs: its reads beside nbdkit's bare file plug-in and nbdkit's own `cache` filter.
+"""What the nbdkit filter costs: its reads against nbdkit's bare file plug-in and nbdkit's own `cache` filter.
 
 `python benchmarks/mounted_speed.py` builds the filter and prints one table. Each row is one server:
 

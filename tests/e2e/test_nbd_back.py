@@ -47,7 +47,7 @@ def make_dirty(built, folder, units=range(8), options=None):
             for unit in units:
                 disk.write(unit * UNIT, content(unit))
             disk.flush()
-            server.kill()  # while it is connected: the cleaner begins as the last client leaves
+            server.kill()
 
 
 def entries(folder):
@@ -235,7 +235,7 @@ def test_many_lost_blocks_do_not_keep_others_from_the_disk(built, folder):
     """[5] They are the oldest, and more than the cleaner looks at in one turn."""
     lost = 1100
     (folder / "disk").write_bytes(bytes((lost + 8) * UNIT))
-    make_dirty(built, folder, range(lost), back(folder, "16M", PAGES))
+    make_dirty(built, folder, range(lost), back(folder, "16M", PAGES, "cz-dirty=100"))
     rot(folder)
     with serve(built, folder, back(folder, "16M", "cz-delay=1")) as server:
         with server.disk() as disk:
@@ -311,7 +311,9 @@ def test_what_is_destaged_after_the_last_client_left_is_no_write_by_others(built
             disk.read(0, 16 * UNIT)
             for unit in range(8):
                 disk.write(unit * UNIT, content(unit))
+        end = time.monotonic() + 60
         while len(os.listdir(f"/proc/{server.process.pid}/task")) > alone:
+            assert time.monotonic() < end, "the client's threads did not end within 60 s"
             time.sleep(0.005)
         server.stop()
     assert (folder / "disk").read_bytes()[: 8 * UNIT] == b"".join(content(unit) for unit in range(8))

@@ -174,7 +174,7 @@ def test_writes_reach_the_disk_in_every_mode_also_after_a_kill(machine, mode):
 
 
 def test_in_mode_back_a_stop_before_any_client_writes_what_the_ssd_holds(machine):
-    with machine.start(mode="back", policy="s3fifo", size="512K") as process:
+    with machine.start(mode="back", policy="s3fifo", size="512K", option="cz-delay=3600") as process:
         for block in range(0, 64, 3):
             machine.write(block)
         with connected(machine.socket) as disk:
@@ -184,7 +184,7 @@ def test_in_mode_back_a_stop_before_any_client_writes_what_the_ssd_holds(machine
         assert process.wait(PATIENCE_S) == 1
         gone(nbdkit)
     assert (machine.folder / "disk").read_bytes() != machine.disk
-    with machine.start(mode="back", policy="s3fifo", size="512K"):
+    with machine.start(mode="back", policy="s3fifo", size="512K", option="cz-delay=3600"):
         assert machine.status()["counters"]["dirty"] > 0
         assert machine.run("stop") == "d: stopped. The disk holds everything.\n"
     assert (machine.folder / "disk").read_bytes() == machine.disk

@@ -25,12 +25,6 @@ static void stop(const char *what) {
     exit(1);
 }
 
-static double clock_ns(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static void print_row(const char *what, double mean, double *taken, int64_t n) {
     qsort(taken, (size_t)n, sizeof *taken, rising);
     printf("%-10s %9lld %9.0f %9.0f %9.0f\n", what, (long long)n, mean, taken[n / 2], taken[n * 99 / 100]);
@@ -104,14 +98,14 @@ static void time_calls(cz_stream *stream, const cz_request *requests, int64_t n,
     cz_ticket ticket;
     cz_decision decision;
     for (int64_t i = 0; i < n; i++) {
-        double start = clock_ns(CLOCK_MONOTONIC);
+        double start = now_ns(CLOCK_MONOTONIC);
         if (cz_observe(stream, &requests[i], &ticket))
             stop("observe");
-        double middle = clock_ns(CLOCK_MONOTONIC);
+        double middle = now_ns(CLOCK_MONOTONIC);
         if (cz_decide(stream, &ticket, &decision))
             stop("decide");
         observed[i] = middle - start;
-        decided[i] = clock_ns(CLOCK_MONOTONIC) - middle;
+        decided[i] = now_ns(CLOCK_MONOTONIC) - middle;
     }
 }
 
@@ -122,18 +116,18 @@ static void time_all(cz_stream *stream, const cz_request *requests, int64_t n, d
     *observed = *decided = 0;
     for (int64_t first = 0; first < n; first += BATCH) {
         int64_t end = first + BATCH < n ? first + BATCH : n;
-        double start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        double start = now_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int64_t i = first; i < end; i++) {
             if (cz_observe(stream, &requests[i], &tickets[i - first]))
                 stop("observe");
         }
-        double middle = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        double middle = now_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int64_t i = first; i < end; i++) {
             if (cz_decide(stream, &tickets[i - first], &decision))
                 stop("decide");
         }
         *observed += middle - start;
-        *decided += clock_ns(CLOCK_THREAD_CPUTIME_ID) - middle;
+        *decided += now_ns(CLOCK_THREAD_CPUTIME_ID) - middle;
     }
 }
 

@@ -355,7 +355,7 @@ CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access
  * with CZ_AROUND. Not of kind virtual. */
 CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
 /* A cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. A page
- * cache serves it as a read: of kind policy one that the admission lets in, of kind caching one for the queue in the middle.
+ * cache serves it as a read: of kind policy without asking the admission, of kind caching one for the queue in the middle.
  * CZ_BAD_CALL where the slot or the unit is there, or the unit is not let in, and of kind virtual. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
 

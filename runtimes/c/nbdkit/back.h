@@ -47,8 +47,14 @@ void back_forget(back *back);
 int back_read(back *back, nbdkit_next *next, void *data, uint32_t count, uint64_t offset, unsigned *sources, int *err);
 int back_write(back *back, nbdkit_next *next, const void *data, uint32_t count, uint64_t offset, uint32_t flags,
                int *err);
-/* Zeroes and trims: it reads as zeros afterwards. */
+/* Zeroes, which read as zeros afterwards, and trims, which do where the SSD takes them: up to 1 MiB. */
 int back_zero(back *back, nbdkit_next *next, uint32_t count, uint64_t offset, uint32_t flags, bool trims, int *err);
 int back_flush(back *back, nbdkit_next *next, int *err);
+
+/* How a view or a backend reads the plugin. */
+static inline int read_next(void *next, void *data, uint32_t count, uint64_t offset, int *err) {
+    nbdkit_next *plugin = next;
+    return plugin->pread(plugin, data, count, offset, 0, err);
+}
 
 #endif

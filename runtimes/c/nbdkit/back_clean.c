@@ -18,7 +18,6 @@ typedef struct batch {
     uint32_t crcs[BATCH];
     bool done[BATCH];
     int64_t n;
-    const places *places;
 } batch;
 
 static void pick(back *self, batch *batch, int32_t slot) {
@@ -149,7 +148,7 @@ static bool within(const span *span, int64_t number) {
     return (uint64_t)number >= span->first && (uint64_t)number < span->end;
 }
 
-/* The units that a range has in slots, one after the other; `at` begins with 0. -1 at the end. A unit may come twice. */
+/* The units that a range has in slots, one after the other; `at` begins with 0. -1 at the end. */
 static int32_t next_in_range(const back *self, const span *span, int64_t *at) {
     const places *places = &self->places;
     if (span->end - span->first <= (uint64_t)places->n) {
@@ -300,11 +299,6 @@ static nbdkit_next *open_disk(back *self) {
     if (!next)
         nbdkit_error("cachezoo: the disk cannot be opened for destaging");
     return next;
-}
-
-static int read_next(void *next, void *data, uint32_t count, uint64_t offset, int *err) {
-    nbdkit_next *plugin = next;
-    return plugin->pread(plugin, data, count, offset, 0, err);
 }
 
 /* The ends of the disk as they are left: what was destaged since the last client left may lie there. Where others wrote

@@ -167,9 +167,11 @@ int back_read(back *self, nbdkit_next *next, void *data, uint32_t count, uint64_
             look_up(&read);
         }
         pthread_mutex_unlock(&served->lock);
-        if (direct)
+        if (direct) {
+            back_count_disk_read(self, count);
+            *sources |= FROM_DISK;
             failed = next->pread(next, data, count, offset, 0, err);
-        else if (read_slots(&read, buffer)) {
+        } else if (read_slots(&read, buffer)) {
             *err = EIO;
             failed = -1;
         } else

@@ -298,11 +298,6 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
     return NULL;
 }
 
-static int read_next(void *next, void *data, uint32_t count, uint64_t offset, int *err) {
-    nbdkit_next *plugin = next;
-    return plugin->pread(plugin, data, count, offset, 0, err);
-}
-
 /* A disk that is read in larger blocks than a segment's is not cached: segments are read one by one. */
 static int check_blocks(nbdkit_next *next, handle *self) {
     uint32_t least, preferred, most;
@@ -500,8 +495,8 @@ static int cz_can_fast_zero(nbdkit_next *next, void *data) {
 
 static struct nbdkit_filter filter = {
     .name = "cachezoo",
-    .longname = "cachezoo read cache",
-    .description = "A read cache on flash, decided by a bundle of the cachezoo model zoo.",
+    .longname = "cachezoo cache",
+    .description = "A cache on flash, decided by a classic policy or a bundle of the cachezoo model zoo.",
     .load = cz_load,
     .unload = cz_unload,
     .config = cz_config,

@@ -14,7 +14,7 @@ const char config_help[] =
     "cz-policy=TEXT        A classic, such as s3fifo or rejectx(x=1)+lirs+next(n=4); instead of cz-mode.\n"
     "cz-mode=MODE          lru, rejectx or model; model is the default with cz-bundle, else lru.\n"
     "cz-bundle=PATH        Bundle of kind admission, policy, reuse or caching, a folder or a .zip.\n"
-    "cz-prefetch-bundle=PATH  Bundle of kind prefetch, beside it.\n"
+    "cz-prefetch-bundle=PATH  Bundle of kind prefetch, for an admission's cz-bundle.\n"
     "cz-key=FILE           Public key (PEM) of the release that the bundles must be in; else CACHEZOO_KEY's, else\n"
     "                      /etc/cachezoo/key.pub where there is one.\n"
     "cz-prefetch=MODE      none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when;\n"
@@ -33,6 +33,7 @@ const char config_help[] =
     "cz-log=FILE           Requests, as a trace.\n"
     "cz-stats=FILE         Counters as JSON, at the end and every cz-stats-interval=SECONDS (10).";
 
+#define MOST ((int64_t)1 << 30) /* of a count */
 #define DIRTY_PERCENT 50
 #define DELAY_S 30
 #define WINDOW 100000 /* what recommend --for nbdkit tries first */
@@ -46,7 +47,7 @@ void config_start(config *config) {
     start_choice(&config->choice);
 }
 
-void choice_free(choice *choice) {
+static void choice_free(choice *choice) {
     free(choice->policy);
     free(choice->bundle);
     free(choice->prefetch_bundle);
@@ -95,16 +96,17 @@ static int take_size(int64_t *size, const char *key, const char *value, int64_t 
     return 0;
 }
 
-static int take_count(int64_t *count, const char *key, const char *value, int64_t least, cz_error *error) {
+static int take_count(int64_t *count, const char *key, const char *value, int64_t least, int64_t most,
+                      cz_error *error) {
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);
-    if (end != value && !*end && !errno && number >= least && number <= 1ll << 30) {
+    if (end != value && !*end && !errno && number >= least && number <= most) {
         *count = number;
         return 0;
     }
     cz_fail(error, CZ_BAD_CALL, "%s=%.64s: it must be a whole number from %lld to %lld", key, value, (long long)least,
-            1ll << 30);
+            (long long)most);
     return -1;
 }
 
@@ -135,20 +137,16 @@ static int take_number(config *config, const char *key, const char *value, cz_er
     if (strcmp(key, "cz-write-rate") == 0)
         return take_size(&config->write_rate, key, value, 0, error);
     if (strcmp(key, "cz-window") == 0)
-        return take_count(&choice->window, key, value, 0, error);
+        return take_count(&choice->window, key, value, 0, MOST, error);
     if (strcmp(key, "cz-misses") == 0)
-        return take_count(&choice->max_misses, key, value, 1, error);
+        return take_count(&choice->max_misses, key, value, 1, MOST, error);
     if (strcmp(key, "cz-delay") == 0)
-        return take_count(&config->delay_s, key, value, 0, error);
-    if (strcmp(key, "cz-dirty") == 0) {
-        int failed = take_count(&config->dirty_percent, key, value, 1, error);
-        if (!failed && config->dirty_percent > 100)
-            failed = cz_fail(error, CZ_BAD_CALL, "cz-dirty=%.64s: it must be a whole number from 1 to 100", value);
-        return failed ? -1 : 0;
-    }
+        return take_count(&config->delay_s, key, value, 0, MOST, error);
+    if (strcmp(key, "cz-dirty") == 0)
+        return take_count(&config->dirty_percent, key, value, 1, 100, error);
     if (strcmp(key, "cz-stats-interval") == 0) {
         int64_t seconds = 0;
-        int failed = take_count(&seconds, key, value, 1, error);
+        int failed = take_count(&seconds, key, value, 1, MOST, error);
         config->stats_s = (int)seconds;
         return failed;
     }

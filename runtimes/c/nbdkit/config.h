@@ -30,7 +30,6 @@ extern const char config_help[];
 
 void config_start(config *config);
 void config_free(config *config);
-void choice_free(choice *choice);
 /* 1 where the key is not ours, 0, or -1 and the error. */
 int config_take(config *config, const char *key, const char *value, cz_error *error);
 /* What does not fit together; defaults are put in. */

@@ -42,7 +42,7 @@ static bool is_one_of(const char *key, const char *const *keys) {
     return *keys != NULL;
 }
 
-/* Lines of key=value, of the keys that a command takes; what is a path begins with a slash, as a server has no folder. */
+/* Lines of key=value, of the keys that a command takes; what is a path begins with a slash, as the working folder is not the client's. */
 static int take_lines(char *lines, const char *command, const char *const *keys, config *config, cz_error *error) {
     static const char *const paths[] = {"cz-bundle", "cz-prefetch-bundle", "cz-key", "cz-ssd", "cz-label", NULL};
     char *rest = lines;
@@ -151,7 +151,7 @@ static void serve_command(char *command, FILE *answer) {
 
 /* ---- the socket ---- */
 
-/* Until the peer has more, or takes more, which it has up to a moment to do; false where it does not, or the end comes. */
+/* Wait until the peer has sent more, or can take more; false where neither comes before `until`, or the filter ends. */
 static bool wait_for(int fd, short event, uint64_t until) {
     struct pollfd waits[] = {{.fd = fd, .events = event}, {.fd = control.ends, .events = POLLIN}};
     for (uint64_t now = now_ns(); now < until; now = now_ns()) {
@@ -250,7 +250,7 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
     return unlink(path) ? complain(path, strerror(errno)) : 0;
 }
 
-/* The socket by a name beside its own cannot be made longer than the kernel allows. */
+/* The address of a path; -1 after a message where that is too long for a socket. */
 static int address_of(const char *path, struct sockaddr_un *address) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address->sun_path)

@@ -8,7 +8,7 @@
 
 /* What decides what is cached. */
 typedef struct policy {
-    cz_bundle *bundles[2]; /* the second is of the prefetch beside an admission's */
+    cz_bundle *bundles[2]; /* the second: of the prefetch model that an admission may have */
     cz_stream *streams[2];
     cz_cache *cache;
     cz_info info;         /* of the first bundle */
@@ -30,8 +30,9 @@ typedef struct opened {
 int open_all(opened *opened);
 void close_all(opened *opened);
 
-/* For a cache of so many bytes. Nothing is left to close where it fails. */
+/* As a manifest writes it; "" of a kind that decides nothing here. */
 const char *kind_name(int kind);
+/* For a cache of so many bytes. Nothing is left to close where it fails. */
 int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *error);
 void policy_close(policy *policy);
 /* It decides from here on; with the lock, once there are clients. */
@@ -40,7 +41,7 @@ int tier_of(const config *config, opened *opened, const policy *policy, label *l
 int label_of(const char *path, label **label, cz_error *error);
 
 /* Another policy, while clients read and write. What is resident goes over, in the order of its last use; `kept` counts
- * it. On failure nothing has changed. Takes what it needs out of `choice`. */
+ * it. On failure nothing has changed. Takes what it needs out of `next`. */
 int change_policy(opened *opened, config *next, int64_t *kept, cz_error *error);
 /* Another SSD, which begins empty; what `next` does not name is as before. */
 int change_tier(opened *opened, config *next, cz_error *error);

@@ -114,11 +114,6 @@ const unsigned char *fills_unit(const served *served, const fills *fills, int64_
     return fills->units + (number - fills->low) * served->unit_bytes;
 }
 
-void queue_wait_idle(served *served, int32_t slot) {
-    while (served->slots[slot].busy)
-        pthread_cond_wait(&served->queue.idle, &served->lock);
-}
-
 /* What is still to be written becomes busy, all at once, so that nobody who waits for a slot holds another. */
 static void claim(served *served, fills *chain) {
     for (fills *fills = chain; fills;) {

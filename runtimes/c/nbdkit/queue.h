@@ -67,7 +67,5 @@ void fills_write(struct served *served, fills *fills);
 /* As fills_write, where the data is so many bytes in the client's memory: it is copied only if it is to wait. */
 void fills_write_from(struct served *served, fills *fills, unsigned char *client, size_t bytes);
 void fills_release(struct served *served, fills *fills);
-/* Wait until nobody writes to a slot; gives up the lock meanwhile. */
-void queue_wait_idle(struct served *served, int32_t slot);
 
 #endif

@@ -119,7 +119,7 @@ static void take_parts(reading *self, const cz_access *access) {
     for (int64_t k = 0; k < access->n_units && k < self->room; k++) {
         const cz_unit *unit = &access->units[k];
         part *part = &self->parts[self->n_parts++];
-        *part = (struct part){.number = unit->number, .slot = unit->slot, .own = k < access->hits + access->misses};
+        *part = (struct part){.number = unit->number, .slot = unit->slot, .own = k < own};
         part->fill = unit->outcome == 1;
         if (unit->outcome == 2)
             find_hit(self, part);

@@ -16,8 +16,8 @@ static const cz_evict_ops *const evictions[] = {
 
 /* ---- nodes by number ---- */
 
-/* Buckets are open: 32 bits of a page's hash, which say where it belongs, above its node; 0 where one is empty. So what
- * another page's bucket holds is told from it without a look at its node. */
+/* Buckets are open: 32 bits of a page's hash, which say where it belongs, above its node; 0 where one is empty. So a
+ * bucket of another page is mostly passed without a look at its node. */
 static inline uint32_t hash_of(int32_t volume, int64_t number) {
     uint64_t mixed = (uint64_t)number + ((uint64_t)(uint32_t)volume << 50);
     mixed ^= mixed >> 29;

@@ -69,7 +69,7 @@ static const struct {
     {"eviction", evictions, sizeof evictions / sizeof *evictions, CZ_EVICT_LRU},
     {"prefetch", prefetches, sizeof prefetches / sizeof *prefetches, CZ_PREFETCH_NONE},
 };
-/* What the simulator runs besides. */
+/* What only the simulator runs. */
 static const char *const simulated[] = {
     "azor", "belady", "belady_bypass",  "benefit",          "bloom",       "cacheus", "hystor", "lrb", "lrfu",
     "marc", "reca",   "relaxed_belady", "static_hindsight", "threelcache", "follow",  "vrm"};

@@ -93,7 +93,7 @@ def recommend(
     from cachezoo.traces.read import read_files
 
     if no_models and models is not None:
-        raise ConfigError("--no-models: leave it out beside --models")
+        raise ConfigError("--no-models and --models exclude each other: leave one out")
     most = Size.parse(size) if size is not None else None
     hit = hit_ratio(target_hit) if target_hit is not None else None
     options = Options(
@@ -150,9 +150,12 @@ def _print_more(found: "Recommendation") -> None:
 
     from cachezoo.console import out
     from cachezoo.questions.page import sentences
+    from cachezoo.questions.page.candidates import name_of
 
     out().print(_table(found))
-    lines = [sentences.headline(found), *sentences.reasons(found), sentences.how_sure(found), *sentences.notes(found)]
+    replaced = f"The table and what follows are of {name_of(found.row.ran.policy)}, which the learned cache replaces."
+    first_line = replaced if found.taken is not None else sentences.headline(found)
+    lines = [first_line, *sentences.reasons(found), sentences.how_sure(found), *sentences.notes(found)]
     for line in (*lines, *sentences.model_words(found)):
         out().print(Text(line))
     first = f" (save what came by the pipe as {sentences.SAVED} first)" if found.options.piped else ""

@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from cachezoo.policies.stream import Writes
 from cachezoo.questions.page.answer import answer as answer_lines
 from cachezoo.questions.page.answer import run_it
 from cachezoo.questions.page.recommendation import Options, models_of, recommend
+from cachezoo.serve import found as places
 from cachezoo.serve.metrics import counts
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import PageAccesses
@@ -60,8 +60,9 @@ def promised(trace: Trace, pages: PageAccesses, policy: str, capacity: int, writ
         capacity: pages.
         writes: what a write does.
     """
-    if Path(policy).exists():
-        return _of_a_bundle(trace, policy, capacity, writes)
+    kind, own = places.policy(policy)
+    if kind == "cz-bundle":
+        return _of_a_bundle(trace, own, capacity, writes)
     outcome = Simulator(trace, pages, writes).run(policy, capacity, 0).outcome
     counted = np.arange(len(outcome)) >= pages.request_start[len(trace) // 2]
     known = np.array([counts(writes, name) for name in OP_NAMES])

@@ -8,6 +8,7 @@ from pathlib import Path
 from cachezoo import runtime
 from cachezoo.demo.replay import Counted, Disk, Waiting
 from cachezoo.policies.stream import Writes
+from cachezoo.serve import found
 from cachezoo.serve.metrics import counts
 from cachezoo.sizes import PAGE_BYTES
 
@@ -103,8 +104,9 @@ def cached(policy: str | None, pages: int, writes: Writes, disk: Path, ssd: Path
         if policy is None:
             yield behind
             return
+        kind, own = found.policy(policy)
         with (
-            runtime.open(policy, pages) if Path(policy).exists() else runtime.policy(policy, pages) as model,
+            runtime.open(own, pages) if kind == "cz-bundle" else runtime.policy(own, pages) as model,
             closing(model.cache(pages, writes=writes)) as cache,
             closing(Cached(cache, behind, ssd, writes)) as served,
         ):

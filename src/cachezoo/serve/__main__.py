@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 
 from cachezoo.serve import run, words
@@ -65,7 +66,8 @@ def act(words_given: list[str]) -> int:
         given = {name: getattr(asked, name.replace("-", "_")) for name in OPTIONS}
         wanted = settings(asked.disk, given, asked.option, asked.config)
         if asked.check:
-            sys.stdout.write(f"{words.plain(run.check(wanted))}\n")
+            line = run.check(wanted)
+            sys.stdout.write(f"{json.dumps({'command': line}) if asked.json else words.plain(line)}\n")
             return 0
         return run.start(wanted, asked.json, asked.background)
     asked = _later(command).parse_args(words_given[1:])

@@ -73,7 +73,7 @@ def policy(text: str) -> tuple[str, str]:
     if "." not in re.sub(r"\([^)]*\)", "", text):  # ids of bundles have dots, policies have them in their values alone
         return "cz-policy", text
     folders = [folder for folder in os.environ.get(FOLDERS, "").split(":") if folder]
-    if os.geteuid() != 0:  # root may stand in a folder of others
+    if os.geteuid() != 0:  # root's working folder may be another user's
         folders.append("models/bundles")
     folders += [*([str(CLONE)] if CLONE.is_dir() else []), *BUNDLES]
     for folder in folders:
@@ -147,7 +147,9 @@ def check(wanted: Settings) -> None:
     if not ssd.block:
         room = shutil.disk_usage(Path(wanted.ssd).parent).free
         if room + (ssd.size or 0) < wanted.size:
-            raise ServeError(f"--size: {wanted.size:,} bytes do not fit beside {wanted.ssd}, where {room:,} are free")
+            raise ServeError(
+                f"--size: {wanted.size:,} bytes do not fit in the folder of {wanted.ssd}, where {room:,} are free"
+            )
     own = label(wanted)
     for path, option in ((own, "--label"), (wanted.metrics_file, "--metrics-file")):
         folder = Path(path).parent if path else None

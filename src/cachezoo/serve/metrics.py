@@ -15,51 +15,52 @@ from cachezoo.serve.words import ServeError
 AROUND, BACK = "around", "back"
 PATIENCE_S = 30.0  # for a client that sends nothing
 
-# Name, key of the status, help; by unit of counters. Samples end in `_total`.
-COUNTERS: tuple[tuple[str, str, str, str], ...] = (
-    ("cachezoo_zeroes", "zeroes", "", "Requests to write zeroes."),
-    ("cachezoo_trims", "trims", "", "Requests to discard."),
-    ("cachezoo_read_bytes", "read_bytes", "bytes", "Bytes that clients read."),
-    ("cachezoo_written_bytes", "write_bytes", "bytes", "Bytes that clients wrote."),
-    ("cachezoo_ssd_read_bytes", "ssd_read_bytes", "bytes", "Bytes read from the SSD."),
-    ("cachezoo_ssd_written_bytes", "ssd_write_bytes", "bytes", "Bytes of data written to the SSD."),
-    ("cachezoo_disk_reads", "disk_reads", "", "Reads of the disk."),
-    ("cachezoo_disk_read_bytes", "disk_read_bytes", "bytes", "Bytes read from the disk."),
-    ("cachezoo_admitted_units", "admitted", "", "Missed units that the policy let in."),
-    ("cachezoo_refused_units", "refused", "", "Missed units that the policy did not let in."),
-    ("cachezoo_prefetched_units", "prefetched", "", "Units that were read ahead into the cache."),
-    ("cachezoo_evicted_units", "evicted", "", "Units that left to make room."),
-    ("cachezoo_invalidated_units", "invalidated", "", "Units that left because they were overwritten or discarded."),
-    ("cachezoo_hits_read_from_disk", "hits_read_from_disk", "", "Hits whose data was not on the SSD yet."),
-    ("cachezoo_ssd_writes_cancelled", "ssd_writes_cancelled", "",
+# Name, key of the status, help. Samples of counters end in `_total`.
+COUNTERS: tuple[tuple[str, str, str], ...] = (
+    ("cachezoo_zeroes", "zeroes", "Requests to write zeroes."),
+    ("cachezoo_trims", "trims", "Requests to discard."),
+    ("cachezoo_read_bytes", "read_bytes", "Bytes that clients read."),
+    ("cachezoo_written_bytes", "write_bytes", "Bytes that clients wrote."),
+    ("cachezoo_ssd_read_bytes", "ssd_read_bytes", "Bytes read from the SSD."),
+    ("cachezoo_ssd_written_bytes", "ssd_write_bytes", "Bytes of data written to the SSD."),
+    ("cachezoo_disk_reads", "disk_reads", "Reads of the disk."),
+    ("cachezoo_disk_read_bytes", "disk_read_bytes", "Bytes read from the disk."),
+    ("cachezoo_admitted_units", "admitted", "Missed units that the policy let in."),
+    ("cachezoo_refused_units", "refused", "Missed units that the policy did not let in."),
+    ("cachezoo_prefetched_units", "prefetched", "Units that were read ahead into the cache."),
+    ("cachezoo_evicted_units", "evicted", "Units that left to make room."),
+    ("cachezoo_invalidated_units", "invalidated", "Units that left because they were overwritten or discarded."),
+    ("cachezoo_hits_read_from_disk", "hits_read_from_disk", "Hits whose data was not on the SSD yet."),
+    ("cachezoo_ssd_writes_cancelled", "ssd_writes_cancelled",
      "Units not written to the SSD, mostly because a client overwrote them first; grows where the SSD is too slow."),
-    ("cachezoo_ssd_writes_over_budget", "ssd_writes_over_budget", "", "Units not written to keep the write budget."),
-    ("cachezoo_writes_waited", "writes_waited", "", "Writes that waited for the SSD to record them."),
-    ("cachezoo_ssd_writes_skipped", "ssd_writes_skipped", "",
+    ("cachezoo_ssd_writes_over_budget", "ssd_writes_over_budget", "Units not written to keep the write budget."),
+    ("cachezoo_writes_waited", "writes_waited", "Writes that waited for the SSD to record them."),
+    ("cachezoo_ssd_writes_skipped", "ssd_writes_skipped",
      "Units that left the cache before they were written to the SSD."),
-    ("cachezoo_written_back_units", "written_back", "", "Units that were written from the SSD to the disk."),
-    ("cachezoo_writes_waited_for_room", "writes_waited_for_room", "",
+    ("cachezoo_written_back_units", "written_back", "Units that were written from the SSD to the disk."),
+    ("cachezoo_writes_waited_for_room", "writes_waited_for_room",
      "Writes that waited until others had been written to the disk."),
-    ("cachezoo_lost_units", "lost_units", "", "Written units that can be read nowhere."),
-    ("cachezoo_ssd_errors", "ssd_errors", "", "Failed reads and writes of the SSD."),
-    ("cachezoo_ssd_corrupt_units", "ssd_corrupt", "", 
+    ("cachezoo_lost_units", "lost_units", "Written units that can be read nowhere."),
+    ("cachezoo_ssd_errors", "ssd_errors", "Failed reads and writes of the SSD."),
+    ("cachezoo_ssd_corrupt_units", "ssd_corrupt",
      "Units whose data on the SSD was wrong; the disk answers for those that it holds."),
-    ("cachezoo_policy_failures", "policy_failures", "", "Requests that the policy could not decide on."),
-    ("cachezoo_reloads", "reloads", "", "Changes of the policy while serving."),
-    ("cachezoo_attaches", "attaches", "", "SSDs that replaced a failed one while serving."),
+    ("cachezoo_policy_failures", "policy_failures", "Requests that the policy could not decide on."),
+    ("cachezoo_reloads", "reloads", "Changes of the policy while serving."),
+    ("cachezoo_attaches", "attaches", "SSDs that replaced a failed one while serving."),
 )  # fmt: skip
-GAUGES: tuple[tuple[str, str, str, str], ...] = (
-    ("cachezoo_cache_bytes", "cache_bytes", "bytes", "Bytes of data that the cache can hold."),
-    ("cachezoo_disk_bytes", "disk_bytes", "bytes", "Bytes of the disk; 0 before the first client."),
-    ("cachezoo_unit_bytes", "unit_bytes", "bytes", "Bytes of a unit."),
-    ("cachezoo_cached_units", "resident", "", "Units in the cache."),
-    ("cachezoo_dirty_units", "dirty", "", "Units that are not on the disk yet."),
-    ("cachezoo_ssd_write_bytes_per_second", "ssd_write_rate", "",
+GAUGES: tuple[tuple[str, str, str], ...] = (
+    ("cachezoo_cache_bytes", "cache_bytes", "Bytes of data that the cache can hold."),
+    ("cachezoo_disk_bytes", "disk_bytes", "Bytes of the disk; 0 before the first client."),
+    ("cachezoo_unit_bytes", "unit_bytes", "Bytes of a unit."),
+    ("cachezoo_cached_units", "resident", "Units in the cache."),
+    ("cachezoo_dirty_units", "dirty", "Units that are not on the disk yet."),
+    ("cachezoo_ssd_write_bytes_per_second", "ssd_write_rate",
      "Bytes a second written to the SSD in the last minute."),
-    ("cachezoo_uptime_seconds", "uptime_s", "seconds", "Time since the start."),
-    ("cachezoo_writes_refused", "writes_refused", "",
+    ("cachezoo_uptime_seconds", "uptime_s", "Time since the start."),
+    ("cachezoo_writes_refused", "writes_refused",
      "1 if writes to the disk are refused, as the SSD cannot be marked invalid."),
 )  # fmt: skip
+UNITS = ("bytes", "ratio", "seconds")  # as the last word of a name
 LATENCIES = {"read_ssd": "ssd", "read_disk": "disk", "read_both": "both"}
 
 
@@ -97,8 +98,8 @@ def families(note: dict[str, Any]) -> list[Family]:
     for decision, count in (counters.get("model_decisions") or {}).items():
         decided.add(count, **own, decision=decision)
     made.append(decided)
-    made += [Family(name, "counter", text, unit).add(counters.get(key), **own) for name, key, unit, text in COUNTERS]
-    made += [_gauge(name, text, unit).add(_plain(counters.get(key)), **own) for name, key, unit, text in GAUGES]
+    made += [_family(name, "counter", text).add(counters.get(key), **own) for name, key, text in COUNTERS]
+    made += [_gauge(name, text).add(_plain(counters.get(key)), **own) for name, key, text in GAUGES]
     bypassed = _gauge("cachezoo_bypassed", "1 if the SSD has failed and the disk answers alone, with the reason.")
     if "bypassed" in counters:
         bypassed.add(int(counters["bypassed"]), **own, reason=str(counters.get("bypass_reason", "")))
@@ -109,10 +110,11 @@ def families(note: dict[str, Any]) -> list[Family]:
         _gauge("cachezoo_ssd_write_budget_bytes_per_second", "The most that is to be written to the SSD.").add(
             budget, **own
         ),
-        _gauge("cachezoo_promised_hit_ratio", "Hits that were promised.", "ratio").add(note["promised"], **own),
-        _gauge("cachezoo_measured_hit_ratio", "Hits after the first half of the accesses, of a day at most.",
-               "ratio").add(note["measured"], **own),
-        _gauge("cachezoo_measured_seconds", "The time that hits are measured over.", "seconds").add(
+        _gauge("cachezoo_promised_hit_ratio", "Hits that were promised.").add(note["promised"], **own),
+        _gauge("cachezoo_measured_hit_ratio", "Hits after the first half of the accesses, of a day at most.").add(
+            note["measured"], **own
+        ),
+        _gauge("cachezoo_measured_seconds", "The time that hits are measured over.").add(
             note["measured_seconds"], **own
         ),
         _gauge("cachezoo_promise_missed", "1 if over a point less hits than was promised.").add(_plain(missed), **own),
@@ -128,8 +130,13 @@ def families(note: dict[str, Any]) -> list[Family]:
     return [one for one in [*made, latency, writes, decisions] if one.samples]
 
 
-def _gauge(name: str, text: str, unit: str = "") -> Family:
-    return Family(name, "gauge", text, unit)
+def _family(name: str, kind: str, text: str) -> Family:
+    unit = name.rpartition("_")[2]
+    return Family(name, kind, text, unit if unit in UNITS else "")
+
+
+def _gauge(name: str, text: str) -> Family:
+    return _family(name, "gauge", text)
 
 
 def _plain(value: Any) -> float | None:  # noqa: ANN401 - of JSON

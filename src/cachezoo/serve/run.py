@@ -53,7 +53,7 @@ def start(wanted: Settings, as_json: bool = False, background: bool = False) -> 
 def _serve(one: Served, as_json: bool) -> int:
     """Serve in this process, which says so once clients can connect."""
     before = {number: signal.signal(number, one.stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    # With a terminal goes what it runs; what reads a file of options is told by SIGHUP to read it again.
+    # With a terminal goes what it runs; what reads a file of options reads it again on SIGHUP.
     before[signal.SIGHUP] = signal.signal(signal.SIGHUP, one.reload if one.wanted.config else one.stop)
     try:
         note = one.start()

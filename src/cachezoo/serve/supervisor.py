@@ -115,7 +115,7 @@ class Served:
             nbd.connect(self.state.socket, START_S)
         except ServeError as error:
             time.sleep(0.1)  # the line that says why may be under way
-            errors = [line.split("error: ", 1)[1] for line in self._said if "error: " in line]
+            errors = self._errors()
             raise ServeError(words.here(errors[-1]) if errors else str(error)) from error
 
     def _listen(self, child: subprocess.Popen[bytes]) -> None:
@@ -127,9 +127,13 @@ class Served:
             if self._ready:
                 words.say(f"{self.wanted.name}: {words.here(text)}")
 
+    def _errors(self) -> list[str]:
+        """What nbdkit gave as errors so far."""
+        return [line.split("error: ", 1)[1] for line in list(self._said) if "error: " in line]
+
     def _why(self) -> str:
         """Why nbdkit did not start: its first error, in the words of the options here."""
-        errors = [line.split("error: ", 1)[1] for line in self._said if "error: " in line]
+        errors = self._errors()
         text = (errors or list(self._said) or [f"nbdkit ended with status {self._child and self._child.returncode}"])[0]
         return words.here(text)
 

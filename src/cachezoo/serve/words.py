@@ -76,7 +76,8 @@ def share(text: str, option: str) -> float:
 def name(text: str, option: str) -> str:
     """The name of a served disk: letters, digits and ``_.:-``."""
     if not NAME.fullmatch(text):
-        raise ServeError(f"{option} {text[:40]!r}: use letters, digits and _ . : - alone, 64 at most, a letter first")
+        rule = "use letters, digits and _ . : - alone, 64 at most; begin with a letter, a digit or _"
+        raise ServeError(f"{option} {text[:40]!r}: {rule}")
     return text
 
 

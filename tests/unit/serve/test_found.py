@@ -96,7 +96,7 @@ def test_root_runs_nothing_of_the_working_folder(folder, monkeypatch):
         ({"ssd": "disk"}, "--ssd .*/disk: it is the disk itself"),
         ({"ssd": "link"}, "--ssd .*/link: it is the disk itself"),
         ({"size": "4095B"}, "--size: 4,095 bytes are less than a page"),
-        ({"size": "1000T"}, "--size: .* bytes do not fit beside .*/ssd, where"),
+        ({"size": "1000T"}, "--size: .* bytes do not fit in the folder of .*/ssd, where"),
         ({"label": "none/l"}, "--label .*/none/l: .*/none is no folder that can be written to"),
         ({"metrics_file": "none/x.prom"}, "--metrics-file .*/none is no folder"),
         ({"policy": "caching.web.nothing"}, "--policy caching.web.nothing: no bundle of this id in models/bundles"),

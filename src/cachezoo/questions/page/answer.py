@@ -20,7 +20,7 @@ from cachezoo.questions.page.buy import Buy
 from cachezoo.questions.page.candidates import SIMPLEST, UNBOUNDED, name_of
 from cachezoo.questions.page.learned import Learned
 from cachezoo.questions.page.recommendation import Recommendation
-from cachezoo.questions.page.sizes import beats, typed
+from cachezoo.questions.page.sizes import DAYS_A_YEAR, TERABYTE, beats, typed
 from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.purchase import Bought
 from cachezoo.show.formats import duration, lifetime, money, number, ordinary, percent, points, rate, share
@@ -145,8 +145,9 @@ def reading(found: Recommendation) -> str:
 
 
 def _promise(hits: float | None) -> list[str]:
-    """The option of `serve` that its hits are held against."""
-    return [] if hits is None else ["--promise", f"{100 * hits:.{SHARE_DIGITS}f}%"]
+    """The option of `serve` with which its hits are compared."""
+    text = "" if hits is None else f"{100 * hits:.{SHARE_DIGITS}f}"
+    return ["--promise", f"{text}%"] if text and float(text) > 0 else []  # `serve` takes no promise of nothing
 
 
 def learned(found: Recommendation, timed: bool = False) -> str:
@@ -227,7 +228,7 @@ def _wear(found: Recommendation) -> str:
     if not written:
         return "None: nothing is written to the SSD."
     endured = found.options.endurance_tb
-    lasts = lifetime(endured * 1e12 / written / 365.25)
+    lasts = lifetime(endured * TERABYTE / written / DAYS_A_YEAR)
     text = f"{lasts[0].upper()}{lasts[1:]} at {human(written)} a day, of {endured:,.0f} TB that it endures."
     if (other := found.admitted) is not None:
         cost = points(100 * (other.ran.hit_ratio - own.hit_ratio))

@@ -66,7 +66,7 @@ UNBOUNDED = Candidate(
     "lfu", "LFU with the counts of every page ever seen", "keeps what was used most often; a page's count survives its "
     "eviction, so that memory grows with the pages seen"
 )  # fmt: skip
-"""Simulated at the recommended size, and named where it is ahead by what matters; no cache runs it."""
+"""Simulated at the recommended size, and named where it is ahead by what matters; no cache has all these counts."""
 SIMPLEST = "lru"
 ADMISSION = "rejectx"
 

@@ -225,7 +225,7 @@ def _modelled(found: Recommendation) -> str:
 
 
 def model_words(found: Recommendation) -> list[str]:
-    """What the workload classifier says, or why it was not asked; sentences. It decides nothing."""
+    """What the workload classifier says; nothing where it did not run. It decides nothing."""
     if not found.picked.useful or found.likeness is None:
         return []
     return [_looked(found.likeness)]
