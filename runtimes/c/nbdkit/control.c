@@ -42,7 +42,8 @@ static bool is_one_of(const char *key, const char *const *keys) {
     return *keys != NULL;
 }
 
-/* Lines of key=value, of the keys that a command takes; what is a path begins with a slash, as the working folder is not the client's. */
+/* Lines of key=value, of the keys that a command takes; what is a path begins with a slash, as the working folder is
+ * not the client's. */
 static int take_lines(char *lines, const char *command, const char *const *keys, config *config, cz_error *error) {
     static const char *const paths[] = {"cz-bundle", "cz-prefetch-bundle", "cz-key", "cz-ssd", "cz-label", NULL};
     char *rest = lines;
