@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
+from cachezoo.traces.objects import bad_objects
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import bad_rows
 from cachezoo.traces.wording import many
@@ -101,19 +102,70 @@ class Chunk:
     def bad_rows(self) -> list[tuple[int, str]]:
         """(index, what is wrong and the fix) of requests that no trace can have, rising."""
         found = dict(bad_rows(self.op, self.offset, self.size))
-        if self.op_text is not None and found:
-            for index in np.flatnonzero(self.op == BAD_OP).tolist():
-                name = self.op_text.names[self.op_text.codes[index]]
-                found[index] = f"op is {name[:40]!r}; it says neither read nor write: fix or drop the row"
-        if self.count is not None and len(self) and self.count.min() < 1:
-            for index in np.flatnonzero(self.count < 1).tolist():
-                found[index] = "its count is no number of accesses from 1 to 2147483647: fix or drop the row"
-        if len(self) and not -MOST_TIME_US < self.time_us.min() <= self.time_us.max() < MOST_TIME_US:
-            for index in np.flatnonzero((self.time_us <= -MOST_TIME_US) | (self.time_us >= MOST_TIME_US)).tolist():
-                found[index] = "its time lies before the trace's start, or is no number of microseconds: check the unit"
-        return sorted(found.items())
+        return _with_common(self, found, "it says neither read nor write")
 
 
+@dataclass(frozen=True)
+class ObjectChunk:
+    """Requests of objects of a file, in the file's order; every array has one entry a request.
+
+    Attributes:
+        row, time_us, latency_us, count, op_text: as of `Chunk`.
+        op: uint8, read, write or delete, or `BAD_OP` where the file says none.
+        key: int64 where the file's keys are numbers (an unsigned one by its bits), else texts.
+        size: int64 bytes of the object; 0 unknown.
+        ttl_s: int64 seconds that what is written lives; 0 for ever; None where the format has none.
+        coded: optional columns of `OBJECT_CODED`, with names of this chunk's own.
+    """
+
+    row: I64
+    time_us: I64
+    op: U8
+    key: I64 | Coded
+    size: I64
+    ttl_s: I64 | None = None
+    latency_us: I64 | None = None
+    count: I32 | None = None
+    coded: dict[str, Coded] = field(default_factory=dict)
+    op_text: Coded | None = None
+
+    def __len__(self) -> int:
+        return len(self.time_us)
+
+    def where(self, kept: npt.NDArray[Any]) -> "ObjectChunk":
+        """The requests that a mask or index array selects."""
+        arrays = {
+            name: values[kept]
+            for name in ("row", "time_us", "op", "size", "ttl_s", "latency_us", "count")
+            if (values := getattr(self, name)) is not None
+        }
+        key = self.key.take(kept) if isinstance(self.key, Coded) else self.key[kept]
+        coded = {name: column.take(kept) for name, column in self.coded.items()}
+        text = self.op_text and self.op_text.take(kept)
+        return replace(self, key=key, coded=coded, op_text=text, **arrays)
+
+    def bad_rows(self) -> list[tuple[int, str]]:
+        """(index, what is wrong and the fix) of requests that no trace of objects can have, rising."""
+        return _with_common(self, dict(bad_objects(self.op, self.size)), "it says neither read, write nor delete")
+
+
+def _with_common(chunk: "Chunk | ObjectChunk", found: dict[int, str], no_op: str) -> list[tuple[int, str]]:
+    """What is wrong with rows, with that of columns which requests of both kinds have."""
+    if chunk.op_text is not None and found:
+        for index in np.flatnonzero(chunk.op == BAD_OP).tolist():
+            name = chunk.op_text.names[chunk.op_text.codes[index]]
+            found[index] = f"op is {name[:40]!r}; {no_op}: fix or drop the row"
+    if chunk.count is not None and len(chunk) and chunk.count.min() < 1:
+        for index in np.flatnonzero(chunk.count < 1).tolist():
+            found[index] = "its count is no number of accesses from 1 to 2147483647: fix or drop the row"
+    times = chunk.time_us
+    if len(chunk) and not -MOST_TIME_US < times.min() <= times.max() < MOST_TIME_US:
+        for index in np.flatnonzero((times <= -MOST_TIME_US) | (times >= MOST_TIME_US)).tolist():
+            found[index] = "its time lies before the trace's start, or is no number of microseconds: check the unit"
+    return sorted(found.items())
+
+
+AnyChunk = TypeVar("AnyChunk", Chunk, ObjectChunk)
 DISCARDS = ("trim", "discard", "unmap", "d")
 
 
@@ -177,7 +229,9 @@ class Reading:
             message += f"; {many(self.skip_bad_rows, 'bad row')} {were} skipped before it, as many as asked"
         raise TraceError(message)
 
-    def without(self, source: Source, chunk: Chunk, wrong: npt.NDArray[np.bool_], said: Callable[[int], str]) -> Chunk:
+    def without(
+        self, source: Source, chunk: AnyChunk, wrong: npt.NDArray[np.bool_], said: Callable[[int], str]
+    ) -> AnyChunk:
         """A chunk without the requests that a mask calls bad rows; `said` gives what is wrong with one, and the fix.
 
         Raises:
@@ -189,7 +243,7 @@ class Reading:
             self.bad(source, int(chunk.row[index]), said(index))
         return chunk.where(~wrong)
 
-    def checked(self, source: Source, chunk: Chunk) -> Chunk:
+    def checked(self, source: Source, chunk: AnyChunk) -> AnyChunk:
         """The requests of a chunk that keep the table's rules; the others are bad rows.
 
         Raises:
@@ -206,7 +260,7 @@ class Reading:
             self._watch(source, chunk)
         return chunk
 
-    def _watch(self, source: Source, chunk: Chunk) -> None:
+    def _watch(self, source: Source, chunk: Chunk | ObjectChunk) -> None:
         """Note jumps of years between a chunk's rows, and from the last chunk to it."""
         time_us = chunk.time_us
         before = int(time_us[0]) if self._last_us is None else self._last_us
