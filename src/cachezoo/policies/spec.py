@@ -7,20 +7,19 @@ where an eviction does and follows the best of several caches, of which each has
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual.queues import QUEUES
-from cachezoo.numerals import number
 from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
-from cachezoo.policies.components import Admission, Composition, Eviction, Parameter, settle
+from cachezoo.policies.components import Admission, Composition, Eviction
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import DEFAULT_EXPERTS, EXPERTS, FOLLOW, MOST_EXPERTS
+from cachezoo.policies.grammar import COMPONENT, meant, pieces, settled, split, written
 from cachezoo.policies.prefetches import NONE, PREFETCHES, Plan, Prefetch
 from cachezoo.policies.virtual import QUEUE, VRM, settings_of
 from cachezoo.traces.pages import PageAccesses
@@ -33,7 +32,6 @@ ADMISSION = {component.id: component for component in ADMISSIONS}
 EVICTION = {component.id: component for component in EVICTIONS if component.id not in BOUNDS}
 PREFETCH = {component.id: component for component in PREFETCHES}
 TABLES: tuple[Mapping[str, Admission | Eviction | Prefetch], ...] = (ADMISSION, EVICTION, PREFETCH)  # as KINDS
-COMPONENT = re.compile(r"\s*([^\s()=,]*)\s*(?:\(([^()]*)\))?\s*")
 FOLLOWER = re.compile(rf"\s*{FOLLOW.id}\s*(?:\((.*)\))?\s*")
 
 
@@ -52,8 +50,7 @@ class Component:
         experts = tuple(str(expert) for expert in self.experts)
         given = [f"{EXPERTS}={'|'.join(experts)}"] if experts and experts != DEFAULT_EXPERTS else []
         given += [f"{QUEUE}={self.queue}"] if self.queue not in ("", QUEUES[0]) else []
-        given += [f"{name}={_number(value)}" for name, value in self.values]
-        return f"{self.id}({', '.join(given)})" if given else self.id
+        return written(self.id, self.values, given)
 
 
 @dataclass(frozen=True)
@@ -127,18 +124,6 @@ def parse(text: str) -> Spec:
         raise ConfigError(f"policy {text or '(empty)'}: {error}") from error
 
 
-def split(text: str, sign: str) -> list[str]:
-    """What stands between the signs that no bracket holds: the one in kin=1e+2 is held, as are those of experts."""
-    pieces, depth = [""], 0
-    for letter in text:
-        depth = max(0, depth + (letter == "(") - (letter == ")"))
-        if letter == sign and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    return pieces
-
-
 def _spec(components: list[tuple[int, Component]]) -> Spec:
     """The cache of components with the places of their kinds in `KINDS`."""
     for _, component in components:
@@ -178,22 +163,18 @@ def _read(text: str) -> tuple[int, Component]:
     for kind, table in enumerate(TABLES):
         if name in table:
             one = table[name]
-            return kind, Component(one.id, _values(one.id, one.parameters, _pieces(given or "")))
+            return kind, Component(one.id, settled(one.id, one.parameters, pieces(given or "")))
     known = [*(name for table in TABLES for name in table), FOLLOW.id, VRM.id, *BOUNDS]
     listed = "; ".join(f"{kind}: {', '.join(table)}" for kind, table in zip(KINDS, TABLES, strict=True))
-    said = f"{name} is unknown{_meant(name, known)}" if name else "a component is missing"
+    said = f"{name} is unknown{meant(name, known)}" if name else "a component is missing"
     message = f"{said}; a policy is {FORM}, {listed}; or {FOLLOW.form}; or alone: {VRM.form}, {', '.join(BOUNDS)}"
     raise ConfigError(message)
-
-
-def _pieces(text: str) -> list[str]:
-    return split(text, ",") if text.strip() else []
 
 
 def _apart(component: str, text: str, word: str) -> tuple[str | None, list[str]]:
     """What stands in brackets: the text of the one value that is no number, None if it is not given, and the others."""
     found, values = [], []
-    for piece in _pieces(text):
+    for piece in pieces(text):
         name, equals, value = piece.partition("=")
         if equals and name.strip() == word:
             found.append(value)
@@ -209,17 +190,17 @@ def _virtual(text: str) -> Component:
     word, values = _apart(VRM.id, text, QUEUE)
     queue = QUEUES[0] if word is None else word.strip()
     if queue not in QUEUES:
-        message = f"{VRM.id}: {QUEUE} = {queue or 'nothing'} is unknown{_meant(queue, QUEUES)}; use {', '.join(QUEUES)}"
+        message = f"{VRM.id}: {QUEUE} = {queue or 'nothing'} is unknown{meant(queue, QUEUES)}; use {', '.join(QUEUES)}"
         raise ConfigError(message)
-    settled = _values(VRM.id, VRM.parameters, values, (QUEUE,))
-    settings_of(dict(settled))
-    return Component(VRM.id, settled, queue=queue)
+    numbers = settled(VRM.id, VRM.parameters, values, (QUEUE,))
+    settings_of(dict(numbers))
+    return Component(VRM.id, numbers, queue=queue)
 
 
 def _follower(text: str) -> Component:
     """A follower by what stands in its brackets."""
     listed, values = _apart(FOLLOW.id, text, EXPERTS)
-    settled = _values(FOLLOW.id, FOLLOW.parameters, values, (EXPERTS,))
+    numbers = settled(FOLLOW.id, FOLLOW.parameters, values, (EXPERTS,))
     experts: dict[Spec, None] = {}
     for expert in map(_expert, DEFAULT_EXPERTS if listed is None else split(listed, "|")):
         if expert in experts:
@@ -227,7 +208,7 @@ def _follower(text: str) -> Component:
         experts[expert] = None
     if len(experts) > MOST_EXPERTS:
         raise ConfigError(f"{FOLLOW.id}: {len(experts)} experts are too many; name at most {MOST_EXPERTS}")
-    return Component(FOLLOW.id, settled, tuple(experts))
+    return Component(FOLLOW.id, numbers, tuple(experts))
 
 
 def _expert(text: str) -> Spec:
@@ -248,41 +229,3 @@ def _expert(text: str) -> Spec:
         message = f"{FOLLOW.id}: expert {expert} prefetches; write +{expert.prefetch} behind {FOLLOW.id}, for all"
         raise ConfigError(message)
     return expert
-
-
-def _values(
-    component: str, parameters: tuple[Parameter, ...], pieces: list[str], also: tuple[str, ...] = ()
-) -> tuple[tuple[str, float], ...]:
-    """Values by the texts between the commas, checked; those that are defaults are left out."""
-    names = [parameter.name for parameter in parameters]
-    known = [*also, *names]
-    given: dict[str, float] = {}
-    for piece in pieces:
-        name, equals, value = (word.strip() for word in piece.partition("="))
-        takes = f"it takes {', '.join(known)}" if known else "it takes no values"
-        if not equals:
-            raise ConfigError(f"{component}: {piece.strip() or 'nothing'} stands where name=value should; {takes}")
-        if name not in names:
-            raise ConfigError(f"{component} takes no {name or 'value without a name'}{_meant(name, known)}; {takes}")
-        if name in given:
-            raise ConfigError(f"{component}: {name} is given twice")
-        given[name] = _value(component, name, value)
-    settled = settle(component, parameters, given)
-    return tuple((one.name, settled[one.name]) for one in parameters if settled[one.name] != one.default)
-
-
-def _value(component: str, name: str, text: str) -> float:
-    value = number(text)
-    if value is None:
-        raise ConfigError(f"{component}: {name} = {text[:40] or 'nothing'} is no number")
-    return value
-
-
-def _number(value: float) -> str:
-    """The shortest text that `float` reads back."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    close = get_close_matches(name.lower(), list(known), n=1)
-    return f", did you mean {close[0]}?" if close else ""

@@ -20,8 +20,8 @@ from cachezoo.kernels.virtual.queues import QUEUES
 from cachezoo.kernels.virtual.vrm import Settings
 from cachezoo.numerals import number, whole
 from cachezoo.policies.components import Parameter, Whole, settle
+from cachezoo.policies.grammar import split as pieces
 from cachezoo.policies.registry import policy
-from cachezoo.policies.spec import split as pieces
 from cachezoo.policies.stream import Stream
 from cachezoo.questions.share.learned import (
     AUTO,

@@ -20,9 +20,10 @@ from cachezoo.policies.components import Composition, Eviction, Parameter, settl
 from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import FOLLOW
+from cachezoo.policies.grammar import split
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
-from cachezoo.policies.spec import BOUNDS, TABLES, Spec, parse, split
+from cachezoo.policies.spec import BOUNDS, TABLES, Spec, parse
 from cachezoo.policies.virtual import VRM
 from cachezoo.sizes import PAGE_BYTES
 

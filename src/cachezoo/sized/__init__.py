@@ -1,0 +1,1 @@
+"""Caches of objects with sizes: requests by identity, a capacity in bytes, hits by object and by byte."""
