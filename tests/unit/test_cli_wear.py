@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cachezoo import cli
-from cachezoo.cli.wear import _dictionary
+from cachezoo.cli.wear import dictionary_of
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.traces.store import write_trace
@@ -353,4 +353,4 @@ def test_bad_input_of_caches_is_one_clear_line(run, tmp_path, words, said):
 
 def test_a_bundle_by_lifetime_has_no_dictionary_to_place_by():
     with pytest.raises(ConfigError, match="it places by lifetime and has no dictionary"):
-        _dictionary(Path("tests/golden/protocol2/streams.spool.lifetime"))
+        dictionary_of(Path("tests/golden/protocol2/streams.spool.lifetime"))

@@ -78,24 +78,24 @@ def flash(
     from cachezoo.sizes import Size
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
-    given = _geometry(segment, block)
+    given = geometry_given(segment, block)
     options = FlashOptions(
-        capacity=Size.parse(size), rates=write_rates(write_rate), policies=_policies(policy, bool(bundle)),
-        prefetch=_modes(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(counted), rated_dwpd=rated_dwpd,
+        capacity=Size.parse(size), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
+        prefetch=modes_of(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(counted), rated_dwpd=rated_dwpd,
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
-    _refuse_learned(options, any(own.prefetch is not None for own in opened))
+    refuse_learned(options, any(own.prefetch is not None for own in opened))
     own = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
-    models = [_decided(one, own, options) for one in opened]
+    models = [decided(one, own, options) for one in opened]
     with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:
         found = flash_table(own, problem, models, options, SEED, advance)
     if "plot" in files:
         from cachezoo.questions.flash.table import draw_flash
 
         draw_flash(found, trace.name, files["plot"])
-    values = _values(trace.name, own, found, models)
+    values = values_of(trace.name, own, found, models)
     if hand_out(values, as_json, files, values["rows"]):
         return
     _print(trace.name, found, options)
@@ -103,7 +103,7 @@ def flash(
         warn_of_drift(model)
 
 
-def _policies(text: str | None, bundles: bool) -> list[str]:
+def policies_of(text: str | None, bundles: bool) -> list[str]:
     """The policies as given, each once, a bundle's always; an unknown one is refused before anything is read.
 
     Raises:
@@ -120,7 +120,7 @@ def _policies(text: str | None, bundles: bool) -> list[str]:
     return found
 
 
-def _modes(text: str | None) -> list[str] | None:
+def modes_of(text: str | None) -> list[str] | None:
     """Prefetch modes as given, each once.
 
     Raises:
@@ -134,7 +134,7 @@ def _modes(text: str | None) -> list[str] | None:
     return names(text, "--prefetch", [mode for mode in modes if is_mode(mode)], f"use {ALL}, such as next(8)")
 
 
-def _refuse_learned(options: "FlashOptions", ranged: bool) -> None:
+def refuse_learned(options: "FlashOptions", ranged: bool) -> None:
     """A learned mode needs a prefetch bundle; without other modes the policies without a model have none to run in."""
     from cachezoo.flash.modes import ML_MODES
 
@@ -143,7 +143,7 @@ def _refuse_learned(options: "FlashOptions", ranged: bool) -> None:
         raise ConfigError(f"--prefetch {learned[0]}: it asks a prefetch model; give --bundle of one too, or next(8)")
 
 
-def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
+def geometry_given(segment: str | None, block: str | None) -> "Geometry | None":
     """Segments and blocks as given; both or none.
 
     Raises:
@@ -158,14 +158,15 @@ def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
     return Geometry(in_bytes(block, "--block", example="256KiB"), in_bytes(segment, "--segment", example="4KiB"))
 
 
-def _decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") -> "FlashModel":
+def decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") -> "FlashModel":
+    """What an opened bundle decides on a trace, in the modes that are asked for."""
     from cachezoo.flash.modes import ML_MODES
     from cachezoo.questions.flash.model import decide
 
     return decide(bundles, trace, [mode for mode in options.prefetch or () if mode in ML_MODES])
 
 
-def _values(name: str, trace: "Trace", found: "FlashTable", models: Sequence["FlashModel"]) -> dict[str, Any]:
+def values_of(name: str, trace: "Trace", found: "FlashTable", models: Sequence["FlashModel"]) -> dict[str, Any]:
     """What `--json` prints."""
     windows, geometry = found.windows, found.geometry
     return {
@@ -210,7 +211,7 @@ def _print(name: str, found: "FlashTable", options: "FlashOptions") -> None:
         kind = row.kind
         table.add_row(*map(escape, _cells(row, lived)))
     out().print(table)
-    for line in (*_leads(found), *_shipped(found), *_notes(found, options)):
+    for line in (*leads_of(found), *shipped_of(found), *_notes(found, options)):
         out().print(line, markup=False)
 
 
@@ -240,7 +241,7 @@ def _written(bytes_s: float | None, share: float) -> str:
     return percent(share) if bytes_s is None else rate(bytes_s)
 
 
-def _leads(found: "FlashTable") -> list[str]:
+def leads_of(found: "FlashTable") -> list[str]:
     """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
     from cachezoo.contest.verdict import Verdict
     from cachezoo.show.formats import percent, span
@@ -268,7 +269,7 @@ def _with(row: "RateRow") -> str:
     return f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
 
 
-def _shipped(found: "FlashTable") -> list[str]:
+def shipped_of(found: "FlashTable") -> list[str]:
     """A sentence a bundle: what it does with the threshold and the prefetch mode that a cache runs it with.
 
     A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.

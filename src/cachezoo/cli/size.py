@@ -79,10 +79,10 @@ def size(
     wanted = outputs(output, ("plot", "csv", "json"), [trace])
     plot = wanted.get("plot")
     options = replace(
-        _options(spend, target_ms, target_hit, working_set, by, device), **terms_of(lifetime, endurance, in_parts)
+        options_of(spend, target_ms, target_hit, working_set, by, device), **terms_of(lifetime, endurance, in_parts)
     )  # fmt: skip
     own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
-    sets = _prices(prices, own)
+    sets = prices_of(prices, own)
     if plot is not None and len(sets) > 1:
         raise ConfigError(f"--output {plot}: a picture is of one set of prices; give --prices one name")
     models = models_of(device)
@@ -112,7 +112,7 @@ def size(
         _compare(found)
 
 
-def _options(
+def options_of(
     spend: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
 ) -> "SizeOptions":
     """What is given, checked before a trace is read."""
@@ -129,7 +129,7 @@ def _options(
     )
 
 
-def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, Prices]":
+def prices_of(given: str | None, own: dict[str, str | None]) -> "dict[str | None, Prices]":
     """The price lists by the names given, None for the one built in, with what options replace in them."""
     from cachezoo.questions.tiers.prices import load_prices
 

@@ -113,10 +113,10 @@ def wear(
     from cachezoo.questions.wear.verdict import values
 
     files = outputs(output, ("plot", "csv", "json"), trace)
-    options = _options(by, streams, op, endurance, ssd, bundle is not None)
-    drive = _drive_of(options.drive, unit, free, copies).model_copy(update={"trims": trims})
+    options = options_of(by, streams, op, endurance, ssd, bundle is not None)
+    drive = drive_of(options.drive, unit, free, copies).model_copy(update={"trims": trims})
     options = replace(options, victims=victims(victim), drive=drive)
-    learned = None if bundle is None else _dictionary(bundle)
+    learned = None if bundle is None else dictionary_of(bundle)
     names = [path.name for path in trace]
     own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
     if learned is not None:
@@ -135,7 +135,7 @@ def wear(
     _print(found, " ".join(names))
 
 
-def _drive_of(drive: "Drive", unit: str, free: int, copies: "Copies") -> "Drive":
+def drive_of(drive: "Drive", unit: str, free: int, copies: "Copies") -> "Drive":
     """A drive with another erase unit and other copies.
 
     Raises:
@@ -150,7 +150,7 @@ def _drive_of(drive: "Drive", unit: str, free: int, copies: "Copies") -> "Drive"
     return drive.model_copy(update=own)
 
 
-def _options(
+def options_of(
     by: str, streams: str, op: str, endurance: int, ssd: str | None = None, bundle: bool = False
 ) -> "WearOptions":
     """What the options say.
@@ -206,7 +206,7 @@ def cache_wear(
     from cachezoo.sizes import Size, human_pages
     from cachezoo.traces.pages import expand_pages
 
-    options = _options(by, streams, op, endurance)
+    options = options_of(by, streams, op, endurance)
     check_cache(options)
     ids, cache_size = known(policy or ["lru"]), Size.parse(size)
     files = outputs(output, ("csv", "json"), [trace])
@@ -251,7 +251,7 @@ def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title:
         _print_notes([f"{cache.policy}, {note}" for note in table.notes])
 
 
-def _dictionary(path: Path) -> "Dictionary":
+def dictionary_of(path: Path) -> "Dictionary":
     """The dictionary of a streams bundle.
 
     Raises:

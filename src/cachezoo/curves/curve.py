@@ -14,7 +14,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.policies.engine import check_capacity
 from cachezoo.policies.registry import Policy
-from cachezoo.policies.stream import Stream
+from cachezoo.policies.stream import Stream, dense_ids
 from cachezoo.traces.pages import PageAccesses
 
 LRU = "lru"
@@ -92,11 +92,11 @@ def lru_curve(pages: PageAccesses, capacities: Sequence[int] | I64, count: Count
         count: from where on it counts.
 
     Raises:
-        ConfigError: no capacity, or one below 1.
+        ConfigError: no capacity, one below 1, or page ids outside [0, n_pages).
     """
     sizes = rising(capacities)
     first = first_accesses(pages, count, sizes)
-    hits = lru_hits(pages.page_ids, pages.n_pages, sizes, first)
+    hits = lru_hits(dense_ids(pages.page_ids, pages.n_pages), pages.n_pages, sizes, first)
     return Curve(LRU, "classic", sizes, hits / (len(pages.page_ids) - first), None, 1.0, first)
 
 

@@ -19,7 +19,7 @@ from cachezoo.kernels.bounds.pfoo import Bounds, pfoo
 from cachezoo.kernels.oracle_cache import oracle_cache
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, AROUND, BYPASSED, NONE, PREFETCH, WRITE
 from cachezoo.policies.engine import Run, check_capacity
-from cachezoo.policies.stream import Stream
+from cachezoo.policies.stream import Stream, dense_ids
 
 HORIZON = 3
 
@@ -49,11 +49,12 @@ class Bound:
             capacity: pages.
 
         Raises:
-            ConfigError: a capacity below 1.
+            ConfigError: a capacity below 1, or page ids outside [0, n_pages).
         """
         if self.kernel is None:
             return self.simulate(Stream.of_pages(page_ids, n_pages), capacity).outcome
         check_capacity(capacity)
+        page_ids = dense_ids(page_ids, n_pages)
         outcome = np.empty(len(page_ids), np.uint8)
         self.kernel(page_ids, next_access(page_ids, n_pages), capacity, outcome, np.empty(0, np.int32))
         return outcome

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,10 @@ def check_capacity(capacity: int) -> None:
     """Refuse what is no cache.
 
     Raises:
-        ConfigError: below one page.
+        ConfigError: below one page, or no whole number of pages.
     """
+    if not isinstance(capacity, Integral):
+        raise ConfigError(f"capacity {capacity}: give a whole number of pages")
     if capacity < 1:
         raise ConfigError(f"capacity {capacity}: a cache has at least one page")
 
@@ -154,5 +157,5 @@ def hits_only(composition: Composition, page_ids: I32, n_pages: int, capacity: i
         return simulate(composition, stream, capacity).outcome
     outcome = np.empty(len(page_ids), np.uint8)
     loop = _fast(eviction.id, eviction.has, eviction.touch, eviction.insert)
-    loop(page_ids, _state(eviction, stream, capacity, composition.eviction_values), outcome)
+    loop(stream.page_ids, _state(eviction, stream, capacity, composition.eviction_values), outcome)
     return outcome

@@ -48,6 +48,27 @@ class Requests(Protocol):
         """Requests."""
 
 
+def dense_ids(page_ids: npt.ArrayLike, n_pages: int) -> I32:
+    """int32[m]: page ids as the compiled loops take them, which look nothing up and check nothing.
+
+    Args:
+        page_ids: whole numbers of any width, one an access.
+        n_pages: distinct pages.
+
+    Raises:
+        ConfigError: no row of whole numbers, or one outside [0, n_pages).
+    """
+    ids = np.asarray(page_ids)
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+        what = f"an array of {ids.dtype} with {ids.ndim} axes"
+        raise ConfigError(f"page ids lie in [0, n_pages), a whole number an access; this is {what}")
+    if len(ids) and not 0 <= (low := int(ids.min())) <= (high := int(ids.max())) < n_pages:
+        wrong = low if low < 0 else high
+        fix = "number the pages densely, as numpy.unique(ids, return_inverse=True) does"
+        raise ConfigError(f"page ids lie in [0, n_pages), here [0, {n_pages}), and one is {wrong}; {fix}")
+    return ids.astype(np.int32, copy=False)
+
+
 @dataclass(frozen=True)
 class Stream:
     """Accesses in order; a request's own pages by rising address, then what is prefetched with it."""
@@ -61,6 +82,17 @@ class Stream:
     writes: Writes = "back"
     # int32[m] `request_pages` of the stream that this is a part of; None where it has whole requests
     whole_pages: I32 | None = None
+
+    def __post_init__(self) -> None:
+        """Check what the compiled loops rely on.
+
+        Raises:
+            ConfigError: page ids outside [0, n_pages), or columns of different lengths.
+        """
+        object.__setattr__(self, "page_ids", dense_ids(self.page_ids, self.n_pages))
+        if not len(self.page_ids) == len(self.flags) == len(self.page_bytes):
+            lengths = f"{len(self.page_ids)} page ids, {len(self.flags)} flags and {len(self.page_bytes)} sizes"
+            raise ConfigError(f"a stream has one of each an access; these are {lengths}")
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -83,8 +115,17 @@ class Stream:
         return number
 
     @classmethod
-    def of_pages(cls, page_ids: I32, n_pages: int) -> "Stream":
-        """Reads of a whole page each, every one a request of its own."""
+    def of_pages(cls, page_ids: npt.ArrayLike, n_pages: int) -> "Stream":
+        """Reads of a whole page each, every one a request of its own.
+
+        Args:
+            page_ids: whole numbers in [0, n_pages), one an access.
+            n_pages: distinct pages.
+
+        Raises:
+            ConfigError: as `dense_ids`.
+        """
+        page_ids = dense_ids(page_ids, n_pages)
         flags = np.full(len(page_ids), REQUEST | UNIT, np.uint8)
         return cls(page_ids, flags, np.full(len(page_ids), PAGE_BYTES, np.int32), n_pages)
 

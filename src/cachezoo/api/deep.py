@@ -1,0 +1,268 @@
+"""The deep answers from Python: `flash`, `wear`, `size` and `share`, as `cachezoo recommend --only` gives them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from cachezoo.api.pages import Several, named, several
+from cachezoo.api.reading import read
+from cachezoo.api.results import Result
+from cachezoo.cli.flash import decided, geometry_given, leads_of, modes_of, policies_of, refuse_learned, shipped_of
+from cachezoo.cli.flash import values_of as flash_values
+from cachezoo.cli.options import floors, write_rates
+from cachezoo.cli.options import victims as victims_of
+from cachezoo.cli.share import DEFAULT_BY
+from cachezoo.cli.size import options_of as size_options
+from cachezoo.cli.size import prices_of
+from cachezoo.cli.terms import terms_of
+from cachezoo.cli.wear import SEED, dictionary_of, drive_of
+from cachezoo.cli.wear import options_of as wear_options
+from cachezoo.contest.counting import Count
+from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.devices.profile import load_models
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.flash import DiskHead
+from cachezoo.questions.flash.model import geometry_of, open_bundles
+from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads
+from cachezoo.questions.flash.table import draw_flash, flash_table
+from cachezoo.questions.page.recommendation import models_of
+from cachezoo.questions.share import answer as share_words
+from cachezoo.questions.share.case import compare as compare_shares
+from cachezoo.questions.share.mix import mix_traces
+from cachezoo.questions.share.partitioners import parse, parse_several
+from cachezoo.questions.share.plot import draw as draw_share
+from cachezoo.questions.tiers import sentences as size_words
+from cachezoo.questions.tiers.advice import advise
+from cachezoo.questions.tiers.plot import draw_front
+from cachezoo.questions.wear.options import check_bundle, cycles_of
+from cachezoo.questions.wear.table import check_room, draw_wear, wear_table, writes_of
+from cachezoo.questions.wear.verdict import answer as wear_answer
+from cachezoo.questions.wear.verdict import values as wear_values
+from cachezoo.settings.wear import Copies
+from cachezoo.sizes import Size
+from cachezoo.traces.table import Trace
+
+
+def _no_progress(done: float, note: str = "") -> None:
+    del done, note
+
+
+def _traces(given: Any) -> list[Trace]:  # noqa: ANN401 - as of `read`
+    """One trace, or each of several."""
+    return [read(own) for own in given] if isinstance(given, list | tuple) else [read(given)]
+
+
+def flash(
+    trace: Any,  # noqa: ANN401 - as of `read`
+    policy: str | None = None,
+    *,
+    bundle: Sequence[Path | str] = (),
+    write_rate: str = "25%",
+    prefetch: str | None = None,
+    size: str = "10%",
+    segment: str | None = None,
+    block: str | None = None,
+    count: str = "half",
+    seek_ms: float = 11.5,
+    disk_mib_s: float = 143.0,
+    rated_dwpd: float = 1.0,
+) -> Result:
+    """Baleen's flash cache before hard disks: `cachezoo recommend --only flash`.
+
+    Args:
+        trace: a trace, or what `cachezoo.read` takes.
+        policy: of accept_all, coin_flip, rejectx, baleen, opt; with commas; by default all that can run.
+        bundle: folders of admission bundles, or of a prefetch bundle beside its admission.
+        write_rate: what the SSD may be written at most: `10,20MB/s`, `500GiB/day`, `25%`.
+        prefetch: modes with commas.
+        size: of the cache: `64GiB`, or `10%` of the trace's distinct segments.
+        segment: what is cached at a time, such as `4KiB`.
+        block: what is prefetched at most, such as `256KiB`.
+        count: as of `cachezoo.simulate`.
+        seek_ms: of a disk's I/O.
+        disk_mib_s: MiB a second that a disk transfers.
+        rated_dwpd: drive writes a day that the SSD is rated for over five years.
+
+    Returns:
+        A row for each policy, prefetch and rate.
+
+    Raises:
+        ConfigError, BundleError, TraceError: as the command says.
+    """
+    given = geometry_given(segment, block)
+    options = FlashOptions(
+        capacity=Size.parse(size), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
+        prefetch=modes_of(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(count), rated_dwpd=rated_dwpd,
+    )  # fmt: skip
+    opened = open_bundles([Path(path) for path in bundle])
+    geometry = geometry_of(opened, given)
+    refuse_learned(options, any(own.prefetch is not None for own in opened))
+    own = read(trace)
+    problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
+    models = [decided(one, own, options) for one in opened]
+    found = flash_table(own, problem, models, options, SEED, _no_progress)
+    name = own.meta.trace_id
+    values, says = flash_values(name, own, found, models), [*leads_of(found), *shipped_of(found)]
+    title = f"{name}: a flash cache before hard disks"
+    return Result(title, values, values["rows"], says, found, lambda path: draw_flash(found, name, path))
+
+
+def wear(
+    trace: Any,  # noqa: ANN401 - as of `read`
+    by: str = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
+    *,
+    streams: str = "1,4,16",
+    op: str = "11%",
+    cycles: int | None = None,
+    bundle: Path | str | None = None,
+    ssd: str | None = None,
+    endurance: int = 3000,
+    victim: str = "greedy,cost-benefit",
+    copies: Copies = "keep",
+    unit: str = "512KiB",
+    trims: bool = True,
+    free: int = 8,
+) -> Result:
+    """What a flash drive writes and erases for a trace's writes: `cachezoo recommend --only wear`.
+
+    Args:
+        trace: a trace, or what `cachezoo.read` takes; a list of them are successive cycles of one drive.
+        by: placements with commas.
+        streams: numbers of streams, with commas.
+        op: shares of flash without an address, with commas.
+        cycles: parts that one trace is cut into; the last counts.
+        bundle: folder of a streams bundle, as a further placement.
+        ssd: the drive, such as `10GiB`; by default as large as what is written.
+        endurance: erases that a block endures.
+        victim: which block the drive erases, with commas.
+        copies: where the drive copies valid pages to: keep, shared or apart.
+        unit: what is erased at once, such as `512KiB`.
+        trims: whether the drive heeds discards.
+        free: blocks that the drive keeps free.
+
+    Returns:
+        A row for each placement; `says` is the answer.
+
+    Raises:
+        ConfigError, BundleError, TraceError: as the command says.
+    """
+    options = wear_options(by, streams, op, endurance, ssd, bundle is not None)
+    drive = drive_of(options.drive, unit, free, copies).model_copy(update={"trims": trims})
+    options = replace(options, victims=victims_of(victim), drive=drive)
+    learned = None if bundle is None else dictionary_of(Path(bundle))
+    traces = _traces(trace)
+    names = [own.meta.trace_id for own in traces]
+    own = cycles_of(traces, cycles)
+    if learned is not None:
+        check_bundle(own, ", ".join(names))
+    writes = writes_of(own, options.drive)
+    check_room(writes, options, ", ".join(names), learned, larger=", or a larger ssd")
+    found = wear_table(writes, own, options, _no_progress, learned)
+    values = {"trace": names, **wear_values(found)}
+    says = [wear_answer(found), *found.notes]
+    title = f"{' '.join(names)}: wear by placement"
+    return Result(title, values, values["rows"], says, found, lambda path: draw_wear(found, names[-1], path))
+
+
+def size(
+    trace: Any,  # noqa: ANN401 - as of `read`
+    spend: str | None = None,
+    *,
+    target_ms: float | None = None,
+    target_hit: str | float | None = None,
+    prices: str | None = None,
+    lifetime: str = "5y",
+    endurance: str | None = None,
+    parts: bool = False,
+    working_set: str | None = None,
+    by: str | None = None,
+    device: str | None = None,
+    workers: int = 1,
+) -> Result:
+    """How much RAM and how much SSD to buy, by money a month: `cachezoo recommend --only ram-ssd`.
+
+    Args:
+        trace: a trace, or what `cachezoo.read` takes.
+        spend: the most for RAM and SSD: `20/month`, or `500` to buy.
+        target_ms: the mean time of a page read to reach, in ms.
+        target_hit: part of reads for RAM and SSD to serve: `80%` or 0.8.
+        prices: a YAML file, or a name in conf/prices; by default the list built in.
+        lifetime: that what is bought has to serve: `5y`, `36months`.
+        endurance: of the SSD: a class of the prices, `1DWPD`, or `600TBW`.
+        parts: sizes to the byte, of modules and drives that are there anyway.
+        working_set: what the pages of the trace stand for, such as `2TiB`.
+        by: hierarchies with commas that may be bought.
+        device: a device profile for times; by default the one built in.
+        workers: processes, of a long trace.
+
+    Returns:
+        A row for each sum; `says` is the advice and its reasons.
+
+    Raises:
+        ConfigError, TraceError: as the command says.
+    """
+    hit = None if target_hit is None else str(target_hit)
+    options = replace(
+        size_options(spend, target_ms, hit, working_set, by, device), **terms_of(lifetime, endurance, parts)
+    )
+    sets = prices_of(prices, {})
+    if len(sets) > 1:
+        raise ConfigError(f"prices {prices}: give one name; compare answers of several")
+    ((listed, one),) = sets.items()
+    own = read(trace)
+    name, piped = named(trace, own)
+    options = replace(options, prices=listed, piped=piped)
+    found = advise(name, own, models_of(device), one, options, workers=workers)
+    values = size_words.values(found)
+    says = [size_words.headline(found), *size_words.lines(found)]
+    title = f"{name}: what each sum buys"
+    return Result(title, values, values["rows"], says, found, lambda path: draw_front(found, path))
+
+
+def share(
+    traces: Any,  # noqa: ANN401 - as of `read`
+    size: str = "10%",
+    *,
+    by: str | None = None,
+    now: str = "shared",
+    floor: Several = (),
+    fragment: int = 256,
+    order: Literal["auto", "lockstep", "clock"] = "auto",
+    apart: Literal["auto", "source", "volume"] = "auto",
+    names: Sequence[str] = (),
+    count: str = "half",
+    device: str | None = None,
+) -> Result:
+    """One cache for several applications: `cachezoo recommend --only share`.
+
+    Args:
+        traces: a list of traces, or of what `cachezoo.read` takes, one an application; or one mixture.
+        size: `64MiB`, `10%` of the distinct pages of all applications, or `4096p`.
+        by: partitioners with commas; by default all that can have so small a cache.
+        now: what runs today.
+        floor: `web=64MiB`, `web=10%` or `web=hits:60%`; or several.
+        fragment: pages that are given out together.
+        order: lockstep, clock, or auto.
+        apart: what makes an application of one trace: source, volume or auto.
+        names: of the applications.
+        count: as of `cachezoo.simulate`; several with commas are of each application's own.
+        device: a device profile for page times; by default the one built in.
+
+    Returns:
+        A row for each partitioner; `says` is the answer.
+
+    Raises:
+        ConfigError, TraceError: as the command says.
+    """
+    cache, candidates = Size.parse(size), parse_several(DEFAULT_BY if by is None else by, fragment)
+    models = BUILT_IN if device is None else load_models(device)
+    mix = mix_traces(_traces(traces), order, None if apart == "auto" else apart, tuple(names))
+    pages = cache.pages(mix.n_pages)
+    found = compare_shares(
+        mix, candidates, pages, count, models.hdd, _no_progress, must_fit=by is not None,
+        now=parse(now, candidates[0].fragment), floors=floors(several(floor), mix.names, pages),
+    )  # fmt: skip
+    values, title = share_words.values(found), share_words.title(found)
+    says = [share_words.answer(found), *mix.remarks, *found.left_out]
+    return Result(title, values, values["rows"], says, found, lambda path: draw_share(found, title, path))

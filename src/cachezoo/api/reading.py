@@ -1,0 +1,174 @@
+"""Traces for Python: files as the commands read them, and tables and arrays that are in memory."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cachezoo.arrays import I64
+from cachezoo.cli.reading import chosen
+from cachezoo.coded import Coded
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.traces.formats.columns import REQUIRED
+from cachezoo.traces.memory import hold_pages
+from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.table import CODED_COLUMNS, MAX_END_BYTES, PAGE_BYTES, Trace, TraceMeta, validate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Columns of the canonical table, by the roles of --columns, with what they count.
+CANONICAL = {"time": "time_us:us", "offset": "offset", "size": "size", "op": "op", "latency": "latency_us:us"}
+CANONICAL |= {name: name for name in CODED_COLUMNS if name != "source"}
+TABLE = "table.csv"
+MOST_PAGE = MAX_END_BYTES // PAGE_BYTES - 1
+
+
+def read(
+    source: Any,  # noqa: ANN401 - the kinds that are listed
+    fmt: str = "auto",
+    *,
+    columns: str | Mapping[str, str] | None = None,
+    options: Mapping[str, str] | None = None,
+    name: str | None = None,
+    quiet: bool = False,
+) -> Trace:
+    """A trace in memory.
+
+    Args:
+        source: a file, or a trace's files in their order; a DataFrame, an Arrow table, a dict of arrays or a structured
+            array with a column a role; an array of whole numbers, each a page of 4 KiB that is read, by its place on
+            the disk; a reader of libCacheSim's Python package, as `cachezoo.api.libcachesim` takes it; or a trace,
+            which is given back.
+        fmt: of files: `auto`, or an id of `cachezoo trace formats`.
+        columns: as `--columns`: `time=ts:ms,offset=lba:512,size=len,op=rw`, or the same as a dict. A table whose
+            columns have the names of the canonical one (time_us, op, offset, size …) needs none.
+        options: of the format, as `--option`.
+        name: to record; by default the file's.
+        quiet: say nothing on standard error of what was inferred or is doubtful.
+
+    Raises:
+        TraceError: what the reader says.
+        ConfigError: something that no trace can be made of.
+    """
+    if isinstance(source, Trace):
+        return source
+    text = ",".join(f"{role}={column}" for role, column in columns.items()) if isinstance(columns, Mapping) else columns
+    if isinstance(source, str | Path) or _is_paths(source):
+        paths = [Path(source)] if isinstance(source, str | Path) else [Path(path) for path in source]
+        known, own = chosen(fmt, [f"{key}={value}" for key, value in (options or {}).items()], text)
+        return read_files(TraceFiles(paths, known, trace_id=name, options=own), quiet=quiet)
+    if isinstance(source, np.ndarray | list | tuple | range) and not _has_columns(source):
+        return _of_pages(np.asarray(source), name or "array")
+    return _of_table(source, text, dict(options or {}), name or "table", quiet)
+
+
+def _is_paths(source: object) -> bool:
+    return isinstance(source, list | tuple) and bool(source) and all(isinstance(own, str | Path) for own in source)
+
+
+def _has_columns(source: object) -> bool:
+    return isinstance(source, np.ndarray) and source.dtype.names is not None
+
+
+def _of_pages(pages: np.ndarray[Any, Any], name: str) -> Trace:
+    """Reads of a page each.
+
+    Raises:
+        ConfigError: no row of whole numbers.
+        TraceError: no page, or one that no disk has.
+    """
+    if pages.ndim != 1 or (len(pages) and pages.dtype.kind not in "iu"):
+        fix = "give a row of page numbers, or a table with a column a role"
+        raise ConfigError(f"an array of {pages.dtype} with {pages.ndim} axes is no trace: {fix}")
+    if len(pages) and not (0 <= int(pages.min()) and int(pages.max()) <= MOST_PAGE):
+        wrong = int(pages.min()) if int(pages.min()) < 0 else int(pages.max())
+        fix = "where they are names and no places, number them: numpy.unique(pages, return_inverse=True)[1]"
+        raise TraceError(f"{name}: page {wrong} lies on no disk (0 to {MOST_PAGE}); {fix}")
+    offset: I64 = pages.astype(np.int64) * PAGE_BYTES
+    count = len(offset)
+    meta = TraceMeta(name, "unknown", "array", sha256(offset.tobytes()).hexdigest())
+    trace = Trace(
+        np.arange(count, dtype=np.int64), np.zeros(count, np.uint8), offset, np.full(count, PAGE_BYTES, np.int64),
+        Coded.constant("0", count), meta,
+    )  # fmt: skip
+    hold_pages(validate(trace, name), name)
+    return trace
+
+
+def _of_table(source: object, columns: str | None, options: dict[str, str], name: str, quiet: bool) -> Trace:
+    """A table's requests, through the reader of `--columns`, so that what it takes and refuses is the same."""
+    import pyarrow.csv as csv
+
+    table = _plain(_table(source))
+    if columns is None:
+        columns = _roles(table.column_names)
+    known, own = chosen("auto", [f"{key}={value}" for key, value in options.items()], columns)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / TABLE
+        csv.write_csv(table, path)
+        if columns is not None:
+            own = {"delimiter": "comma", "has_header": "true", **own}
+        try:
+            return read_files(TraceFiles([path], known, trace_id=name, options=own), quiet=quiet)
+        except TraceError as error:
+            raise TraceError(str(error).replace(str(path), name)) from error
+
+
+def _roles(names: Sequence[str]) -> str | None:
+    """`--columns` of a table with the canonical names; None where it has others, which its values then have to say."""
+    roles = {role: column for role, column in CANONICAL.items() if column.partition(":")[0] in names}
+    if not set(REQUIRED) <= set(roles):
+        return None
+    return ",".join(f"{role}={column}" for role, column in roles.items())
+
+
+def _table(source: object) -> "pa.Table":
+    """What has columns, as an Arrow table.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    import pyarrow as pa
+
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if isinstance(source, np.ndarray) and source.dtype.names is not None:
+        return pa.table({column: np.ascontiguousarray(source[column]) for column in source.dtype.names})
+    if isinstance(source, Mapping):
+        try:
+            return pa.table({str(column): pa.array(values) for column, values in source.items()})
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise ConfigError(f"a dict of arrays is a table where all are as long: {error}") from error
+    if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
+        return pa.table(source)
+    kinds = "a file, a DataFrame, an Arrow table, a dict of arrays, or an array of page numbers"
+    raise ConfigError(f"{type(source).__name__} is no trace: give {kinds}")
+
+
+def _plain(table: "pa.Table") -> "pa.Table":
+    """The table without an index of pandas, its dates as microseconds since 1970, its ops as words where they are bare.
+
+    The canonical `op` is 0 for a read and 1 for a write, which no other table's numbers need mean.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {}
+    for column in table.column_names:
+        values = table.column(column)
+        if column.startswith("__index_level_"):
+            continue
+        if pa.types.is_timestamp(values.type):
+            values = values.cast(pa.timestamp("us", values.type.tz), safe=False).cast(pa.int64())
+        if column == "op" and "time_us" in table.column_names and pa.types.is_integer(values.type):
+            values = pc.if_else(pc.equal(values, 0), "read", pc.if_else(pc.equal(values, 1), "write", "unknown"))
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        columns[column] = values
+    return pa.table(columns)
