@@ -150,8 +150,8 @@ class Bench:
             page_accesses=found.page_accesses,
             hits=found.hits,
             hit_ratio=found.hit_ratio,
-            read_hit_ratio=_share(hits, ~writes),
-            write_hit_ratio=_share(hits, writes),
+            read_hit_ratio=share_hit(hits, ~writes),
+            write_hit_ratio=share_hit(hits, writes),
             transfers=found.transfers,
             request_hit_ratio=found.request_hit_ratio,
             byte_hit_ratio=found.byte_hit_ratio,
@@ -168,7 +168,7 @@ class Bench:
         )
 
 
-def _share(hits: Bool, among: Bool) -> float | None:
+def share_hit(hits: Bool, among: Bool) -> float | None:
     """Of the accesses that are looked at, those that hit; None where none is."""
     count = int(among.sum())
     return int((hits & among).sum()) / count if count else None
