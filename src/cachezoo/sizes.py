@@ -59,15 +59,22 @@ class Size:
             raise refused(option, own, f"no cache has so many pages; the most is {human(MOST_PAGES * PAGE_BYTES)}")
         return found
 
-    def pages(self, n_pages: int) -> int:
-        """Whole pages of 4 KiB, at least 1: of a percentage rounded, of bytes what fits.
+    def pages(self, n_pages: int, page_bytes: int = PAGE_BYTES) -> int:
+        """Whole pages, at least 1: of a percentage rounded, of bytes what fits.
 
         Args:
             n_pages: distinct pages of the trace.
+            page_bytes: of a page, what ``p`` counts too.
+
+        Raises:
+            ConfigError: it is less than a page.
         """
         if self.unit == "%":
             return pages_of(float(self.number), n_pages)
-        return int(self.number * BYTES[self.unit]) // PAGE_BYTES if self.unit in BYTES else int(self.number)
+        found = int(self.number * BYTES[self.unit]) // page_bytes if self.unit in BYTES else int(self.number)
+        if not found:
+            raise ConfigError(f"size {self}: less than a page; the least is {human(page_bytes)}")
+        return found
 
     def __str__(self) -> str:
         """As typed."""
@@ -103,9 +110,10 @@ def human(n_bytes: float, decimals: int = 1) -> str:
     return f"{text.rstrip('0').rstrip('.') if decimals else text} {BINARY[unit]}"
 
 
-def human_pages(n_pages: int) -> str:
-    """Pages for people: ``"39.1 MiB (10,000 p)"``."""
-    return f"{human(n_pages * PAGE_BYTES)} ({n_pages:,} p)"
+def human_pages(n_pages: int, page_bytes: int = PAGE_BYTES) -> str:
+    """Pages for people: ``"39.1 MiB (10,000 p)"``, larger ones with their size: ``"12.5 MiB (200 p of 64 KiB)"``."""
+    of = "" if page_bytes == PAGE_BYTES else f" of {human(page_bytes)}"
+    return f"{human(n_pages * page_bytes)} ({n_pages:,} p{of})"
 
 
 def size_ticks(axes: "Axes") -> None:

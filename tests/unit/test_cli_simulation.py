@@ -244,8 +244,14 @@ def test_policies_lists_each_with_a_line():
         (("curve", "--policy", "follow+next"), "a curve is of page accesses alone"),
         (("compare", "--policy", "twoq(kin=7)"), "kin = 7 is outside"),
         (("sweep", "--workers", "0"), "--workers"),
-        (("compare", "--bundle", "b", "--writes", "around"), "leave --writes and --unit out beside --bundle"),
-        (("compare", "--bundle", "b", "--unit", "request"), "leave --writes and --unit out beside --bundle"),
+        (
+            ("compare", "--bundle", "b", "--writes", "around"),
+            "leave --writes, --unit and --page-size out where there is --bundle",
+        ),
+        (
+            ("compare", "--bundle", "b", "--unit", "request"),
+            "leave --writes, --unit and --page-size out where there is --bundle",
+        ),
         (("curve", "--policy", "lru+next"), "a curve is of page accesses alone"),
         (("curve", "--points", "1"), "--points"),
         (("curve", "--sample", "0.0001"), "too few for an error; use a higher one or exact"),
@@ -361,3 +367,59 @@ def test_sizes_that_count_after_warm_ups_of_their_own_are_said_to(trace, tmp_pat
 def test_of_several_traces_no_one_rule_is_named():
     assert unlike([10, 20], [1, 2]).endswith("--count half counts all alike")
     assert unlike([10, 10], [1, 2]) == unlike([10, 20], [1, 1]) == ""
+
+
+def lines_of(path, op, offsets):
+    """A canonical CSV of 4 KiB requests, 100 µs apart."""
+    rows = (f"{100 * k},{own},{offset},4096" for k, (own, offset) in enumerate(zip(op, offsets, strict=True)))
+    path.write_text("\n".join(["time_us,op,offset,size", *rows]) + "\n")
+    return path
+
+
+def test_pages_of_64_kib(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    order = np.random.default_rng(7).permutation(200 * 16).tolist()
+    trace = lines_of(tmp_path / "lines.csv", "R" * 3200, [4096 * page for page in order])
+    asked = (trace, "--size", "100%", "--count", "all", "--page-size", "64KiB")
+    row = values("simulate", *asked)["runs"][0]
+    assert (row["capacity"], row["page_bytes"], row["hits"], row["hit_ratio"]) == (200, 65536, 3000, 0.9375)
+    assert values("simulate", *asked[:5])["runs"][0]["hit_ratio"] == 0
+    for command, more in (("compare", ("--policy", "lru")), ("sweep", ("--policy", "lru")), ("bounds", ())):
+        found = values(command, *asked, *more)
+        runs = found if command == "sweep" else found["runs"]
+        ratios = [row["optimum"] if command == "bounds" else row.get("hit_ratio", 0.9375) for row in runs]
+        assert ratios == [0.9375]
+        assert "12.5 MiB (200 p of 64 KiB)" in run(command, *asked, *more).stdout
+    rows = values("curve", trace, "--size", "200p,640KiB", "--count", "all", "--page-size", "64KiB")["rows"]
+    assert [(row["capacity"], row["policy"]) for row in rows][:2] == [(10, "lru"), (200, "lru")]
+    assert rows[1]["hit_ratio"] == 0.9375
+    half = values("simulate", trace, "--size", "100%", "--count", "all", "--first", "1600")["runs"][0]
+    assert half["requests"] == half["capacity"] == 1600
+    refused(("simulate", trace, "--size", "32KiB", "--page-size", "64KiB"), "less than a page; the least is 64 KiB")
+    for wrong in ("2KiB", "5KiB", "2MiB"):
+        refused(("simulate", trace, "--page-size", wrong), "give a multiple of 4KiB, up to 1MiB")
+    refused(("simulate", *asked, "--device", DEVICE), "a page of 64 KiB is read whole")
+    bundle = ("compare", *asked, "--bundle", tmp_path)
+    refused(bundle, "leave --writes, --unit and --page-size out where there is --bundle")
+
+
+def test_hits_over_time_of_reads_and_of_writes_and_what_misses(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    trace = lines_of(tmp_path / "t.csv", "W" * 1000 + "R" * 1000 + "W" * 1000, [4096 * k for k in range(1000)] * 3)
+    asked = ("simulate", trace, "--size", "100%", "--count", "all", "--over-time", "3")
+    row = values(*asked, "-o", tmp_path / "o.svg", "--misses", tmp_path / "m.parquet")["runs"][0]
+    assert (row["read_hit_ratio"], row["write_hit_ratio"]) == (1.0, 0.5)
+    assert [(part["read_hit_ratio"], part["write_hit_ratio"]) for part in row["over_time"]] == [
+        (None, 0.0), (1.0, None), (None, 1.0),
+    ]  # fmt: skip
+    assert (tmp_path / "o.svg").read_text().startswith("<?xml")
+    below = values("simulate", tmp_path / "m.parquet", "--size", "100%", "--count", "all")["runs"][0]
+    assert (below["requests"], below["hits"], below["write_hit_ratio"]) == (1000, 0, 0.0)
+    text = run(*asked, "--by-op").stdout
+    assert "page hit ratio over time" in text and "write hit ratio" in text
+    both = run(*asked, "--policy", "lru", "--policy", "fifo", "--by-op").stdout
+    assert "lru, 3.9 MiB (1,000 p)" in both and "fifo, 3.9 MiB (1,000 p)" in both and "write" in both
+    two = ("simulate", trace, "--size", "10%,20%", "--misses", tmp_path / "n.parquet")
+    refused(two, "2 caches have 2 traces of misses; give one --policy and --size")
+    refused(("simulate", trace, "--misses", trace), "would be replaced")
+    assert not (tmp_path / "n.parquet").exists()

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
-from cachezoo.cli.options import sample_rate, sizes
+from cachezoo.cli.options import page_bytes, sample_rate, sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given, reading_of
 from cachezoo.cli.runs import (
     Counted,
     DeviceOption,
+    First,
+    PageSize,
     Sizes,
     TracePath,
     WritesOption,
@@ -17,11 +19,13 @@ from cachezoo.cli.runs import (
     draw,
     known,
     options_of,
+    shown,
 )  # fmt: skip
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.curves.curve import Curve
+    from cachezoo.traces.pages import PageAccesses
 
 app = typer.Typer()
 MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
@@ -39,6 +43,8 @@ def curve(
         str, typer.Option(metavar="auto|exact|RATE", help="Simulate a part of the pages: 0.01; auto: if need be.")
     ] = "auto",
     counted: Counted = "half",
+    page_size: PageSize = "4KiB",
+    first: First = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -54,32 +60,33 @@ def curve(
     from cachezoo.curves.curve import capacities_of, rising
     from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
+    from cachezoo.questions.page.sweep import taken
     from cachezoo.traces.pages import expand_pages
 
     ids, files = known(policy or ["lru", OPTIMUM]), outputs(output, ("plot", "csv", "json"), [trace])
-    rate, typed = sample_rate(sample), sizes(size, "") if size else []
-    requests = read_given(trace, fmt, option, columns, ask=not as_json)
-    pages = expand_pages(requests)
+    rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
+    requests = taken(read_given(trace, fmt, option, columns, ask=not as_json), first)
+    pages = expand_pages(requests, page)
     rule = Count(counted).on(pages, requests.time_us)
-    capacities = rising([own.pages(pages.n_pages) for own in typed]) if typed else capacities_of(pages, points)
+    capacities = rising([own.pages(pages.n_pages, page) for own in typed]) if typed else capacities_of(pages, points)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
         found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
-    rows = [row for own in found for row in own.rows()]
+    rows = [{**row, "page_bytes": page} for own in found for row in own.rows()]
     draw(files.get("plot"), rows, trace.name)
     if hand_out({"trace": trace.name, "page_accesses": len(pages.page_ids), "rows": rows}, as_json, files, rows):
         return
-    _curve_table(found, trace.name, len(pages.page_ids))
+    _curve_table(found, trace.name, pages)
 
 
-def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
+def _curve_table(found: list["Curve"], name: str, pages: "PageAccesses") -> None:
     """A row a size, a column a policy."""
     from cachezoo.contest.counting import counted_words
     from cachezoo.show.formats import significant
     from cachezoo.traces.falling import unlike
 
     sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
-    rows: list[dict[str, Any]] = [{"capacity": size} for size in sizes]
+    rows: list[dict[str, Any]] = shown([{"capacity": size, "page_bytes": pages.page_bytes} for size in sizes])
     ids: list[str] = []
     for own in found:
         read = f"transfers of {own.policy}"  # of another policy they are the misses
@@ -89,7 +96,7 @@ def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
     rates = [own.rate for own in found if own.error is not None]
     sampled = f"a sample of {significant(100 * rates[0], 3)} % of the pages, ± one standard error" if rates else ""
     below = " · ".join(filter(None, (sampled, unlike(first, sizes))))
-    title = f"{name}: page hit ratio, {counted_words(first, [accesses] * len(first))}"
+    title = f"{name}: page hit ratio, {counted_words(first, [len(pages.page_ids)] * len(first))}"
     print_rows(rows, title, below, ["capacity", *ids], tuple(ids))
 
 
@@ -99,6 +106,8 @@ def bounds(
     size: Sizes = None,
     counted: Counted = "half",
     writes: WritesOption = "back",
+    page_size: PageSize = "4KiB",
+    first: First = None,
     device: DeviceOption = None,
     output: TableFiles = None,
     fmt: FormatName = "auto",
@@ -116,7 +125,7 @@ def bounds(
 
     files, capacities = outputs(output, ("csv", "json"), [trace]), sizes(size, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    options = options_of(counted, writes, "page", device, 0.0, reading)
+    options = options_of(counted, writes, "page", device, 0.0, reading, page_size, first)
     bench = bench_of(trace, options, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
@@ -125,11 +134,11 @@ def bounds(
             rows.append(bounds_row(bench, own))
     if hand_out({"trace": trace.name, "runs": rows}, as_json, files, rows):
         return
-    shown = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]
+    seen = [name for name in rows[0] if rows[0][name] is not None and name not in ("page_bytes", "warmup")]
     accesses = len(bench.simulator.pages.page_ids)
     below = (
         "shares of what is asked for; the best cache lies between lower and upper; static hindsight: a cache that "
         "holds the most accessed pages of the whole trace throughout, chosen with knowledge of it"
     )
     title = f"{trace.name}, {counted_words([row['warmup'] for row in rows], [accesses] * len(rows))}"
-    print_rows(rows, title, below, shown)
+    print_rows(shown(rows), title, below, seen)

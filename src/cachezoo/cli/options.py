@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, cast, get_args
 
 from cachezoo.numerals import number, whole
-from cachezoo.sizes import BYTES, LONGEST, NUMBER, UNITS, Size, human, refused
+from cachezoo.sizes import BYTES, LONGEST, NUMBER, PAGE_BYTES, UNITS, Size, human, refused
 
 if TYPE_CHECKING:
     from cachezoo.questions.flash.options import WriteRate
@@ -43,6 +43,7 @@ SUFFIXED = re.compile(r"([0-9]{1,15}) *([KMGT])", re.IGNORECASE)
 MOST_PRICE = 1e6
 MOST_DWPD, MOST_YEARS = 1e3, 100.0
 LEAST_OP, MOST_OP = 0.01, 0.9
+MOST_PAGE_BYTES = 1 << 20
 
 
 def parts(text: str) -> list[str]:
@@ -95,6 +96,18 @@ def in_bytes(text: str, option: str, least: int = 1, most: int | None = None, ex
         raise refused(option, text, f"the least is {human(least)}")
     if most is not None and found > most:
         raise refused(option, text, f"at most {human(most)} can be simulated")
+    return found
+
+
+def page_bytes(text: str, option: str = "--page-size") -> int:
+    """Bytes of a page of the cache, whole pages of 4 KiB, up to 1 MiB.
+
+    Raises:
+        ConfigError: no such size.
+    """
+    found = in_bytes(text, option, example="64KiB")
+    if not PAGE_BYTES <= found <= MOST_PAGE_BYTES or found % PAGE_BYTES:
+        raise refused(option, text, "give a multiple of 4KiB, up to 1MiB, such as 64KiB")
     return found
 
 

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cachezoo.cli.options import page_bytes
 from cachezoo.cli.reading import AUTO, Reading
-from cachezoo.errors import TraceError
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
 
 if TYPE_CHECKING:
     from cachezoo.questions.page.bench import Bench, Options
-    from cachezoo.sizes import Size
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Sizes = Annotated[
@@ -44,22 +45,35 @@ DeviceOption = Annotated[
         "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device): response times too."
     ),
 ]
+PageSize = Annotated[
+    str, typer.Option("--page-size", help="Of a page of the cache, which it holds whole: 4KiB to 1MiB; p counts these.")
+]
+First = Annotated[int | None, typer.Option("--first", min=1, help="Take so many requests, the trace's first ones.")]
+ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
 DecisionUs = Annotated[
     float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
 ]
 
 
 def options_of(
-    count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO
-) -> "Options":
+    count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO,
+    page_size: str = "4KiB", first: int | None = None,
+) -> "Options":  # fmt: skip
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.contest.counting import Count
     from cachezoo.devices.profile import load_models
     from cachezoo.policies.stream import known_unit, known_writes
     from cachezoo.questions.page.bench import Options
 
-    rules = Count(count), known_writes(writes), known_unit(unit)
-    return Options(*rules, None if device is None else load_models(device), decision_us, reading)
+    rules, page = (Count(count), known_writes(writes), known_unit(unit)), page_bytes(page_size)
+    if device is not None and page != PAGE_BYTES:
+        message = (
+            f"--device {device}: response times are of the bytes that requests ask for, and a page of {human(page)} is "
+            "read whole; leave --device or --page-size out"
+        )
+        raise ConfigError(message)
+    models = None if device is None else load_models(device)
+    return Options(*rules, models, decision_us, reading, page_bytes=page, first=first)
 
 
 def known(ids: list[str]) -> list[str]:
@@ -79,27 +93,24 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(path: Path, options: "Options", sizes: "list[Size]") -> "Bench":
+def bench_of(path: Path, options: "Options", sizes: list[Size]) -> "Bench":
     """The trace, ready; says where a size is above its working set."""
     from cachezoo.console import err
-    from cachezoo.policies.simulate import Simulator
     from cachezoo.questions.page.bench import Bench
-    from cachezoo.sizes import human_pages
-    from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.read import read_any
+    from cachezoo.questions.page.sweep import simulator_of
 
-    trace = read_any(path, options.reading[0], options=dict(options.reading[1]))
-    pages = expand_pages(trace)
+    bench = Bench.of(simulator_of(path, options), options.device, options.count)
+    pages = bench.pages
     for own in sizes:
-        if (size := own.pages(pages.n_pages)) > pages.n_pages:
+        if (size := bench.size(own)) > pages.n_pages:
             err().print(
-                f"warning: a size of {human_pages(size)} is above the working set of {human_pages(pages.n_pages)}: "
-                "only first touches miss"
+                f"warning: a size of {human_pages(size, pages.page_bytes)} is above the working set of "
+                f"{human_pages(pages.n_pages, pages.page_bytes)}: only first touches miss"
             )
-    return Bench.of(Simulator(trace, pages, options.writes, options.unit), options.device, options.count)
+    return bench
 
 
-def check_sizes(bench: "Bench", ids: list[str], sizes: "list[Size]") -> None:
+def check_sizes(bench: "Bench", ids: list[str], sizes: list[Size]) -> None:
     """Refuse a size that a policy cannot have before the others run: each such policy serves one page access.
 
     Raises:
@@ -119,6 +130,14 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
 
     warmups = [row["warmup"] for row in rows]
     return counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
+
+
+def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows for a table: a size in pages of more than 4 KiB says so."""
+    return [
+        row if row["page_bytes"] == PAGE_BYTES else {**row, "capacity": human_pages(row["capacity"], row["page_bytes"])}
+        for row in rows
+    ]
 
 
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:

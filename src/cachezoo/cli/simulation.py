@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,9 +10,12 @@ from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs, p
 from cachezoo.cli.options import sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
+    ByOp,
     Counted,
     DecisionUs,
     DeviceOption,
+    First,
+    PageSize,
     Policies,
     Sizes,
     TracePath,
@@ -25,13 +28,20 @@ from cachezoo.cli.runs import (
     known,
     options_of,
     present,
+    shown,
 )  # fmt: skip
 from cachezoo.errors import ConfigError
+from cachezoo.show.formats import percent
 from cachezoo.show.output import print_rows
+from cachezoo.sizes import PAGE_BYTES, human_pages
+
+if TYPE_CHECKING:
+    from cachezoo.traces.table import Trace
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
 RATIOS = ("hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio")
+OPS = ("read_hit_ratio", "write_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
 PREFETCHED = ("prefetched", "prefetch_hits")
 RESPONSE = "mean_response_us"
@@ -45,8 +55,18 @@ def simulate(
     counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
+    page_size: PageSize = "4KiB",
+    first: First = None,
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
+    by_op: ByOp = False,
+    over_time: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="The hit ratio in so many parts of the trace's time, too.")
+    ] = None,
+    misses: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what one policy misses at one size, as a trace (canonical Parquet)."),
+    ] = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -58,29 +78,50 @@ def simulate(
     Without --size it is 10% of the trace's distinct pages.
     """
     from cachezoo.console import progress
+    from cachezoo.policies.registry import policy as entry
+    from cachezoo.questions.page.misses import misses_of
+    from cachezoo.questions.page.over_time import Windows, draw_over_time
 
     ids, files = known(policy or ["lru"]), outputs(output, ("plot", "csv", "json"), [trace])
     capacities = sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    options = options_of(counted, writes, unit, device, decision_us, reading)
+    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
     bench = bench_of(trace, options, capacities)
     check_sizes(bench, ids, capacities)
     runs = [(own, one) for own in ids for one in capacities]
-    rows = []
+    if misses is not None:
+        _check_misses(misses, trace, len(runs))
+    windows = None if over_time is None else Windows.of(bench, over_time)
+    rows, parts = list[dict[str, Any]](), list[list[dict[str, Any]]]()
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
         for done, (own, one) in enumerate(runs):
             advance(done, own)
-            rows.append(bench.run(own, bench.size(one), options.decision_us).values())
-    draw(files.get("plot"), rows, trace.name)
-    if hand_out({"trace": trace.name, "policies": ids, "runs": rows}, as_json, files, rows):
+            found = bench.simulated(own, bench.size(one))
+            rows.append(bench.counted_run(found, entry(own).kind, options.decision_us).values())
+            if windows is not None:
+                parts.append(windows.rows(bench, found.outcome))
+            if misses is not None:
+                _write_misses(misses_of(bench, own, found.capacity, found.outcome), misses)
+    named = [(_name(row, ids), part) for row, part in zip(rows, parts, strict=bool(parts))]
+    if windows is None:
+        draw(files.get("plot"), rows, trace.name)
+    elif "plot" in files:
+        draw_over_time(named, trace.name, files["plot"])
+    told = [{**row, "over_time": part} for row, part in zip(rows, parts, strict=True)] if parts else rows
+    if hand_out({"trace": trace.name, "policies": ids, "runs": told}, as_json, files, rows):
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {trace.name}"
     if len(rows) == 1:
-        print_values(rows[0], False, f"{title}, {counted_words(rows)}")
+        print_values(shown(rows)[0], False, f"{title}, {counted_words(rows)}")
     else:
         print_rows(
-            rows, title, counted_words(rows), [*(["policy"] if len(ids) > 1 else []), "capacity", *_columns(rows)]
+            shown(rows),
+            title,
+            counted_words(rows),
+            [*(["policy"] if len(ids) > 1 else []), "capacity", *_columns(rows, by_op)],
         )
+    if named:
+        _print_over_time(named, title, by_op)
 
 
 @app.command()
@@ -97,10 +138,13 @@ def compare(
     counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
+    page_size: PageSize = "4KiB",
+    first: First = None,
     device: DeviceOption = None,
     decision_us: Annotated[
         float, typer.Option(min=0.0, max=1e9, help="Microseconds a bundle's decision takes, charged to each request.")
     ] = 0.0,
+    by_op: ByOp = False,
     output: AllFiles = None,
     workers: Workers = None,
     fmt: FormatName = "auto",
@@ -121,9 +165,12 @@ def compare(
     ids, files = known(policy or []), outputs(output, ("plot", "csv", "json"), [trace])
     capacities = sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    options = options_of(counted, writes, unit, device, decision_us, reading)
-    if bundle and (options.writes, options.unit) != ("back", "page"):
-        message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
+    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
+    if bundle and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
+        message = (
+            "a bundle's cache writes back and admits pages of 4 KiB one by one; leave --writes, --unit and --page-size "
+            "out where there is --bundle"
+        )
         raise ConfigError(message)
     present([trace])
     bench = bench_of(trace, options, capacities)
@@ -144,24 +191,74 @@ def compare(
     runs = []
     for k in range(len(capacities)):
         runs.append(engine.compare([*rows[k :: len(capacities)], *(model[k] for model in models)]))
-    shown = [row for run in runs for row in run["rows"]]
-    draw(files.get("plot"), shown, trace.name)
-    if hand_out({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, as_json, files, shown):
+    every_row = [row for run in runs for row in run["rows"]]
+    draw(files.get("plot"), every_row, trace.name)
+    if hand_out({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, as_json, files, every_row):
         return
     for compared in runs:
-        _compared(compared, trace.name, every)
+        _compared(compared, trace.name, every, by_op)
 
 
-def _compared(run: dict[str, Any], name: str, every: bool) -> None:
+def _check_misses(output: Path, trace: Path, runs: int) -> None:
+    """Refuse a trace of misses that is of several caches, or cannot be written, before anything runs."""
+    from cachezoo.cli.trace import check_output
+
+    if runs > 1:
+        raise ConfigError(
+            f"--misses {output}: {runs} caches have {runs} traces of misses; give one --policy and --size"
+        )
+    check_output([trace], output)
+
+
+def _write_misses(found: "Trace", output: Path) -> None:
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.store import write_trace
+
+    write_trace(found, output, expand_pages(found))
+
+
+def _name(row: dict[str, Any], ids: list[str]) -> str:
+    """Of a run, among others of these policies."""
+    size = human_pages(row["capacity"], row["page_bytes"])
+    return f"{row['policy']}, {size}" if len(ids) > 1 else size
+
+
+def _print_over_time(runs: list[tuple[str, list[dict[str, Any]]]], title: str, by_op: bool) -> None:
+    """A row a window, a column a run; of a single run its reads and writes apart where that is wanted.
+
+    Args:
+        runs: a name and the windows of each.
+        title: of the runs.
+        by_op: as of `_columns`.
+    """
+    first = runs[0][1]
+    spans = [*(("from_s", "to_s") if first[0]["from_s"] is not None else ()), "requests"]
+    below = "all requests, those before counting begins too; a ratio is missing where nothing was asked for"
+    title = f"page hit ratio over time: {title}"
+    if len(runs) == 1:
+        print_rows(first, title, below, [*spans, "hit_ratio", *(OPS if by_op else ())])
+        return
+    names = [name for name, _ in runs]
+    rows = [{**row, **{name: own[k]["hit_ratio"] for name, own in runs}} for k, row in enumerate(first)]
+    print_rows(rows, title, below, [*spans, *names], names)
+
+
+def _compared(run: dict[str, Any], name: str, every: bool, by_op: bool) -> None:
     """The table of a comparison at one capacity."""
-    from cachezoo.show.formats import percent
-    from cachezoo.sizes import human_pages
-
     best = f"best classic{'' if every else ' of those shown'}: {run['best_classic']}"
     if run["best_classic"] is None:
         best = "no classic is shown to state gaps to; see --all-classics"
-    columns = ["policy", "kind", "hit_ratio", "transfers", "gap_points", "gap_closed", *_columns(run["rows"])[2:]]
-    title = f"{name}: {human_pages(run['capacity'])}, {counted_words(run['rows'])}"
+    columns = [
+        "policy",
+        "kind",
+        "hit_ratio",
+        "transfers",
+        "gap_points",
+        "gap_closed",
+        *_columns(run["rows"], by_op)[2:],
+    ]
+    size = human_pages(run["capacity"], run["rows"][0]["page_bytes"])
+    title = f"{name}: {size}, {counted_words(run['rows'])}"
     rows = [{**row, "gap_closed": percent(row["gap_closed"])} for row in run["rows"]]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
 
@@ -174,8 +271,11 @@ def sweep(
     counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
+    page_size: PageSize = "4KiB",
+    first: First = None,
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
+    by_op: ByOp = False,
     workers: Workers = None,
     output: TableFiles = None,
     fmt: FormatName = "auto",
@@ -195,12 +295,13 @@ def sweep(
     present(traces)
     files, capacities = outputs(output, ("csv", "json"), traces), sizes(size, "1%,2%,5%,10%,20%")
     reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)
-    options = options_of(counted, writes, unit, device, decision_us, reading)
+    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
         rows = run(traces, ids, capacities, options, workers, advance)
     if hand_out(rows, as_json, files, rows):
         return
-    print_rows(rows, f"{len(rows)} runs", counted_words(rows), ["trace", "policy", "capacity", *_columns(rows)])
+    columns_ = ["trace", "policy", "capacity", *_columns(rows, by_op)]
+    print_rows(shown(rows), f"{len(rows)} runs", counted_words(rows), columns_)
 
 
 @app.command()
@@ -218,9 +319,14 @@ def policies(as_json: Json = False) -> None:
     print_values(lines, as_json, "policies")
 
 
-def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    """What is worth a column: ratios and counts; prefetches, moves and response times where there are any."""
-    columns = [*RATIOS, *COUNTS]
+def _columns(rows: list[dict[str, Any]], by_op: bool = False) -> list[str]:
+    """What is worth a column: ratios and counts; prefetches, moves and response times where there are any.
+
+    Args:
+        rows: of the table.
+        by_op: hit ratios of reads and of writes too.
+    """
+    columns = [*RATIOS[:2], *(OPS if by_op else ()), *RATIOS[2:], *COUNTS]
     if any(row["prefetched"] for row in rows):
         columns += PREFETCHED
     if any(row["moved"] for row in rows):

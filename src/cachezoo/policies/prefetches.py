@@ -15,8 +15,8 @@ from cachezoo.kernels.requests import weave
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
 from cachezoo.policies.components import Parameter, Values, Whole, settle
 from cachezoo.policies.stream import Stream, Unit, Writes, around, build_stream
-from cachezoo.traces.pages import MAX_ACCESSES, PAGES, PageAccesses
-from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
+from cachezoo.traces.pages import MAX_ACCESSES, PageAccesses, geometry_of
+from cachezoo.traces.table import OP_READ, Trace
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def plan_ranges(trace: Trace, pages: PageAccesses, low: I64, high: I64) -> Plan:
     if not pages.n_requests == len(low) == len(high) == len(trace):
         raise ConfigError(f"{len(trace)} requests, pages of {pages.n_requests}, ranges of {len(low)} and {len(high)}")
     low, high = np.maximum(low, 0), np.minimum(high, 1 << SEGMENT_BITS)
-    first, last = trace.offset // PAGE_BYTES, (trace.offset + trace.size - 1) // PAGE_BYTES
+    first, last = trace.offset // pages.page_bytes, (trace.offset + trace.size - 1) // pages.page_bytes
     high = np.where(trace.op == OP_READ, high, low)
     inside = [(low, np.minimum(high, first)), (np.maximum(low, last + 1), high)]  # before its own pages, and after
     counts = [np.maximum(end - begin, 0) for begin, end in inside]
@@ -84,7 +84,7 @@ def plan_ranges(trace: Trace, pages: PageAccesses, low: I64, high: I64) -> Plan:
 def _number(keys: I64, trace: Trace, pages: PageAccesses) -> tuple[I32, int]:
     """Page ids of addresses, new ones from `pages.n_pages` on in their order; and how many there are in all."""
     table = IdTable()
-    _, asked = segment_keys(trace.volume.codes, trace.offset, trace.size, PAGES)
+    _, asked = segment_keys(trace.volume.codes, trace.offset, trace.size, geometry_of(pages.page_bytes))
     if len(asked) != len(pages.page_ids):
         raise ConfigError(f"{len(pages.page_ids)} page accesses for a trace of {len(asked)}; give the trace's own")
     local = table.lookup(asked)
@@ -100,7 +100,7 @@ def _none(trace: Trace, pages: PageAccesses, values: Values) -> Plan:
 
 
 def _next(trace: Trace, pages: PageAccesses, values: Values) -> Plan:
-    low = (trace.offset + trace.size - 1) // PAGE_BYTES + 1
+    low = (trace.offset + trace.size - 1) // pages.page_bytes + 1
     return plan_ranges(trace, pages, low, low + int(values["n"]))
 
 
@@ -146,8 +146,8 @@ def by_ranges(
         block = trace.offset // geometry.block_bytes * geometry.block_bytes
         begin = block + low.astype(np.int64) * geometry.segment_bytes
         end = block + high.astype(np.int64) * geometry.segment_bytes
-        past = np.where(high > low, -(-end // PAGE_BYTES), 0)
-        return plan_ranges(trace, pages, begin // PAGE_BYTES, past)
+        past = np.where(high > low, -(-end // pages.page_bytes), 0)
+        return plan_ranges(trace, pages, begin // pages.page_bytes, past)
 
     return Prefetch(prefetch_id, title, plan)
 

@@ -21,7 +21,7 @@ Writes = Literal["back", "through", "around"]
 Unit = Literal["page", "segment", "request"]
 WRITES: tuple[Writes, ...] = get_args(Writes)
 UNITS: tuple[Unit, ...] = get_args(Unit)
-SEGMENT_PAGES = 32
+SEGMENT_BYTES = 131_072  # that one decision covers, in whole pages; a larger page is a segment of its own
 META_FLAG = "M"
 
 
@@ -156,11 +156,12 @@ def known_unit(text: str) -> Unit:
 
 def _page_bytes(trace: Requests, pages: PageAccesses) -> I32:
     """int32[m]: bytes that each request takes of each of its pages."""
-    sizes = np.full(len(pages.page_ids), PAGE_BYTES, np.int64)
+    page_bytes = pages.page_bytes
+    sizes = np.full(len(pages.page_ids), page_bytes, np.int64)
     first, last = pages.request_start[:-1], pages.request_start[1:] - 1
     end = trace.offset + trace.size
-    np.subtract.at(sizes, first, trace.offset % PAGE_BYTES)
-    np.subtract.at(sizes, last, -end % PAGE_BYTES)
+    np.subtract.at(sizes, first, trace.offset % page_bytes)
+    np.subtract.at(sizes, last, -end % page_bytes)
     return sizes.astype(np.int32)
 
 
@@ -179,8 +180,8 @@ def _unit_flags(trace: Requests, pages: PageAccesses, unit: Unit) -> U8:
         flags[:] = UNIT
     elif unit == "segment":
         index = np.arange(len(flags)) - np.repeat(pages.request_start[:-1], np.diff(pages.request_start))
-        index += np.repeat(trace.offset // PAGE_BYTES, np.diff(pages.request_start))
-        flags[index % SEGMENT_PAGES == 0] = UNIT
+        index += np.repeat(trace.offset // pages.page_bytes, np.diff(pages.request_start))
+        flags[index % max(1, SEGMENT_BYTES // pages.page_bytes) == 0] = UNIT
     flags[pages.request_start[:-1]] |= REQUEST | UNIT
     return flags
 

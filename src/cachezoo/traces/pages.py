@@ -1,4 +1,4 @@
-"""The 4 KiB pages that requests touch, as dense ids."""
+"""The pages that requests touch, 4 KiB each where no other size is given, as dense ids."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,14 @@ from cachezoo.kernels.segments import Geometry, IdTable, segment_keys
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 MAX_ACCESSES = 2**31 - 1
-PAGES = Geometry(block_bytes=PAGE_BYTES, segment_bytes=PAGE_BYTES)
+
+
+def geometry_of(page_bytes: int) -> Geometry:
+    """Pages of so many bytes, each a block of its own."""
+    return Geometry(block_bytes=page_bytes, segment_bytes=page_bytes)
+
+
+PAGES = geometry_of(PAGE_BYTES)
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,7 @@ class PageAccesses:
     # int32[m] dense ids in [0, n_pages), numbered by first appearance, so that an id never depends on a later row
     page_ids: I32
     n_pages: int  # distinct pages (the working set)
+    page_bytes: int = PAGE_BYTES  # of a page: the unit that a cache holds, such as a line of 64 KiB
 
     @property
     def n_requests(self) -> int:
@@ -45,7 +53,8 @@ def percent(fraction: float) -> int:
 class PageNumbers:
     """Numbers pages over consecutive parts of a trace; needs 24 to 72 bytes of memory a distinct page."""
 
-    def __init__(self) -> None:
+    def __init__(self, page_bytes: int = PAGE_BYTES) -> None:
+        self._pages = geometry_of(page_bytes)
         self._table = IdTable()
         self._accesses = 0
 
@@ -55,7 +64,8 @@ class PageNumbers:
         Raises:
             TraceError: more than 2**31 - 1 page accesses in all, or more than 8,192 volumes.
         """
-        count = (trace.offset + trace.size - 1) // PAGE_BYTES - trace.offset // PAGE_BYTES + 1
+        page_bytes = self._pages.segment_bytes
+        count = (trace.offset + trace.size - 1) // page_bytes - trace.offset // page_bytes + 1
         total = self._accesses + int(count.sum())
         if total > MAX_ACCESSES:
             message = (
@@ -64,15 +74,19 @@ class PageNumbers:
             )
             raise TraceError(message)
         self._accesses = total
-        start, keys = segment_keys(trace.volume.codes, trace.offset, trace.size, PAGES)
+        start, keys = segment_keys(trace.volume.codes, trace.offset, trace.size, self._pages)
         ids = self._table.lookup(keys)
-        return PageAccesses(start, ids, self._table.count)
+        return PageAccesses(start, ids, self._table.count, page_bytes)
 
 
-def expand_pages(trace: Trace) -> PageAccesses:
-    """Split requests into 4 KiB pages and number the pages by first appearance.
+def expand_pages(trace: Trace, page_bytes: int = PAGE_BYTES) -> PageAccesses:
+    """Split requests into pages and number the pages by first appearance.
+
+    Args:
+        trace: requests.
+        page_bytes: of a page.
 
     Raises:
         TraceError: as `PageNumbers.number`.
     """
-    return PageNumbers().number(trace)
+    return PageNumbers(page_bytes).number(trace)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cachezoo.arrays import I64, U64
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces.provenance import recorded
-from cachezoo.traces.table import CODED_COLUMNS, PAGE_BYTES, UNKNOWN_LATENCY, Trace
+from cachezoo.traces.table import CODED_COLUMNS, PAGE_BYTES, UNKNOWN_LATENCY, Trace, TraceMeta
 
 SAMPLE_BLOCK_BYTES = 65_536
 PIECE_PARTS = 1 << 22
@@ -199,11 +199,24 @@ def sample(trace: Trace, rate: float, seed: int, block_bytes: int = SAMPLE_BLOCK
     said |= {"blocks": len(hashes), "blocks_chosen": int(chosen.sum())}
     said |= {"page_accesses": int(total), "page_accesses_chosen": int(accesses[chosen].sum())}
     said["expected_error"] = sqrt((1 - rate) / rate) * spread / total
+    return pieces(trace, row, start, stop, recorded(trace.meta, "sample", said))
+
+
+def pieces(trace: Trace, row: I64, start: I64, stop: I64, meta: TraceMeta) -> Trace:
+    """Parts of requests, on the trace's clock; the latency of a part that is not a whole request is unknown.
+
+    Args:
+        trace: any.
+        row: int64[k] the request of each part, never falling.
+        start: int64[k] its first byte.
+        stop: int64[k] past its last.
+        meta: of the result.
+    """
     part = _picked(trace, row)
     if part.latency_us is not None:
         whole = trace.size[row] == stop - start
         part = replace(part, latency_us=np.where(whole, part.latency_us, UNKNOWN_LATENCY))
-    return replace(part, offset=start, size=stop - start, meta=recorded(trace.meta, "sample", said))
+    return replace(part, offset=start, size=stop - start, meta=meta)
 
 
 def _picked(trace: Trace, rows: I64) -> Trace:

@@ -1,8 +1,12 @@
 """A trace ready to be simulated: the one runner of all commands and stages about page caches."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from cachezoo.arrays import Bool
 from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Case, Outcome
 from cachezoo.contest.counting import SECOND_HALF, Count, first_access
@@ -14,8 +18,8 @@ from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
-from cachezoo.sizes import Size
-from cachezoo.traces.table import Trace
+from cachezoo.sizes import PAGE_BYTES, Size
+from cachezoo.traces.table import OP_WRITE, Trace
 
 Row = dict[str, Any]
 
@@ -32,6 +36,8 @@ class Options:
     # how raw traces are read: ``auto`` or a format's id, and its options
     reading: tuple[str, tuple[tuple[str, str], ...]] = ("auto", ())
     quiet: bool = False  # whether the warnings of the traces have been printed
+    page_bytes: int = PAGE_BYTES  # of a page of the cache
+    first: int | None = None  # requests of a trace that are taken, from its first on; None: all
 
 
 def modelled(trace: Trace, device: AnalyticDevice) -> ServiceTimes:
@@ -43,17 +49,21 @@ def modelled(trace: Trace, device: AnalyticDevice) -> ServiceTimes:
 class Run(Outcome):
     """One policy at one size where it counts: its page hit ratio as `mean`, and the figures of the JSON.
 
-    Most are those of `cachezoo.policies.accounting.Simulation`; both response times are None without a device.
+    Most are those of `cachezoo.policies.accounting.Simulation`; both response times are None without a device. The
+    ratios of reads and of writes are hits of their page accesses, per page access; None where there are none.
     """
 
     policy: str
     kind: str
     capacity: int
+    page_bytes: int
     warmup: int
     requests: int
     page_accesses: int
     hits: int
     hit_ratio: float
+    read_hit_ratio: float | None
+    write_hit_ratio: float | None
     transfers: float
     request_hit_ratio: float
     byte_hit_ratio: float
@@ -100,7 +110,13 @@ class Bench:
 
     def size(self, given: Size) -> int:
         """Pages of a size; a share is of the distinct pages."""
-        return given.pages(self.pages.n_pages)
+        return given.pages(self.pages.n_pages, self.pages.page_bytes)
+
+    @cached_property
+    def writes(self) -> Bool:
+        """bool[m]: page accesses of writes."""
+        written: Bool = np.repeat(self.trace.op == OP_WRITE, np.diff(self.pages.request_start))
+        return written
 
     def case(self, capacity: int) -> Case:
         """What counts of the page accesses with a cache of so many pages, from the first of a request on."""
@@ -109,8 +125,11 @@ class Bench:
 
     def run(self, policy_id: str, capacity: int, decision_us: float = 0.0) -> Run:
         """Run a policy over the whole trace."""
-        entry = policy(policy_id)
-        return self.counted_run(self.simulator.run(entry, capacity, self.case(capacity).first), entry.kind, decision_us)
+        return self.counted_run(self.simulated(policy_id, capacity), policy(policy_id).kind, decision_us)
+
+    def simulated(self, policy_id: str, capacity: int) -> Simulation:
+        """The same with what happened at each page access."""
+        return self.simulator.run(policy_id, capacity, self.case(capacity).first)
 
     def counted_run(self, found: Simulation, kind: str, decision_us: float = 0.0) -> Run:
         """The figures of a simulation where it counts."""
@@ -118,17 +137,21 @@ class Bench:
         if self.times is not None and found.requests:  # none begins after a warm-up that ends within the last one
             response = found.mean_response_us(self.times, decision_us)
             waiting = found.mean_response_waiting_us(self.times, decision_us)
+        hits, writes = found.outcome[found.warmup :] == HIT, self.writes[found.warmup :]
         return Run(
             mean=found.hit_ratio,
-            blocks=block_means(found.outcome[found.warmup :] == HIT),
+            blocks=block_means(hits),
             policy=found.policy,
             kind=kind,
             capacity=found.capacity,
+            page_bytes=self.pages.page_bytes,
             warmup=found.warmup,
             requests=found.requests,
             page_accesses=found.page_accesses,
             hits=found.hits,
             hit_ratio=found.hit_ratio,
+            read_hit_ratio=share_hit(hits, ~writes),
+            write_hit_ratio=share_hit(hits, writes),
             transfers=found.transfers,
             request_hit_ratio=found.request_hit_ratio,
             byte_hit_ratio=found.byte_hit_ratio,
@@ -143,3 +166,9 @@ class Bench:
             mean_response_waiting_us=waiting,
             requests_per_s=len(self.trace) / max(found.kernel_s, 1e-9),
         )
+
+
+def share_hit(hits: Bool, among: Bool) -> float | None:
+    """Of the accesses that are looked at, those that hit; None where none is."""
+    count = int(among.sum())
+    return int((hits & among).sum()) / count if count else None

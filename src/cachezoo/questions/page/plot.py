@@ -32,9 +32,9 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
     would not say what is paid for it.
 
     Args:
-        rows: `policy`, `kind`, `capacity` (pages), `hit_ratio` of each run; `error`, its standard error, where it was
-            estimated; `transfers`, pages read a page access, where they are known; `warmup`, page accesses before
-            counting.
+        rows: `policy`, `kind`, `capacity` (pages, of `page_bytes` where that is given), `hit_ratio` of each run;
+            `error`, its standard error, where it was estimated; `transfers`, pages read a page access, where they are
+            known; `warmup`, page accesses before counting.
         title: above it.
         path: where to.
 
@@ -85,7 +85,7 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
     for policy, kind in policies:
         own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
         sizes, ratios = ([row[name] for row in own] for name in ("capacity", what))
-        places = [size * PAGE_BYTES for size in sizes]
+        places = [size * _page_bytes(rows) for size in sizes]
         colour, line, marker = styles[policy]
         thick = THICK if kind == "model" else THIN
         axes.plot(
@@ -129,4 +129,9 @@ def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], ca
     axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.08)
-    axes.set_xlabel(f"{LABELS[what]} at {human_pages(capacity)}")
+    axes.set_xlabel(f"{LABELS[what]} at {human_pages(capacity, _page_bytes(rows))}")
+
+
+def _page_bytes(rows: Sequence[Row]) -> int:
+    """Of a page of the caches, which is the same in all rows."""
+    return int(rows[0].get("page_bytes", PAGE_BYTES))

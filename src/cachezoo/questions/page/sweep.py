@@ -3,41 +3,58 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import as_completed
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cachezoo.console import Advance
+from cachezoo.contest.counting import SECOND_HALF
 from cachezoo.contest.gap import gap
 from cachezoo.jobs import processes
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.policies.stream import Unit, Writes
 from cachezoo.questions.page.bench import Bench, Options, Row
-from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
+from cachezoo.traces.table import Trace
 
-Key = tuple[Path, Writes, Unit, str, str, tuple[tuple[str, str], ...]]
-# The bench that this process used last: one trace at a time is in memory.
-_held: dict[Key, Bench] = {}
+# The bench that this process used last, with its trace's file and how it was made: one trace at a time is in memory.
+_held: list[tuple[Path, Options, Bench]] = []
+
+
+def taken(trace: Trace, first: int | None) -> Trace:
+    """So many of a trace's first requests; None: all."""
+    return trace if first is None or first >= len(trace) else trace.rows(0, first)
+
+
+def simulator_of(path: Path, options: Options, quiet: bool = False) -> Simulator:
+    """A trace's file, read and ready to be simulated as the options say.
+
+    Args:
+        path: canonical or raw.
+        options: how it is read, how much of it, what a write does, and what pages and admission units are.
+        quiet: no warnings.
+
+    Raises:
+        TraceError: it cannot be read.
+    """
+    fmt, own = options.reading
+    trace = taken(read_any(path, fmt, options=dict(own), quiet=quiet), options.first)
+    return Simulator(trace, expand_pages(trace, options.page_bytes), options.writes, options.unit)
 
 
 def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool) -> list[Row]:
-    device = options.device.model_dump_json() if options.device else ""
-    key = (path, options.writes, options.unit, device, *options.reading)
-    if key not in _held:
+    made = replace(options, count=SECOND_HALF, decision_us=0.0, quiet=False)  # what a bench does not depend on
+    if not _held or _held[0][:2] != (path, made):
         _held.clear()
-        fmt, own = options.reading
-        trace = read_any(path, fmt, options=dict(own), quiet=quiet)
-        models = AnalyticDevice.model_validate_json(device) if device else None
-        simulator = Simulator(trace, expand_pages(trace), options.writes, options.unit)
-        _held[key] = Bench.of(simulator, models)
-    bench = Bench(_held[key].simulator, _held[key].times, options.count)
+        _held.append((path, made, Bench.of(simulator_of(path, options, quiet), options.device)))
+    held = _held[0][2]
+    bench = Bench(held.simulator, held.times, options.count)
     runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
     return [{"trace": path.name, **run.values()} for run in runs]
 
@@ -117,12 +134,13 @@ def bounds_row(bench: Bench, capacity: Size) -> Row:
         capacity: of the cache.
 
     Returns:
-        JSON values: `capacity`, `warmup`; `optimum` and `static_hindsight`, page hit ratios; `byte_hit_ratio_lower` and
-        `byte_hit_ratio_upper`, between which the best cache's lies; `time_saved_lower` and `time_saved_upper`, the same
-        of the time that hits save, as a share of what an SSD for everything would. There each page hit saves its part
-        of its request's time, so the upper one also bounds a cache whose requests are fast only if all their pages are
-        resident; None without a device. A lower one is what a run attains: the better of the greedy one of
-        `cachezoo.kernels.bounds.pfoo` and the optimum of page hits. Sources: `cachezoo.policies.bounds`.
+        JSON values: `capacity`, in pages of `page_bytes`; `warmup`; `optimum` and `static_hindsight`, page hit ratios;
+        `byte_hit_ratio_lower` and `byte_hit_ratio_upper`, between which the best cache's lies; `time_saved_lower` and
+        `time_saved_upper`, the same of the time that hits save, as a share of what an SSD for everything would. There
+        each page hit saves its part of its request's time, so the upper one also bounds a cache whose requests are fast
+        only if all their pages are resident; None without a device. A lower one is what a run attains: the better of
+        the greedy one of `cachezoo.kernels.bounds.pfoo` and the optimum of page hits. Sources:
+        `cachezoo.policies.bounds`.
 
     Raises:
         ConfigError: a capacity or warm-up that cannot be.
@@ -131,7 +149,7 @@ def bounds_row(bench: Bench, capacity: Size) -> Row:
     first = bench.case(size).first
     stream = bench.simulator.stream(policy(OPTIMUM))
     counted = np.arange(len(stream)) >= first
-    row: Row = {"capacity": size, "warmup": first}
+    row: Row = {"capacity": size, "page_bytes": bench.pages.page_bytes, "warmup": first}
     hits = BELADY_BYPASS.simulate(stream, size).outcome == HIT
     row["optimum"] = float(hits[first:].mean())
     row["static_hindsight"] = float((STATIC_HINDSIGHT.simulate(stream, size).outcome[first:] == HIT).mean())
