@@ -54,5 +54,17 @@ def text_lines(rows: int) -> dict[str, list[str]]:
         "vscsi_csv": ["version,time,op,size,lbn", *(f"1,{1000 + k},{('28', '2a')[k % 2]},4096,{8 * k}" for k in ks)],
         "libcachesim_csv": ["time,obj_id,size,op", *(f"{k},{8 * k},{512 + k},{('get', 'set')[k % 2]}" for k in ks)],
         "lis": [f"{k} {1 + k % 5} 0 {k}" for k in ks],
+        "k5": [f"{k % 3},{1500000000000000 + k},{'RW'[k % 2]},{4096 * k},4096" for k in ks],
+        "camelab": [f"{time[k]} {'rw'[k % 2]} {8 * k} 8 0.00{1 + k % 9}" for k in ks],
+        "netsys": [f"{k // 10} {k * 7} {'-+'[k % 2]}{k} {1 + k % 4}" for k in ks],
+        "thesios": [
+            "filename,c_time,file_offset,op_type,request_io_size_bytes,start_time",
+            *(f"f{k % 3},1.5,{4096 * k},{word[k % 2].upper()},4096,{1700000000 + k}.25" for k in ks),
+        ],
+        "iotracer": [
+            "timestamp,command,sector,operation,size,latency_ms",
+            *(f"2024-01-15 10:{k // 60:02d}:{k % 60:02d}.5,p{k % 3},{8 * k},{word[k % 2].lower()},512,0.5" for k in ks),
+        ],
+        "fio_log": [f"{k}, 4200, {k % 2}, 4096, {4096 * k}, 0x0000" for k in ks],
         "tectonic": [f"{k} {512 * (k % 9)} 4096 {1000 + k}.5 {1 + 2 * (k % 2)} n{k % 3} u{k % 2}" for k in ks],
     }

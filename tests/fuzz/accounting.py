@@ -46,6 +46,8 @@ HEADERS: dict[str, Callable[[str], bool]] = {
     "columns-named": ANY_HEADER,
     "tectonic": _tectonic,
     "fio": ANY_HEADER,
+    **dict.fromkeys(("k5", "camelab", "netsys", "fio_log"), NO_HEADER),
+    **dict.fromkeys(("thesios", "iotracer"), ANY_HEADER),  # without one no column has a name
 }
 
 

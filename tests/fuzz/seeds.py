@@ -168,6 +168,13 @@ fio version 2 iolog
 /dev/a close
 """
 NAMES = "# block_id io_offset io_size op_time op_name user_namespace user_name\n"
+META, CHUNKS = (
+    "op_time,block_id,io_size,io_offset,op_name,op_count\n",
+    ("getChunkData.Permanent", "putChunk.NotInitialized"),
+)
+THESIOS = "filename,file_offset,application,op_type,request_io_size_bytes,start_time,simulated_latency\n"
+THESIOS_PLAIN = "start_time,op_type,filename,file_offset,request_io_size_bytes\n"
+IOTRACER = "timestamp,pid,command,sector,operation,size,latency_ms,tid\n"
 SUMMARY = "CPU1 (8,0):\n Reads Queued:          24,      96KiB\n"
 
 
@@ -218,7 +225,29 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
         "oraclegeneral": lambda: [_oracle(), _written("oraclegeneral", some_trace(1))],
         "libcachesim_csv": lambda: [_objects(sign) for sign in ",\t; "],
         "lis": lambda: [_text(lambda t, w, b, s, v: f"{b} {s} 0 {t}")],
-        "tectonic": lambda: [_tectonic(NAMES, "3 5"), _tectonic("", "3 5")],
+        "tectonic": lambda: [
+            _tectonic(NAMES, "3 5"),
+            _tectonic("", "3 5"),
+            _text(lambda t, w, b, s, v: f"{t // 1000},{b},{s * 512},{4096 * v},{CHUNKS[w]},{1 + v}", META),
+        ],
+        "k5": lambda: [_text(lambda t, w, b, s, v: f"{v},{1500000000000000 + t},{'RW'[w]},{b * 4096},{s * 4096}")],
+        "camelab": lambda: [_text(lambda t, w, b, s, v: f"{t / 10**6:.6f} {'rw'[w]} {b * 8} {s * 8} 0.00{1 + v}")],
+        "netsys": lambda: [_text(lambda t, w, b, s, v: f"{v} {t} {'-+'[w]}{b} {s}")],
+        "thesios": lambda: [
+            _text(lambda t, w, b, s, v: f"f{v},{b * 4096},app,{_op(w).upper()},{s * 512},17{t:08d}.5,0.25", THESIOS),
+            _text(lambda t, w, b, s, v: f'17{t:08d}.5,{_op(w)},"f,{v}",{b * 4096},{s * 512}', THESIOS_PLAIN),
+        ],
+        "iotracer": lambda: [
+            _text(
+                lambda t, w, b, s, v: f"2024-01-15 10:30:45.{t:06d},9,a b,{b * 8},{_op(w).lower()},{s * 512},0.{v}5,9",
+                IOTRACER,
+                tail="2024-01-15 10:30:46,9,p,8,discard,4096,1.5,9\n2024-01-15 10:30:46,9,p,0,flush,0,1.5,9\n",
+            ),
+        ],
+        "fio_log": lambda: [
+            _text(lambda t, w, b, s, v: f"{t // 1000}, {t}, {w}, {s * 512}, {b * 4096}, 0x000{v}"),
+            _text(lambda t, w, b, s, v: f"{t // 1000}, {t}, {w}, {s * 512}, {b * 4096}", tail="9, 1, 2, 512, 4096\n"),
+        ],
         "fio": lambda: [
             _written("fio", some_trace(1, rich=False)),
             FIO_2.encode(),

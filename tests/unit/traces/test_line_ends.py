@@ -102,7 +102,7 @@ def test_an_edit_that_joins_lines_is_refused(tmp_path):
         list(delimited(Reading([Source(path)]), layout))
 
 
-HEADED = ("csv", "fio", "libcachesim_csv", "vscsi_csv")
+HEADED = ("csv", "fio", "iotracer", "libcachesim_csv", "thesios", "vscsi_csv")
 JUNK = st.sampled_from(
     ["\r", "\n", '"', ",", " ", "\t", "#", "\0", "\udcff", "\x0b", "\x1c", "\x85", "\u2028", "\r\r\n", " \n", ""]
 )

@@ -1,4 +1,4 @@
-"""Traces of Meta's Tectonic, as released with Baleen: text of 7 to 10 fields at blanks, comments after #.
+"""Traces of Meta's Tectonic: text of 7 to 10 fields at blanks, comments after #, or CSV with a header.
 
 All begin with block, offset in the block, size (bytes), time (seconds) and op; then follow, by layout,
 
@@ -7,8 +7,10 @@ All begin with block, offset in the block, size (bytes), time (seconds) and op; 
 3. namespace, user, shard or host[, count[, host]].
 
 The layout is what the option `layout` says, or the names in a comment, in a first line, or in a file `full.header`
-beside the trace. Reads are the ops 1, 2 and 5, writes 3, 4 and 6; 100 is unknown. Source: Wong et al., "Baleen: ML
-Admission & Prefetching for Flash Caches" (FAST '24), and its data set's page.
+beside the trace. Reads are the ops 1, 2 and 5, writes 3, 4 and 6; 100 is unknown. Of CSV, as in the block traces that
+come with CacheLib, the first line names the columns in any order, and the ops are words: getChunkData reads, putChunk
+writes, and what follows a point says how. Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches"
+(FAST '24), and the pages of both data sets.
 """
 
 from collections.abc import Iterator
@@ -28,6 +30,7 @@ from cachezoo.traces.table import OP_READ, OP_WRITE
 from cachezoo.traces.wording import many
 
 OPS = {**dict.fromkeys("125", OP_READ), **dict.fromkeys("346", OP_WRITE)}
+WORDS = {"getchunkdata": OP_READ, "putchunk": OP_WRITE}  # before a point
 UNKNOWN = "100"
 FIRST = ("block", "offset", "size", "time", "op")
 LAYOUTS = {
@@ -94,11 +97,12 @@ def recognise(head: Head) -> Fit:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The roles of a file's columns, those that must be there, and where the roles come from."""
+    """The roles of a file's columns, those that must be there, where the roles come from, and what parts fields."""
 
     roles: tuple[str, ...]
     needed: int
     said: str
+    delimiter: str = " "
 
 
 def _beside(source: Source) -> tuple[str, ...] | None:
@@ -117,7 +121,8 @@ def _plan(source: Source, layout: str) -> _Plan:
         return _Plan(LAYOUTS[int(layout)], FEWEST[int(layout)], f"{layout}, as declared")
     lines = [line.strip(" \t") for line in source.first_lines()]
     if roles := _header(lines):
-        return _Plan(roles, len(roles), "as the header names the columns")
+        last = next((line for line in lines if not line.startswith("#")), "")
+        return _Plan(roles, len(roles), "as the header names the columns", "," if "," in last else " ")
     if roles := _beside(source):
         return _Plan(roles, len(roles), "as full.header names the columns")
     width = len(next((line for line in lines if not line.startswith("#")), "").split())
@@ -136,7 +141,7 @@ def _layout(plan: _Plan) -> Layout:
         Column(role if role in KINDS else f"unread_{index}", KINDS.get(role, "skip"), optional=index >= plan.needed)
         for index, role in enumerate(plan.roles)
     ]
-    return Layout(tuple(columns), " ", header=lambda line: _named(line) is not None)
+    return Layout(tuple(columns), plan.delimiter, header=lambda line: _named(line) is not None)
 
 
 def _coded(rows: Rows, roles: tuple[str, ...]) -> dict[str, Coded]:
@@ -154,7 +159,9 @@ def _coded(rows: Rows, roles: tuple[str, ...]) -> dict[str, Coded]:
 
 
 def _chunk(reading: Reading, rows: Rows, plan: _Plan, block_bytes: int) -> Chunk:
-    op, text = rows.op("op", OPS)
+    names = rows.coded("op").names
+    words = {name.lower(): WORDS[word] for name in names if (word := name.lower().partition(".")[0]) in WORDS}
+    op, text = rows.op("op", OPS | words)
     start, size = rows.ints("offset"), rows.ints("size")
     outside = (start < 0) | (start > block_bytes - np.clip(size, 0, block_bytes + 1))
     chunk = Chunk(
@@ -197,10 +204,10 @@ def read(reading: Reading, options: TectonicOptions) -> Iterator[Chunk]:
 
 FORMAT = Format(
     id="tectonic",
-    title="Baleen/Tectonic (seconds, bytes in blocks of 8 MiB)",
+    title="Meta's Tectonic, of Baleen and CacheLib (seconds, bytes in blocks of 8 MiB)",
     recognise=recognise,
     read=read,
-    needs="7 to 10 fields at blanks: block, offset, size, time, an op from 1 to 6 …",
+    needs="7 to 10 fields at blanks: block, offset, size, time, an op from 1 to 6 …, or a header with their names",
     name=r"tectonic|full_\d|\bregion\d",
     large=True,
     options=TectonicOptions,

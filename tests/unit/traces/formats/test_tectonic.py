@@ -107,3 +107,30 @@ def test_random_rows_against_a_plain_loop(tmp_path):
 
 def test_rows_alone_are_likely(tmp_path):
     assert fits_of(Source(write(tmp_path, "1 0 512 1.5 1 3 5\n" * 3))) == {"tectonic": Fit.LIKELY}
+
+
+CSV = (
+    "op_time,block_id,block_id_size,io_size,io_offset,user_name,user_namespace,op_name,op_count,host_name,rs_shard_id\n"
+)
+
+
+def test_csv_with_a_header_and_ops_in_words(tmp_path):
+    rows = (
+        "1001,12688880005,8388608,131072,4325376,u2,ns1,getChunkData.Permanent,3,h0,5\n"
+        "1001,12688880037,8388608,65536,0,u1,ns2,putChunk.NotInitialized,1,h2,1\n"
+        "1002,7,8388608,4096,4096,u1,ns2,GETCHUNKDATA,2,h2,1\n"
+    )
+    path = write(tmp_path, CSV + rows, "kvcache.csv")
+    assert fits_of(Source(path)) == {"tectonic": Fit.SURE}
+    trace = read(path)
+    assert (trace.op.tolist(), trace.count.tolist()) == ([0, 1, 0], [3, 1, 2])
+    assert trace.offset.tolist() == [12688880005 * MIB8 + 4325376, 12688880037 * MIB8, 7 * MIB8 + 4096]
+    assert (trace.size.tolist(), trace.time_us.tolist()) == ([131072, 65536, 4096], [0, 0, 1_000_000])
+    assert (texts(trace.volume), texts(trace.host), texts(trace.user)) == (
+        ["5", "1", "1"],
+        ["h0", "h2", "h2"],
+        ["u2", "u1", "u1"],
+    )
+    path.write_text(CSV + rows + rows.replace("putChunk", "mendChunk"))
+    with pytest.raises(TraceError, match=r"row 5: op is 'mendChunk\.NotInitialized'"):
+        read(path)
