@@ -26,7 +26,7 @@ FILES = {
         "time=time_us:us,offset=addr:1,size=nbytes:1,op=op",
     ),
     "one": ("", [str(k * 7919 % 997) for k in range(40)], "time=row:us,offset=#1:4096,size=4096B,op=read"),
-    "bare": ("", [f"{k * 1.5};{k * 7919 % 997};w" for k in range(40)], "time=#1:s,offset=#2:1,size=4096B,op=#3"),
+    "bare": ("", [f"{k * 1.5};{k * 7919 % 997};w" for k in range(40)], "time=#1:ms,offset=#2:4096,size=4096B,op=#3"),
     "twice": (
         "lba;lba;ms\n",
         [f"{k};5;{k}" for k in range(40)],
