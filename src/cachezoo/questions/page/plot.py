@@ -1,6 +1,7 @@
 """Hit ratios of policies as a picture: curves over capacity, or bars at one."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from textwrap import fill
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
 from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, SKY, WIDTH, settings, write
-from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
+from cachezoo.sizes import PAGE_BYTES, human, human_pages, size_ticks
 from cachezoo.traces.falling import unlike
 
 if TYPE_CHECKING:
@@ -25,7 +26,28 @@ LONGEST = 110  # characters of a line above the picture
 MARKERS = "os^vDxP*<>"
 
 
-def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
+@dataclass(frozen=True)
+class Scale:
+    """What a picture shows of a cache."""
+
+    hits: str = LABELS[HITS]  # what the hit ratio is of
+    unit_bytes: int | None = PAGE_BYTES  # bytes to a unit of its capacity; None where it counts objects
+
+    def label(self, what: str) -> str:
+        """Of an axis."""
+        return self.hits if what == HITS else LABELS[what]
+
+    def of(self, capacity: int) -> str:
+        """A capacity for people."""
+        if self.unit_bytes is None:
+            return f"{capacity:,} objects"
+        return human_pages(capacity) if self.unit_bytes == PAGE_BYTES else human(capacity * self.unit_bytes)
+
+
+PAGES = Scale()
+
+
+def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path, scale: Scale = PAGES) -> None:
     """Write a PNG, or an SVG by the name, of page hit ratios; its bytes depend on the rows alone.
 
     Where a policy reads more pages than it misses, a second panel has the transfers of all: a hit ratio alone
@@ -37,6 +59,7 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
             counting.
         title: above it.
         path: where to.
+        scale: what the capacities and hits are of.
 
     Raises:
         CachezooError: the file cannot be written.
@@ -52,9 +75,9 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
         panels = canvas.subplots(len(shown), 1, squeeze=False)[:, 0]
         for axes, what in zip(panels, shown, strict=True):
             if len(capacities) > 1:
-                _curves(axes, rows, policies, what)
+                _curves(axes, rows, policies, what, scale)
             else:
-                _bars(axes, rows, policies, capacities[0], what)
+                _bars(axes, rows, policies, capacities[0], what, scale)
         panels[0].set_title("\n".join([title, *_warmups(rows)]), loc="left")
         write(canvas, temporary, path)
 
@@ -79,13 +102,13 @@ def _mean(rows: Sequence[Row], policy: str, what: str = HITS) -> float:
     return float(sum(own) / len(own))
 
 
-def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], what: str) -> None:
+def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], what: str, scale: Scale) -> None:
     """A line a policy, best first in the legend; bounds in black and grey; two standard errors as a band."""
     styles = _styles(policies)
     for policy, kind in policies:
         own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
         sizes, ratios = ([row[name] for row in own] for name in ("capacity", what))
-        places = [size * PAGE_BYTES for size in sizes]
+        places = [size * (scale.unit_bytes or 1) for size in sizes]
         colour, line, marker = styles[policy]
         thick = THICK if kind == "model" else THIN
         axes.plot(
@@ -97,10 +120,13 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
                 [ratio + sign * error for ratio, error in zip(ratios, errors, strict=True)] for sign in (-1, 1)
             )
             axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-    size_ticks(axes)
-    axes.set_xlabel("size of the cache")
+    if scale.unit_bytes is None:
+        axes.set_xscale("log")
+    else:
+        size_ticks(axes)
+    axes.set_xlabel("size of the cache" if scale.unit_bytes else "objects that the cache holds")
     estimated = any(row.get("error") for row in rows)
-    axes.set_ylabel(f"{LABELS[what]}, with two standard errors" if estimated else LABELS[what])
+    axes.set_ylabel(f"{scale.label(what)}, with two standard errors" if estimated else scale.label(what))
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
@@ -121,7 +147,9 @@ def _styles(policies: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str, st
     return found | {policy: (BLACK if policy.startswith("belady") else GREY, ":", ".") for policy in bounds}
 
 
-def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int, what: str) -> None:
+def _bars(
+    axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int, what: str, scale: Scale
+) -> None:  # fmt: skip
     names = [policy for policy, _ in policies]
     colours = [{"bound": LIGHT, "model": LINE_COLOURS[0]}.get(kind, GREY) for _, kind in policies]
     values = [_mean(rows, policy, what) for policy in names]
@@ -129,4 +157,4 @@ def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], ca
     axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.08)
-    axes.set_xlabel(f"{LABELS[what]} at {human_pages(capacity)}")
+    axes.set_xlabel(f"{scale.label(what)} at {scale.of(capacity)}")
