@@ -10,11 +10,11 @@ from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_lines, print_rows
 
 if TYPE_CHECKING:
+    from cachezoo.kernels.flash import DiskHead
+    from cachezoo.questions.flash.options import WriteRate
     from cachezoo.questions.objects.bench import ObjectBench, Rules
     from cachezoo.questions.objects.flash import ObjectFlash
     from cachezoo.questions.objects.recommendation import Aim, ObjectRecommendation
-    from cachezoo.questions.flash.options import WriteRate
-    from cachezoo.kernels.flash import DiskHead
     from cachezoo.sizes import Size
     from cachezoo.traces.objects import ObjectTrace
 
@@ -62,7 +62,9 @@ def refuse_of_objects(ignore: str | None) -> None:
         raise ConfigError("--ignore: the trace has addresses, and this is of traces of objects; leave it out")
 
 
-def bench_of(trace: "ObjectTrace", rules: "Rules", count: str, sizes: "Sequence[Size]") -> "tuple[ObjectBench, list[int]]":
+def bench_of(
+    trace: "ObjectTrace", rules: "Rules", count: str, sizes: "Sequence[Size]"
+) -> "tuple[ObjectBench, list[int]]":
     """The trace, ready, and the capacities; says where one is above all objects."""
     from cachezoo.console import err
     from cachezoo.contest.counting import Count
@@ -200,13 +202,16 @@ def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
     from cachezoo.show.formats import percent
 
     rows = [
-        {**row.values(), "write_rate": row.rate or "all", "written": percent(row.written_share, 1)} for row in found.rows
+        {**row.values(), "write_rate": row.rate or "all", "written": percent(row.written_share, 1)}
+        for row in found.rows
     ]
     columns = ["write_rate", "admission", "hit_ratio", "byte_hit_ratio", "written", "disk_seconds_per_request"]
     if any(row["disks_busy"] is not None for row in rows):
         columns.append("disks_busy")
     title = f"{name}: a flash cache of {bench.shown(found.capacity)} of objects before hard disks"
-    below = "knobs set on the first half of the requests, figures of the second; written: share of what accept_all writes"
+    below = (
+        "knobs set on the first half of the requests, figures of the second; written: share of what accept_all writes"
+    )
     print_rows(rows, title, below, columns)
     for rate, admission, lead in found.leads:
         said = verdict(lead, LEAST_SAVING)

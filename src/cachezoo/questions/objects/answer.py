@@ -69,7 +69,9 @@ def trust(found: ObjectRecommendation) -> str:
     own, doubts = row.ran.found, list[str]()
     if row.ran.interval is None:
         return f"Low: only {own.requests:,} requests are counted."
-    returns = own.requests - int((bench.requests.ids[own.warmup :] > bench.requests.ids[: own.warmup].max(initial=-1)).sum())
+    returns = own.requests - int(
+        (bench.requests.ids[own.warmup :] > bench.requests.ids[: own.warmup].max(initial=-1)).sum()
+    )
     half = (row.ran.interval[1] - row.ran.interval[0]) / 2
     if returns < FEW_RETURNS:
         doubts.append(f"only {returns:,} of the requests that are counted are of objects seen before")

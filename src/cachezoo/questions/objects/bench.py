@@ -90,7 +90,9 @@ class ObjectBench:
         self.requests = given if rules.sizes else replace(given, size=np.ones(len(given), np.int64))
         self.whole = self.requests.footprint_bytes
         if not self.whole:
-            message = f"{trace.meta.trace_id}: no request says how large an object is; --object-sizes ignore counts objects"
+            message = (
+                f"{trace.meta.trace_id}: no request says how large an object is; --object-sizes ignore counts objects"
+            )
             raise ConfigError(message)
 
     @property

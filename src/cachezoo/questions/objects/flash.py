@@ -150,7 +150,9 @@ def object_flash(
         budget = first_all * rate.share
         if rate.bytes_s is not None:
             if not problem.seconds:
-                raise ConfigError(f"--write-rate {rate.text}: the trace has no clock, so there is no rate; give a share")
+                raise ConfigError(
+                    f"--write-rate {rate.text}: the trace has no clock, so there is no rate; give a share"
+                )
             budget = rate.bytes_s * (problem.seconds - problem.second_s)
         found = []
         for name in admissions:
