@@ -250,7 +250,7 @@ def _print_sizes(found: "ObjectRecommendation") -> None:
         for k, row in enumerate(found.rows)
     ]  # fmt: skip
     what = "byte hit ratio" if found.aim.by == "bytes" else "object hit ratio"
-    below = "policies chosen on the first half; hits and leads over LRU of the second; no cache has more than the upper bound"
+    below = "policies chosen on the first half; hits, and leads over LRU, of the second; none has more than upper bound"
     print_rows(rows, f"{what} by size", below, list(rows[0]))
 
 

@@ -75,7 +75,7 @@ class ObjectBench:
 
     Attributes:
         trace: the requests as read.
-        requests: the same as a cache is asked: rows as often as they stand for, deletes and expiry as the rules have it.
+        requests: the same as a cache sees them: rows as often as they stand for, deletes and expiry by the rules.
         whole: bytes of all objects, each as large as it first was; where sizes are ignored, how many objects there are.
     """
 
@@ -90,9 +90,7 @@ class ObjectBench:
         self.requests = given if rules.sizes else replace(given, size=np.ones(len(given), np.int64))
         self.whole = self.requests.footprint_bytes
         if not self.whole:
-            message = (
-                f"{trace.meta.trace_id}: no request says how large an object is; --object-sizes ignore counts objects"
-            )
+            message = f"{trace.meta.trace_id}: no request says how large an object is; --ignore sizes counts objects"
             raise ConfigError(message)
 
     @property

@@ -104,7 +104,7 @@ class _Problem:
         return np.where(wrote, requests.size, 0)
 
     def disk_seconds(self, run: ObjectRun) -> F64:
-        """float64[n]: of a disk's head for each request; 0 of a hit, and of a write, which is the same whatever is cached."""
+        """float64[n]: of a disk's head for each read that misses; writes cost the same whatever is cached, and 0 here."""
         requests = self.bench.requests
         missed = (requests.op == OP_READ) & ~run.hit
         return self.cost.seconds(missed, np.where(missed, requests.size, 0))
@@ -116,7 +116,8 @@ class _Problem:
         per_s = (lambda value: float(value) / self.second_s) if self.second_s else (lambda value: None)
         return ObjectFlashRow(
             float(cost.mean()), block_means(cost), rate, admission, run.policy, reached, run, written,
-            written / max(all_written, 1.0), per_s(written), per_s(cost.sum()), float(before.mean()) if self.half else 0.0,
+            written / max(all_written, 1.0), per_s(written), per_s(cost.sum()),
+            float(before.mean()) if self.half else 0.0,
         )  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def object_flash(
         ConfigError: sizes are ignored, or a rate is in bytes a second and the trace has no clock.
     """
     if not bench.rules.sizes:
-        raise ConfigError("--object-sizes ignore: a flash cache is written in bytes; leave the option out")
+        raise ConfigError("--ignore sizes: a flash cache is written in bytes; leave the option out")
     problem = _Problem(bench, capacity, cost)
     everything = bench.run(EVICTION, capacity)
     first_all, second_all = (
