@@ -69,9 +69,8 @@ def trust(found: ObjectRecommendation) -> str:
     own, doubts = row.ran.found, list[str]()
     if row.ran.interval is None:
         return f"Low: only {own.requests:,} requests are counted."
-    returns = own.requests - int(
-        (bench.requests.ids[own.warmup :] > bench.requests.ids[: own.warmup].max(initial=-1)).sum()
-    )
+    new = bench.requests.n_objects - 1 - int(bench.requests.ids[: own.warmup].max(initial=-1))
+    returns = own.requests - new
     half = (row.ran.interval[1] - row.ran.interval[0]) / 2
     if returns < FEW_RETURNS:
         doubts.append(f"only {returns:,} of the requests that are counted are of objects seen before")

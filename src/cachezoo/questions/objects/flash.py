@@ -104,7 +104,7 @@ class _Problem:
         return np.where(wrote, requests.size, 0)
 
     def disk_seconds(self, run: ObjectRun) -> F64:
-        """float64[n]: of a disk's head for each read that misses; writes cost the same whatever is cached, and 0 here."""
+        """float64[n]: of a disk's head for reads that miss; writes, the same whatever is cached, count 0."""
         requests = self.bench.requests
         missed = (requests.op == OP_READ) & ~run.hit
         return self.cost.seconds(missed, np.where(missed, requests.size, 0))
