@@ -103,20 +103,22 @@ class DriveWrites:
 
 
 def volume_starts(traces: Sequence[Trace]) -> dict[str, int]:
-    """Where each volume begins in the addresses of the drive: by name, each behind the last, at a chunk's boundary.
+    """Where each volume begins in the addresses of the drive: as they are first written, each behind the last.
 
-    Only volumes that are written count; of a single one the addresses are its offsets.
+    Each begins at a chunk's boundary. Their names decide nothing. Only volumes that are written count; of a single one
+    the addresses are its offsets.
     """
     ends: dict[str, int] = {}
     for trace in traces:
         write = trace.op == OP_WRITE
         end = trace.offset[write] + trace.size[write]
         codes = trace.volume.codes[write]
-        for code in np.unique(codes).tolist():
+        distinct, first = np.unique(codes, return_index=True)
+        for code in distinct[np.argsort(first)].tolist():
             name = trace.volume.names[code]
             ends[name] = max(ends.get(name, 0), int(end[codes == code].max()))
     starts, at = {}, 0
-    for name in sorted(ends):
+    for name in ends:
         starts[name] = at
         at += -(-ends[name] // CHUNK_BYTES) * CHUNK_BYTES
     return starts

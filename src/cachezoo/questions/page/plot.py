@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
 from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, SKY, WIDTH, settings, write
-from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
+from cachezoo.sizes import PAGE_BYTES, human, human_pages, size_ticks
 from cachezoo.traces.falling import unlike
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ LONGEST = 110  # characters of a line above the picture
 MARKERS = "os^vDxP*<>"
 
 
-def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
+def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path, hits: str = LABELS[HITS]) -> None:
     """Write a PNG, or an SVG by the name, of page hit ratios; its bytes depend on the rows alone.
 
     Where a policy reads more pages than it misses, a second panel has the transfers of all: a hit ratio alone
@@ -37,6 +37,7 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
             known; `warmup`, page accesses before counting.
         title: above it.
         path: where to.
+        hits: what the hit ratio is of; of caches of objects `page_bytes` is 1, or 0 where they hold so many objects.
 
     Raises:
         CachezooError: the file cannot be written.
@@ -51,10 +52,11 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
         canvas = Figure(figsize=(WIDTH, len(shown) * height), layout="constrained")
         panels = canvas.subplots(len(shown), 1, squeeze=False)[:, 0]
         for axes, what in zip(panels, shown, strict=True):
+            label = hits if what == HITS else LABELS[what]
             if len(capacities) > 1:
-                _curves(axes, rows, policies, what)
+                _curves(axes, rows, policies, what, label)
             else:
-                _bars(axes, rows, policies, capacities[0], what)
+                _bars(axes, rows, policies, capacities[0], what, label)
         panels[0].set_title("\n".join([title, *_warmups(rows)]), loc="left")
         write(canvas, temporary, path)
 
@@ -79,13 +81,13 @@ def _mean(rows: Sequence[Row], policy: str, what: str = HITS) -> float:
     return float(sum(own) / len(own))
 
 
-def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], what: str) -> None:
+def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], what: str, label: str) -> None:
     """A line a policy, best first in the legend; bounds in black and grey; two standard errors as a band."""
     styles = _styles(policies)
     for policy, kind in policies:
         own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
         sizes, ratios = ([row[name] for row in own] for name in ("capacity", what))
-        places = [size * _page_bytes(rows) for size in sizes]
+        places = [size * max(_page_bytes(rows), 1) for size in sizes]
         colour, line, marker = styles[policy]
         thick = THICK if kind == "model" else THIN
         axes.plot(
@@ -97,10 +99,13 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
                 [ratio + sign * error for ratio, error in zip(ratios, errors, strict=True)] for sign in (-1, 1)
             )
             axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-    size_ticks(axes)
-    axes.set_xlabel("size of the cache")
+    if _page_bytes(rows):
+        size_ticks(axes)
+    else:
+        axes.set_xscale("log")
+    axes.set_xlabel("size of the cache" if _page_bytes(rows) else "objects that the cache holds")
     estimated = any(row.get("error") for row in rows)
-    axes.set_ylabel(f"{LABELS[what]}, with two standard errors" if estimated else LABELS[what])
+    axes.set_ylabel(f"{label}, with two standard errors" if estimated else label)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
@@ -121,7 +126,9 @@ def _styles(policies: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str, st
     return found | {policy: (BLACK if policy.startswith("belady") else GREY, ":", ".") for policy in bounds}
 
 
-def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int, what: str) -> None:
+def _bars(
+    axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int, what: str, label: str
+) -> None:  # fmt: skip
     names = [policy for policy, _ in policies]
     colours = [{"bound": LIGHT, "model": LINE_COLOURS[0]}.get(kind, GREY) for _, kind in policies]
     values = [_mean(rows, policy, what) for policy in names]
@@ -129,7 +136,14 @@ def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], ca
     axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.08)
-    axes.set_xlabel(f"{LABELS[what]} at {human_pages(capacity, _page_bytes(rows))}")
+    axes.set_xlabel(f"{label} at {_size(capacity, _page_bytes(rows))}")
+
+
+def _size(capacity: int, page_bytes: int) -> str:
+    """A capacity for people: of pages, of bytes, or of objects."""
+    if page_bytes > 1:
+        return human_pages(capacity, page_bytes)
+    return human(capacity) if page_bytes else f"{capacity:,} objects"
 
 
 def _page_bytes(rows: Sequence[Row]) -> int:

@@ -1,0 +1,303 @@
+"""What the simulation commands print of a trace of objects."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.cli.common import hand_out, print_values
+from cachezoo.cli.options import names
+from cachezoo.errors import ConfigError
+from cachezoo.show.output import print_lines, print_rows
+
+if TYPE_CHECKING:
+    from cachezoo.kernels.flash import DiskHead
+    from cachezoo.questions.flash.options import WriteRate
+    from cachezoo.questions.objects.bench import ObjectBench, Rules
+    from cachezoo.questions.objects.flash import ObjectFlash
+    from cachezoo.questions.objects.recommendation import Aim, ObjectRecommendation
+    from cachezoo.sizes import Size
+    from cachezoo.traces.objects import ObjectTrace
+
+IGNORED = ("deletes", "ttl", "sizes")
+RATIOS = ("hit_ratio", "byte_hit_ratio")
+COUNTS = ("bytes_written", "evictions", "expired", "deleted", "too_large", "unknown")
+CURVE_SHARES = (0.001, 1.0)
+
+
+def rules_of(ignore: str | None, writes: str = "back") -> "Rules":
+    """What of a trace of objects a cache heeds.
+
+    Raises:
+        ConfigError: `--ignore` names something else, or objects are written through.
+    """
+    from cachezoo.questions.objects.bench import Rules
+
+    ignored = names(ignore, "--ignore", IGNORED, f"a trace of objects has {', '.join(IGNORED)}") if ignore else []
+    # Through or back is a matter of when the backend is written, which no figure of an object cache has.
+    return Rules("deletes" not in ignored, "ttl" not in ignored, "sizes" not in ignored, writes == "around")
+
+
+def refuse_of_pages(given: Mapping[str, bool]) -> None:
+    """Refuse options that need addresses or pages on a trace of objects.
+
+    Args:
+        given: whether each option, as typed, was given.
+
+    Raises:
+        ConfigError: one was.
+    """
+    for option, is_given in given.items():
+        if is_given:
+            message = f"{option}: the trace names objects by keys, and this is of addresses or pages; leave it out"
+            raise ConfigError(message)
+
+
+def refuse_of_objects(ignore: str | None) -> None:
+    """Refuse what a trace of addresses does not have.
+
+    Raises:
+        ConfigError: `--ignore` was given.
+    """
+    if ignore is not None:
+        raise ConfigError("--ignore: the trace has addresses, and this is of traces of objects; leave it out")
+
+
+def bench_of(
+    trace: "ObjectTrace", rules: "Rules", count: str, sizes: "Sequence[Size]"
+) -> "tuple[ObjectBench, list[int]]":
+    """The trace, ready, and the capacities; says where one is above all objects."""
+    from cachezoo.console import err
+    from cachezoo.contest.counting import Count
+    from cachezoo.questions.objects.bench import ObjectBench
+
+    bench = ObjectBench(trace, rules, Count(count))
+    found = [bench.size(own) for own in sizes]
+    for capacity in found:
+        if capacity > bench.whole:
+            err().print(
+                f"warning: a size of {bench.shown(capacity)} is above {bench.shown(bench.whole)} of all objects: only "
+                "first requests miss"
+            )
+    return bench, found
+
+
+def simulate(
+    trace: "ObjectTrace", name: str, rules: "Rules", count: str, policies: Sequence[str], sizes: "Sequence[Size]",
+    files: Mapping[str, Path], as_json: bool,
+) -> None:  # fmt: skip
+    """`cachezoo simulate` on objects."""
+    from cachezoo.console import progress
+    from cachezoo.questions.objects.sweep import rows_of
+
+    ids = _known(policies or ["lru"])
+    bench, capacities = bench_of(trace, rules, count, sizes)
+    with progress(f"simulating {len(ids) * len(capacities)} caches", 1.0) as advance:
+        rows = rows_of(bench, ids, capacities, advance)
+    draw(files.get("plot"), bench, rows, name)
+    if hand_out({"trace": name, "policies": ids, "runs": rows}, as_json, files, rows):
+        return
+    title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {name}"
+    if len(rows) == 1:
+        print_values(_shown(bench, rows)[0], False, f"{title}, {counted(rows, bench)}")
+    else:
+        columns = [*(["policy"] if len(ids) > 1 else []), "cache", *RATIOS, *_there(rows)]
+        print_rows(_shown(bench, rows), title, counted(rows, bench), columns)
+
+
+def compare(
+    trace: "ObjectTrace", name: str, rules: "Rules", count: str, policies: Sequence[str], every: bool,
+    sizes: "Sequence[Size]", files: Mapping[str, Path], as_json: bool,
+) -> None:  # fmt: skip
+    """`cachezoo compare` on objects."""
+    from cachezoo.console import progress
+    from cachezoo.questions.objects import sweep as engine
+    from cachezoo.show.formats import percent
+
+    every = every or not policies
+    ids = _known([*policies, *(engine.classics() if every else [])])
+    bench, capacities = bench_of(trace, rules, count, sizes)
+    with progress(f"comparing {len(ids)} policies", 1.0) as advance:
+        rows = engine.rows_of(bench, ids, capacities, advance)
+    runs = [engine.compare(bench, rows[k :: len(capacities)], size) for k, size in enumerate(capacities)]
+    shown = [row for run in runs for row in run["rows"]]
+    draw(files.get("plot"), bench, shown, name)
+    if hand_out({"trace_id": trace.meta.trace_id, "runs": runs}, as_json, files, shown):
+        return
+    for run, size in zip(runs, capacities, strict=True):
+        best = f"best classic{'' if every else ' of those shown'}: {run['best_classic'] or 'none is shown'}"
+        most = percent(run["bounds"]["hit_ratio_upper"], 2)
+        table = [{**row, "gap_closed": percent(row["gap_closed"])} for row in _shown(bench, run["rows"])]
+        columns = ["policy", RATIOS[0], "gap_points", "gap_closed", RATIOS[1], *_there(run["rows"])]
+        title = f"{name}: {bench.shown(size)}, {counted(run['rows'], bench)}"
+        print_rows(table, title, f"{best} · no cache of this size hits more than {most}", columns)
+
+
+def curve(
+    trace: "ObjectTrace", name: str, rules: "Rules", count: str, policies: Sequence[str], points: int,
+    sizes: "Sequence[Size]", files: Mapping[str, Path], as_json: bool,
+) -> None:  # fmt: skip
+    """`cachezoo curve` on objects: object and byte hit ratios over the size."""
+    import numpy as np
+
+    from cachezoo.console import progress
+    from cachezoo.questions.objects.sweep import rows_of
+
+    ids = _known(policies or ["lru"])
+    bench, capacities = bench_of(trace, rules, count, sizes)
+    if not capacities:
+        low, high = (max(1.0, share * bench.whole) for share in CURVE_SHARES)
+        capacities = sorted({round(own) for own in np.geomspace(low, high, points).tolist()})
+    with progress(f"curves of {len(ids)} policies", 1.0) as advance:
+        rows = rows_of(bench, ids, sorted(capacities), advance)
+    draw(files.get("plot"), bench, rows, name)
+    if hand_out({"trace": name, "requests": len(bench.requests), "rows": rows}, as_json, files, rows):
+        return
+    table = list[dict[str, Any]]()
+    for k, size in enumerate(sorted(capacities)):
+        own: dict[str, Any] = {"cache": bench.shown(size)}
+        for j, policy in enumerate(ids):
+            row = rows[j * len(capacities) + k]
+            own[policy], own[f"bytes of {policy}"] = row["hit_ratio"], row["byte_hit_ratio"]
+        table.append(own)
+    heads = [head for policy in ids for head in (policy, *([f"bytes of {policy}"] if rules.sizes else []))]
+    print_rows(table, f"{name}: object and byte hit ratio, {counted(rows, bench)}", "", ["cache", *heads], heads)
+
+
+def bounds(
+    trace: "ObjectTrace", name: str, rules: "Rules", count: str, sizes: "Sequence[Size]", files: Mapping[str, Path],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """`cachezoo bounds` on objects."""
+    from cachezoo.questions.objects.sweep import bounds_row
+
+    bench, capacities = bench_of(trace, rules, count, sizes)
+    rows = [bounds_row(bench, size) for size in capacities]
+    if hand_out({"trace": name, "runs": rows}, as_json, files, rows):
+        return
+    shown = [key for key, value in rows[0].items() if key.endswith(("lower", "upper")) and value is not None]
+    below = "shares of what is asked for; the best cache lies between lower, which one attains, and upper"
+    print_rows(_shown(bench, rows), f"{name}, {counted(rows, bench)}", below, ["cache", *shown])
+
+
+def flash(
+    trace: "ObjectTrace", name: str, rules: "Rules", size: "Size", rates: "Sequence[WriteRate]",
+    admissions: Sequence[str], cost: "DiskHead", files: Mapping[str, Path], as_json: bool,
+) -> None:  # fmt: skip
+    """`cachezoo recommend --only flash` on objects."""
+    from cachezoo.console import progress
+    from cachezoo.questions.objects.flash import object_flash
+
+    bench, (capacity,) = bench_of(trace, rules, "half", [size])
+    with progress(f"flash cache on {name}", float(len(rates) * len(admissions))) as advance:
+        found = object_flash(bench, capacity, rates, admissions, cost, advance)
+    values = {"trace": name, **found.values()}
+    if hand_out(values, as_json, files, values["rows"]):
+        return
+    _print_flash(name, bench, found)
+
+
+def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
+    """The table, and what it says."""
+    from cachezoo.contest.verdict import LEAST_SAVING, verdict
+    from cachezoo.show.formats import percent
+
+    rows = [
+        {**row.values(), "write_rate": row.rate or "all", "written": percent(row.written_share, 1)}
+        for row in found.rows
+    ]
+    columns = ["write_rate", "admission", "hit_ratio", "byte_hit_ratio", "written", "disk_seconds_per_request"]
+    if any(row["disks_busy"] is not None for row in rows):
+        columns.append("disks_busy")
+    title = f"{name}: a flash cache of {bench.shown(found.capacity)} of objects before hard disks"
+    below = (
+        "knobs set on the first half of the requests, figures of the second; written: share of what accept_all writes"
+    )
+    print_rows(rows, title, below, columns)
+    for rate, admission, lead in found.leads:
+        said = verdict(lead, LEAST_SAVING)
+        print_lines(f"at {rate}: {admission} saves {percent(lead.value, 1)} of the disks' time ({said})")
+    print_lines("Nothing is read ahead, and no model that sees addresses decides: objects have none.")
+
+
+def recommend(
+    trace: "ObjectTrace", name: str, rules: "Rules", aim: "Aim", reading: str, files: Mapping[str, Path], as_json: bool,
+    more: bool,
+) -> None:  # fmt: skip
+    """`cachezoo recommend` on objects."""
+    from cachezoo.console import progress
+    from cachezoo.questions.objects.answer import lines
+    from cachezoo.questions.objects.recommendation import recommend as run
+
+    with progress(f"recommending for {name}", 1.0) as advance:
+        found = run(trace, rules, aim, advance=advance)
+    if hand_out({"trace": name, **found.values()}, as_json, files):
+        return
+    for label, text in lines(found, name, reading):
+        print_lines(f"{label:<11}{text}")
+    if more:
+        _print_sizes(found)
+
+
+def _print_sizes(found: "ObjectRecommendation") -> None:
+    """What each size brings."""
+    bench = found.bench
+    rows = [
+        {
+            "cache": ("> " if k == found.place and found.useful else "") + bench.shown(row.capacity),
+            "policy": row.ran.policy, "hits": row.hits, "lru": row.lru, "upper_bound": row.upper,
+            "lead": row.lead.value, "verdict": str(row.verdict),
+        }
+        for k, row in enumerate(found.rows)
+    ]  # fmt: skip
+    what = "byte hit ratio" if found.aim.by == "bytes" else "object hit ratio"
+    below = "policies chosen on the first half; hits, and leads over LRU, of the second; none has more than upper bound"
+    print_rows(rows, f"{what} by size", below, list(rows[0]))
+
+
+def draw(plot: Path | None, bench: "ObjectBench", rows: Sequence[Mapping[str, Any]], title: str) -> None:
+    """Draw the object hit ratios of runs where a plot is wanted."""
+    if plot is not None:
+        from cachezoo.questions.objects.sweep import classics
+        from cachezoo.questions.page.plot import draw_hit_ratios
+
+        page_bytes = 1 if bench.rules.sizes else 0
+        kinds = {policy: "classic" for policy in classics()}
+        drawn = [
+            {"policy": row["policy"], "kind": kinds.get(row["policy"], "composed"),
+             "capacity": row[f"capacity_{bench.unit}"], "hit_ratio": row["hit_ratio"], "page_bytes": page_bytes}
+            for row in rows
+        ]  # fmt: skip
+        draw_hit_ratios(drawn, title, plot, "object hit ratio")
+
+
+def counted(rows: Sequence[Mapping[str, Any]], bench: "ObjectBench") -> str:
+    """From where on the runs count, in words, and what a cache does not heed."""
+    firsts, total = sorted({row["warmup"] for row in rows}), len(bench.requests)
+    span = f"{firsts[0]:,}" if len(firsts) == 1 else f"{firsts[0]:,} to {firsts[-1]:,}"
+    ignored = [name for name in IGNORED if not getattr(bench.rules, name)]
+    return f"counted after {span} of {total:,} requests" + (f", {', '.join(ignored)} ignored" if ignored else "")
+
+
+def _known(policies: Sequence[str]) -> list[str]:
+    """The policies' canonical texts, each once.
+
+    Raises:
+        ConfigError: no cache of objects has one of them.
+    """
+    from cachezoo.sized.spec import parse
+
+    return [*dict.fromkeys(str(parse(text)) for text in policies)]
+
+
+def _shown(bench: "ObjectBench", rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows for people: the capacity first, in its unit."""
+    unit = f"capacity_{bench.unit}"
+    return [
+        {"cache": bench.shown(row[unit])} | {k: own for k, own in row.items() if k != unit and own is not None}
+        for row in rows
+    ]
+
+
+def _there(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Counts that are worth a column."""
+    return [name for name in COUNTS if any(row[name] for row in rows)]

@@ -1,0 +1,1 @@
+"""Caches of objects: traces whose rows name objects by keys, with sizes in bytes."""

@@ -1,0 +1,127 @@
+"""A name is a name: new names of volumes and programs, or of pages, change no figure of any command.
+
+What reads an order out of names reads what nobody put there, and often the future, as numbers by first appearance have
+it.
+"""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from tests.command_line import run
+
+REQUESTS = 2000
+VOLUMES, USERS = ("a0", "m1", "z2"), ("httpd", "mysqld")
+# New names, whose order is another.
+RENAMED = {"a0": "sdz", "m1": "0", "z2": "md/7", "httpd": "zeta", "mysqld": "alpha"}
+# What names the file, or measures this run.
+OF_THE_FILE = re.compile(r"sha256|digest|requests_per_s|kernel_s|seconds_to|elapsed|source_bytes|_us_measured")
+COMMANDS = {
+    "trace info": (),
+    "trace report": (),
+    "simulate": ("--policy", "lru", "--policy", "rejectx+s3fifo+next(n=4)", "--policy", "arc", "--size", "5%,20%"),
+    "compare": ("--size", "10%", "--workers", "1"),
+    "sweep": ("--size", "10%", "--policy", "lru", "--policy", "wtinylfu", "--workers", "1"),
+    "curve": ("--policy", "lru", "--policy", "sieve", "--points", "5"),
+    "bounds": ("--size", "10%"),
+    "recommend": ("--no-models",),
+    "recommend --only ram-ssd": (),
+    "recommend --only tiers": (),
+    "recommend --only wear": ("--unit", "64KiB", "--free", "6", "--op", "60%", "--streams", "1,4"),
+    "recommend --only cache-wear": ("--streams", "1", "--op", "80%", "--size", "50%"),
+    "recommend --only flash": ("--prefetch", "none,next(8)"),
+    "recommend --for bcache": (),
+    "device response": ("--device", "exosx20_990pro", "--depth", "2"),
+}
+# Commands all of whose figures come from pages alone, with policies that have no spatial inputs.
+OF_PAGES = {
+    "simulate": (
+        "--policy",
+        "lru",
+        "--policy",
+        "s3fifo",
+        "--policy",
+        "rejectx+arc",
+        "--policy",
+        "lrb",
+        "--size",
+        "10%",
+    ),
+    "compare": ("--size", "10%", "--workers", "1"),
+    "sweep": ("--size", "10%", "--policy", "lru", "--policy", "wtinylfu", "--workers", "1"),
+    "curve": ("--policy", "lru", "--policy", "sieve", "--points", "5"),
+    "bounds": ("--size", "10%"),
+}
+
+
+def rows(pages_of_a_request):
+    """Requests of two programs on three volumes, some pages more asked for than others."""
+    draw = np.random.default_rng(7)
+    volume = draw.integers(0, 3, REQUESTS)
+    page = (draw.pareto(0.9, REQUESTS) * 9).astype(np.int64) % 700
+    length = draw.integers(1, pages_of_a_request + 1, REQUESTS)
+    time = np.cumsum(draw.integers(1, 40_000, REQUESTS))
+    return [
+        [int(time[k]), "RW"[int(draw.random() < 0.3)], int(page[k]) * 4096, int(length[k]) * 4096,
+         VOLUMES[volume[k]], USERS[int(draw.random() < 0.5)]]
+        for k in range(REQUESTS)
+    ]  # fmt: skip
+
+
+def written(folder, table):
+    folder.mkdir()
+    with (folder / "trace.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["time_us", "op", "offset", "size", "volume", "user"], *table])
+    run("trace", "ingest", folder / "trace.csv", "-o", folder / "trace.parquet")
+    return folder
+
+
+def without_names(value):
+    """Figures alone; names in their old words, lists of what is named in one order."""
+    if isinstance(value, dict):
+        known = {RENAMED.get(key, key): own for key, own in value.items() if not OF_THE_FILE.search(key)}
+        return {key: without_names(own) for key, own in sorted(known.items())}
+    if isinstance(value, list):
+        return [without_names(own) for own in value]
+    if isinstance(value, str):
+        for old, new in RENAMED.items():
+            value = re.sub(rf"\b{re.escape(old)}\b", new, value)
+    return value
+
+
+def figures(command, folder, monkeypatch, file, words):
+    monkeypatch.chdir(folder)
+    done = run(*command.split(), file, *words, "--json")
+    return without_names(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def by_volume(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("volumes")
+    table = rows(6)
+    renamed = [[*row[:4], RENAMED[row[4]], RENAMED[row[5]]] for row in table]
+    return written(folder / "old", table), written(folder / "new", renamed)
+
+
+@pytest.fixture(scope="module")
+def by_page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    table = rows(1)
+    place = np.random.default_rng(8).permutation(1 << 16)
+    renamed = [[*row[:2], int(place[row[2] // 4096]) * 4096, *row[3:]] for row in table]
+    return written(folder / "old", table), written(folder / "new", renamed)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_names_of_volumes_and_programs(command, by_volume, monkeypatch):
+    old, new = (figures(command, folder, monkeypatch, "trace.parquet", COMMANDS[command]) for folder in by_volume)
+    assert new == old
+
+
+@pytest.mark.parametrize("command", OF_PAGES)
+def test_numbers_of_pages(command, by_page, monkeypatch):
+    old, new = (figures(command, folder, monkeypatch, "trace.parquet", OF_PAGES[command]) for folder in by_page)
+    assert new == old
