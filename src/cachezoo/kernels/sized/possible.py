@@ -1,10 +1,10 @@
 """Which requests of objects any cache at all could hit, of any size and with any policy."""
 
 import numpy as np
-from cachezoo.kernels.sized.loop import DELETE, WRITE
 
 from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.sized.loop import DELETE, WRITE
 
 
 @njit
