@@ -1,9 +1,11 @@
-"""The admissions of objects: those of pages, whose memories count objects of mean size for pages."""
+"""The admissions of objects: those of pages, whose memories count objects of mean size for pages, and one by size."""
 
 from cachezoo.kernels.admit import always, bloom, coinflip, rejectx
+from cachezoo.kernels.sized import bysize
 from cachezoo.policies import admissions as pages
-from cachezoo.policies.components import Values
+from cachezoo.policies.components import Values, Whole
 from cachezoo.sized.components import Admission, Place
+from cachezoo.traces.objects import MAX_OBJECT_BYTES
 
 
 def _rejectx(place: Place, values: Values) -> rejectx.State:
@@ -27,4 +29,9 @@ BLOOM = Admission(
     "bloom", "an object's first miss stays out, misses remembered in two rotating Bloom filters",
     _bloom, bloom.admit, bloom.saw, pages.BLOOM.parameters,
 )  # fmt: skip
-ADMISSIONS = (ACCEPT_ALL, COIN_FLIP, REJECT_X, BLOOM)
+BY_SIZE = Admission(
+    "bysize", "objects above a size stay out",
+    lambda place, values: bysize.State(place.requests.size, int(values["largest"])), bysize.admit, bysize.saw,
+    (Whole("largest", 65_536, 1, MAX_OBJECT_BYTES, "bytes of the largest object that enters, a whole number"),),
+)  # fmt: skip
+ADMISSIONS = (ACCEPT_ALL, COIN_FLIP, REJECT_X, BLOOM, BY_SIZE)

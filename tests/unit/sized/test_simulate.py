@@ -21,7 +21,7 @@ from tests.oracles.sized.evict import CACHES
 from tests.sized_data import requests, skewed
 
 IDS = [eviction.id for eviction in EVICTIONS]
-AS_PAGES = ("fifo", "lru")
+AS_PAGES = ("fifo", "lru", "sieve", "inlfu", "rejectx", "bloom+sieve", "coinflip+fifo")
 
 
 @pytest.mark.parametrize("eviction", EVICTIONS, ids=IDS)
@@ -43,6 +43,30 @@ def test_objects_of_equal_size_are_pages(text, places):
     page = simulate_pages(parse_pages(text).composition(), Stream.of_pages(asked.ids, asked.n_objects), places)
     assert simulate(asked, text, places * 100).outcome.tolist() == page.outcome.tolist()
     assert simulate(asked, text, places * 100 + 99).outcome.tolist() == page.outcome.tolist()
+
+
+@pytest.mark.parametrize("text", ("s3fifo", "s3fifo(small=0.25, promote=1)"))
+@pytest.mark.parametrize("places", (20, 60, 300))
+def test_objects_of_equal_size_in_whole_shares_are_pages(text, places):
+    asked = skewed()
+    asked = replace(asked, size=np.full(len(asked), 100, np.int64))
+    page = simulate_pages(parse_pages(text).composition(), Stream.of_pages(asked.ids, asked.n_objects), places)
+    assert simulate(asked, text, places * 100).outcome.tolist() == page.outcome.tolist()
+
+
+def test_s3fifo_keeps_out_what_is_no_smaller_than_its_small_queue():
+    asked = skewed()
+    run = simulate(asked, "s3fifo", 10_000)
+    assert not run.outcome[asked.size >= 1000].any()
+    assert run.hit[asked.size < 1000].any()
+
+
+def test_sizes_decide_who_enters():
+    asked = skewed()
+    run = simulate(asked, "bysize(largest=50)+lru", 2000)
+    small = simulate(replace(asked, size=np.where(asked.size <= 50, asked.size, 0)), "lru", 2000)
+    assert run.outcome.tolist() == small.outcome.tolist()
+    assert run.hits > 0 and small.unknown > 0
 
 
 @pytest.mark.parametrize("eviction", EVICTIONS, ids=IDS)
