@@ -49,6 +49,7 @@ class Eviction:
         touch, evict, insert, remove: its steps, as there.
         wants, resize: likewise; those that let everything in and ignore sizes, unless given.
         parameters: what `values` holds.
+        competes: an object enters before room is made for it, and may be what leaves: it then stayed out.
         learn: for one that learns as it goes: called with (state, requests served so far) each `learn_every` requests.
         learn_every: requests.
     """
@@ -63,6 +64,7 @@ class Eviction:
     wants: Step = fifo.wants
     resize: Step = fifo.resize
     parameters: tuple[Parameter, ...] = ()
+    competes: bool = False
     learn: Callable[[Any, int], None] | None = None
     learn_every: int = 0
 

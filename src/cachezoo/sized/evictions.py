@@ -25,7 +25,7 @@ S3FIFO = Eviction(
 )  # fmt: skip
 GDSF = Eviction(
     "gdsf", "least used for its size, aging (greedy dual size frequency)", lambda place, _: gdsf.make(place.held),
-    gdsf.touch, gdsf.evict, gdsf.insert, gdsf.remove,
+    gdsf.touch, gdsf.evict, gdsf.insert, gdsf.remove, competes=True,
 )  # fmt: skip
 INLFU = Eviction(
     "inlfu", "least frequently used since it entered", lambda place, _: ranked.make(place.n_objects),

@@ -135,8 +135,9 @@ class Course:
             self._lives = loop.Lives(requests.time_us, requests.expires_us, np.zeros(requests.n_objects, np.int64))
         held = np.zeros(requests.n_objects, np.int64)
         self.store = loop.Store(
-            held, np.zeros(1, np.int64), np.zeros(loop.N_COUNTS, np.int64), capacity, around, resizing
-        )
+            held, np.zeros(1, np.int64), np.zeros(loop.N_COUNTS, np.int64), capacity, around, resizing,
+            parts.eviction.competes,
+        )  # fmt: skip
         place = Place(requests, capacity, held)
         eviction, admission = parts.eviction, parts.admission
         self._state = eviction.make(place, settle(eviction.id, eviction.parameters, parts.eviction_values))

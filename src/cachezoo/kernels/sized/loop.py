@@ -63,6 +63,7 @@ class Store(NamedTuple):
         capacity: bytes.
         around: writes pass by and void what is held.
         resizing: an object takes the size of each request of it; otherwise it keeps that with which it entered.
+        competes: what enters does so before room is made, and may be what leaves: it then stayed out.
     """
 
     held: I64
@@ -71,6 +72,7 @@ class Store(NamedTuple):
     capacity: int
     around: bool
     resizing: bool
+    competes: bool
 
 
 def touch(state: State, key: int, i: int) -> None:
@@ -89,7 +91,7 @@ def evict(state: State, i: int) -> int:
 
 
 def insert(state: State, key: int, i: int) -> None:
-    """Eviction: the object missed by request number i enters; there is room, and its bytes are in `held`."""
+    """Eviction: the object missed by request number i enters, and its bytes are in `held`."""
     raise NotImplementedError
 
 
@@ -157,28 +159,31 @@ def serve(asked: Asked, lives: Lives | None, store: Store, state: State, gate: S
             if lives is not None:
                 if kind == WRITE:
                     lives.void_at[key] = lives.expires[i]
-            while used > capacity:
-                left = evict(state, i)
-                used -= held[left]
-                counts[EVICTIONS] += 1
-                counts[EVICTED_BYTES] += held[left]
-                held[left] = 0
-            continue
-        if asks <= 0:
+        elif asks <= 0:
             counts[UNKNOWN] += 1
         elif asks > capacity:
             counts[TOO_LARGE] += 1
         elif wants(state, key, i, asks) and admit(gate, key, i):
-            while used + asks > capacity:
-                left = evict(state, i)
-                used -= held[left]
-                counts[EVICTIONS] += 1
-                counts[EVICTED_BYTES] += held[left]
-                held[left] = 0
+            if not store.competes:
+                while used + asks > capacity:
+                    left = evict(state, i)
+                    used -= held[left]
+                    counts[EVICTIONS] += 1
+                    counts[EVICTED_BYTES] += held[left]
+                    held[left] = 0
             held[key] = asks
             used += asks
             insert(state, key, i)
             outcome[i] = ADMITTED
             if lives is not None:
                 lives.void_at[key] = lives.expires[i]
+        while used > capacity:  # what entered competes, or what was hit has grown
+            left = evict(state, i)
+            used -= held[left]
+            if left == key and have == 0:
+                outcome[i] = BYPASSED
+            else:
+                counts[EVICTIONS] += 1
+                counts[EVICTED_BYTES] += held[left]
+            held[left] = 0
     store.used[0] = used
