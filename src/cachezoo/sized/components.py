@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from cachezoo.arrays import I64
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels.sized import fifo
 from cachezoo.policies.components import Parameter, Step, Values
 from cachezoo.sized.requests import Requests
@@ -19,11 +19,13 @@ class Place:
         requests: what is asked; only a bound may look ahead in it.
         capacity: bytes.
         held: int64[n_objects] bytes that the cache holds of each object, 0 of none: the loop's, for reading.
+        links: the two columns of `cachezoo.kernels.sized.table`, for an eviction's lists.
     """
 
     requests: Requests
     capacity: int
     held: I64
+    links: tuple[I32, I32]
 
     @property
     def n_objects(self) -> int:
@@ -49,6 +51,7 @@ class Eviction:
         touch, evict, insert, remove: its steps, as there.
         wants, resize: likewise; those that let everything in and ignore sizes, unless given.
         parameters: what `values` holds.
+        competes: an object enters before room is made for it, and may be what leaves: it then stayed out.
         learn: for one that learns as it goes: called with (state, requests served so far) each `learn_every` requests.
         learn_every: requests.
     """
@@ -63,6 +66,7 @@ class Eviction:
     wants: Step = fifo.wants
     resize: Step = fifo.resize
     parameters: tuple[Parameter, ...] = ()
+    competes: bool = False
     learn: Callable[[Any, int], None] | None = None
     learn_every: int = 0
 

@@ -92,6 +92,11 @@ class Requests:
         found[self.ids[known]] = self.size[known]
         return found
 
+    @cached_property
+    def sizes_change(self) -> bool:
+        """Whether any object has more than one size."""
+        return bool(_sizes_change(self.ids, self.size, self.n_objects))
+
     @property
     def footprint_bytes(self) -> int:
         """Bytes of all objects, each as large as it first was."""
@@ -106,3 +111,14 @@ def _last_known(ids: I32, size: I64, n_objects: int, found: I64) -> None:
         if size[i] > 0:
             known[ids[i]] = size[i]
         found[i] = known[ids[i]]
+
+
+@njit
+def _sizes_change(ids: I32, size: I64, n_objects: int) -> bool:
+    known = np.zeros(n_objects, np.int64)
+    for i in range(ids.size):
+        if size[i] > 0:
+            if known[ids[i]] > 0 and known[ids[i]] != size[i]:
+                return True
+            known[ids[i]] = size[i]
+    return False

@@ -9,8 +9,8 @@ import numpy as np
 from cachezoo.arrays import U8, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import specialise
-from cachezoo.kernels.outcome import ADMITTED, HIT
-from cachezoo.kernels.sized import loop
+from cachezoo.kernels.outcome import HIT
+from cachezoo.kernels.sized import loop, table
 from cachezoo.policies.components import Step, settle
 from cachezoo.sized.components import Composition, Place
 from cachezoo.sized.requests import Requests
@@ -133,11 +133,11 @@ class Course:
         self._lives = None
         if requests.time_us is not None and requests.expires_us is not None:
             self._lives = loop.Lives(requests.time_us, requests.expires_us, np.zeros(requests.n_objects, np.int64))
-        held = np.zeros(requests.n_objects, np.int64)
-        self.store = loop.Store(
-            held, np.zeros(1, np.int64), np.zeros(loop.N_COUNTS, np.int64), capacity, around, resizing
-        )
-        place = Place(requests, capacity, held)
+        held, *links = table.make(requests.n_objects)
+        resident, used, counts = np.zeros(len(held), np.uint8), np.zeros(1, np.int64), np.zeros(loop.N_COUNTS, np.int64)
+        resizing = resizing and requests.sizes_change
+        self.store = loop.Store(held, resident, used, counts, capacity, around, resizing, parts.eviction.competes)
+        place = Place(requests, capacity, held, (links[0], links[1]))
         eviction, admission = parts.eviction, parts.admission
         self._state = eviction.make(place, settle(eviction.id, eviction.parameters, parts.eviction_values))
         self._gate = admission.make(place, settle(admission.id, admission.parameters, parts.admission_values))
@@ -196,24 +196,23 @@ def _counted(
     requests: Requests, outcome: U8, counts: list[int], policy: str, capacity: int, warmup: int, kernel_s: float
 ) -> SizedRun:
     """A run's figures by its outcomes, and by what the loop counted."""
-    size, op, codes = requests.size[warmup:], requests.op[warmup:], outcome[warmup:]
-    delete, read, hit, admitted = op == loop.DELETE, op == 0, codes == HIT, codes == ADMITTED
+    said = loop.tally(requests.size, requests.op, outcome, warmup)
     return SizedRun(
         policy=policy,
         capacity=capacity,
         warmup=warmup,
-        requests=int((~delete).sum()),
-        hits=int(hit.sum()),
-        reads=int(read.sum()),
-        read_hits=int((hit & read).sum()),
-        bytes=int(size[~delete].sum()),
-        byte_hits=int(size[hit].sum()),
-        admitted=int(admitted.sum()),
-        bytes_written=int(size[admitted | (hit & (op == loop.WRITE))].sum()),
+        requests=int(said[loop.REQUESTS]),
+        hits=int(said[loop.HITS]),
+        reads=int(said[loop.READS]),
+        read_hits=int(said[loop.READ_HITS]),
+        bytes=int(said[loop.BYTES]),
+        byte_hits=int(said[loop.BYTE_HITS]),
+        admitted=int(said[loop.ADMISSIONS]),
+        bytes_written=int(said[loop.BYTES_WRITTEN]),
         evictions=counts[loop.EVICTIONS],
         evicted_bytes=counts[loop.EVICTED_BYTES],
         expired=counts[loop.EXPIRED],
-        deletes=int(delete.sum()),
+        deletes=len(outcome) - warmup - int(said[loop.REQUESTS]),
         deleted=counts[loop.DELETED],
         resized=counts[loop.RESIZED],
         too_large=counts[loop.TOO_LARGE],

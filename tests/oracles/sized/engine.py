@@ -13,12 +13,17 @@ def simulate(requests, cache, gate, capacity, around=False, resizing=True):
         del held[key]
         void_at.pop(key, None)
 
-    def make_room(i, needed):
+    def make_room(i, needed, new=None):
+        stays = True
         while sum(held.values()) + needed > capacity:
             left = cache.evict(i)
-            counts["evictions"] += 1
-            counts["evicted_bytes"] += held[left]
+            if left == new:
+                stays = False
+            else:
+                counts["evictions"] += 1
+                counts["evicted_bytes"] += held[left]
             drop(left)
+        return stays
 
     times = requests.time_us if requests.time_us is not None else [0] * len(requests)
     expires = requests.expires_us if requests.time_us is not None else [1] * len(requests)
@@ -56,11 +61,12 @@ def simulate(requests, cache, gate, capacity, around=False, resizing=True):
         elif size > capacity:
             counts["too_large"] += 1
         elif cache.wants(key, i, size) and gate.admit(key, i):
-            make_room(i, size)
+            if not cache.competes:
+                make_room(i, size)
             held[key] = size
             void_at[key] = end
             cache.insert(key, i)
-            outcome = ADMITTED
+            outcome = ADMITTED if make_room(i, 0, key) else BYPASSED
         assert sum(held.values()) <= capacity
         outcomes.append(outcome)
     return outcomes, counts

@@ -4,6 +4,8 @@
 class Cache:
     """What all share: `held` is the engine's."""
 
+    competes = False
+
     def __init__(self, requests, capacity, **values):
         self.requests, self.capacity, self.held, self.order = requests, capacity, {}, []
         self.begin(**values)
@@ -129,6 +131,8 @@ class S3Fifo(Cache):
 class Gdsf(Cache):
     """Worth and time of last use of each resident; the least of all is looked for."""
 
+    competes = True
+
     def begin(self):
         self.age, self.count, self.worth = 0.0, {}, {}
 
@@ -154,6 +158,8 @@ class Gdsf(Cache):
 
 class InLfu(Gdsf):
     """Worth is the count."""
+
+    competes = False
 
     def rank(self, key, i):
         self.worth[key] = (self.count[key], i)

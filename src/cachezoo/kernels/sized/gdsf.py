@@ -2,7 +2,7 @@
 
 An object's worth is L + count * 1,000,000 / bytes at its last use, where count is its uses since it entered and L the
 worth of what left last: so what was used long ago falls behind in time. The least worth leaves; among equals the one
-used longest ago.
+used longest ago. What enters competes with the residents before room is made: a large object may be what leaves.
 
 Source: Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP Labs
 technical report HPL-98-69R1, 1998, with a cost of one for each object (so the object hit ratio is what it favours).

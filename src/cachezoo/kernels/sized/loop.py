@@ -10,7 +10,10 @@ may keep the array in its state and read it, and writes nothing to it.
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cachezoo.arrays import I32, I64, U8
+from cachezoo.kernels.jit import njit
 from cachezoo.kernels.loops import admit, saw
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
 
@@ -23,6 +26,9 @@ EVICTIONS, EVICTED_BYTES, EXPIRED, DELETED, RESIZED, TOO_LARGE, UNKNOWN = range(
 N_COUNTS = 7
 """What `serve` counts: objects evicted and their bytes; those void by their time to live, and by a delete; changes of a
 resident object's size; misses of objects larger than the cache, and of those whose size no request said so far."""
+
+REQUESTS, HITS, READS, READ_HITS, BYTES, BYTE_HITS, ADMISSIONS, BYTES_WRITTEN = range(8)
+"""What `tally` counts, deletes left out: as `cachezoo.sized.simulate.SizedRun` says."""
 
 
 class Asked(NamedTuple):
@@ -58,19 +64,24 @@ class Store(NamedTuple):
 
     Attributes:
         held: int64[n_objects] bytes held, 0 of an object not resident.
+        resident: uint8[n_objects] 1 where it is: a byte an object, which stays in the processor's caches.
         used: int64[1] bytes held of all.
         counts: int64[N_COUNTS], added to.
         capacity: bytes.
         around: writes pass by and void what is held.
-        resizing: an object takes the size of each request of it; otherwise it keeps that with which it entered.
+        resizing: an object takes the size of each request of it; otherwise it keeps that with which it entered, and
+            a hit need not look at sizes.
+        competes: what enters does so before room is made, and may be what leaves: it then stayed out.
     """
 
     held: I64
+    resident: U8
     used: I64
     counts: I64
     capacity: int
     around: bool
     resizing: bool
+    competes: bool
 
 
 def touch(state: State, key: int, i: int) -> None:
@@ -89,7 +100,7 @@ def evict(state: State, i: int) -> int:
 
 
 def insert(state: State, key: int, i: int) -> None:
-    """Eviction: the object missed by request number i enters; there is room, and its bytes are in `held`."""
+    """Eviction: the object missed by request number i enters, and its bytes are in `held`."""
     raise NotImplementedError
 
 
@@ -116,69 +127,110 @@ def serve(asked: Asked, lives: Lives | None, store: Store, state: State, gate: S
         span: first and past-last request.
         outcome: uint8[n] of all requests, written in the span: `BYPASSED`, `ADMITTED` or `HIT`; a delete is `BYPASSED`.
     """
-    ids, size, op, held, counts = asked.ids, asked.size, asked.op, store.held, store.counts
+    ids, size, op, held, resident, counts = asked.ids, asked.size, asked.op, store.held, store.resident, store.counts
     capacity = store.capacity
     used = store.used[0]
+    evictions, evicted = 0, 0
     for i in range(span[0], span[1]):
         key = ids[i]
-        have = held[key]
+        was = resident[key] != 0
         outcome[i] = BYPASSED
         if lives is not None:
-            if have > 0 and lives.time[i] >= lives.void_at[key]:
+            if was and lives.time[i] >= lives.void_at[key]:
                 remove(state, key)
+                used -= held[key]
                 held[key] = 0
-                used -= have
-                have = 0
+                resident[key] = 0
+                was = False
                 counts[EXPIRED] += 1
         kind = op[i]
         if kind == DELETE or (kind == WRITE and store.around):
-            if have > 0:
+            if was:
                 remove(state, key)
+                used -= held[key]
                 held[key] = 0
-                used -= have
+                resident[key] = 0
                 counts[DELETED] += 1
             continue
         asks = size[i]
-        if have > 0:
-            if asks > 0 and asks != have and store.resizing:
+        if was:
+            if store.resizing and asks > 0 and asks != held[key]:
                 counts[RESIZED] += 1
                 if asks > capacity:
                     remove(state, key)
+                    used -= held[key]
                     held[key] = 0
-                    used -= have
+                    resident[key] = 0
                     counts[TOO_LARGE] += 1
                     continue
+                more = asks - held[key]
                 held[key] = asks
-                used += asks - have
-                resize(state, key, asks - have)
+                used += more
+                resize(state, key, more)
             outcome[i] = HIT
             touch(state, key, i)
             saw(gate, key, i)
             if lives is not None:
                 if kind == WRITE:
                     lives.void_at[key] = lives.expires[i]
-            while used > capacity:
-                left = evict(state, i)
-                used -= held[left]
-                counts[EVICTIONS] += 1
-                counts[EVICTED_BYTES] += held[left]
-                held[left] = 0
-            continue
-        if asks <= 0:
+        elif asks <= 0:
             counts[UNKNOWN] += 1
         elif asks > capacity:
             counts[TOO_LARGE] += 1
         elif wants(state, key, i, asks) and admit(gate, key, i):
-            while used + asks > capacity:
-                left = evict(state, i)
-                used -= held[left]
-                counts[EVICTIONS] += 1
-                counts[EVICTED_BYTES] += held[left]
-                held[left] = 0
+            if not store.competes:
+                while used + asks > capacity:
+                    left = evict(state, i)
+                    gone = held[left]
+                    held[left] = 0
+                    resident[left] = 0
+                    used -= gone
+                    evictions += 1
+                    evicted += gone
             held[key] = asks
+            resident[key] = 1
             used += asks
             insert(state, key, i)
             outcome[i] = ADMITTED
             if lives is not None:
                 lives.void_at[key] = lives.expires[i]
+        while used > capacity:  # what entered competes, or what was hit has grown
+            left = evict(state, i)
+            gone = held[left]
+            held[left] = 0
+            resident[left] = 0
+            used -= gone
+            if left == key and not was:
+                outcome[i] = BYPASSED
+            else:
+                evictions += 1
+                evicted += gone
     store.used[0] = used
+    counts[EVICTIONS] += evictions
+    counts[EVICTED_BYTES] += evicted
+
+
+@njit
+def tally(size: I64, op: U8, outcome: U8, first: int) -> I64:
+    """Count requests from number `first` on by what happened, int64[8] in the order of the names above.
+
+    Args:
+        size: int64[n] bytes.
+        op: uint8[n].
+        outcome: uint8[n] as `serve` writes it.
+        first: request to begin with.
+    """
+    requests, hits, reads, read_hits, asked, hit, admissions, written = 0, 0, 0, 0, 0, 0, 0, 0
+    for i in range(first, op.size):
+        asked_for = op[i] != DELETE
+        read, write = op[i] == 0, op[i] == WRITE
+        is_hit, entered = outcome[i] == HIT, outcome[i] == ADMITTED
+        requests += asked_for
+        hits += is_hit
+        reads += read
+        read_hits += is_hit & read
+        asked += size[i] * asked_for
+        hit += size[i] * is_hit
+        admissions += entered
+        written += size[i] * (entered | (is_hit & write))
+    return np.array([requests, hits, reads, read_hits, asked, hit, admissions, written])

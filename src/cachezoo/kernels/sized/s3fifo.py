@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.arrays import I32, I64, U8
-from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
+from cachezoo.kernels.lists import link_head, pop_tail, unlink
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
@@ -28,7 +28,7 @@ class State(NamedTuple):
     """Three lists, latest entry first.
 
     Attributes:
-        before, after: int32[n_objects + 3] links; an object is in one list at most.
+        before, after: links as `cachezoo.kernels.sized.table` has them; an object is in one list at most.
         mark: uint8[n_objects] 0 nowhere, `GHOST`, or frequency (low two bits) and `IN_SMALL` or `IN_MAIN`.
         bytes: int64[3] of the small queue, the main one and the ghosts.
         left: int64[n_objects] bytes with which each ghost left.
@@ -51,12 +51,14 @@ class State(NamedTuple):
     promote: int
 
 
-def make(held: I64, capacity: int, small: float = 0.1, ghost: float = 0.9, promote: int = 2) -> State:
+def make(
+    links: tuple[I32, I32], held: I64, capacity: int, small: float = 0.1, ghost: float = 0.9, promote: int = 2
+) -> State:
     """An empty cache of `capacity` bytes; `held` int64[n_objects] is the loop's."""
     n_objects = len(held)
     share = max(1, int(capacity * small))
     return State(
-        *links(n_objects, 3), np.zeros(n_objects, np.uint8), np.zeros(3, np.int64), np.zeros(n_objects, np.int64),
+        *links, np.zeros(n_objects, np.uint8), np.zeros(3, np.int64), np.zeros(n_objects, np.int64),
         held, np.zeros(2, np.int64), share, capacity - share, int(capacity * ghost), promote,
     )  # fmt: skip
 

@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.arrays import I32, I64, U8
-from cachezoo.kernels.lists import link_head, links, unlink
+from cachezoo.kernels.lists import link_head, unlink
 from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
-    """One list of the residents, latest entry first, int32[n_objects + 1] each; `head` is its sentinel.
+    """One list of the residents, latest entry first: links as `cachezoo.kernels.sized.table` has them.
 
-    `used` uint8[n_objects] marks what was used since the hand passed; `hand` int64[1] is the object under the hand, or
-    `head` where it starts at the oldest.
+    `head` is the list's sentinel, the number of objects. `used` uint8[n_objects] marks what was used since the hand
+    passed; `hand` int64[1] is the object under the hand, or `head` where it starts at the oldest.
     """
 
     before: I32
@@ -29,9 +29,9 @@ class State(NamedTuple):
     head: int
 
 
-def make(n_objects: int) -> State:
+def make(links: tuple[I32, I32], n_objects: int) -> State:
     """Nothing resident, of ids in [0, n_objects)."""
-    return State(*links(n_objects, 1), np.zeros(n_objects, np.uint8), np.full(1, n_objects, np.int64), n_objects)
+    return State(*links, np.zeros(n_objects, np.uint8), np.full(1, n_objects, np.int64), n_objects)
 
 
 @step
