@@ -135,7 +135,7 @@ def _size(words: list[str], have: set[str]) -> Named | None:
     if have & set(NUMBERS) and len(words) > 1 and not have & {"byte", "bytes"}:
         return Named("count")
     other = bool(have & {"key", "id", "block", "disk", "response", "compressed", "cache", "header"})
-    meant = bool(have & {"io", "req", "request", "obj", "object", "value", "access"})
+    meant = bool(have & {"req", "request", "obj", "object", "value", "access"})
     if {"key", "size"} <= have or {"id", "size"} <= have:
         return Named("rest")
     one_of_many = bool(have & {"count", "cnt"})

@@ -139,8 +139,8 @@ def guessed(lines: Sequence[str]) -> Guess:
         if one.doubt < found[0].doubt + MARGIN:
             first.setdefault(one.meaning, one)
     best, *others = first.values()
-    # Other columns come before other units of the same.
-    others.sort(key=lambda one: one.places == best.places)
+    # Other columns come before other units of the same, and what may be a volume last.
+    others.sort(key=lambda one: ("volume" in one.parts and "volume" not in best.parts, one.places == best.places))
     texts = dict.fromkeys(one.columns for one in others if one.columns != best.columns)
     return Guess(best.columns, best.op, tuple(texts)[:MOST_OTHERS])
 
@@ -272,16 +272,19 @@ class _Guesser:
         unclear = self._unclear()
         if unclear is None:
             return found, ""
-        name, listed = unclear.said, f"{', '.join(unclear.kinds[:-1])} and {unclear.kinds[-1]}"
-        first, last = unclear.kinds[0], unclear.kinds[-1]
-        return [Part("", 0.0, unclear.place)], (
-            f"column {name} holds {listed}: say which is a read and which a write, op={name}:{first}/{last} or "
-            f"op={name}:{last}/{first}, or op=read where all are reads"
-        )
+        name, kinds = unclear.said, unclear.kinds
+        if len(kinds) == 1:
+            said = f"column {name} holds {kinds[0]} alone: say what it means, op=read or op=write"
+        else:
+            said = (
+                f"column {name} holds {', '.join(kinds[:-1])} and {kinds[-1]}: say which is a read and which a write, "
+                f"op={name}:{kinds[0]}/{kinds[-1]} or op={name}:{kinds[-1]}/{kinds[0]}, or op=read where all are reads"
+            )
+        return [Part("", 0.0, unclear.place)], said
 
     def _unclear(self) -> Field | None:
         """A column that may say the op in words of its own: called so, with a few values; else one of two values."""
-        few = [field for field in self.fields if 2 <= len(field.kinds) <= MOST_OPS and self.rows > 2 * len(field.kinds)]
+        few = [field for field in self.fields if len(field.kinds) <= MOST_OPS and self.rows > 2 * len(field.kinds)]
         called = [field for field in few if field.named.role == "op"]
         if called:
             return min(called, key=lambda field: field.named.doubt)

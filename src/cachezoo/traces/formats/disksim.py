@@ -31,6 +31,7 @@ from cachezoo.traces.formats.base import (
     Way,
     is_int,
     is_number,
+    is_whole,
     most_fit,
     unit_ways,
 )
@@ -81,7 +82,7 @@ MQSIM = _layout("int")
 
 
 def _row_fits(row: list[str]) -> bool:
-    return is_number(row[0]) and all(is_int(field) for field in row[1:4]) and _flags(row[4]) is not None
+    return is_number(row[0]) and all(is_whole(field) for field in row[1:4]) and _flags(row[4]) is not None
 
 
 def _flags(text: str) -> int | None:
