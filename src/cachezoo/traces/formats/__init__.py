@@ -9,6 +9,7 @@ from cachezoo.errors import TraceError
 from cachezoo.numerals import number, whole
 from cachezoo.traces.formats import (
     alibaba,
+    biosnoop,
     blkparse,
     blktrace,
     camelab,
@@ -25,7 +26,9 @@ from cachezoo.traces.formats import (
     libcachesim_csv,
     lis,
     msr,
+    nbdkit_log,
     netsys,
+    opencas,
     oraclegeneral,
     spc,
     spc_pages,
@@ -82,6 +85,9 @@ FORMATS = _registered(
     netsys.FORMAT,
     thesios.FORMAT,
     iotracer.FORMAT,
+    biosnoop.FORMAT,
+    nbdkit_log.FORMAT,
+    opencas.FORMAT,
     columns.FORMAT,
 )
 
