@@ -46,6 +46,7 @@ def text_lines(rows: int) -> dict[str, list[str]]:
             f"{disk[k % 2]}, {100 * k + 99}, p ( {k % 3}), 1, 0x1, {4096 * k:#x}, 0x1000, {k}, 0, 0x6, 5" for k in ks
         ],
         "blkparse": [f"8,0 1 {k} {time[k]}000 10 D {'RW'[k % 2]}S {8 * k} + 8 [w{k % 3}]" for k in ks],
+        "blkparse_f": [f"{time[k]}000 D {'RW'[k % 2]}S {8 * k} 8" for k in ks],
         "tracefs": [f"w-9 [000] d.h. {time[k]}: block_rq_issue: 8,0 {'RW'[k % 2]} 4096 () {8 * k} + 8 [w]" for k in ks],
         "fio": [
             *("fio version 3 iolog", "0 f add", "0 f open"),

@@ -211,6 +211,10 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
             for head in ("", "device_id,opcode,offset,length,timestamp\n")
         ],
         "blkparse": lambda: [_blkparse(0), _blkparse(1, SUMMARY)],
+        "blkparse_f": lambda: [
+            _text(lambda t, w, b, s, v: f"0.{t:09d} Q {'RW'[w]}S {b * 8} {s * 4096}", tail=SUMMARY),
+            _text(lambda t, w, b, s, v: f"0.{t:09d}, 811, a b, {'DC'[v]}, {b * 8}, {s * 8}, {'RW'[w]}"),
+        ],
         "blktrace": lambda: [_blktrace(version, order) for version in (7, 8) for order in "<>"],
         "tracefs": lambda: [_tracefs(0), _tracefs(1, "# tracer: nop\n#\n\n")],
         "spc": lambda: [_text(lambda t, w, b, s, v: f"{v},{b * sector},{s * 512},{_op(w)[0]},{t / 10**6:.6f}")],

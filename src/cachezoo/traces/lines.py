@@ -56,6 +56,9 @@ class Parts:
     def __len__(self) -> int:
         return len(self.row)
 
+    def __contains__(self, name: str) -> bool:
+        return self.found.type.get_field_index(name) >= 0
+
     def texts(self, name: str) -> pa.Array:
         """Strings of a group."""
         return self.found.field(name)

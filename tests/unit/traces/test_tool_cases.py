@@ -18,6 +18,8 @@ CASES = {
     "biosnoop-process-name-with-a-blank.txt": ("biosnoop", 135, 65, 363),
     "nbdkit-log-filter.txt": ("nbdkit_log", 193, 107, 771),
     "open-cas-iotrace.json": ("opencas", 193, 107, 772),
+    "blkparse-f-T.t-a-d-S-N.txt": ("blkparse_f", 193, 107, 771),
+    "blkparse-f-csv-action-before-rwbs.txt": ("blkparse_f", 193, 107, 771),
     "meta-block-storage-csv-2023.csv": ("tectonic", 189, 111, None),
 }
 SPANS = {
