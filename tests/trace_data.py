@@ -80,5 +80,6 @@ def text_lines(rows: int) -> dict[str, list[str]]:
             f'{{"header": {{"timestamp": "{k}000"}}, "io": {{"operation": "{word[k % 2]}", "lba": {8 * k}, "len": 8}}}}'
             for k in ks
         ],
+        "strace": [f"9 17{time[k]:0>10} p{word[k % 2].lower()}64(3</f>, ..., 8, {k}) = 4096 <0.000001>" for k in ks],
         "tectonic": [f"{k} {512 * (k % 9)} 4096 {1000 + k}.5 {1 + 2 * (k % 2)} n{k % 3} u{k % 2}" for k in ks],
     }

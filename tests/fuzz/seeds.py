@@ -182,6 +182,11 @@ META, CHUNKS = (
     "op_time,block_id,io_size,io_offset,op_name,op_count\n",
     ("getChunkData.Permanent", "putChunk.NotInitialized"),
 )
+STRACE_TAIL = """\
+9 18.0 read(3, "a", 1 <unfinished ...>
+9 18.1 <... read resumed>) = 1 <0.1>
+9 19.0 +++ exited with 0 +++
+"""
 BIOSNOOP = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n"
 FLUSH_LINE = "9.000000 dd 1 vda FF 18446744073709551615 0 0.10 1.50\n"
 THESIOS = "filename,file_offset,application,op_type,request_io_size_bytes,start_time,simulated_latency\n"
@@ -263,6 +268,16 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
         "fio_log": lambda: [
             _text(lambda t, w, b, s, v: f"{t // 1000}, {t}, {w}, {s * 512}, {b * 4096}, 0x000{v}"),
             _text(lambda t, w, b, s, v: f"{t // 1000}, {t}, {w}, {s * 512}, {b * 4096}", tail="9, 1, 2, 512, 4096\n"),
+        ],
+        "strace": lambda: [
+            _text(
+                lambda t, w, b, s, v: (
+                    f'9 17.{t:06d} p{_op(w).lower()}64({3 + v}, "\\")"..., 9, {b * 4096}) = {s} <0.000009>'
+                ),
+                '9 17.0 openat(AT_FDCWD, "f, g", O_RDWR|O_APPEND, 0666) = 3 <0.1>\n',
+                tail=STRACE_TAIL,
+            ),
+            _text(lambda t, w, b, s, v: f'[pid {v}] 10:11:12.{t:06d} {_op(w).lower()}(3</f>, "a", 9) = {s}'),
         ],
         "biosnoop": lambda: [
             _text(

@@ -34,6 +34,7 @@ from cachezoo.traces.formats import (
     spc,
     spc_pages,
     srt,
+    strace,
     systor,
     tectonic,
     tencent,
@@ -90,6 +91,7 @@ FORMATS = _registered(
     biosnoop.FORMAT,
     nbdkit_log.FORMAT,
     opencas.FORMAT,
+    strace.FORMAT,
     columns.FORMAT,
 )
 
