@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.objects import ObjectTrace
+from cachezoo.traces.read import TraceFiles, read_either, read_files
 from cachezoo.traces.table import Trace
 
 
@@ -16,6 +17,19 @@ def sample(name: str) -> Path:
 def read(*paths: Path, fmt: str = "auto", skip_bad_rows: int = 0, **options: str) -> Trace:
     """Read files whole."""
     return read_files(TraceFiles(list(paths), fmt, options=options, skip_bad_rows=skip_bad_rows))
+
+
+def objects(*paths: Path, fmt: str = "auto", skip_bad_rows: int = 0, **options: str) -> ObjectTrace:
+    """Read files of requests of objects whole."""
+    found = read_either(TraceFiles(list(paths), fmt, options=options, skip_bad_rows=skip_bad_rows))
+    assert isinstance(found, ObjectTrace)
+    return found
+
+
+def keys(trace: ObjectTrace) -> list[int] | list[str]:
+    """The keys of each request as its source has them."""
+    names = trace.key_names
+    return trace.key.tolist() if names is None else [names[key] for key in trace.key.tolist()]
 
 
 def texts(column: Any) -> list[str]:

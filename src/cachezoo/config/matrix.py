@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from cachezoo.config.compose import compose
 from cachezoo.config.matrix_text import LISTS, OBJECT_TABLE, PAGE_TABLE, WRITE_TABLE, with_trace
-from cachezoo.errors import ConfigError
+from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import atomic_file
 from cachezoo.settings.data import LONGEST_CATEGORY, LONGEST_KEY, Role, TraceEntry
 from cachezoo.yaml_file import parsed
 
 if TYPE_CHECKING:
-    from cachezoo.traces.reading import Chunk
+    from cachezoo.traces.reading import Requests
 
 MATRIX = Path("conf/matrix.yaml")
 RAW = Path("data/raw")
@@ -79,7 +79,7 @@ def add_trace(project: Path, new: NewTrace) -> Added:
         new: the trace.
 
     Raises:
-        TraceError: the file is no readable trace of its format.
+        TraceError: the file is no readable trace of its format, or its requests are of objects.
         ConfigError: the row fits the matrix or conf/ not, or the file cannot be brought into the project.
     """
     _check_words(new)
@@ -138,7 +138,7 @@ def _table(text: str, new: NewTrace) -> str:
 
 def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
     """The id of the file's format and its options, its first requests read; and what they give to say."""
-    from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+    from cachezoo.traces.read import OpenTrace, TraceFiles, silent, without_addresses
     from cachezoo.traces.source import refuse_pipe
 
     refuse_pipe(new.file)
@@ -146,6 +146,8 @@ def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
     given = OpenTrace(TraceFiles([new.file], new.fmt, new.category, new.key, options, new.skip_bad_rows), silent)
     chunks = given.chunks()
     first = next(chunks)
+    if given.objects:
+        raise TraceError(without_addresses(given))
     _check_part(new, len(first), chunks)
     notes = [f"{what.replace('_', ' ')}: {said}" for what, said in given.reading.notes.items()]
     volume = first.coded.get("volume")
@@ -160,7 +162,7 @@ def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
     return given.format.id, given.choice.options, notes
 
 
-def _check_part(new: NewTrace, rows: int, more: Iterator["Chunk"]) -> None:
+def _check_part(new: NewTrace, rows: int, more: Iterator["Requests"]) -> None:
     """Refuse a part that no request of the trace lies in; only as much of it is read as that takes."""
     begin, end = new.part or WHOLE
     if not 0 <= begin < end <= 1:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.arrays import I64, U8
+from cachezoo.coded import Coded
 from cachezoo.traces.clock import Clock
-from cachezoo.traces.reading import SECTOR_BYTES, Chunk
+from cachezoo.traces.reading import SECTOR_BYTES, ObjectChunk, Requests
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
 MIB, PIB = 1 << 20, 1 << 50
@@ -42,6 +43,7 @@ class Glance:
         self.last_us = 0
         self.wide_sizes = self.wide_offsets = self.whole_sectors = self.sector_sizes = True
         self.offsets_move = False
+        self.objects = False
 
     def add(self, time_us: I64, op: U8, offset: I64, size: I64) -> None:
         """Count some requests; they may stand in any order."""
@@ -60,6 +62,11 @@ class Glance:
         self.wide_offsets = self.wide_offsets and not (offset % WIDE_BYTES).any()
         self.whole_sectors = self.whole_sectors and not ((size | offset) % SECTOR_BYTES).any()
         self.offsets_move = self.offsets_move or bool(offset.any())
+
+    def add_objects(self, time_us: I64, op: U8, size: I64) -> None:
+        """Count some requests of objects: of these, times alone can be implausible."""
+        self.objects = True
+        self.add(time_us, op, np.zeros_like(size), size)
 
     @property
     def span_s(self) -> float:
@@ -84,7 +91,8 @@ class Glance:
             clock: whether the format has times.
             large: whether requests of MiB, and addresses of more than a disk, are usual in the format.
         """
-        found = [*self._sizes(sectors, large), *self._addresses(sectors, large), *(self._times() if clock else [])]
+        spatial = [] if self.objects else [*self._sizes(sectors, large), *self._addresses(sectors, large)]
+        found = [*spatial, *(self._times() if clock else [])]
         return sorted(found, key=lambda doubt: -doubt.weight)
 
     def askew(self) -> list[Doubt]:
@@ -92,7 +100,7 @@ class Glance:
 
         Apart from `doubts`, by which a reading is chosen: formats that leave the unit open have a rule of their own.
         """
-        few = self.requests >= FEW and self.on_sectors < MOST_ON_SECTORS * self.requests
+        few = not self.objects and self.requests >= FEW and self.on_sectors < MOST_ON_SECTORS * self.requests
         if not (few and self.sector_sizes):
             return []
         return [Doubt(2.0, "hardly any offset is a multiple of 512 bytes, although every size is", "sectors")]
@@ -142,6 +150,15 @@ def _pages(offset: I64, size: I64) -> int:
     return int(np.maximum(last - np.maximum(first, before + 1) + 1, 0).sum())
 
 
+def _object_bytes(chunk: ObjectChunk) -> int:
+    """Bytes of the distinct objects that requests are of, each as large as it is said to be at most."""
+    key = chunk.key.codes if isinstance(chunk.key, Coded) else chunk.key
+    distinct, place = np.unique(key, return_inverse=True)
+    size = np.zeros(len(distinct), np.int64)
+    np.maximum.at(size, place, chunk.size)
+    return int(size.sum())
+
+
 @dataclass(frozen=True)
 class Means:
     """What a reading of a file's beginning would mean, for a table.
@@ -153,8 +170,8 @@ class Means:
         span_s: seconds.
         rate: requests a second; None where no time passes.
         median_bytes, mean_bytes: of a request.
-        footprint_bytes: distinct pages of 4 KiB.
-        end_bytes: the end of the last address.
+        footprint_bytes: distinct pages of 4 KiB; of objects their own bytes.
+        end_bytes: the end of the last address; 0 of objects.
         read_share: of the requests.
     """
 
@@ -179,7 +196,7 @@ class Means:
         return f"{self.rate:,.0f} requests/s" if self.rate >= 10 else f"{self.rate:,.2g} requests/s"
 
 
-def means_of(chunk: Chunk, glance: Glance, bad_rows: int, notes: Mapping[str, str]) -> Means:
+def means_of(chunk: Requests, glance: Glance, bad_rows: int, notes: Mapping[str, str]) -> Means:
     """What some requests mean; pages of very large requests are counted without being listed.
 
     Args:
@@ -190,8 +207,12 @@ def means_of(chunk: Chunk, glance: Glance, bad_rows: int, notes: Mapping[str, st
     """
     clock = Clock()
     clock.add(chunk.time_us)
-    volume = chunk.coded["volume"].codes
-    pages = sum(_pages(chunk.offset[volume == code], chunk.size[volume == code]) for code in np.unique(volume))
+    if isinstance(chunk, ObjectChunk):
+        footprint = _object_bytes(chunk)
+    else:
+        volume = chunk.coded["volume"].codes
+        pages = sum(_pages(chunk.offset[volume == code], chunk.size[volume == code]) for code in np.unique(volume))
+        footprint = pages * PAGE_BYTES
     return Means(
         requests=len(chunk),
         bad_rows=bad_rows,
@@ -200,7 +221,7 @@ def means_of(chunk: Chunk, glance: Glance, bad_rows: int, notes: Mapping[str, st
         rate=glance.rate,
         median_bytes=float(np.median(chunk.size)),
         mean_bytes=glance.mean_bytes,
-        footprint_bytes=pages * PAGE_BYTES,
-        end_bytes=glance.end,
+        footprint_bytes=footprint,
+        end_bytes=0 if glance.objects else glance.end,
         read_share=glance.reads / max(glance.requests, 1),
     )

@@ -20,9 +20,11 @@ from cachezoo.console import Advance, progress
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import ROW_GROUP_ROWS, atomic_dir, beside, held
 from cachezoo.traces.memory import accesses_of, hold, pieces
+from cachezoo.traces.object_stats import ObjectStatistics
+from cachezoo.traces.objects import OBJECT_CODED, OBJECT_NUMBERS, ObjectTrace
 from cachezoo.traces.pages import MAX_ACCESSES, PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
-from cachezoo.traces.reading import Chunk, Names
+from cachezoo.traces.reading import Names, Requests
 from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.stats import Statistics
 from cachezoo.traces.store import TraceWriter, trace_writer
@@ -42,7 +44,7 @@ class _Unsorted(Exception):
 def ingest(
     files: TraceFiles, output: Path, part: tuple[float, float] = WHOLE, advance: Advance = silent
 ) -> dict[str, Any]:
-    """Write a trace, with its page accesses, as canonical Parquet.
+    """Write a trace, with its page accesses where it has addresses, as canonical Parquet.
 
     Args:
         files: what to read.
@@ -51,8 +53,9 @@ def ingest(
         advance: told the share of the files read.
 
     Returns:
-        What `cachezoo.traces.stats` says of it, `remarks` on what its reader left out, sorted, inferred or
-        joined, and `warnings` on what is implausible, which standard error has too.
+        What `cachezoo.traces.stats` or `cachezoo.traces.object_stats` says of it, `remarks` on what
+        its reader left out, sorted, inferred or joined, and `warnings` on what is implausible, which standard error
+        has too.
 
     Raises:
         TraceError: as `cachezoo.traces.read.read_files`, or an unsorted trace cannot be spilled beside the output.
@@ -75,7 +78,9 @@ def ingest(
 
 
 def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, Any]:
-    """What `cachezoo.traces.stats` says of a trace, streamed; its order does not matter.
+    """What `cachezoo.traces.stats` or `cachezoo.traces.object_stats` says of a trace, streamed.
+
+    Its order does not matter.
 
     Raises:
         TraceError: as `cachezoo.traces.read.read_files`.
@@ -104,20 +109,24 @@ GROWN_BYTES = 48  # of a page of the table, while a table of twice the size is m
 
 @dataclass
 class _Sink:
-    """Where pieces go: pages are numbered, statistics kept, rows written if there is a writer."""
+    """Where pieces go: pages or objects are numbered, statistics kept, rows written if there is a writer."""
 
     where: str
     writer: TraceWriter | None = None
     pages: PageNumbers = field(default_factory=PageNumbers)
     statistics: Statistics = field(default_factory=Statistics)
+    objects: ObjectStatistics | None = None
     n_pages: int = 0
 
-    def add(self, piece: Trace) -> None:
+    def add(self, piece: Trace | ObjectTrace) -> None:
         """Take the next requests; what is written goes whole, as a row group.
 
         Raises:
             TraceError: their pages are more than can be numbered, or than there is memory for.
         """
+        if isinstance(piece, ObjectTrace):
+            self._add_objects(piece)
+            return
         for part in pieces(piece, AT_ONCE) if self.writer is None else (piece,):
             self._hold(part)
             accesses = self.pages.number(part)
@@ -125,6 +134,12 @@ class _Sink:
             if self.writer is not None:
                 self.writer.add(part, accesses)
             self.statistics.add(part, accesses)
+
+    def _add_objects(self, piece: ObjectTrace) -> None:
+        self.objects = self.objects or ObjectStatistics()
+        if self.writer is not None:
+            self.writer.add(piece)
+        self.objects.add(piece)
 
     def _hold(self, piece: Trace) -> None:
         accesses = int(accesses_of(piece).sum())
@@ -135,11 +150,11 @@ class _Sink:
 
     def close(self, meta: TraceMeta) -> dict[str, Any]:
         if self.writer is not None:
-            self.writer.close(meta, self.n_pages)
-        return self.statistics.result(meta)
+            self.writer.close(meta, self.n_pages if self.objects is None else None)
+        return self.statistics.result(meta) if self.objects is None else self.objects.result(meta)
 
 
-def _between(chunks: Iterator[Chunk], bounds: tuple[int, int]) -> Iterator[Chunk]:
+def _between(chunks: Iterator[Requests], bounds: tuple[int, int]) -> Iterator[Requests]:
     """Requests [first, last) of the chunks."""
     at = 0
     for chunk in chunks:
@@ -149,9 +164,9 @@ def _between(chunks: Iterator[Chunk], bounds: tuple[int, int]) -> Iterator[Chunk
             yield chunk.where(np.arange(first, last)) if last - first < len(chunk) else chunk
 
 
-def _groups(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
+def _groups(chunks: Iterator[Requests]) -> Iterator[list[Requests]]:
     """The chunks in groups of exactly `ROW_GROUP_ROWS` requests; the last has what is left."""
-    group: list[Chunk] = []
+    group: list[Requests] = []
     rows = 0
     for chunk in chunks:
         rest = chunk
@@ -190,18 +205,21 @@ class _Spill:
         self._names: dict[str, tuple[str, ...]] = {}
         self._maps: dict[str, mmap.mmap] = {}
 
-    def add(self, piece: Trace) -> None:
+    def add(self, piece: Trace | ObjectTrace) -> None:
         """Append a piece's columns.
 
         Raises:
             TraceError: a file cannot be written, as where the disk is full.
         """
-        columns = {name: getattr(piece, name) for name in NUMBER_COLUMNS}
-        for name in CODED_COLUMNS:
+        objects = isinstance(piece, ObjectTrace)
+        columns = {name: getattr(piece, name) for name in (OBJECT_NUMBERS if objects else NUMBER_COLUMNS)}
+        for name in OBJECT_CODED if objects else CODED_COLUMNS:
             coded: Coded | None = getattr(piece, name)
             columns[name] = coded and coded.codes
             if coded is not None:
                 self._names[name] = coded.names
+        if isinstance(piece, ObjectTrace) and piece.key_names is not None:
+            columns["key"], self._names["key"] = piece.key.astype(np.int32), piece.key_names
         for name, values in columns.items():
             if values is not None:
                 self._types[name] = values.dtype
@@ -227,7 +245,7 @@ class _Spill:
         for mapped in self._maps.values():
             mapped.madvise(mmap.MADV_DONTNEED)
 
-    def pieces(self, order: I64, piece_of: Callable[..., Trace]) -> Iterator[Trace]:
+    def pieces(self, order: I64, piece_of: Callable[..., Trace | ObjectTrace]) -> Iterator[Trace | ObjectTrace]:
         """The requests in an order, `ROW_GROUP_ROWS` at a time, with the names that have occurred so far."""
         columns = {name: self.column(name) for name in self._types}
         seen = {name: Names() for name in self._names}
@@ -253,8 +271,12 @@ def _sorted(given: OpenTrace, sink: _Sink, part: tuple[float, float], spill: _Sp
     origin_us = int(time_us[order[0]]) if len(order) and given.counts_anew(None if part == WHOLE else bounds) else 0
     meta = given.meta()
 
-    def piece_of(time_us: I64, **columns: Any) -> Trace:  # noqa: ANN401 - the columns of a trace
-        return Trace(time_us=time_us - origin_us, meta=meta, **columns)
+    def piece_of(time_us: I64, **columns: Any) -> Trace | ObjectTrace:  # noqa: ANN401 - the columns of a trace
+        if "offset" in columns:
+            return Trace(time_us=time_us - origin_us, meta=meta, **columns)
+        if isinstance(keys := columns["key"], Coded):
+            columns |= {"key": keys.codes.astype(np.int64), "key_names": keys.names}
+        return ObjectTrace(time_us=time_us - origin_us, meta=meta, **columns)
 
     for piece in spill.pieces(order, piece_of):
         sink.add(piece)

@@ -73,9 +73,30 @@ class ObjectTrace:
         return replace(self, **part)
 
     def rows(self, start: int, stop: int) -> "ObjectTrace":
-        """Requests [start, stop), with times counted from the first of them."""
-        part = self.take(np.arange(start, stop))
+        """Requests [start, stop), with times counted from the first of them and the names that occur in them."""
+        part = self.take(np.arange(start, stop)).trimmed()
         return replace(part, time_us=part.time_us - part.time_us[0]) if len(part) else part
+
+    def trimmed(self) -> "ObjectTrace":
+        """The same requests with the names that occur in them and no other, so that no other request shows."""
+        part: dict[str, Any] = {
+            name: column.part(0, len(self)) for name in OBJECT_CODED if (column := getattr(self, name)) is not None
+        }
+        if self.key_names is not None:
+            keys = Coded(self.key.astype(np.int32), self.key_names).part(0, len(self))
+            part |= {"key": keys.codes.astype(np.int64), "key_names": keys.names}
+        return replace(self, **part)
+
+    @property
+    def accesses(self) -> int:
+        """How many accesses the rows stand for."""
+        return len(self) if self.count is None else int(self.count.sum(dtype=np.int64))
+
+    def replayed(self) -> "ObjectTrace":
+        """A row for each access: rows that stand for several are repeated at their time."""
+        if self.count is None:
+            return self
+        return replace(self.take(np.repeat(np.arange(len(self)), self.count)), count=None)
 
     def numbered(self) -> tuple[I32, int]:
         """int32[n] dense numbers of the objects by first appearance, so that none depends on a later row; how many."""

@@ -16,11 +16,12 @@ from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
 from cachezoo.traces.memory import hold_pages
+from cachezoo.traces.objects import OBJECT_NUMBERS, ObjectTrace, validate_objects
 from cachezoo.traces.plausible import warnings_of
-from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
+from cachezoo.traces.reading import BAD_TIME, Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.source import Source
-from cachezoo.traces.store import read_meta
+from cachezoo.traces.store import NO_ADDRESSES, read_meta
 from cachezoo.traces.table import MAX_END_BYTES, NUMBER_COLUMNS, UNKNOWN_LATENCY, Discards, Trace, TraceMeta, validate
 
 
@@ -52,6 +53,7 @@ class OpenTrace:
     Attributes:
         reading: what the present or last pass skipped, left out and found out.
         backwards: how many of its requests were earlier than the one before them.
+        objects: whether the requests of the present or last pass are of objects.
     """
 
     def __init__(self, files: TraceFiles, advance: Advance) -> None:
@@ -66,6 +68,7 @@ class OpenTrace:
         self.options: Options = options_of(self.format, self.choice.options)
         self.reading = Reading(self.sources, files.skip_bad_rows)
         self.backwards = 0
+        self.objects = False
         self.glance = Glance()
         self.one_volume = False
         self.places: list[I64] = []  # of discards: requests before each, by chunk
@@ -85,7 +88,7 @@ class OpenTrace:
         order = np.flatnonzero(kept)[np.argsort(at[kept], kind="stable")]
         return Discards(at[order], offset[order], size[order], Coded(np.concatenate(codes)[order], names.names))
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Requests]:
         """A pass over the files; what an earlier pass skipped is forgotten.
 
         Raises:
@@ -104,15 +107,19 @@ class OpenTrace:
                 self.backwards += int(np.count_nonzero(time_us[1:] < time_us[:-1])) + int(time_us[0] < last_us)
                 last_us = int(time_us[-1])
                 rows += len(chunk)
-                self.glance.add(time_us, chunk.op, chunk.offset, chunk.size)
-                self.one_volume = "volume" not in chunk.coded
+                self.objects = isinstance(chunk, ObjectChunk)
+                if isinstance(chunk, ObjectChunk):
+                    self.glance.add_objects(time_us, chunk.op, chunk.size)
+                else:
+                    self.glance.add(time_us, chunk.op, chunk.offset, chunk.size)
+                self.one_volume = not self.objects and "volume" not in chunk.coded
                 yield chunk
             done = sum(source.consumed for source in self.sources)
             self.advance(done / max(total, 1))
         if not rows:
             raise TraceError(f"{self.sources[0].path}: the trace is empty; give a file with at least one request")
 
-    def _read(self) -> Iterator[Chunk]:
+    def _read(self) -> Iterator[Requests]:
         """What the reader gives.
 
         Raises:
@@ -186,6 +193,9 @@ class OpenTrace:
             _say(text)
 
 
+VOLUME, KEY = "volume", "key"  # coded columns that are in every trace of addresses, and of objects with texts
+
+
 class Stitcher:
     """Joins chunks into pieces of one trace: the same columns throughout, names numbered over all chunks."""
 
@@ -194,18 +204,17 @@ class Stitcher:
         self._names: dict[str, Names] | None = None
         self._numbers: list[str] = []
 
-    def piece(self, chunks: Sequence[Chunk], origin_us: int) -> Trace:
+    def piece(self, chunks: Sequence[Requests], origin_us: int) -> Trace | ObjectTrace:
         """The chunks' requests, with times counted from `origin_us`.
 
         Raises:
             TraceError: the chunks differ in their columns.
         """
         for chunk in chunks:
-            numbers = [name for name in NUMBER_COLUMNS if getattr(chunk, name) is not None]
+            numbers, coded = _columns_of(chunk)
             if self._names is None:
-                self._names = {name: Names() for name in {"volume": None, **chunk.coded}}
-                self._numbers = numbers
-            if set(self._names) - {"volume"} != set(chunk.coded) - {"volume"} or numbers != self._numbers:
+                self._names, self._numbers = {name: Names() for name in coded}, numbers
+            if set(self._names) != set(coded) or numbers != self._numbers:
                 raise TraceError(f"{self._meta.trace_id}: its files differ in their columns; ingest them one by one")
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in self._numbers
@@ -214,17 +223,38 @@ class Stitcher:
         columns["time_us"] -= origin_us
         if "latency_us" in columns:
             columns["latency_us"] = np.maximum(columns["latency_us"], UNKNOWN_LATENCY)
-        return Trace(meta=self._meta, **columns)
+        if "offset" in columns:
+            return Trace(meta=self._meta, **columns)
+        if isinstance(keys := columns["key"], Coded):
+            columns |= {"key": keys.codes.astype(np.int64), "key_names": keys.names}
+        return ObjectTrace(meta=self._meta, **columns)
 
-    def _coded(self, chunks: Sequence[Chunk], name: str, names: Names) -> Coded:
-        codes = [names.add(chunk.coded.get(name) or Coded.constant("0", len(chunk))) for chunk in chunks]
+    def _coded(self, chunks: Sequence[Requests], name: str, names: Names) -> Coded:
+        columns = [_key_texts(chunk) if name == KEY else chunk.coded.get(name) for chunk in chunks]
+        codes = [
+            names.add(column or Coded.constant("0", len(chunk))) for column, chunk in zip(columns, chunks, strict=True)
+        ]
         return Coded(np.concatenate(codes), names.names)
+
+
+def _columns_of(chunk: Requests) -> tuple[list[str], list[str]]:
+    """The columns of numbers that a chunk has, and those of names."""
+    fixed = KEY if _key_texts(chunk) is not None else VOLUME
+    columns = NUMBER_COLUMNS if isinstance(chunk, Chunk) else OBJECT_NUMBERS
+    numbers = [name for name in columns if name != fixed and getattr(chunk, name) is not None]
+    named = [fixed] if fixed == KEY or isinstance(chunk, Chunk) else []
+    return numbers, list(dict.fromkeys([*named, *chunk.coded]))
+
+
+def _key_texts(chunk: Requests) -> Coded | None:
+    """The keys of requests of objects that have texts."""
+    return chunk.key if isinstance(chunk, ObjectChunk) and isinstance(chunk.key, Coded) else None
 
 
 def read_files(
     files: TraceFiles, advance: Advance = silent, *, quiet: bool = False, pages: bool = True
 ) -> Trace:  # fmt: skip
-    """Read a trace of any known format whole into memory.
+    """Read a trace of any known format whole into memory, for what needs addresses.
 
     Args:
         files: what to read.
@@ -233,23 +263,59 @@ def read_files(
         pages: whether its pages are to be numbered, all of them in memory.
 
     Raises:
-        TraceError: unknown format or option, what the reader says, or its pages are more than there is memory for.
+        TraceError: unknown format or option, what the reader says, its requests are of objects, which have no
+            addresses, or its pages are more than there is memory for.
     """
     given = OpenTrace(files, advance)
-    chunks = list(given.chunks())
+    trace = _whole(given, quiet=quiet, objects=False)
+    if isinstance(trace, ObjectTrace):
+        raise TraceError(without_addresses(given))
+    if pages:
+        hold_pages(trace, str(given.sources[0].path))
+    return trace
+
+
+def read_either(
+    files: TraceFiles, advance: Advance = silent, *, quiet: bool = False, pages: bool = True
+) -> Trace | ObjectTrace:  # fmt: skip
+    """Read a trace of any known format whole into memory, of addresses or of objects; see `read_files`."""
+    given = OpenTrace(files, advance)
+    trace = _whole(given, quiet=quiet, objects=True)
+    if pages and isinstance(trace, Trace):
+        hold_pages(trace, str(given.sources[0].path))
+    return trace
+
+
+def without_addresses(given: OpenTrace) -> str:
+    """That a trace's requests are of objects, where addresses are needed."""
+    said = f"{given.sources[0].path}: {NO_ADDRESSES}"
+    asked = "ids" in given.files.options
+    return f"{said}; where its ids are addresses, read it with --option ids=address" if asked else said
+
+
+def _whole(given: OpenTrace, *, quiet: bool, objects: bool) -> Trace | ObjectTrace:
+    """All requests, in the order of time.
+
+    Raises:
+        TraceError: what the reader says; the requests are of objects, and may not be.
+    """
+    chunks: list[Requests] = []
+    for chunk in given.chunks():
+        if given.objects and not objects:
+            raise TraceError(without_addresses(given))
+        chunks.append(chunk)
     if not quiet:
         given.warn()
     if given.choice.inferred and not quiet:
-        _say(f"{files.paths[0]}: read as {given.choice.inferred}")
+        _say(f"{given.files.paths[0]}: read as {given.choice.inferred}")
     origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
-    trace = replace(Stitcher(given.meta()).piece(chunks, origin_us), discards=given.discards())
-    if given.backwards:
-        trace = _by_time(trace)
+    trace = Stitcher(given.meta()).piece(chunks, origin_us)
     where = str(given.sources[0].path)
-    validate(trace, where)
-    if pages:
-        hold_pages(trace, where)
-    return trace
+    if isinstance(trace, ObjectTrace):
+        order = np.argsort(trace.time_us, kind="stable") if given.backwards else None
+        return validate_objects(trace if order is None else trace.take(order), where)
+    trace = replace(trace, discards=given.discards())
+    return validate(_by_time(trace) if given.backwards else trace, where)
 
 
 def _by_time(trace: Trace) -> Trace:

@@ -146,7 +146,14 @@ class ObjectChunk:
 
     def bad_rows(self) -> list[tuple[int, str]]:
         """(index, what is wrong and the fix) of requests that no trace of objects can have, rising."""
-        return _with_common(self, dict(bad_objects(self.op, self.size)), "it says neither read, write nor delete")
+        found = dict(bad_objects(self.op, self.size))
+        if isinstance(self.key, Coded) and "" in self.key.names:
+            empty = self.key.codes == self.key.names.index("")
+            found |= dict.fromkeys(np.flatnonzero(empty).tolist(), "its key is empty; fill it in or drop the row")
+        if self.ttl_s is not None and (self.ttl_s < 0).any():
+            void = "its time to live is no number of seconds, at 0 or more: fix or drop the row"
+            found |= dict.fromkeys(np.flatnonzero(self.ttl_s < 0).tolist(), void)
+        return _with_common(self, found, "it says neither read, write nor delete")
 
 
 def _with_common(chunk: "Chunk | ObjectChunk", found: dict[int, str], no_op: str) -> list[tuple[int, str]]:
@@ -165,7 +172,8 @@ def _with_common(chunk: "Chunk | ObjectChunk", found: dict[int, str], no_op: str
     return sorted(found.items())
 
 
-AnyChunk = TypeVar("AnyChunk", Chunk, ObjectChunk)
+Requests = Chunk | ObjectChunk
+AnyChunk = TypeVar("AnyChunk", Chunk, ObjectChunk, Chunk | ObjectChunk)
 DISCARDS = ("trim", "discard", "unmap", "d")
 
 

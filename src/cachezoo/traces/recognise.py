@@ -7,7 +7,7 @@ not. The least doubtful way is taken, and said; where another that means somethi
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,13 +16,15 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
+from cachezoo.kernels.segments import IdTable
 from cachezoo.traces.formats import FORMATS, fits_of, format_of, head_of, options_of
 from cachezoo.traces.formats.base import Fit, Format, Head, Way, one_way
 from cachezoo.traces.glance import NO_CLOCK, Doubt, Glance, Means, means_of
 from cachezoo.traces.nearest import near, refusal
-from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.reading import Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.source import SUFFIXES, Source
 
 NAME_CREDIT = 1.0
@@ -58,7 +60,7 @@ class Candidate:
     beginning: Beginning | None  # the file's beginning, in whole rows; None where it cannot be read apart from the file
 
     @cached_property
-    def _read(self) -> tuple[Chunk, Glance, int, Mapping[str, str]] | TraceError | None:
+    def _read(self) -> tuple[Requests, Glance, int, Mapping[str, str]] | TraceError | None:
         """The requests of the beginning, how many rows are bad, and what was found out; or why there are none."""
         if self.beginning is None:
             return None
@@ -72,7 +74,10 @@ class Candidate:
             return TraceError(f"{self.beginning.path}: the trace is empty; give a file with at least one request")
         glance = Glance()
         for part in chunks:
-            glance.add(part.time_us, part.op, part.offset, part.size)
+            if isinstance(part, ObjectChunk):
+                glance.add_objects(part.time_us, part.op, part.size)
+            else:
+                glance.add(part.time_us, part.op, part.offset, part.size)
         return _joined(chunks), glance, len(reading.skipped), reading.notes
 
     @property
@@ -108,7 +113,8 @@ class Candidate:
             return (self.format.id, *sorted(self.options.items()))
         chunk, glance, *_ = self._read
         # Formats round times differently, by a microsecond: their span tells units apart.
-        return (f"{glance.span_s:.3g}", *(column.tobytes() for column in (chunk.op, chunk.offset, chunk.size)))
+        what = chunk.offset if isinstance(chunk, Chunk) else _numbered(chunk)
+        return (f"{glance.span_s:.3g}", *(column.tobytes() for column in (chunk.op, what, chunk.size)))
 
     @property
     def said(self) -> str:
@@ -129,19 +135,25 @@ class Candidate:
         return f"{means.rate_said}, mean size {means.mean_bytes / 1024:,.1f} KiB"
 
 
-def _joined(chunks: list[Chunk]) -> Chunk:
-    """The chunks' main columns; the volumes of each are told apart."""
-    names: dict[str, int] = {}
-    codes = []
-    for part in chunks:
-        volume = part.coded.get("volume") or Coded.constant("0", len(part))
-        place = np.array([names.setdefault(name, len(names)) for name in volume.names], np.int32)
-        codes.append(place[volume.codes])
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in chunks])
-        for name in ("row", "time_us", "op", "offset", "size")
+def _joined(chunks: Sequence[Requests]) -> Requests:
+    """The chunks' main columns; the volumes or keys of each are told apart."""
+    numbers: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in chunks]) for name in ("row", "time_us", "op", "size")
     }
-    return Chunk(**columns, coded={"volume": Coded(np.concatenate(codes), tuple(names))})
+    names = Names()
+    objects = [part.key for part in chunks if isinstance(part, ObjectChunk)]
+    if objects:
+        texts = [names.add(key) if isinstance(key, Coded) else key for key in objects]
+        return ObjectChunk(**numbers, key=np.concatenate(texts).astype(np.int64))
+    codes = [names.add(part.coded.get("volume") or Coded.constant("0", len(part))) for part in chunks]
+    offset = np.concatenate([part.offset for part in chunks if isinstance(part, Chunk)])
+    return Chunk(**numbers, offset=offset, coded={"volume": Coded(np.concatenate(codes), names.names)})
+
+
+def _numbered(chunk: ObjectChunk) -> I64:
+    """The keys of joined requests, numbered by first appearance: texts and numbers of the same objects are alike."""
+    key = chunk.key.codes if isinstance(chunk.key, Coded) else chunk.key
+    return IdTable().lookup(key.astype(np.int64)).astype(np.int64)
 
 
 def row_of(candidate: Candidate) -> dict[str, str]:
@@ -158,7 +170,7 @@ def row_of(candidate: Candidate) -> dict[str, str]:
             "median size": _bytes(means.median_bytes),
             "mean size": _bytes(means.mean_bytes),
             "footprint": _bytes(means.footprint_bytes),
-            "last address": _bytes(means.end_bytes),
+            "last address": _bytes(means.end_bytes) if means.end_bytes else "",
             "reads": f"{means.read_share:.0%}",
         }
     row["against it"] = "; ".join(doubt.said for doubt in candidate.doubts)

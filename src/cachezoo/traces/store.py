@@ -1,4 +1,7 @@
-"""The canonical request table as a Parquet file: schema, units and provenance in the file's own metadata."""
+"""The canonical request tables as Parquet files: schema, units and provenance in the file's own metadata.
+
+Requests of addresses and requests of objects have a table each, told apart by the name of the schema's version.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,10 +18,13 @@ from cachezoo.errors import CachezooError, TraceError
 from cachezoo.io import TableWriter, arrow_type, atomic_file, parsed_json, read_metadata, read_table, table_batches
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.numerals import whole
+from cachezoo.traces.objects import NO_TTL, OBJECT_CODED, ObjectTrace, validate_objects
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
 
 SCHEMA_VERSION = 1
+OBJECT_VERSION = 1
+VERSION, VERSION_OF_OBJECTS = "cachezoo.schema_version", "cachezoo.object_schema_version"
 UNITS = {
     "time_us": "microseconds since trace start",
     "op": "0 read, 1 write",
@@ -59,6 +65,34 @@ METADATA = {
 REQUESTS = Table(
     Each("one request, in issue order", "row number", text="canonical requests of a trace"), COLUMNS, METADATA
 )
+OBJECT_UNITS = {
+    "time_us": UNITS["time_us"],
+    "op": "0 read, 1 write, 2 delete",
+    "key": "which object; identifies, and does not order",
+    "key_name": "which object; identifies, and does not order",
+    "size": "bytes of the object; 0 unknown",
+    "ttl_s": "seconds; null never void",
+    "latency_us": UNITS["latency_us"],
+    "count": UNITS["count"],
+}
+OBJECT_COLUMNS = {
+    "time_us": COLUMNS["time_us"],
+    "op": Column("uint8", Means("0 read, 1 write, 2 delete")),
+    "key": Column("int64", Means("the object, where its source has numbers; no address"), "sometimes"),
+    "key_name": Column("coded text", Means("the object, where its source has texts"), "sometimes"),
+    "size": Column("int64", Means("of the object as the request says; 0 unknown", "bytes")),
+    "ttl_s": Column("int64", Means("time after which what is written is void; null never", "s"), "sometimes"),
+    **{name: COLUMNS[name] for name in ("latency_us", *OBJECT_CODED, "count")},
+}
+OBJECTS = Table(
+    Each("one row of a trace of objects, in issue order", "row number", text="canonical requests of objects"),
+    OBJECT_COLUMNS,
+    {
+        VERSION_OF_OBJECTS if name == VERSION else name: column
+        for name, column in METADATA.items()
+        if name != "cachezoo.n_pages"
+    },
+)
 EXTRA = "cachezoo.extra."
 
 
@@ -75,8 +109,12 @@ DOCUMENTS: dict[str, Callable[[Any], bool]] = {
 }
 COUNTS = {"matched", "unmatched_issue", "requeued", "failed", "skipped_rows", "out_of_order_rows"}
 COUNTED = "left_out."
+NO_ADDRESSES = (
+    "names objects by keys and has no addresses: this needs addresses, which a trace of a disk's requests has"
+)
 META_KEYS = ("trace_id", "category", "source_format", "source_sha256", "licence")
 DELTA_COLUMNS = ("time_us", "offset", "latency_us", "page_ids")
+OBJECT_DELTA = ("time_us", "latency_us")
 
 
 def _coded_array(coded: Coded) -> pa.DictionaryArray:
@@ -104,6 +142,32 @@ def _columns(trace: Trace, pages: PageAccesses | None) -> pa.Table:
     return pa.table(columns)
 
 
+def _object_columns(trace: ObjectTrace) -> pa.Table:
+    """The columns that a trace of objects has, as they are stored; key names are those that occur."""
+
+    def typed(name: str, values: Any, unknown: Bool | None = None) -> pa.Array:  # noqa: ANN401 - an array
+        return pa.array(values, arrow_type(OBJECT_COLUMNS, name), mask=unknown)
+
+    columns: dict[str, pa.Array] = {"time_us": typed("time_us", trace.time_us), "op": typed("op", trace.op)}
+    if trace.key_names is None:
+        columns["key"] = typed("key", trace.key)
+    else:
+        keys = Coded(trace.key.astype(np.int32), trace.key_names).part(0, len(trace))
+        columns["key_name"] = _coded_array(keys).cast(arrow_type(OBJECT_COLUMNS, "key_name"))
+    columns["size"] = typed("size", trace.size)
+    if trace.ttl_s is not None:
+        columns["ttl_s"] = typed("ttl_s", trace.ttl_s, trace.ttl_s == NO_TTL)
+    if trace.latency_us is not None:
+        columns["latency_us"] = typed("latency_us", trace.latency_us, trace.latency_us < 0)
+    for name in OBJECT_CODED:
+        coded = getattr(trace, name)
+        if coded is not None:
+            columns[name] = _coded_array(coded).cast(arrow_type(OBJECT_COLUMNS, name))
+    if trace.count is not None:
+        columns["count"] = typed("count", trace.count)
+    return pa.table(columns)
+
+
 class TraceWriter:
     """Writes a canonical Parquet file piece by piece; `trace_writer` opens one."""
 
@@ -112,8 +176,9 @@ class TraceWriter:
         self._table: TableWriter | None = None
         self._names: list[str] = []
         self._last_us = 0
+        self._objects = False
 
-    def add(self, trace: Trace, pages: PageAccesses | None = None) -> None:
+    def add(self, trace: Trace | ObjectTrace, pages: PageAccesses | None = None) -> None:
         """Write the next requests, with `page_ids` (list<int32>) when `pages` is given.
 
         Every piece has the first one's columns; times go on from the piece before.
@@ -121,13 +186,18 @@ class TraceWriter:
         Raises:
             TraceError: the rows break the table's rules.
         """
-        validate(trace, str(self._path))
+        self._objects = isinstance(trace, ObjectTrace)
+        if isinstance(trace, ObjectTrace):
+            validate_objects(trace, str(self._path))
+        else:
+            validate(trace, str(self._path))
         if trace.time_us[0] < self._last_us:
             raise TraceError(f"{self._path}: the time runs backwards between two pieces: sort the rows by time")
         self._last_us = int(trace.time_us[-1])
-        table = _columns(trace, pages)
+        table = _object_columns(trace) if isinstance(trace, ObjectTrace) else _columns(trace, pages)
         if self._table is None:
-            delta = tuple(name for name in DELTA_COLUMNS if name in table.column_names)
+            columns = OBJECT_DELTA if self._objects else DELTA_COLUMNS
+            delta = tuple(name for name in columns if name in table.column_names)
             self._table = TableWriter(self._temporary, table.schema, delta)
             self._names = table.column_names
         self._table.add(table)
@@ -144,10 +214,11 @@ class TraceWriter:
         """
         if self._table is None:
             raise TraceError(f"{self._path}: the trace is empty; give a file with at least one request")
+        units = OBJECT_UNITS if self._objects else UNITS
         metadata = {
             **{f"cachezoo.extra.{key}": value for key, value in meta.extra.items()},
-            **{f"cachezoo.unit.{name}": unit for name, unit in UNITS.items() if name in self._names},
-            "cachezoo.schema_version": str(SCHEMA_VERSION),
+            **{f"cachezoo.unit.{name}": unit for name, unit in units.items() if name in self._names},
+            **({VERSION_OF_OBJECTS: str(OBJECT_VERSION)} if self._objects else {VERSION: str(SCHEMA_VERSION)}),
             **{f"cachezoo.{name}": getattr(meta, name) for name in META_KEYS},
         }
         if n_pages is not None:
@@ -162,7 +233,7 @@ def trace_writer(path: Path) -> Iterator[TraceWriter]:
         yield TraceWriter(path, temporary)
 
 
-def write_trace(trace: Trace, path: Path, pages: PageAccesses | None = None) -> None:
+def write_trace(trace: Trace | ObjectTrace, path: Path, pages: PageAccesses | None = None) -> None:
     """Write the canonical Parquet file, with `page_ids` (list<int32>) when `pages` is given.
 
     Raises:
@@ -173,14 +244,22 @@ def write_trace(trace: Trace, path: Path, pages: PageAccesses | None = None) -> 
         writer.close(trace.meta, pages.n_pages if pages is not None else None)
 
 
-def _is_canonical(path: Path, metadata: dict[str, str]) -> None:
-    version = metadata.get("cachezoo.schema_version")
-    if version is None:
+def _is_canonical(path: Path, metadata: dict[str, str], *, objects: bool | None = False) -> None:
+    """Refuse a file that is no canonical trace of this release: of objects or of addresses, None for either.
+
+    Raises:
+        TraceError: it is none.
+    """
+    version, of_objects = metadata.get(VERSION), metadata.get(VERSION_OF_OBJECTS)
+    if version is None and of_objects is None:
         message = f"{path}: not a cachezoo trace (no schema version in its metadata); run `cachezoo trace ingest` first"
         raise TraceError(message)
-    if version != str(SCHEMA_VERSION):
-        message = f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; ingest the trace again"
+    known = str(SCHEMA_VERSION if of_objects is None else OBJECT_VERSION)
+    if (of_objects or version) != known:
+        message = f"{path}: schema version {of_objects or version}, this release reads {known}; ingest the trace again"
         raise TraceError(message)
+    if objects is False and of_objects is not None:
+        raise TraceError(f"{path}: {NO_ADDRESSES}")
 
 
 def _value_of(metadata: dict[str, str], key: str, where: str) -> str:
@@ -217,6 +296,60 @@ def _coded_from(column: pa.ChunkedArray, name: str, where: str, first_row: int) 
     return Coded(np.concatenate([np.empty(0, np.int32), *codes]), tuple(names))
 
 
+def _numbers_of(
+    column: pa.ChunkedArray, name: str, dtype: pa.DataType, where: str, first_row: int, null: int | None
+) -> Any:  # noqa: ANN401 - an array of the dtype asked for
+    """A column of whole numbers; what `null` says in empty places, which are refused where it says none.
+
+    Raises:
+        TraceError: the column is null or of another type.
+    """
+    if null is None:
+        _refuse_null(column, name, where, first_row)
+    try:
+        column = column.cast(dtype)
+    except pa.ArrowException as error:
+        message = f"{where}: column {name} is {column.type}, not {dtype} ({str(error).splitlines()[0]})"
+        raise TraceError(message) from error
+    return np.array(pc.fill_null(column, null) if column.null_count else column)
+
+
+def _objects_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> ObjectTrace:
+    """The columns of a table of objects whose first row has this number; its rows may still break the rules.
+
+    Raises:
+        TraceError: a column is missing, null or of another type.
+    """
+    names = set(table.column_names)
+    missing = [name for name in ("time_us", "op", "size") if name not in names]
+    missing += [] if names & {"key", "key_name"} else ["key"]
+    if missing:
+        message = f"{where}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
+        raise TraceError(message)
+
+    def ints(name: str, null: int | None = None) -> Any:  # noqa: ANN401 - an array of the column's dtype
+        dtype = arrow_type(OBJECT_COLUMNS, name)
+        return _numbers_of(table.column(name), name, dtype, where, first_row, null) if name in names else None
+
+    coded: dict[str, Any] = {
+        name: _coded_from(table.column(name), name, where, first_row) for name in OBJECT_CODED if name in names
+    }
+    keys = _coded_from(table.column("key_name"), "key_name", where, first_row) if "key_name" in names else None
+    latency = ints("latency_us", UNKNOWN_LATENCY)
+    return ObjectTrace(
+        time_us=ints("time_us"),
+        op=ints("op"),
+        key=ints("key") if keys is None else keys.codes.astype(np.int64),
+        size=ints("size"),
+        meta=meta,
+        key_names=None if keys is None else keys.names,
+        ttl_s=ints("ttl_s", NO_TTL),
+        count=ints("count"),
+        latency_us=None if latency is None else np.maximum(latency, UNKNOWN_LATENCY),
+        **coded,
+    )
+
+
 def trace_from_table(table: pa.Table, meta: TraceMeta, where: str) -> Trace:
     """Build and validate a trace from a table with canonical column names.
 
@@ -239,15 +372,8 @@ def _trace_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> T
         raise TraceError(message)
 
     def ints(name: str, dtype: pa.DataType) -> Any:  # noqa: ANN401 - an array of the dtype asked for
-        column = table.column(name)
-        if name != "latency_us":
-            _refuse_null(column, name, where, first_row)
-        try:
-            column = column.cast(dtype)
-        except pa.ArrowException as error:
-            message = f"{where}: column {name} is {column.type}, not {dtype} ({str(error).splitlines()[0]})"
-            raise TraceError(message) from error
-        return np.array(pc.fill_null(column, UNKNOWN_LATENCY) if column.null_count else column)
+        null = {"latency_us": UNKNOWN_LATENCY}.get(name)
+        return _numbers_of(table.column(name), name, dtype, where, first_row, null)
 
     names = set(table.column_names)
     coded: dict[str, Any] = {
@@ -266,8 +392,8 @@ def _trace_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> T
     )
 
 
-def _meta_of(path: Path, metadata: dict[str, str]) -> TraceMeta:
-    _is_canonical(path, metadata)
+def _meta_of(path: Path, metadata: dict[str, str], *, objects: bool | None = False) -> TraceMeta:
+    _is_canonical(path, metadata, objects=objects)
     extra = {key[len(EXTRA) :]: value for key, value in metadata.items() if key.startswith(EXTRA)}
     _check_extra(path, extra)
     return TraceMeta(**{name: _value_of(metadata, f"cachezoo.{name}", str(path)) for name in META_KEYS}, extra=extra)
@@ -290,12 +416,12 @@ def _check_extra(path: Path, extra: Mapping[str, str]) -> None:
 
 
 def read_meta(path: Path) -> TraceMeta:
-    """Provenance of a canonical Parquet file.
+    """Provenance of a canonical Parquet file, of addresses or of objects.
 
     Raises:
         TraceError: not readable, not canonical, or another schema version.
     """
-    return _meta_of(path, read_metadata(path))
+    return _meta_of(path, read_metadata(path), objects=None)
 
 
 def read_trace(path: Path) -> Trace:
@@ -308,7 +434,7 @@ def read_trace(path: Path) -> Trace:
     return trace_from_table(table, _meta_of(path, metadata), str(path))
 
 
-def trace_pieces(path: Path) -> Iterator[tuple[int, Trace]]:
+def trace_pieces(path: Path) -> Iterator[tuple[int, Trace | ObjectTrace]]:
     """The requests of a canonical Parquet file a row group at a time, each with its first row's number.
 
     Their rows are not validated.
@@ -316,10 +442,12 @@ def trace_pieces(path: Path) -> Iterator[tuple[int, Trace]]:
     Raises:
         TraceError: as `read_trace`.
     """
-    meta, row = read_meta(path), 1
+    metadata = read_metadata(path)
+    meta, row = _meta_of(path, metadata, objects=None), 1
+    of_objects = VERSION_OF_OBJECTS in metadata
     for batch in table_batches(path):
         table = pa.Table.from_batches([batch])
-        yield row, _trace_of(table, meta, str(path), row)
+        yield row, _objects_of(table, meta, str(path), row) if of_objects else _trace_of(table, meta, str(path), row)
         row += len(table)
 
 

@@ -7,10 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from cachezoo.traces.delimited import Layout
-from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading
+from cachezoo.traces.objects import OBJECT_CODED, ObjectTrace
+from cachezoo.traces.reading import SECTOR_BYTES, Reading, Requests
 from cachezoo.traces.source import line_feeds
 from cachezoo.traces.table import CODED_COLUMNS, Trace
 
@@ -100,7 +102,7 @@ class Format:
     title: str  # what people call it, with its units
     recognise: Callable[[Head], Fit]  # how well a head fits
     # requests of the files of a `Reading`, in the files' order, bad rows already out; takes the format's options
-    read: Callable[[Reading, Any], Iterator[Chunk]]
+    read: Callable[[Reading, Any], Iterator[Requests]]
     options: type[Options] = Options  # schema of those options
     layout: Layout | None = None  # the columns, of delimited text that has always the same
     binary: bool = False  # whether its files are no text
@@ -113,11 +115,13 @@ class Format:
     clock: bool = True  # whether it has times
     large: bool = False  # whether requests of MiB, and addresses beyond a disk, are usual
     keeps: tuple[str, ...] = ()  # columns it has besides time, op, offset, size and volume
+    objects: bool = False  # whether its requests may be of objects, which have keys and no addresses
     # False where times are as stored since the trace's start, and are not counted anew from the first
     has_clock: bool = True
     # writes a trace in this format to a path, if the format can be written, whole or not at all; takes the options of
     # `write_options`, and returns what the format could not say: how many requests lost what
     write: Callable[[Trace, Path, Any], dict[str, int]] | None = None
+    write_objects: Callable[[ObjectTrace, Path, Any], dict[str, int]] | None = None  # the same of requests of objects
     write_options: type[Options] = Options  # schema of those
 
     def in_sectors(self, options: Mapping[str, str]) -> frozenset[str]:
@@ -133,6 +137,14 @@ def lost_columns(trace: Trace) -> dict[str, int]:
     """Requests of each column that a format without optional columns cannot say, but for volumes."""
     names = ("latency_us", "count", *(name for name in CODED_COLUMNS if name != "volume"))
     return {name: len(trace) for name in names if getattr(trace, name) is not None}
+
+
+def lost_of_objects(trace: ObjectTrace) -> dict[str, int]:
+    """Requests of each column that a format without optional columns cannot say of objects."""
+    found = {name: len(trace) for name in ("latency_us", *OBJECT_CODED) if getattr(trace, name) is not None}
+    if trace.ttl_s is not None:
+        found["ttl_s"] = int(np.count_nonzero(trace.ttl_s))
+    return {what: rows for what, rows in found.items() if rows}
 
 
 def most_fit(rows: list[list[str]], width: int, fits: Callable[[list[str]], bool]) -> bool:

@@ -3,17 +3,20 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from cachezoo.arrays import I64
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, counts_of
+from cachezoo.traces.objects import OBJECT_CODED, ObjectTrace
+from cachezoo.traces.reading import BAD_TIME, Chunk, ObjectChunk, Reading, Requests, counts_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import trace_pieces, write_trace
 from cachezoo.traces.table import CODED_COLUMNS, OP_NAMES, Trace
@@ -112,27 +115,41 @@ def recognise_parquet(head: Head) -> Fit:
     return Fit.SURE if head.data.startswith(b"PAR1") else Fit.NO
 
 
-def read_parquet(reading: Reading, options: Options) -> Iterator[Chunk]:
-    """Requests of canonical Parquet files."""
+def read_parquet(reading: Reading, options: Options) -> Iterator[Requests]:
+    """Requests of canonical Parquet files, of addresses or of objects."""
     del options
     for source in reading.sources:
         for first, trace in trace_pieces(source.stored):
-            coded = {name: column for name in CODED_COLUMNS if (column := getattr(trace, name)) is not None}
-            chunk = Chunk(
-                row=np.arange(first, first + len(trace)),
-                time_us=_times(trace.time_us),
-                op=trace.op,
-                offset=trace.offset,
-                size=trace.size,
-                latency_us=trace.latency_us,
-                count=trace.count,
-                coded=coded,
-            )
-            yield reading.checked(source, chunk)
+            yield reading.checked(source, _requests(first, trace))
+
+
+def _requests(first: int, trace: Trace | ObjectTrace) -> Requests:
+    """A row group's requests, the first of which has this number."""
+    common: dict[str, Any] = {
+        "row": np.arange(first, first + len(trace)),
+        "time_us": _times(trace.time_us),
+        "op": trace.op,
+        "size": trace.size,
+        "latency_us": trace.latency_us,
+        "count": trace.count,
+    }
+    names = CODED_COLUMNS if isinstance(trace, Trace) else OBJECT_CODED
+    common["coded"] = {name: column for name in names if (column := getattr(trace, name)) is not None}
+    if isinstance(trace, Trace):
+        return Chunk(offset=trace.offset, **common)
+    keys = trace.key if trace.key_names is None else Coded(trace.key.astype(np.int32), trace.key_names)
+    return ObjectChunk(key=keys, ttl_s=trace.ttl_s, **common)
 
 
 def write_parquet(trace: Trace, path: Path, options: Options) -> dict[str, int]:
     """Write the canonical Parquet file, without page ids."""
+    del options
+    write_trace(trace, path)
+    return {}
+
+
+def write_parquet_objects(trace: ObjectTrace, path: Path, options: Options) -> dict[str, int]:
+    """Write the canonical Parquet file of objects."""
     del options
     write_trace(trace, path)
     return {}
@@ -159,5 +176,7 @@ PARQUET = Format(
     name=r"\.parquet\b",
     keeps=KEEPS,
     has_clock=False,
+    objects=True,
     write=write_parquet,
+    write_objects=write_parquet_objects,
 )

@@ -4,12 +4,16 @@ A column is the name that the header (a first line, or a comment above the rows)
 colon stands what its values count: of a time or latency ns, 100ns, us, ms or s; of an offset or size so many bytes;
 of an op the values that mean a read and those that mean a write, `1/0` or `28|88/2a|8a`. What a file lacks is said
 with a constant: `op=read`, `op=write`, `size=4096B`, `time=row:us` (rows are one such unit apart).
+
+Requests of objects have a `key` in place of an `offset`, a number or a text that names what is asked for, and may have
+a time to live (`ttl`, in seconds unless a unit stands after the colon); their op may have a third group, of values
+that mean a delete. A `count` says how many accesses a row stands for.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,14 +23,31 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import NUMBERS, Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.reading import BAD_OP, DISCARDS, PER_UNIT_US, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings
+from cachezoo.traces.objects import NO_TTL, OP_DELETE
+from cachezoo.traces.reading import (
+    BAD_OP,
+    BAD_TIME,
+    DISCARDS,
+    PER_UNIT_US,
+    AnyChunk,
+    Chunk,
+    ObjectChunk,
+    Reading,
+    Requests,
+    bytes_of,
+    counts_of,
+    microseconds,
+)
 from cachezoo.traces.source import HEAD_BYTES, Source
 from cachezoo.traces.table import OP_NAMES, OP_READ, OP_WRITE, UNKNOWN_LATENCY
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 CODED = ("volume", "user", "host", "namespace", "flags")
-ROLES = ("time", "offset", "size", "op", "latency", *CODED)
+ROLES = ("time", "offset", "key", "size", "op", "latency", "count", "ttl", *CODED)
 REQUIRED = ("time", "offset", "size", "op")
+REQUIRED_OF_OBJECTS = ("time", "key", "size", "op")
+OF_ADDRESSES, OF_OBJECTS = ("offset", "volume"), ("key", "ttl")
 ROW = "row"
 READS = ("r", "read", "reads", "rd", "get", "load")
 WRITES = ("w", "write", "writes", "wr", "put", "set", "store")
@@ -44,8 +65,8 @@ class ColumnsOptions(Options):
     """Which column is what, as the module says.
 
     Attributes:
-        time, offset, size, op: required; a column, or a constant.
-        latency, volume, user, host, namespace, flags: optional columns.
+        time, offset or key, size, op: required; a column, or a constant.
+        latency, count, volume, user, host, namespace, flags: optional columns; ttl: one of objects.
         delimiter: one character, a name in `DELIMITERS`, or ``auto``: what splits the first lines alike.
         has_header: whether the first line names columns; ``auto``: where it names one that is asked for, or no field of
             it is a number.
@@ -53,9 +74,12 @@ class ColumnsOptions(Options):
 
     time: str = Field(default="", max_length=200)
     offset: str = Field(default="", max_length=200)
+    key: str = Field(default="", max_length=200)
     size: str = Field(default="", max_length=200)
     op: str = Field(default="", max_length=200)
     latency: str = Field(default="", max_length=200)
+    count: str = Field(default="", max_length=200)
+    ttl: str = Field(default="", max_length=200)
     volume: str = Field(default="", max_length=200)
     user: str = Field(default="", max_length=200)
     host: str = Field(default="", max_length=200)
@@ -69,7 +93,8 @@ def parsed(text: str) -> dict[str, str]:
     """The options that `--columns ROLE=COLUMN,…` stands for.
 
     Raises:
-        TraceError: a part is no ROLE=COLUMN, a role is unknown, said twice, or a required one is missing.
+        TraceError: a part is no ROLE=COLUMN, a role is unknown, said twice, or a required one is missing; roles of
+            addresses and of objects are mixed.
     """
     found: dict[str, str] = {}
     for part in text.split(","):
@@ -78,10 +103,27 @@ def parsed(text: str) -> dict[str, str]:
             said = "is said twice" if role in found else f"write ROLE=COLUMN with a role of {', '.join(ROLES)}"
             raise TraceError(f"--columns: {part.strip()[:60]!r}: {said}")
         found[role] = column
-    missing = [role for role in REQUIRED if role not in found]
+    if mixed := _mixed(found):
+        raise TraceError(f"--columns: {mixed}")
+    missing = [role for role in required(found) if role not in found]
     if missing:
         raise TraceError(f"--columns: no column for {' and '.join(missing)}; {', '.join(map(lacking, missing))}")
     return found
+
+
+def required(given: Collection[str]) -> tuple[str, ...]:
+    """The roles that must be there beside some that are given."""
+    return REQUIRED_OF_OBJECTS if "key" in given else REQUIRED
+
+
+def _mixed(given: Collection[str]) -> str:
+    """That some roles are of addresses and some of objects; empty where they agree."""
+    addresses, objects = ([role for role in group if role in given] for group in (OF_ADDRESSES, OF_OBJECTS))
+    if objects and "key" not in given:
+        return f"{objects[0]} is of objects, which a key names: write key=COLUMN in place of offset"
+    if not (addresses and objects):
+        return ""
+    return f"{addresses[0]} and {objects[0]}: a request is of an address or of an object, which has none; leave one out"
 
 
 def lacking(role: str) -> str:
@@ -199,16 +241,15 @@ def _unit(source: Source, role: str, unit: str) -> str:
     Raises:
         TraceError: it is none.
     """
-    if role in ("time", "latency"):
-        unit, wanted = unit or "us", f"one of {', '.join(PER_UNIT_US)}"
+    if role in ("time", "latency", "ttl"):
+        unit, wanted = unit or ("s" if role == "ttl" else "us"), f"one of {', '.join(PER_UNIT_US)}"
         good = unit in PER_UNIT_US
     elif role in ("offset", "size"):
         unit, wanted = unit or "1", f"a number of bytes from 1 to {MOST_UNIT}"
         good = unit.isascii() and unit.isdigit() and 1 <= int(unit[:20]) <= MOST_UNIT
     elif role == "op":
-        reads, _, writes = unit.partition("/")
         wanted = "values that mean a read, a slash, values that mean a write, such as 1/0 or 28|88/2a|8a"
-        good = not unit or (bool(reads.strip("|")) and bool(writes.strip("|")) and not _values(reads) & _values(writes))
+        good = not unit or _are_ops(unit)
     else:
         wanted, good = "nothing", not unit
     if not good:
@@ -216,8 +257,12 @@ def _unit(source: Source, role: str, unit: str) -> str:
     return unit
 
 
-def _values(text: str) -> set[str]:
-    return {value.strip().lower() for value in text.split("|") if value.strip()}
+def _are_ops(unit: str) -> bool:
+    """Whether a text says which values mean a read, a write and perhaps a delete."""
+    try:
+        return {OP_READ, OP_WRITE} <= set(meanings(unit).values())
+    except TraceError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -242,12 +287,15 @@ def _plan(source: Source, head: Head, options: ColumnsOptions) -> _Plan:
     Raises:
         TraceError: a required role is missing, a column is not there, or serves twice.
     """
-    missing = [role for role in REQUIRED if not getattr(options, role)]
+    given = [role for role in ROLES if getattr(options, role)]
+    if mixed := _mixed(given):
+        raise TraceError(f"{source.path}: columns: {mixed}")
+    missing = [role for role in required(given) if role not in given]
     if missing:
         message = f"{source.path}: columns: none for {' and '.join(missing)}; {', '.join(map(lacking, missing))}"
         raise TraceError(message)
     table = table_of(head.lines, options)
-    parts = {role: _part(source, role, said, table) for role in ROLES if (said := getattr(options, role))}
+    parts = {role: _part(source, role, getattr(options, role), table) for role in given}
     places = [part.place for part in parts.values() if part.place is not None]
     if len(set(places)) < len(places):
         twice = next(place for place in places if places.count(place) > 1)
@@ -256,7 +304,7 @@ def _plan(source: Source, head: Head, options: ColumnsOptions) -> _Plan:
         raise TraceError(message)
     roles = {part.place: role for role, part in parts.items()}
     columns = tuple(
-        Column(roles[place], _kind(roles[place], place, table), optional=roles[place] == "latency")
+        Column(roles[place], _kind(roles[place], place, table), optional=roles[place] in ("latency", "ttl"))
         if place in roles
         else Column(f"unread_{place + 1}", "skip")
         for place in range(table.width)
@@ -270,6 +318,8 @@ def _kind(role: str, place: int, table: Table) -> str:
     if role in ("op", *CODED):
         return "text"
     values = [row[place] for row in table.rows if len(row) > place]
+    if role == "key":
+        return key_kind(values)
     if role in ("time", "latency"):
         whole = [int(value) for value in values if len(value) < 20 and NUMBERS["int"][0].fullmatch(value)]
         return "int" if len(whole) == len(values) and any(abs(value) >= EXACT // 8 for value in whole) else "float"
@@ -282,21 +332,33 @@ class _Reader:
     def __init__(self, reading: Reading) -> None:
         self.reading, self.before = reading, 0
 
-    def chunk(self, rows: Rows, parts: dict[str, Part]) -> Chunk:
+    def requests(self, rows: Rows, parts: dict[str, Part]) -> Requests:
         """Requests of some rows; ops that move no data are counted."""
-        op, text = self._op(rows, parts["op"])
+        objects = "key" in parts
+        op, text = self._op(rows, parts["op"], objects)
         latency = self._time(rows, "latency", parts["latency"]) if "latency" in parts else None
-        chunk = Chunk(
-            row=rows.row,
-            time_us=self._time(rows, "time", parts["time"]),
-            op=op,
-            offset=self._bytes(rows, "offset", parts["offset"]),
-            size=self._bytes(rows, "size", parts["size"]),
-            latency_us=None if latency is None else np.maximum(latency, UNKNOWN_LATENCY),
-            coded={name: rows.coded(name) for name in CODED if name in parts},
-            op_text=text,
-        )
+        common: dict[str, Any] = {
+            "row": rows.row,
+            "time_us": self._time(rows, "time", parts["time"]),
+            "op": op,
+            "size": self._bytes(rows, "size", parts["size"]),
+            "latency_us": None if latency is None else np.maximum(latency, UNKNOWN_LATENCY),
+            "count": counts_of(rows.ints("count")) if "count" in parts else None,
+            "coded": {name: rows.coded(name) for name in CODED if name in parts},
+            "op_text": text,
+        }
+        if objects:
+            ttl = self._ttl(rows, parts["ttl"]) if "ttl" in parts else None
+            chunk: Requests = ObjectChunk(key=keys_of(rows, "key"), ttl_s=ttl, **common)
+        else:
+            chunk = Chunk(offset=self._bytes(rows, "offset", parts["offset"]), **common)
         return chunk if text is None else self._data(chunk, text)
+
+    def _ttl(self, rows: Rows, part: Part) -> I64:
+        """Times to live in whole seconds, what is shorter a second; none where the field is empty."""
+        given = rows.ints("ttl")
+        lasting = -(-microseconds(given, part.unit) // 1_000_000)
+        return np.where(given == BAD_TIME, NO_TTL, lasting)
 
     def _time(self, rows: Rows, role: str, part: Part) -> I64:
         if part.constant:
@@ -310,21 +372,22 @@ class _Reader:
             return np.full(len(rows.row), min(int(number[:12]) * SIZE_UNITS[unit], 2**40), np.int64)
         return bytes_of(rows.ints(role), int(part.unit))
 
-    def _op(self, rows: Rows, part: Part) -> tuple[U8, Coded | None]:
+    def _op(self, rows: Rows, part: Part, objects: bool) -> tuple[U8, Coded | None]:
         if part.constant:
             return np.full(len(rows.row), OP_NAMES.index(part.constant), np.uint8), None
         text = rows.coded("op")
-        codes = np.array([_op_of(name.lower(), part.unit) for name in text.names], np.uint8)
+        known = meanings(part.unit) if part.unit else {}
+        codes = np.array([_op_of(name.lower(), known, objects) for name in text.names], np.uint8)
         return codes[text.codes], text
 
-    def _data(self, chunk: Chunk, text: Coded) -> Chunk:
+    def _data(self, chunk: AnyChunk, text: Coded) -> AnyChunk:
         if not (chunk.op == BAD_OP).any():
             return chunk
         kept = np.ones(len(chunk), bool)
         for code in np.unique(text.codes[chunk.op == BAD_OP]).tolist():
             if text.names[code].lower() in NO_DATA:
                 other = text.codes == code
-                if text.names[code].lower() in DISCARDS:
+                if text.names[code].lower() in DISCARDS and isinstance(chunk, Chunk):
                     self.reading.discards.append(chunk.where(other))
                 self.reading.left_out[text.names[code].lower()] += int(np.count_nonzero(other))
                 kept &= ~other
@@ -333,16 +396,17 @@ class _Reader:
 
 def spelled(value: str) -> bool:
     """Whether a value of an op is one of the usual spellings, or of what moves no data."""
-    return _op_of(value.lower(), "") != BAD_OP or value.lower() in NO_DATA
+    return _op_of(value.lower(), {}, False) != BAD_OP or value.lower() in NO_DATA
 
 
-def _op_of(name: str, unit: str) -> int:
-    """Read, write, or `BAD_OP`, by the values after the colon or the usual spellings."""
-    if unit:
-        reads, _, writes = unit.partition("/")
-        return OP_READ if name in _values(reads) else OP_WRITE if name in _values(writes) else BAD_OP
-    letters = RWBS.fullmatch(name)
-    return SPELLINGS.get(name, SPELLINGS[letters[1]] if letters else BAD_OP)
+def _op_of(name: str, known: Mapping[str, int], objects: bool) -> int:
+    """Read, write, of objects delete, or `BAD_OP`, by the values after the colon or the usual spellings."""
+    if not known:
+        letters = RWBS.fullmatch(name)
+        usual = SPELLINGS.get(name, SPELLINGS[letters[1]] if letters else BAD_OP)
+        return STORE_OPS.get(name, usual) if objects else usual
+    op = known.get(name, BAD_OP)
+    return BAD_OP if op == OP_DELETE and not objects else op
 
 
 def recognise(head: Head) -> Fit:
@@ -351,7 +415,7 @@ def recognise(head: Head) -> Fit:
     return Fit.NO
 
 
-def read(reading: Reading, options: ColumnsOptions) -> Iterator[Chunk]:
+def read(reading: Reading, options: ColumnsOptions) -> Iterator[Requests]:
     """Requests in the files' order.
 
     Raises:
@@ -365,7 +429,7 @@ def read(reading: Reading, options: ColumnsOptions) -> Iterator[Chunk]:
         last = 0
         for rows in delimited(reading, plan.layout, [source]):
             last = int(rows.row[-1])
-            yield reading.checked(source, reader.chunk(rows, plan.parts))
+            yield reading.checked(source, reader.requests(rows, plan.parts))
         reader.before += last
 
 
@@ -375,5 +439,6 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     options=ColumnsOptions,
-    keeps=("latency_us", *CODED[1:]),
+    objects=True,
+    keeps=("latency_us", "count", *CODED[1:]),
 )

@@ -11,14 +11,15 @@ import numpy as np
 from pydantic import Field
 
 from cachezoo.arrays import I64
-from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
-from cachezoo.traces.formats.identified import Addresses, IdOptions
-from cachezoo.traces.reading import BAD_OP, Chunk, Names, Reading, microseconds
+from cachezoo.traces.formats.identified import IdOptions
+from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings, moving
+from cachezoo.traces.objects import OP_DELETE
+from cachezoo.traces.reading import Chunk, ObjectChunk, Reading, Requests, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import OP_READ, OP_WRITE, PAGE_BYTES
+from cachezoo.traces.table import OP_READ, PAGE_BYTES
 from cachezoo.traces.wording import many
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
@@ -30,20 +31,21 @@ USUAL = {
     "op": ("op", "operation", "op_type", "optype"),
     "tenant": ("tenant", "tenant_id", "tenantid"),
 }
-OPS = {
-    **dict.fromkeys(("get", "gets", "read", "r"), OP_READ),
-    **dict.fromkeys(("set", "add", "cas", "replace", "append", "prepend", "incr", "decr"), OP_WRITE),
-    **dict.fromkeys(("put", "update", "write", "w"), OP_WRITE),
-}
-NO_DATA = ("delete", "nop")
+# Of objects, and only of them: the seconds after which what is written is void.
+OF_OBJECTS = {"ttl": ("ttl", "ttl_s")}
+NO_DATA = ("nop",)
+KEY_LINES = 200  # by which ids are numbers or texts
 
 
 class CsvOptions(IdOptions):
     """Where the columns are.
 
     Attributes:
-        time_col, obj_id_col, obj_size_col, op_col, tenant_col: a column's number from 1 or its name in the header;
-            empty: the usual names in the header, if any; ``none``: no column.
+        time_col, obj_id_col, obj_size_col, op_col, tenant_col, ttl_col: a column's number from 1 or its name in the
+            header; empty: the usual names in the header, if any; ``none``: no column. Of objects alone a time to live
+            is read, in seconds.
+        ops: values of the column of ops that mean a read, a write and a delete, such as ``1|3/0/2``; empty: their
+            usual names.
         has_header: whether the first line names columns; ``auto``: where no field of it is a number.
         delimiter: one character, a name in `DELIMITERS`, or ``auto``: what splits the first line most.
         time_unit: of the time column.
@@ -54,9 +56,16 @@ class CsvOptions(IdOptions):
     obj_size_col: str = ""
     op_col: str = ""
     tenant_col: str = ""
+    ttl_col: str = ""
+    ops: str = Field(default="", max_length=200)
     has_header: Literal["auto", "true", "false"] = "auto"
     delimiter: str = Field(default="auto", pattern=f"^(.|auto|{'|'.join(DELIMITERS)})$")
     time_unit: Literal["s", "ms", "us", "ns"] = "s"
+
+    @property
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """The usual names in a header, by role."""
+        return USUAL | OF_OBJECTS if self.objects else USUAL
 
     def delimiter_of(self, line: str) -> str:
         """The delimiter of a file, by its first line."""
@@ -97,7 +106,7 @@ def _place(source: Source, role: str, wanted: str, header: list[str], width: int
     if wanted == "none":
         return None
     if not wanted:
-        return next((names.index(name) for name in USUAL[role] if name in names), None)
+        return next((names.index(name) for name in (USUAL | OF_OBJECTS)[role] if name in names), None)
     if is_int(wanted) and 1 <= int(wanted) <= width:
         return int(wanted) - 1
     if _plain(wanted) in names:
@@ -110,22 +119,30 @@ def _layout(source: Source, options: CsvOptions) -> Layout:
     """The file's columns.
 
     Raises:
-        TraceError: a column is not there, named twice, or none holds ids.
+        TraceError: a column is not there, named twice, or none holds ids; most ids are texts, which are no addresses.
     """
-    first = next((line for line in source.first_lines() if not line.startswith("#")), "")
+    lines = [line for line in source.first_lines() if not line.startswith("#")]
+    first = lines[0] if lines else ""
     delimiter = options.delimiter_of(first)
     fields = _fields(first, delimiter)
     headed = options.has_header == "true" or (options.has_header == "auto" and _is_header(fields))
     header = fields if headed else []
-    found = {role: _place(source, role, getattr(options, f"{role}_col"), header, len(fields)) for role in USUAL}
+    found = {role: _place(source, role, getattr(options, f"{role}_col"), header, len(fields)) for role in options.roles}
     places = {place: role for role, place in found.items() if place is not None}
     if found["obj_id"] is None:
         has = many(len(fields), "field")
         raise TraceError(f"{source.path}: row 1 has {has}, none known for ids; give their column by obj_id_col")
     if len(places) < sum(place is not None for place in found.values()):
         raise TraceError(f"{source.path}: one column serves twice; give each role a column of its own")
-    kinds = {"time": "float", "obj_size": "int", "op": "text", "tenant": "text"}
-    kinds["obj_id"] = "text" if options.ids == "object" else "int"
+    kinds = {"time": "float", "obj_size": "int", "op": "text", "tenant": "text", "obj_id": "int", "ttl": "int"}
+    split = (_fields(line, delimiter)[found["obj_id"] :] for line in lines[headed : KEY_LINES + headed])
+    ids = [values[0].strip() for values in split if values]
+    if options.objects:
+        kinds["obj_id"] = key_kind(ids)
+    elif texts := [at for at, text in enumerate(ids) if not is_int(text)]:
+        if 2 * len(texts) > len(ids):
+            said = f"row {texts[0] + 1}: obj_id is {ids[texts[0]][:40]!r}, not a whole number"
+            raise TraceError(f"{source.path}: {said}; where ids name objects, read with the option ids=object")
     columns = [
         Column(places.get(index, f"unread_{index}"), kinds[places[index]] if index in places else "skip")
         for index in range(len(fields))
@@ -138,69 +155,68 @@ class _Reader:
 
     def __init__(self, reading: Reading, options: CsvOptions) -> None:
         self.reading, self.options = reading, options
-        self.addresses = Addresses(options)
-        self.names = Names()
+        self.ops = meanings(options.ops) if options.ops else STORE_OPS
+        self.void = list(NO_DATA)
+        if not options.objects:  # a delete is of an object, and moves no data
+            self.void += [name for name, op in self.ops.items() if op == OP_DELETE]
+            self.ops = {name: op for name, op in self.ops.items() if op != OP_DELETE}
         self.before = 0
 
     def note(self, layout: Layout) -> None:
         """Say what was inferred."""
         roles = {column.name: index + 1 for index, column in enumerate(layout.columns) if column.kind != "skip"}
-        notes = {"columns": ", ".join(f"{role} {place}" for role, place in roles.items()), "ids": self.addresses.said()}
+        notes = {"columns": ", ".join(f"{role} {place}" for role, place in roles.items()), "ids": self.options.said()}
         if "time" not in roles:
             notes["time"] = "row numbers in microseconds: no column has times"
         if "op" not in roles:
             notes["op"] = "all reads: no column has ops"
         if "obj_size" not in roles:
-            notes["size"] = "4,096 bytes each: no column has sizes"
+            notes["size"] = f"{'unknown' if self.options.objects else '4,096 bytes each'}: no column has sizes"
         self.reading.notes |= notes
 
-    def chunk(self, rows: Rows) -> Chunk:
-        """Requests of some rows."""
+    def requests(self, rows: Rows) -> Requests:
+        """Requests of some rows; of addresses reads and writes alone, what is deleted is counted."""
         n = len(rows.row)
-        if self.addresses.objects:
-            ids = self.names.add(rows.coded("obj_id")).astype(np.int64)
-            offset, over = ids * PAGE_BYTES, np.zeros(n, bool)
-        else:
-            ids = rows.ints("obj_id")
-            offset, over = self.addresses.of(ids)
-        sized = rows.has("obj_size") and not self.addresses.objects
-        op, text = rows.op("op", OPS) if rows.has("op") else (np.full(n, OP_READ, np.uint8), None)
+        op, text = rows.op("op", self.ops) if rows.has("op") else (np.full(n, OP_READ, np.uint8), None)
+        coded = {"namespace": rows.coded("tenant")} if rows.has("tenant") else {}
+        sizes = rows.ints("obj_size") if rows.has("obj_size") else None
+        if self.options.objects:
+            objects = ObjectChunk(
+                row=rows.row,
+                time_us=self._time(rows),
+                op=op,
+                key=keys_of(rows, "obj_id"),
+                size=np.zeros(n, np.int64) if sizes is None else sizes,
+                ttl_s=rows.ints("ttl") if rows.has("ttl") else None,
+                coded=coded,
+                op_text=text,
+            )
+            return moving(self.reading, objects, self.void)
+        ids = rows.ints("obj_id")
+        offset, over = self.options.addresses(ids)
         chunk = Chunk(
             row=rows.row,
             time_us=self._time(rows),
             op=op,
             offset=offset,
-            size=rows.ints("obj_size") if sized else np.full(n, PAGE_BYTES, np.int64),
-            coded={"namespace": rows.coded("tenant")} if rows.has("tenant") else {},
+            size=np.full(n, PAGE_BYTES, np.int64) if sizes is None else sizes,
+            coded=coded,
             op_text=text,
         )
-        chunk = self.reading.without(rows.source, chunk, over, lambda index: self.addresses.overflow(ids[index]))
-        return chunk if text is None else self._data(chunk)
+        chunk = self.reading.without(rows.source, chunk, over, lambda index: self.options.overflow(ids[index]))
+        return moving(self.reading, chunk, self.void)
 
     def _time(self, rows: Rows) -> I64:
         if rows.has("time"):
             return microseconds(rows.floats("time"), self.options.time_unit)
         return self.before + rows.row - 1
 
-    def _data(self, chunk: Chunk) -> Chunk:
-        """The reads and writes; ops that move no data are counted."""
-        text: Coded | None = chunk.op_text
-        if text is None or not (chunk.op == BAD_OP).any():
-            return chunk
-        kept = np.ones(len(chunk), bool)
-        for code, name in enumerate(text.names):
-            if name.lower() in NO_DATA:
-                other = text.codes == code
-                self.reading.left_out[name.lower()] += int(np.count_nonzero(other))
-                kept &= ~other
-        return chunk.where(kept)
 
-
-def read(reading: Reading, options: CsvOptions) -> Iterator[Chunk]:
+def read(reading: Reading, options: CsvOptions) -> Iterator[Requests]:
     """Requests in the files' order; a tenant is kept as `namespace`.
 
     Raises:
-        TraceError: a file lacks a column that an option names, or has none for ids.
+        TraceError: a file lacks a column that an option names, or has none for ids, or `ops` says none.
     """
     reader = _Reader(reading, options)
     for source in reading.sources:
@@ -209,7 +225,7 @@ def read(reading: Reading, options: CsvOptions) -> Iterator[Chunk]:
         last = 0
         for rows in delimited(reading, layout, [source]):
             last = int(rows.row[-1])
-            yield reading.checked(source, reader.chunk(rows))
+            yield reading.checked(source, reader.requests(rows))
         reader.before += last
 
 
@@ -221,5 +237,6 @@ FORMAT = Format(
     needs="a header that names obj_id, or columns given by options",
     name="libcachesim",
     options=CsvOptions,
+    objects=True,
     keeps=("namespace",),
 )

@@ -6,7 +6,6 @@ has no op. Source: libCacheSim's reader, and its data set's sample.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,9 +19,10 @@ from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.segments import IdTable, segment_keys
 from cachezoo.traces.binary import records
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
-from cachezoo.traces.formats.identified import Addresses, IdOptions
+from cachezoo.traces.formats.identified import IdOptions
 from cachezoo.traces.pages import PAGES
-from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, microseconds
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, ObjectChunk, Reading, Requests, microseconds
+from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, OP_WRITE, PAGE_BYTES, Trace
 
 RECORD: np.dtype[Any] = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
@@ -50,29 +50,24 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if agreed and 2 * agreed >= len(inside) else Fit.LIKELY
 
 
-def read(reading: Reading, options: IdOptions) -> Iterator[Chunk]:
+def read(reading: Reading, options: IdOptions) -> Iterator[Requests]:
     """Requests in the files' order, all of them reads."""
-    addresses = Addresses(options)
-    reading.notes |= {"op": "all reads: the format has none", "ids": addresses.said()}
+    reading.notes |= {"op": "all reads: the format has none", "ids": options.said()}
     for source in reading.sources:
         for row, part in records(reading, source, RECORD):
-            ids = np.ascontiguousarray(part["id"])
-            offset, over = addresses.of(ids)
-            size = np.full(len(ids), PAGE_BYTES, np.int64) if addresses.objects else part["size"].astype(np.int64)
-            chunk = Chunk(
-                row=row,
-                time_us=microseconds(part["time"].astype(np.int64), "s"),
-                op=np.full(len(ids), OP_READ, np.uint8),
-                offset=offset,
-                size=size,
-            )
-            if over.any():
-                chunk = reading.without(source, chunk, over, partial(_overflow, addresses, ids))
-            yield reading.checked(source, chunk)
+            yield reading.checked(source, _requests(reading, source, row, part, options))
 
 
-def _overflow(addresses: Addresses, ids: npt.NDArray[Any], index: int) -> str:
-    return addresses.overflow(int(ids[index]))
+def _requests(reading: Reading, source: Source, row: I64, part: npt.NDArray[Any], options: IdOptions) -> Requests:
+    """The requests of some records; those of objects need not know a size."""
+    ids = np.ascontiguousarray(part["id"])
+    time_us, op = microseconds(part["time"].astype(np.int64), "s"), np.full(len(ids), OP_READ, np.uint8)
+    size = part["size"].astype(np.int64)
+    if options.objects:
+        return ObjectChunk(row=row, time_us=time_us, op=op, key=ids.view(np.int64), size=size)
+    offset, over = options.addresses(ids)
+    chunk = Chunk(row=row, time_us=time_us, op=op, offset=offset, size=size)
+    return reading.without(source, chunk, over, lambda index: options.overflow(int(ids[index])))
 
 
 class WriteOptions(Options):
@@ -152,6 +147,7 @@ FORMAT = Format(
     needs="records of 24 bytes: time, id, size, next access",
     name=r"oraclegeneral",
     options=IdOptions,
+    objects=True,
     write=write,
     write_options=WriteOptions,
 )

@@ -8,7 +8,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.formats import fits_of
 from cachezoo.traces.formats.base import Fit
 from cachezoo.traces.source import Source
-from tests.trace_data import read, sample, texts
+from tests.trace_data import keys, objects, read, sample, texts
 
 FMT = "libcachesim_csv"
 
@@ -56,12 +56,43 @@ def test_without_times_rows_are_numbered(tmp_path):
     assert trace.time_us.tolist() == [0, 1, 2, 3] and trace.meta.extra["time"].startswith("row numbers")
 
 
-def test_ids_as_objects(tmp_path):
+def test_ids_as_objects_keep_their_texts_and_sizes(tmp_path):
     path = write(tmp_path, "time,obj_id,obj_size\n1,alpha,100\n2,18446744073709551615,7\n3,alpha,0\n")
-    trace = read(path, ids="object")
-    assert trace.offset.tolist() == [0, 4096, 0] and trace.size.tolist() == [4096] * 3
-    with pytest.raises(TraceError, match="row 1: obj_id is 'alpha', not a whole number"):
+    trace = objects(path, ids="object")
+    assert keys(trace) == ["alpha", "18446744073709551615", "alpha"] and trace.size.tolist() == [100, 7, 0]
+    assert trace.numbered()[0].tolist() == [0, 1, 0] and trace.meta.extra["ids"] == "an object's key"
+    with pytest.raises(TraceError, match=r"row 1: obj_id is 'alpha', not a whole number; .* the option ids=object"):
         read(path)
+    with pytest.raises(TraceError, match="names objects by keys and has no addresses: this needs addresses"):
+        read(path, ids="object")
+
+
+def test_numbers_are_keys_as_they_are_unless_texts_would_collapse(tmp_path):
+    path = write(tmp_path, "time,obj_id,obj_size\n1,-7,100\n2,9223372036854775807,7\n")
+    assert keys(objects(path, ids="object")) == [-7, 2**63 - 1]
+    path = write(tmp_path, "time,obj_id,obj_size\n1,7,100\n2,007,7\n3,7,7\n")
+    assert keys(objects(path, ids="object")) == ["7", "007", "7"]
+    path = write(tmp_path, "time,obj_id,obj_size\n1,a,100\n2,,7\n")
+    with pytest.raises(TraceError, match="row 2: its key is empty"):
+        objects(path, ids="object")
+
+
+def test_ops_of_objects_may_be_named(tmp_path):
+    path = write(tmp_path, "t,what,obj_id,obj_size,ttl\n1,1,a,5,0\n2,0,b,6,60\n3,2,a,0,0\n4,3,b,6,0\n")
+    trace = objects(path, ids="object", op_col="what", ops="1|3/0/2", time_col="t", time_unit="ms")
+    assert trace.op.tolist() == [0, 1, 2, 0] and trace.ttl_s is not None and trace.ttl_s.tolist() == [0, 60, 0, 0]
+    assert trace.time_us.tolist() == [0, 1000, 2000, 3000]
+    for wrong in ("1", "/", "1|3/3", "1/0/2/4", ""):
+        with pytest.raises(TraceError, match=r"ops are|row 1: op is '1'"):
+            objects(path, ids="object", op_col="what", ops=wrong)
+
+
+def test_deletes_are_of_objects_and_left_out_of_addresses(tmp_path):
+    path = write(tmp_path, "time,obj_id,obj_size,op\n1,2,512,get\n2,2,0,delete\n3,3,512,nop\n4,2,512,set\n")
+    trace = objects(path, ids="object")
+    assert trace.op.tolist() == [0, 2, 1] and trace.meta.extra["left_out.nop"] == "1"
+    extra = read(path).meta.extra
+    assert (extra["left_out.delete"], extra["left_out.nop"]) == ("1", "1")
 
 
 def test_an_address_that_overflows_names_the_option(tmp_path):
@@ -97,12 +128,11 @@ def test_random_rows_against_a_plain_loop(tmp_path, seed):
     rng = random.Random(seed)
     rows = [(at * 3, rng.randrange(10**6), rng.randint(1, 9999), rng.choice(("get", "put"))) for at in range(3000)]
     path = write(tmp_path, "time,obj_id,obj_size,op\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-    trace, objects = read(path), read(path, ids="object")
+    trace, named = read(path), objects(path, ids="object")
     expected = [(row[0] * 1_000_000, row[1] * 512, row[2], int(row[3] == "put")) for row in rows]
     columns = (trace.time_us, trace.offset, trace.size, trace.op)
     assert expected == list(zip(*(column.tolist() for column in columns), strict=True))
-    place = {}
-    assert objects.offset.tolist() == [place.setdefault(row[1], len(place)) * 4096 for row in rows]
+    assert keys(named) == [row[1] for row in rows] and named.size.tolist() == [row[2] for row in rows]
 
 
 @pytest.mark.needs("public_traces")

@@ -15,7 +15,7 @@ from cachezoo.traces.formats.oraclegeneral import following_access
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import Trace, TraceMeta
-from tests.trace_data import read, sample
+from tests.trace_data import objects, read, sample
 
 RECORD = "<IQIq"
 
@@ -85,12 +85,13 @@ def test_requests_of_the_sample_are_written_as_they_were(tmp_path):
     assert rows_of(tmp_path / "t.bin") == [(row[0] - origin, *row[1:]) for row in rows_of(path)]
 
 
-def test_objects_are_pages_by_first_appearance(tmp_path):
+def test_objects_keep_their_ids_and_sizes(tmp_path):
     rows = [record(5, 2**63 + 9, 100), record(5, 3, 1 << 31), record(7, 2**63 + 9, 0), record(9, 4, 1)]
-    trace = read(write(tmp_path, *rows), fmt="oraclegeneral", ids="object")
-    assert trace.offset.tolist() == [0, 4096, 0, 8192] and trace.size.tolist() == [4096] * 4
+    trace = objects(write(tmp_path, *rows), fmt="oraclegeneral", ids="object")
+    assert trace.key.view(np.uint64).tolist() == [2**63 + 9, 3, 2**63 + 9, 4]
+    assert trace.size.tolist() == [100, 1 << 31, 0, 1] and trace.numbered()[0].tolist() == [0, 1, 0, 2]
     assert trace.time_us.tolist() == [0, 0, 2_000_000, 4_000_000]
-    assert trace.meta.extra["ids"] == "a 4,096-byte page each"
+    assert trace.meta.extra["ids"] == "an object's key"
 
 
 def test_unit_bytes(tmp_path):
@@ -152,8 +153,8 @@ def test_volumes_stay_apart(tmp_path):
         write_as(trace, tmp_path / unit, "oraclegeneral", {"unit": unit})
         with pytest.raises(TraceError, match="ids=object"):
             read(tmp_path / unit, unit_bytes="4096")
-    read_back = read(tmp_path / "page", ids="object")
-    assert np.array_equal(expand_pages(read_back).page_ids, expand_pages(trace).page_ids)
+    read_back = objects(tmp_path / "page", ids="object")
+    assert np.array_equal(read_back.numbered()[0], expand_pages(trace).page_ids)
 
 
 def test_what_does_not_fit_is_refused(tmp_path):
