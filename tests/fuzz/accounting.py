@@ -73,6 +73,12 @@ def text_rows(data: bytes, header: Callable[[str], bool]) -> int:
     return len(lines) - (bool(lines) and header(lines[0]))
 
 
+def may_name(line: str) -> bool:
+    """Whether a line may be one of columns' names: two fields or more begin with a letter, and no format's own."""
+    fields = [field.strip(' \t"') for field in re.split(r"[,;|\t ]", line)]
+    return sum(field[:1].isalpha() or field[:1] == "_" for field in fields) > 1
+
+
 def fio_waits(data: bytes) -> int:
     """Rows of a version 2 log that only pass time."""
     lines = [[field.strip() for field in BLANKS.split(line.strip(" \t"))] for line in _lines(data)]
@@ -139,6 +145,7 @@ def span(name: str, data: bytes, path: Path, notes: dict[str, str]) -> tuple[int
         return rows, rows
     if name not in HEADERS:
         return None
-    rows = text_rows(data, HEADERS[name])
+    rows, lines = text_rows(data, HEADERS[name]), _lines(data)
+    named = bool(lines) and not HEADERS[name](lines[0]) and may_name(lines[0])
     # A wait passes time and is no record, but one that is no time is a bad row.
-    return rows - (fio_waits(data) if name == "fio" else 0), rows
+    return rows - named - (fio_waits(data) if name == "fio" else 0), rows

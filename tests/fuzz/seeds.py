@@ -35,6 +35,11 @@ def _text(row: Callable[[int, int, int, int, int], str], head: str = "", seed: i
     return (head + "".join(row(*numbers) + "\n" for numbers in _numbers(seed)) + tail).encode()
 
 
+def _quoted(text: bytes, sign: bytes = b",") -> bytes:
+    """The same lines with every field in double quotes."""
+    return b"".join(b'"' + line.replace(sign, b'"%b"' % sign) + b'"\n' for line in text.splitlines())
+
+
 def _op(write: int) -> str:
     return "Write" if write else "Read"
 
@@ -158,6 +163,14 @@ def _tectonic(head: str, rest: str) -> bytes:
     return _text(lambda t, w, b, s, v: f"{b} {4096 * v} {s * 4096} {t / 1000:.3f} {3 if w else 1} {rest}", head)
 
 
+def _tencent(head: str = "", part: str = "") -> bytes:
+    """Tencent's rows, whole numbers with what floats have behind them."""
+    return _text(
+        lambda t, w, b, s, v: f"{1538323200 + t // 1000},{b * 8}{part},{s * 8}{part},{w},{v}",
+        head,
+    )
+
+
 def _objects(sign: str) -> bytes:
     """libCacheSim's CSV with a delimiter."""
     head = sign.join(("time", "obj_id", "obj_size", "op", "tenant")) + "\n"
@@ -200,21 +213,33 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
     return {
         "parquet": lambda: [_written("parquet", some_trace(0)), _written("parquet", some_trace(1, rich=False))],
         "csv": lambda: [_written("csv", some_trace(0)), _written("csv", some_trace(1, rich=False))],
-        "msr": lambda: [
-            _text(lambda t, w, b, s, v: f"{FILETIME + 10 * t},usr,{v},{_op(w)},{b * 4096},{s * 4096},{70 + t}", head)
-            for head in ("", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n")
-        ],
+        "msr": lambda: (
+            [
+                _text(
+                    lambda t, w, b, s, v: f"{FILETIME + 10 * t},usr,{v},{_op(w)},{b * 4096},{s * 4096},{70 + t}", head
+                )
+                for head in ("", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n")
+            ]
+            + [
+                _text(
+                    lambda t, w, b, s, v: f"{(FILETIME + 10 * t) / 1e17:.16f}E+17,usr,{v},{_op(w)},{b * 4096},{s}e3,7.0"
+                )
+            ]
+        ),
         "systor": lambda: [
             _text(
                 lambda t, w, b, s, v: f"14.{t:06d},{'' if w else '0.0009'},{_op(w)[0]},{v},{b * 4096},{s * 512}", head
             )
             for head in ("Timestamp,Response,IOType,LUN,Offset,Size\n",)
         ],
-        "tencent": lambda: [_text(lambda t, w, b, s, v: f"{1538323200 + t // 1000},{b * sector},{s * sector},{w},{v}")],
-        "alibaba": lambda: [
-            _text(lambda t, w, b, s, v: f"{v},{_op(w)[0]},{b * 4096},{s * 4096},{1577808000000000 + t}", head)
-            for head in ("", "device_id,opcode,offset,length,timestamp\n")
-        ],
+        "tencent": lambda: [_tencent(), _tencent("Timestamp,Offset,Size,IOType,VolumeID\n"), _tencent(part=".0")],
+        "alibaba": lambda: (
+            [
+                _text(lambda t, w, b, s, v: f"{v},{_op(w)[0]},{b * 4096},{s * 4096},{1577808000000000 + t}", head)
+                for head in ("", "device_id,opcode,offset,length,timestamp\n")
+            ]
+            + [_quoted(_text(lambda t, w, b, s, v: f"{v},{_op(w)[0]},{b * 4096},{s * 4096},{1577808000000000 + t}"))]
+        ),
         "blkparse": lambda: [_blkparse(0), _blkparse(1, SUMMARY)],
         "blkparse_f": lambda: [
             _text(lambda t, w, b, s, v: f"0.{t:09d} Q {'RW'[w]}S {b * 8} {s * 4096}", tail=SUMMARY),
@@ -222,7 +247,10 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
         ],
         "blktrace": lambda: [_blktrace(version, order) for version in (7, 8) for order in "<>"],
         "tracefs": lambda: [_tracefs(0), _tracefs(1, "# tracer: nop\n#\n\n")],
-        "spc": lambda: [_text(lambda t, w, b, s, v: f"{v},{b * sector},{s * 512},{_op(w)[0]},{t / 10**6:.6f}")],
+        "spc": lambda: [
+            _text(lambda t, w, b, s, v: f"{v},{b * sector},{s * 512},{_op(w)[0]},{t / 10**6:.6f}"),
+            _quoted(_text(lambda t, w, b, s, v: f"{v},{b * sector},{s * 512},{_op(w)[0]},{t / 10**6:.6f},more")),
+        ],
         "spc_pages": lambda: [
             _text(lambda t, w, b, s, v: f"{t}\t{1000 * t}\t0\t{v}\t{_op(w)}\t{b * 16}\t{s * 16}\t1"),
         ],
@@ -230,7 +258,10 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
             _text(lambda t, w, b, s, v: f"{1000 * t} 4892 syslogd {b * 8} {s * 8} {'RW'[w]} 6 {v} {'0af1' * 8}"),
             _text(lambda t, w, b, s, v: f"{1000 * t} 4892 syslogd {b * 8} {s * 8} {'RW'[w]} 6 {v}"),
         ],
-        "disksim": lambda: [_text(lambda t, w, b, s, v: f"{t / 1000:.3f} {v} {b * 8} {s * 8} {1 - w}")],
+        "disksim": lambda: [
+            _text(lambda t, w, b, s, v: f"{t / 1000:.3f} {v} {b * 8} {s * 8} {1 - w}", head)
+            for head in ("", "time devno blkno bcount flags\n")
+        ],
         "mqsim": lambda: [_text(lambda t, w, b, s, v: f"{1000 * t} {v} {b * 8} {s * 8} {1 - w}")],
         "disksim_validate": lambda: [_text(lambda t, w, b, s, v: f"{'RW'[w]} Bogus {b * 8} {s * 8} {t / 9:.4f} 33.5")],
         "srt": lambda: [_srt()],

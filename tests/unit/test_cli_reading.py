@@ -120,7 +120,7 @@ def test_a_person_names_the_columns_once_and_gets_the_command(unknown, terminal)
 
 def test_a_person_who_agrees_with_the_guess_presses_return(unknown, tmp_path, terminal):
     for path, count, guess in (
-        (unknown, 5, "time=when:s,offset=blk:512,size=cnt:512,op=kind,volume=dev"),
+        (unknown, 5, "time=when:ms,offset=blk:512,size=cnt:512,op=kind,volume=dev"),
         (tmp_path / "keys.txt", 4, "time=row:us,offset=#1:4096,size=4096B,op=read"),
     ):
         if path != unknown:

@@ -224,7 +224,9 @@ def formats(
     ]
     shown = [{key: value for key, value in row.items() if key not in hidden} for row in shown]
     _print_rows(shown, f"what {file} could be, by its beginning")
-    if rows[0]["fit"] != "taken":
+    if rows[0]["fit"] == "unreadable":
+        print_lines(f"{file}: {rows[0]['why']}")
+    elif rows[0]["fit"] != "taken":
         print_lines("none is taken: say which with --format and --option, or name the columns with --columns")
     print_lines(*(f"{row['command']}: {row['what']}" for row in rows))
 

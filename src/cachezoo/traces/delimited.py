@@ -3,13 +3,15 @@
 A block that pyarrow refuses, or reads as other rows than it has lines, is looked at line by line, so that the error
 names the row, the column and the value, and the rest of the block is kept. Every line that is neither blank nor a
 comment becomes a row or a bad row; `_File.convert` holds readers to that.
+
+What files of any format may have is seen by their first lines: a line of names, and fields in double quotes. Whole
+numbers may be written as floats, see `cachezoo.traces.values`.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,31 +24,22 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import DamagedTrace, Source
+from cachezoo.traces.values import BLANKS, INT64_END, KINDS, MOST_POWER, rounded_to
+from cachezoo.traces.values import NUMBERS as NUMBERS
 from cachezoo.traces.wording import many
 
-TYPES = {
-    "int": pa.int64(),
-    "hex": pa.string(),  # as a number, pyarrow would take decimal digits too
-    "float": pa.float64(),
-    "text": pa.dictionary(pa.int32(), pa.string()),
-}
-NUMBERS = {
-    "int": (re.compile(r"-?[0-9]+"), "a whole number"),
-    "hex": (re.compile(r"0[xX][0-9a-fA-F]{1,16}"), "a hexadecimal number of 64 bits such as 0x1f"),
-    "float": (re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"), "a number"),
-}
+TEXT = pa.dictionary(pa.int32(), pa.string())
 TAB, LF, BLANK = b"\t\n "
-BLANKS = " \t"
 EMPTY = b" \t\n"
 MARK = b"\xef\xbb\xbf"  # a byte order mark; the one that begins a file is taken off
 BLANK_LINES = re.compile(rb"\A(?:[ \t]*\n)+")
 QUOTED = re.compile(r'"((?:[^"]|"")*+)("?)')
 BROKEN = re.compile("[\udc80-\udcff]")  # what bytes that are no UTF-8 are decoded to
-INT64_END = 2**63
 FIRST_LINES = 11
 HEXADECIMAL = re.compile(rb"0[xX]")
-MOST_DIGITS = 100
-HEX = r"^[ \t]*0[xX][0-9a-fA-F]{1,16}[ \t]*$"
+NAME = re.compile(r"[^\W\d]\w*[^\n]{0,60}")  # of a column, in a first line
+NO_VALUES = ("nan", "inf", "infinity", "na", "null", "none")  # what stands for a number that is none
+EXPONENTS = re.compile(rb"[0-9.][eE][+-]?[0-9]")
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,7 @@ class Column:
 
     Attributes:
         name: how the reader calls it.
-        kind: ``int``, ``hex`` (0x…), ``float``, ``text``, or ``skip`` for what is not read.
+        kind: a key of `cachezoo.traces.values.KINDS`, ``text``, or ``skip`` for what is not read.
         optional: an empty field is allowed (numbers read as the least int64, or NaN); at the rows' end the column
             may be missing altogether.
         words: of a text, what it says, in small letters; used to explain why a file is of another format.
@@ -119,11 +112,39 @@ class Layout:
         """How many fields a row has at least: up to the last column that is not optional."""
         return max((place for place, column in enumerate(self.columns, 1) if not column.optional), default=0)
 
+    @property
+    def numbers(self) -> list[int]:
+        """Indices of the columns of numbers."""
+        return [place for place, column in enumerate(self.columns) if column.kind in KINDS]
 
-def _fits(digits: str) -> bool:
-    """Whether 64 bits hold a whole number. Leading zeros do not count."""
-    shortest = digits.lstrip("-").lstrip("0")
-    return len(shortest) <= MOST_DIGITS and int(shortest or "0") < INT64_END
+    def without_quotes(self) -> "Layout":
+        """The layout of a file whose fields, or some of them, are in double quotes."""
+        if self.quoted:
+            return self
+        if not self.ragged and self.delimiter != " ":
+            return replace(self, quoted=True)
+        # Where rows are cut or blanks parted before they are parsed, quotes go first; one around a delimiter stays.
+        mark = re.escape(self.delimiter.encode())
+        inside = re.compile(rb'(?m)(^|%b)"([^"%b\n]*)"(?=%b|$)' % (mark, mark, mark))
+        return replace(self, edit=lambda block: self.edit(inside.sub(rb"\1\2", block)))
+
+    def has_quotes(self, text: bytes) -> bool:
+        """Whether a field of some lines is in double quotes."""
+        if b'"' not in text:
+            return False
+        mark = re.escape(self.delimiter.encode())
+        return re.search(rb'(?m)(?:^|%b)"[^"\n]*"(?:%b|$)' % (mark, mark), text) is not None
+
+    def named(self, fields: Sequence[str]) -> bool:
+        """Whether a line's fields can be names of the columns: a name where each number of two or more would be.
+
+        Args:
+            fields: of the line, blanks around them off.
+        """
+        names = [fields[place].lower() for place in self.numbers if place < len(fields)]
+        good = all(NAME.fullmatch(name) and name not in NO_VALUES for name in names)
+        words = [field.lower() in column.words for field, column in zip(fields, self.columns, strict=False)]
+        return len(names) > 1 and good and len(set(names)) == len(names) and not any(words)
 
 
 def _bare(parts: list[str]) -> list[str]:
@@ -171,8 +192,6 @@ class Rows:
     def ints(self, name: str) -> I64:
         """int64 values; the least int64 where an optional one is missing."""
         column = self.table.column(name)
-        if pa.types.is_string(column.type):
-            column = pc.utf8_trim_whitespace(column).cast(pa.int64())
         return np.asarray(column.fill_null(-INT64_END) if column.null_count else column)
 
     def floats(self, name: str) -> F64:
@@ -229,6 +248,8 @@ class _File:
         self.reading, self.source, self.layout = reading, source, layout
         self.width = 0
         self.rows = 0
+        self.floats = False  # whether whole numbers are written as floats
+        self.finest: dict[str, int] = {}  # powers of ten that columns with exponents are written to
 
     @cached_property
     def names(self) -> list[str]:
@@ -243,8 +264,32 @@ class _File:
 
     def begin(self, block: bytes) -> bool:
         """Learn the width from the header, or else from the first lines; returns whether there is a header."""
-        line, *more = block.split(b"\n", FIRST_LINES)[:FIRST_LINES]
-        return self.learn(*(text.decode("utf-8", "replace") for text in (line, *more) if text.strip(EMPTY)))
+        first = b"\n".join(block.split(b"\n", FIRST_LINES)[:FIRST_LINES])
+        if self.layout.has_quotes(first):
+            self.layout = self.layout.without_quotes()
+            first = first if self.layout.quoted else self.layout.edit(first)
+        lines = [text.decode("utf-8", "replace") for text in first.split(b"\n") if text.strip(EMPTY)]
+        if header := self.learn(*lines):
+            return header
+        # A line of names that no format of its own has, above a row of what it should have.
+        line, *more = lines
+        fields = self.layout.fields(line)[0]
+        if not more or not self.layout.named(fields):
+            return False
+        width = self.width
+        self.learn(*more)
+        fits = self.width <= len(fields) if self.layout.ragged else self.width == len(fields)
+        if fits and any(self.complaint(text) is None for text in self.cut(more)):
+            return True
+        self.width = width
+        return False
+
+    def cut(self, lines: Sequence[str]) -> list[str]:
+        """Lines as they are looked at one by one: without fields beyond ragged columns."""
+        text = "\n".join(lines)
+        if self.layout.ragged:
+            text = self.layout.cut(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        return [line for line in text.split("\n") if line.strip(BLANKS)]
 
     def learn(self, line: str, *more: str) -> bool:
         """Take the width of the header, or the one most frequent; returns whether the first line is a header."""
@@ -259,7 +304,46 @@ class _File:
         return header
 
     def parse(self, block: bytes) -> pa.Table:
-        """All of a block through pyarrow; raises `pa.ArrowInvalid`."""
+        """All of a block through pyarrow; raises `pa.ArrowInvalid`.
+
+        Whole numbers are looked for among floats where a block has, or the file had, one that is written so.
+        """
+        if not self.floats:
+            try:
+                return self.parsed(block, floats=False)
+            except pa.ArrowInvalid:
+                table = self.parsed(block, floats=True)
+            # Only where that helps: bad rows alone make no file one of floats.
+            self.floats = not any(self.needs_sifting(table.column(column.name), column) for column in self.read)
+            return table
+        return self.parsed(block, floats=True)
+
+    def parsed(self, block: bytes, *, floats: bool) -> pa.Table:
+        """A block's columns, numbers made of texts; raises `pa.ArrowInvalid`."""
+        texts = {column.name: column for column in self.read if self._is_text(column, floats)}
+        table = self.csv(block, {name: pa.string() for name in texts})
+        for place, name in enumerate(table.column_names):
+            if name in texts:
+                column = table.column(place)
+                numbers = KINDS[texts[name].kind].of(column)
+                if texts[name].optional:
+                    # What is there and is no number is told from what is missing by the least int64, or infinity.
+                    wrong = pc.and_(pc.is_null(numbers), pc.not_equal(pc.utf8_trim(column, BLANKS), ""))
+                    least = float("inf") if pa.types.is_floating(numbers.type) else -INT64_END
+                    numbers = pc.if_else(wrong, pa.scalar(least, numbers.type), numbers)
+                if texts[name].kind == "int" and EXPONENTS.search(block):
+                    self.finest[name] = min(rounded_to(column), self.finest.get(name, MOST_POWER))
+                table = table.set_column(place, name, numbers)
+        return table
+
+    @staticmethod
+    def _is_text(column: Column, floats: bool) -> bool:
+        """Whether a column of numbers is given as text."""
+        return column.kind in KINDS and (KINDS[column.kind].stored == pa.string() or (floats and column.kind == "int"))
+
+    def csv(self, block: bytes, types: dict[str, pa.DataType]) -> pa.Table:
+        """A block's columns as pyarrow gives them, some of other types than their kinds'."""
+        stored = {c.name: KINDS[c.kind].stored if c.kind in KINDS else TEXT for c in self.read}
         return pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(
@@ -269,7 +353,7 @@ class _File:
                 delimiter=self.layout.delimiter, quote_char='"' if self.layout.quoted else False
             ),
             convert_options=pacsv.ConvertOptions(
-                column_types={column.name: TYPES[column.kind] for column in self.read},
+                column_types=stored | types,
                 include_columns=[column.name for column in self.read],
                 null_values=[""],
                 strings_can_be_null=False,
@@ -289,21 +373,17 @@ class _File:
         for column, value in zip(self.layout.columns, fields, strict=False):
             if column.kind == "text" and BROKEN.search(value):
                 return f"is no text in UTF-8 ({line[:80]!r}); fix or drop the row"
-            if column.kind not in NUMBERS or (not value and column.optional):
+            if column.kind not in KINDS or (not value and column.optional):
                 continue
-            pattern, what = NUMBERS[column.kind]
             if not value:
                 return f"{column.name} is empty; fill it in or drop the row"
-            if not pattern.fullmatch(value) or (column.kind == "float" and not math.isfinite(float(value))):
-                return f"{column.name} is {value[:40]!r}, not {what}; fix or drop the row"
-            if column.kind == "int" and not _fits(value):
-                return f"{column.name} is {value[:40]}, which 64 bits cannot hold; check the unit"
+            if said := KINDS[column.kind].why_not(value):
+                return f"{column.name} is {said}"
         return None
 
     def sift(self, block: bytes, numbers: I64 | None) -> Rows | None:
         """The rows of a block that can be used; the others are bad rows."""
-        text = (self.layout.cut(block) if self.layout.ragged else block).decode("utf-8", "surrogateescape")
-        lines = [line for line in text.split("\n") if line.strip(BLANKS)]
+        lines = self.cut([block.decode("utf-8", "surrogateescape")])
         kept: list[str] = []
         places: list[int] = []
         for place, line in zip(self.numbers(len(lines), numbers).tolist(), lines, strict=True):
@@ -341,18 +421,16 @@ class _File:
         # One character is found much faster than two, and most files have none.
         if b"x" not in block and b"X" not in block:
             return False
-        if any(column.kind == "hex" for column in self.read):
+        if any(column.kind in ("hex", "bare_hex") for column in self.read):
             return any(pattern.search(block) is not None for pattern in self.layout.decimals)
         return any(column.kind == "int" for column in self.read) and HEXADECIMAL.search(block) is not None
 
     def needs_sifting(self, values: pa.ChunkedArray, column: Column) -> bool:
         """Whether pyarrow took a missing value, or text such as nan, for a number."""
         missing = not column.optional and values.null_count > 0
-        if column.kind == "int":  # the least int64 stands for a missing value
+        if pa.types.is_int64(values.type):  # the least int64 stands for a missing value
             return missing or bool(pc.min(values).as_py() == -INT64_END)
-        if column.kind == "hex":
-            return missing or pc.all(pc.match_substring_regex(values, HEX)).as_py() is False
-        return missing or (column.kind == "float" and pc.all(pc.is_finite(values)).as_py() is False)
+        return missing or (pa.types.is_floating(values.type) and pc.all(pc.is_finite(values)).as_py() is False)
 
     def closed(self, block: bytes) -> bool:
         """Whether the last line's quotes are closed; pyarrow closes them where the block ends."""
@@ -466,3 +544,8 @@ def delimited(
                 raise TraceError(message) from error
             if rows is not None:
                 yield rows
+        reading.notes |= {
+            f"rounded.{name}": f"to multiples of 10^{power}: the file has no more digits"
+            for name, power in file.finest.items()
+            if power > 0
+        }

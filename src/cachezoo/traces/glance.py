@@ -9,6 +9,7 @@ import numpy as np
 from cachezoo.arrays import I64, U8
 from cachezoo.coded import Coded
 from cachezoo.traces.clock import Clock
+from cachezoo.traces.rates import LAST_DAY_S, is_day
 from cachezoo.traces.reading import SECTOR_BYTES, ObjectChunk, Requests
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
@@ -136,6 +137,10 @@ class Glance:
                 found.append(Doubt(weight, f"{rate:,.0f} requests a second, which {what}", "time"))
             if rate < SLOW_RATE:
                 found.append(Doubt(2.0, f"a request every {1 / rate / 3600:,.1f} hours", "time"))
+        first_s = (self.first_us or 0) / 1e6
+        if not (first_s < LAST_DAY_S or is_day(first_s, since_1601=True)):
+            year = 1970 + first_s / YEAR_S
+            found.append(Doubt(4.0, f"the first request is of the year {year:.0f}, counted from 1970", "time"))
         if self.span_s > MOST_SPAN_S:
             found.append(Doubt(2.0, f"it spans {self.span_s / YEAR_S:,.1f} years", "time"))
         return found

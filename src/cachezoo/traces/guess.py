@@ -1,105 +1,123 @@
-"""What the columns of a delimited file of no known format may be, by their names and values: a guess to be checked."""
+"""What the columns of a delimited file of no known format may be, by their names and values: a guess to be checked.
 
-import re
-from collections.abc import Callable, Sequence
+Each column is tried in each role and unit. A choice has doubts, as powers of ten, of which the least doubtful is the
+guess: how unlike the role a column's name and values are, and what of the requests no disk can have done. Others that
+mean something else and are within `MARGIN` are given beside it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
-from cachezoo.traces.delimited import NUMBERS
-from cachezoo.traces.formats.columns import ROW, ColumnsOptions, Table, spelled, table_of
+import numpy as np
+
+from cachezoo.arrays import I64
+from cachezoo.traces.alignment import NEARLY_ALL, continued, fixed_sizes, multiples, skewed, spread
+from cachezoo.traces.column_names import FLAGS
+from cachezoo.traces.column_values import MOST_BAD, MOST_OPS, Field
+from cachezoo.traces.formats.columns import ROLES, ROW, ColumnsOptions, Table, table_of
+from cachezoo.traces.rates import UNITS, moment_units, unit_doubts
 from cachezoo.traces.reading import SECTOR_BYTES
 from cachezoo.traces.table import PAGE_BYTES
 
-MOST_ROWS = 100
-MOST_BAD = 0.1
 FEW_ROWS = 3
-MOST_OPS = 8  # different values of a column of ops
-# The words of a column's name that give it a role, the strongest first; a unit of time ends one: `when_s`.
-TIME = ("timestamp", "time", "ts", "when", "date", "clock", "arrival", "issued", "t")
-OFFSETS = {
-    **dict.fromkeys(("lba", "sector", "block", "blk", "lbn", "blkno"), SECTOR_BYTES),
-    **dict.fromkeys(("page", "pageno", "pfn"), PAGE_BYTES),
-    **dict.fromkeys(("offset", "off", "addr", "address", "byte", "pos", "position"), 1),
-}
-SIZES = {
-    **dict.fromkeys(("blocks", "blks", "sectors", "nblocks", "nsectors", "blkcnt", "cnt", "count"), SECTOR_BYTES),
-    "pages": PAGE_BYTES,
-    **dict.fromkeys(("size", "len", "length", "bytes", "nbytes"), 1),
-}
-OPS = ("op", "opcode", "operation", "rw", "dir", "direction", "type", "kind", "rwbs", "cmd", "command", "action")
-FLAGS = {"isread": "1/0", "is_read": "1/0", "iswrite": "0/1", "is_write": "0/1", "write": "0/1", "read": "1/0"}
-VOLUMES = ("dev", "device", "disk", "volume", "vol", "lun", "drive")
-UNITS = ("ns", "us", "ms", "s")
-SPELLED = {"sec": "s", "secs": "s", "seconds": "s", "msec": "ms", "usec": "us", "nsec": "ns"}
-# A moment since 1970 tells its unit by its size: seconds stand below the first.
-MOMENTS = ((1e11, "s"), (1e14, "ms"), (1e17, "us"), (float("inf"), "ns"))
-FIRST_MOMENT = 5e8  # seconds since 1970, in 1985; times below count from the trace's start
+MANY_ROWS = 30  # rows from which a rule over all of them says something
+MARGIN = 1.0
+MOST_OTHERS = 4
+MOST_PLACES = 8  # columns tried in a role, the likeliest
+UNITS_OF_BYTES = (1, SECTOR_BYTES, PAGE_BYTES)
+NEVER = 6.0
+HOPELESS = 8.0
+OTHER_ROLE = 4.0  # a column whose name has another role
+UNKNOWN_NAME = 1.5
+NO_NAME = 0.75
+NO_COLUMN = {"time": 2.5, "size": 2.0, "op": 1.5}
+THOUSANDS_CREDIT = 0.75
+MAYBE_VOLUME = 0.4  # of an unnamed column of a few numbers or names, which may as well be a process
+MOST_VOLUMES = 64
+MOST_KINDS, LEAST_BYTES = 16, 64  # of sizes that are no powers of two: how many, and their mean
+MIB, PIB = 1 << 20, 1 << 50
 
 
 class Guess(NamedTuple):
     """What the columns of a file may be."""
 
     # what to give `--columns`; without an op where a column's values are not understood; empty where the lines are no
-    # table with addresses
+    # table with addresses or keys
     columns: str
     op: str = ""  # what to say or know of the op; empty where a column spells it, or there is but one column
+    others: tuple[str, ...] = ()  # what else to give, nearly as likely, the likeliest first
 
 
 NOTHING = Guess("")
+SIGNED = (
+    "column {} has numbers with a plus and numbers with a minus, which may say writes and reads: write the op into a "
+    "column of its own"
+)
 
 
-class _Columns:
-    """The columns of a table, each used once."""
+class Part(NamedTuple):
+    """A role's column, or constant."""
 
-    def __init__(self, table: Table) -> None:
-        self.rows = [row for row in table.rows[:MOST_ROWS] if len(row) == table.width]
-        self.names = table.header if len(table.header) == table.width else [""] * table.width
-        self.free = list(range(table.width))
+    text: str  # as `--columns` says it
+    doubt: float  # powers of ten against it
+    place: int = -1  # index of the column; -1 of a constant
+    unit: int = 1  # bytes to a unit of an offset or size
 
-    def words(self, place: int) -> list[str]:
-        """The words of a column's name in small letters, the whole name first."""
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.names[place].strip().strip('"')).lower()
-        return [name, *re.findall(r"[a-z]+", name)]
 
-    def values(self, place: int) -> list[str]:
-        return [row[place] for row in self.rows]
+@dataclass(frozen=True)
+class _Reading:
+    """A choice of a column for each role."""
 
-    def are(self, place: int, kind: str) -> bool:
-        """Whether nine of ten values are numbers of a kind."""
-        good = sum(NUMBERS[kind][0].fullmatch(value) is not None for value in self.values(place))
-        return good >= (1 - MOST_BAD) * len(self.rows)
+    parts: dict[str, Part]
+    doubt: float
+    meaning: tuple[object, ...]  # the same for readings that give the same requests
+    op: str = ""  # what is to be said of the op
 
-    def said(self, place: int) -> str:
-        """The column as `--columns` calls it: its name where that is plain and unlike the others."""
-        name = self.names[place].strip()
-        return name if re.fullmatch(r"[\w.-]+", name) and self.names.count(name) == 1 else f"#{place + 1}"
+    @property
+    def columns(self) -> str:
+        """As `--columns` says it."""
+        order = [role for role in ("time", "offset", "key", "size", "op", "volume", "count", "ttl") if role in ROLES]
+        return ",".join(f"{role}={self.parts[role].text}" for role in order if role in self.parts)
 
-    def take(self, words: Sequence[str], fits: Callable[[int], bool]) -> tuple[int, str] | None:
-        """The first free column that has one of some words in its name, the first word first, and fits; and the word.
+    @property
+    def places(self) -> tuple[object, ...]:
+        """Which columns have the roles, but for that of time."""
+        return tuple((role, part.place) for role, part in self.parts.items() if role not in ("time", "volume"))
 
-        A name that is the word, whole, comes before one that holds it.
-        """
-        for whole in (True, False):
-            for word in words:
-                for place in self.free:
-                    found = self.words(place)
-                    if word in (found[:1] if whole else found[1:]) and fits(place):
-                        self.free.remove(place)
-                        return place, word
-        return None
 
-    def rising(self) -> int | None:
-        """The first free column without a name whose numbers never fall, and mostly rise: of times; taken."""
-        for place in self.free if len(self.free) > 2 else []:
-            values = [float(value) for value in self.values(place) if NUMBERS["float"][0].fullmatch(value)]
-            if not self.names[place] and self.are(place, "float") and values == sorted(values):
-                if 2 * len(set(values)) > len(values):
-                    self.free.remove(place)
-                    return place
-        return None
+def fields_of(table: Table) -> list[Field]:
+    """The columns of a table's regular rows; none where too many are not, or there are few."""
+    rows = [row for row in table.rows if len(row) == table.width and (table.width < 2 or all(row))]
+    if len(rows) < max(FEW_ROWS, (1 - MOST_BAD) * len(table.rows)):
+        rows = [row for row in table.rows if len(row) == table.width]  # some column is empty in many
+        if len(rows) < max(FEW_ROWS, (1 - MOST_BAD) * len(table.rows)):
+            return []
+    names = [name.strip().strip('"') for name in table.header] if len(table.header) == table.width else []
+    names = names or [""] * table.width
+    rows = _regular(rows)
+    return [
+        Field(place, names[place], _said(place, names), tuple(row[place].strip() for row in rows))
+        for place in range(table.width)
+    ]
 
-    def whole(self, place: int) -> bool:
-        """Whether a column can be an offset or size."""
-        return self.are(place, "int") or self.are(place, "hex")
+
+def _regular(rows: list[list[str]]) -> list[list[str]]:
+    """Rows without those that have no number where nine of ten have one."""
+    kept = rows
+    for place in range(len(rows[0])):
+        numeric = [bool(Field(0, "", "", (row[place].strip(),)).numbers is not None) for row in rows]
+        if (1 - MOST_BAD) * len(rows) <= sum(numeric) < len(rows):
+            kept = [row for row, good in zip(rows, numeric, strict=True) if good and row in kept]
+    return kept or rows
+
+
+def _said(place: int, names: list[str]) -> str:
+    """A column as `--columns` calls it: by its name where that is plain and unlike the others."""
+    name = names[place]
+    plain = name.replace("_", "").replace(".", "").replace("-", "").isalnum() and names.count(name) == 1
+    return name if plain else f"#{place + 1}"
 
 
 def guessed(lines: Sequence[str]) -> Guess:
@@ -108,79 +126,371 @@ def guessed(lines: Sequence[str]) -> Guess:
     Args:
         lines: the file's first whole lines.
     """
-    table = table_of(lines, ColumnsOptions())
-    columns = _Columns(table)
-    if len(columns.rows) < max(FEW_ROWS, (1 - MOST_BAD) * min(len(table.rows), MOST_ROWS)):
+    fields = fields_of(table_of(lines, ColumnsOptions()))
+    if not fields:
         return NOTHING
-    parts, unclear = {"time": _time(columns), "op": _op(columns)}, ""
-    if not parts["op"]:
-        unclear, parts["op"] = _unclear_op(columns)
-    size = columns.take(tuple(SIZES), columns.whole)
-    offset = columns.take(tuple(OFFSETS), columns.whole)
-    volume = columns.take(VOLUMES, lambda _: True)
-    if offset is None:
-        # One column alone, as in traces of a cache's keys, holds pages; of several, the one of most values.
-        wide = [place for place in columns.free if columns.whole(place)]
-        if not wide:
-            return NOTHING
-        offset = max(wide, key=lambda place: len(set(columns.values(place)))), ""
-    unit = OFFSETS.get(offset[1], PAGE_BYTES if table.width == 1 else 1)
-    parts["offset"] = f"{columns.said(offset[0])}:{unit}"
-    parts["size"] = f"{PAGE_BYTES}B" if size is None else f"{columns.said(size[0])}:{SIZES[size[1]]}"
-    found = {role: parts[role] for role in ("time", "offset", "size", "op") if parts[role]}
-    if volume is not None:
-        found["volume"] = columns.said(volume[0])
-    return Guess(",".join(f"{role}={part}" for role, part in found.items()), unclear if table.width > 1 else "")
+    if signed := next((field for field in fields if field.is_signed), None):
+        return Guess("", SIGNED.format(signed.said))
+    found = sorted(_Guesser(fields).readings(), key=lambda one: one.doubt)
+    if not found or found[0].doubt >= HOPELESS:
+        return NOTHING
+    first: dict[tuple[object, ...], _Reading] = {}
+    for one in found:
+        if one.doubt < found[0].doubt + MARGIN:
+            first.setdefault(one.meaning, one)
+    best, *others = first.values()
+    # Other columns come before other units of the same, and what may be a volume last.
+    others.sort(key=lambda one: ("volume" in one.parts and "volume" not in best.parts, one.places == best.places))
+    texts = dict.fromkeys(one.columns for one in others if one.columns != best.columns)
+    return Guess(best.columns, best.op, tuple(texts)[:MOST_OTHERS])
 
 
-def _time(columns: _Columns) -> str:
-    """A column of times with its unit, by its name or by its values' size; else rows are numbered."""
-    found = columns.take(TIME, lambda place: columns.are(place, "float"))
-    place = found[0] if found else columns.rising()
-    if place is None:
-        return f"{ROW}:us"
-    words = [SPELLED.get(word, word) for word in columns.words(place)]
-    unit = next((word for word in reversed(words) if word in UNITS), "") or _unit(columns.values(place))
-    return f"{columns.said(place)}:{unit}"
+class _Guesser:
+    """The search over one table's columns."""
+
+    def __init__(self, fields: list[Field]) -> None:
+        self.fields = fields
+        self.rows = len(fields[0].values)
+        self.many = self.rows >= MANY_ROWS
+        self.alone = len(fields) == 1
+        self.named = any(field.name for field in fields)
+        self.addresses = {field.place: weight for field in fields if (weight := self._like_addresses(field))}
+        self.objects = self._objects()
+        self.sized = any(self._like_sizes(field) for field in fields)
+
+    def readings(self) -> Iterator[_Reading]:
+        """Every choice worth a thought."""
+        ops, unclear = self._ops()
+        times = self._times()
+        volumes = self._volumes()
+        places = [*self._places("offset"), *self._places("key")]
+        for (role, number), size in product(places, self._sizes()):
+            if size.place == number.place:
+                continue
+            doubt = number.doubt + size.doubt + self._pair(role, number, size)
+            if doubt >= HOPELESS:
+                continue
+            for time, op, volume in product(times, ops, volumes if role == "offset" else [None]):
+                used = [part.place for part in (number, size, time, op) if part.place >= 0]
+                if len(set(used)) < len(used) or (volume and volume.place in used and volume.doubt):
+                    continue
+                parts = {"time": time, role: number, "size": size} | ({"op": op} if op.text else {})
+                if volume and volume.place not in used:
+                    parts["volume"] = volume
+                whole = doubt + time.doubt + op.doubt + (volume.doubt if volume else 0.0)
+                yield _Reading(parts, whole, self._meaning(parts, role), self._op_said(op, unclear))
+
+    def _op_said(self, op: Part, unclear: str) -> str:
+        if not op.text:
+            return unclear
+        return "" if op.place >= 0 or self.alone else "op=read takes every request for a read"
+
+    def _meaning(self, parts: dict[str, Part], role: str) -> tuple[object, ...]:
+        """What requests a choice gives, in short."""
+        time, volume = parts["time"], parts.get("volume")
+        span = "rows"
+        if time.place >= 0:
+            span = f"{self.fields[time.place].said} {time.text.rpartition(':')[2]}"
+        kinds = [self._bytes(parts[name]).tobytes() for name in (role, "size") if self._whole(parts[name])]
+        op = parts.get("op")
+        return (role, span, *kinds, volume and volume.place, op and (op.place, op.text.partition(":")[2]))
+
+    def _whole(self, part: Part) -> bool:
+        return part.place < 0 or self.fields[part.place].whole is not None
+
+    def _bytes(self, part: Part) -> I64:
+        """Bytes of an offset or size, or a key, of each row."""
+        if part.place < 0:
+            return np.full(self.rows, PAGE_BYTES, np.int64)
+        values = self.fields[part.place].whole
+        if values is None:
+            texts = np.array(self.fields[part.place].values, dtype=object).astype(str)
+            return np.unique(texts, return_inverse=True)[1].astype(np.int64)
+        most = 2**62 // part.unit
+        return np.clip(values, -most, most) * part.unit
+
+    def _against(self, field: Field, role: str) -> float:
+        """How unlike a role a column's name is."""
+        said = field.named
+        if said.role == role:
+            return said.doubt
+        if not field.name:
+            return NO_NAME if self.named is False else UNKNOWN_NAME
+        return UNKNOWN_NAME if not said.role else OTHER_ROLE
+
+    def _times(self) -> list[Part]:
+        """Columns of times with their units, and that rows are numbered."""
+        found = [Part(f"{ROW}:us", NO_COLUMN["time"])]
+        for field in self.fields if len(self.fields) > 1 else []:
+            doubt = self._against(field, "time")
+            if field.numbers is None or doubt >= OTHER_ROLE or (field.numbers < 0).any():
+                continue
+            if field.constant:
+                doubt += OTHER_ROLE if self.many else 1.0
+            if field.falls:
+                doubt += 0.3 if field.falls <= 0.05 else 2.0 if field.named.role == "time" else NEVER
+            if field.named.role != "time" and (field.counts_rows or 2 * len(field.kinds) < self.rows):
+                doubt += 1.0 if field.counts_rows else 0.3
+            found += [Part(f"{field.said}:{unit}", doubt + more, field.place) for unit, more in self._units(field)]
+        least = min(part.doubt for part in found)
+        return [part for part in found if part.doubt < least + MARGIN or part.place < 0]
+
+    def _units(self, field: Field) -> list[tuple[str, float]]:
+        """Units of a column of times, and what speaks against each."""
+        values = field.numbers
+        assert values is not None
+        if field.named.unit:
+            return [(field.named.unit, 0.0)]
+        if moments := moment_units(float(np.min(values))):
+            return [(unit, 0.5 * place) for place, unit in enumerate(moments)]
+        if field.whole is None:
+            usual = {"s": 0.0, "ms": 1.0 if field.decimals > 3 else 0.3, "us": 1.0 if field.decimals > 3 else 0.6}
+        else:
+            usual = {"us": 0.0, "s": 0.25, "ms": 0.25, "ns": 0.25}
+        if field.whole is not None and field.named.unit == "" and "unix" in field.name.lower():
+            usual = {"s": 0.0, "ms": 1.0}
+        doubts = unit_doubts(values, usual)
+        if field.whole is not None and self.many and multiples(field.whole, 1000) == 1 and "ns" in doubts:
+            doubts["ns"] -= THOUSANDS_CREDIT  # a clock of microseconds, written in nanoseconds
+        return sorted(((unit, doubts[unit]) for unit in UNITS if unit in doubts), key=lambda pair: pair[1])
+
+    def _ops(self) -> tuple[list[Part], str]:
+        """Columns that say read or write, and what to say where none does but one may."""
+        found = [Part("read", NO_COLUMN["op"])]
+        for field in self.fields:
+            if field.named.role == "flag":
+                if set(field.kinds) <= {"0", "1"}:
+                    found.append(Part(f"{field.said}:{_flag(field.name)}", 0.0, field.place))
+                continue
+            doubt, spells = self._against(field, "op"), field.ops
+            if spells is None or (doubt >= OTHER_ROLE and field.named.role != "rest") or field.numbers is not None:
+                continue
+            found.append(Part(f"{field.said}{':' if spells else ''}{spells}", min(doubt, 1.0), field.place))
+        spelled = [part for part in found if part.place >= 0]
+        if spelled:
+            return [min(spelled, key=lambda part: part.doubt)], ""
+        unclear = self._unclear()
+        if unclear is None:
+            return found, ""
+        name, kinds = unclear.said, unclear.kinds
+        if len(kinds) == 1:
+            said = f"column {name} holds {kinds[0]} alone: say what it means, op=read or op=write"
+        else:
+            said = (
+                f"column {name} holds {', '.join(kinds[:-1])} and {kinds[-1]}: say which is a read and which a write, "
+                f"op={name}:{kinds[0]}/{kinds[-1]} or op={name}:{kinds[-1]}/{kinds[0]}, or op=read where all are reads"
+            )
+        return [Part("", 0.0, unclear.place)], said
+
+    def _unclear(self) -> Field | None:
+        """A column that may say the op in words of its own: called so, with a few values; else one of two values."""
+        few = [field for field in self.fields if len(field.kinds) <= MOST_OPS and self.rows > 2 * len(field.kinds)]
+        called = [field for field in few if field.named.role == "op"]
+        if called:
+            return min(called, key=lambda field: field.named.doubt)
+        free = [field for field in few if not field.named.role and len(field.kinds) == 2 and not field.is_device]
+        words = [field for field in free if field.numbers is None]
+        # Of numbers 0 and 1 are flags, which say read or write where nothing else does.
+        return next(iter([*words, *(field for field in free if field.kinds == ("0", "1"))]), None)
+
+    def _volumes(self) -> list[Part | None]:
+        """Columns that name the disk or file, and that none does."""
+        called = [field for field in self.fields if field.named.role == "volume"]
+        if not called and any(field.named.role == "offset" for field in self.fields):
+            called = [field for field in self.fields if field.named.role in ("file", "key")]
+        called = called or [field for field in self.fields if not field.name and field.is_device]
+        if called:
+            return [Part(called[0].said, 0.0, called[0].place)]
+        maybe = [field for field in self.fields if not field.name and self._may_be_volume(field)]
+        return [None, *(Part(field.said, MAYBE_VOLUME, field.place) for field in maybe)]
+
+    def _may_be_volume(self, field: Field) -> bool:
+        """Whether an unnamed column has a few numbers or names, none of which says an op."""
+        if not self.many or not 2 <= len(field.kinds) <= MOST_VOLUMES or 4 * len(field.kinds) > self.rows:
+            return False
+        if field.ops is not None or self._like_sizes(field) or field.kinds == ("0", "1"):
+            return False
+        return field.numbers is None or (field.whole is not None and int(np.max(np.abs(field.whole))) < SECTOR_BYTES)
+
+    def _places(self, role: str) -> list[tuple[str, Part]]:
+        """Columns that may be offsets, in each unit, or keys."""
+        found = []
+        for field in self.fields:
+            doubt = self._against(field, role) + (
+                self._unlike_offset(field) if role == "offset" else self._unlike_key(field)
+            )
+            if doubt >= NEVER:
+                continue
+            if role == "key":
+                found.append(Part(field.said, doubt, field.place))
+                continue
+            for unit in UNITS_OF_BYTES:
+                more = self._unit_doubt(field, unit)
+                found.append(Part(f"{field.said}:{unit}", doubt + more, field.place, unit))
+        found.sort(key=lambda part: part.doubt)
+        return [(role, part) for part in found[: 3 * MOST_PLACES]]
+
+    def _unit_doubt(self, field: Field, unit: int) -> float:
+        """How unlike its name a unit is."""
+        said = field.named
+        if said.role in ("offset", "size") and said.unit:
+            return 0.0 if str(unit) == said.unit else 0.8 if said.free else 2.5
+        if self.alone:
+            return 0.0 if unit == PAGE_BYTES else 2.0
+        return 0.4 if unit == PAGE_BYTES else 0.0
+
+    def _like_addresses(self, field: Field) -> float:
+        """How much speaks for a column of addresses: many different multiples of a sector, or of eight sectors."""
+        values = field.whole
+        if values is None or not self.many or self.alone or 8 * len(field.kinds) < self.rows or not field.falls:
+            return 0.0
+        if (values < 0).any() or field.named.role not in ("", "offset") or (np.abs(values) >= PIB * 8).any():
+            return 0.0
+        return 2.0 if multiples(values, SECTOR_BYTES) >= NEARLY_ALL else 1.5 * (multiples(values, 8) >= NEARLY_ALL)
+
+    def _objects(self) -> set[int]:
+        """Columns whose numbers come again with the same other number, no whole sectors: ids and sizes of objects."""
+        wholes = [field for field in self.fields if field.whole is not None and not field.constant]
+        found = set()
+        for one, two in product(wholes, wholes):
+            if one is not two and 4 * len(one.kinds) > len(two.kinds) and len(one.kinds) > MOST_VOLUMES // 2:
+                number, size = one.whole, two.whole
+                assert number is not None and size is not None
+                if multiples(size, SECTOR_BYTES) < NEARLY_ALL and fixed_sizes(number, size):
+                    found.add(one.place)
+        return found
+
+    def _like_sizes(self, field: Field) -> bool:
+        """Whether a column may hold sizes, so that a reading without them drops something."""
+        values = field.whole
+        if values is None or self.alone or field.named.role not in ("", "size") or (values < 0).any():
+            return False
+        if field.named.role == "size":
+            return True
+        if field.name or not field.falls or 4 * len(field.kinds) > self.rows:
+            return False
+        few = 3 <= len(field.kinds) <= MOST_KINDS and float(np.mean(values)) >= LEAST_BYTES
+        return few or _powers(values) >= 0.5
+
+    def _unlike_offset(self, field: Field) -> float:
+        """How unlike offsets a column's values are."""
+        values = field.whole
+        if values is None or (values < 0).any() or (np.abs(values) >= PIB * 8).any():
+            return NEVER
+        if self.alone:
+            return 0.0
+        doubt = 0.0
+        if self.many and len(field.kinds) <= 32:
+            doubt += 5.0 if field.constant else 3.0 if len(field.kinds) <= 8 else 2.0
+        doubt += sum(weight for place, weight in self.addresses.items() if place != field.place)
+        if not field.name and not field.falls and len(field.kinds) > 2:
+            doubt += 2.0 if field.counts_rows else 0.8
+        return doubt
+
+    def _unlike_key(self, field: Field) -> float:
+        """How unlike keys a column's values are."""
+        if "key" not in ROLES:
+            return NEVER
+        doubt = 0.75 if not field.name else 0.0
+        if field.named.role == "key" and not (field.numbers is not None and field.whole is None):
+            return doubt
+        if field.numbers is not None and (field.whole is None or not field.falls):
+            return NEVER
+        if field.numbers is None and max(map(len, field.kinds)) < 8:
+            return NEVER
+        return doubt + (2.0 if 8 * len(field.kinds) < self.rows else 0.0)
+
+    def _sizes(self) -> list[Part]:
+        """Columns that may be sizes, in each unit, and that all are of a page."""
+        found = [Part(f"{PAGE_BYTES}B", NO_COLUMN["size"] + 2.0 * self.sized)]
+        for field in self.fields:
+            values, doubt = field.whole, self._against(field, "size")
+            if values is None or self.alone or doubt >= OTHER_ROLE or np.count_nonzero(values < 0):
+                continue
+            zeros = np.count_nonzero(values == 0) / self.rows
+            doubt += NEVER if zeros == 1 else 2.0 * zeros if field.named.role == "size" else NEVER * (zeros > 0)
+            if not field.name:
+                doubt += 0.7 * field.constant + 1.0 * (self.many and 2 * len(field.kinds) > self.rows)
+                doubt += 3.0 * (not field.falls and len(field.kinds) > 3)
+                doubt += 0.8 * (_powers(values) < 0.5)
+            if doubt < NEVER:
+                found += [
+                    Part(f"{field.said}:{unit}", doubt + self._unit_doubt(field, unit), field.place, unit)
+                    for unit in UNITS_OF_BYTES
+                ]
+        found.sort(key=lambda part: part.doubt)
+        return found[: 3 * MOST_PLACES]
+
+    def _pair(self, role: str, number: Part, size: Part) -> float:
+        """What of offsets and sizes together no disk can have done, or of objects nothing names by a key."""
+        sizes = self._bytes(size)
+        if role == "key":
+            return self._object(number, size, sizes)
+        offsets = self._bytes(number)
+        return self._sized(size, sizes) + self._placed(number, size, offsets, sizes)
+
+    def _object(self, number: Part, size: Part, sizes: I64) -> float:
+        """Doubts of objects with keys."""
+        doubt = 3.0 if size.unit != 1 else 0.0
+        if self.fields[number.place].named.role != "key":
+            keys = self._bytes(number)
+            doubt += 1.0 * (multiples(sizes, SECTOR_BYTES) >= NEARLY_ALL)
+            doubt += 2.0 * any(continued(keys * unit, sizes) > 0.1 for unit in UNITS_OF_BYTES)
+            doubt += 0.0 if fixed_sizes(keys, sizes) else 0.5
+        return doubt
+
+    def _sized(self, size: Part, sizes: I64) -> float:
+        """Doubts of sizes as requests of a disk."""
+        if size.place < 0:
+            return 0.0
+        mean, doubt = float(np.mean(sizes)), 0.0
+        doubt += NEVER if mean > 64 * MIB else 2.0 if mean > MIB else 0.0
+        if multiples(sizes, SECTOR_BYTES) < NEARLY_ALL:
+            doubt += 2.5
+            doubt += 2.0 * (mean < SECTOR_BYTES)
+        if size.unit > 1 and multiples(sizes, size.unit * SECTOR_BYTES) == 1:
+            doubt += 2.5
+        if size.unit == PAGE_BYTES and multiples(sizes, 8 * PAGE_BYTES) == 1:
+            doubt += 1.5
+        if size.unit == SECTOR_BYTES:
+            doubt += 1.0 * (multiples(sizes, PAGE_BYTES) < 0.5)
+        median = float(np.median(sizes))
+        doubt += 0.7 * (median < PAGE_BYTES) + 0.5 * (median > 256 * 1024)
+        return doubt
+
+    def _placed(self, number: Part, size: Part, offsets: I64, sizes: I64) -> float:
+        """Doubts of offsets, by themselves and by the sizes."""
+        if self.alone:
+            return 0.0
+        unit, doubt = number.unit, 2.0 * (number.place in self.objects)
+        end = int(np.max(offsets.astype(np.float64) + sizes))
+        if end > PIB:
+            doubt += NEVER
+        whole = multiples(sizes, SECTOR_BYTES) >= NEARLY_ALL
+        if unit == 1 and multiples(offsets, SECTOR_BYTES) < NEARLY_ALL:
+            doubt += 3.0 if whole else 1.5
+        if unit > 1 and self.many and multiples(offsets, unit * SECTOR_BYTES) == 1:
+            doubt += 3.0
+        if unit == PAGE_BYTES and self.many and multiples(offsets, 8 * PAGE_BYTES) >= NEARLY_ALL:
+            doubt += 1.5
+        if unit == SECTOR_BYTES and self.many and spread(offsets):
+            doubt += 0.7
+        if size.place >= 0 and skewed(offsets, sizes):
+            doubt += 2.0
+        if size.place >= 0 and unit != size.unit:
+            doubt += 0.3 if size.unit == 1 else 0.8
+        if whole and fixed_sizes(offsets, sizes):
+            doubt += 0.5
+        if not whole and size.place >= 0 and fixed_sizes(offsets, sizes):
+            doubt += 1.0
+        return doubt - 1.5 * min(1.0, 10 * continued(offsets, sizes))
 
 
-def _unit(values: Sequence[str]) -> str:
-    """A unit by the values: moments since 1970 by their size; else seconds if they have parts, or microseconds."""
-    numbers = [float(value) for value in values if NUMBERS["float"][0].fullmatch(value)]
-    first = min(numbers)
-    if first >= FIRST_MOMENT:
-        return next(unit for most, unit in MOMENTS if first < most)
-    return "s" if any("." in value for value in values) else "us"
+def _powers(values: I64) -> float:
+    """The share of some whole numbers that are powers of two, as most sizes are."""
+    return float(np.count_nonzero((values > 0) & (values & (values - 1) == 0))) / len(values)
 
 
-def _op(columns: _Columns) -> str:
-    """A column that says read or write; empty where none does."""
-    if flag := columns.take(tuple(FLAGS), lambda place: set(columns.values(place)) <= {"0", "1"}):
-        return f"{columns.said(flag[0])}:{FLAGS[flag[1]]}"
-    spells = [place for place in columns.free if all(map(spelled, set(columns.values(place))))]
-    if found := columns.take(OPS, lambda place: place in spells):
-        return columns.said(found[0])
-    if spells:
-        columns.free.remove(spells[0])
-        return columns.said(spells[0])
-    return ""
-
-
-def _unclear_op(columns: _Columns) -> tuple[str, str]:
-    """What to say of an op that no column spells, and the guess: none where a column may hold it in words of its own.
-
-    A column called one of `OPS` may, with a few values; else one of two words, such as L and S.
-    """
-    values = {place: sorted(set(columns.values(place))) for place in columns.free}
-    found = columns.take(OPS, lambda place: 2 <= len(values[place]) <= MOST_OPS)
-    words = [place for place in columns.free if len(values[place]) == 2 and not columns.are(place, "float")]
-    words = [place for place in words if not set(columns.words(place)) & set(VOLUMES)]
-    if found is None and not words:
-        return "op=read takes every request for a read", "read"
-    place = found[0] if found else words[0]
-    name, (first, *_, last) = columns.said(place), values[place]
-    listed = f"{', '.join(values[place][:-1])} and {last}"
-    return (
-        f"column {name} holds {listed}: say which is a read and which a write, op={name}:{first}/{last} or "
-        f"op={name}:{last}/{first}, or op=read where all are reads"
-    ), ""
+def _flag(name: str) -> str:
+    """What a column of flags says of a read and a write."""
+    return FLAGS.get(name.lower(), FLAGS.get("".join(word for word in name.lower() if word.isalpha()), "1/0"))

@@ -118,6 +118,7 @@ def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> s
         guess = guessed(head.lines)
         looks = f" (it begins with {head.lines[0][:MOST_SHOWN]!r})" if head.lines else ""
         fix = "name the columns with --columns, or the format with --format"
-        fix += f"; a guess to be checked: --columns {shlex.quote(guess.columns)}" if guess.columns else ""
+        lines = " or ".join(f"--columns {shlex.quote(text)}" for text in (guess.columns, *guess.others) if text)
+        fix += f"; {'guesses' if guess.others else 'a guess'} to be checked: {lines}" if lines else ""
         fix += f"; {guess.op}" if guess.op else ""
     return f"{source.path}: is no trace of a known format{looks}; the nearest: {listed}. Fix: {fix}"

@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
+from cachezoo.errors import TraceError
 from cachezoo.traces.formats import head_of
 from cachezoo.traces.formats.columns import parsed
 from cachezoo.traces.guess import guessed
@@ -12,7 +13,7 @@ from cachezoo.traces.recognise import Candidate, UnclearTrace, UnknownTrace, by_
 from cachezoo.traces.source import Source
 
 GUESSED = "of no known format; a guess by names and values, to be checked"
-FITS = ("taken", "possible", "unlikely")
+FITS = ("taken", "unreadable", "possible", "unlikely")
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Standing:
     """A reading among the others of a file."""
 
     candidate: Candidate  # the reading
-    fit: str  # ``taken``, ``possible``, or ``unlikely``
+    fit: str  # ``taken``, ``unreadable`` of what would be taken, ``possible``, or ``unlikely``
     why: str  # what speaks against it, or what has to be said; empty if nothing
     columns: str = ""  # the `--columns` that it is read by; empty of a format with columns of its own
 
@@ -51,12 +52,11 @@ def standings(source: Source) -> list[Standing]:
     """
     try:
         found = readings(source)
+        choice = choose(source, "auto", {})
     except UnknownTrace:
-        if guess := _guess(source):
-            return [Standing(by_columns(source, parsed(guess)), "possible", GUESSED, guess)]
+        if guesses := _guesses(source):
+            return [_guess(source, columns) for columns in guesses]
         raise
-    try:
-        choose(source, "auto", {})
     except UnclearTrace as unclear:
         equal = {one.meaning for one in unclear.candidates}
         why = f"none is taken: {len(unclear.candidates)} readings are about as likely, say which"
@@ -65,10 +65,26 @@ def standings(source: Source) -> list[Standing]:
             for one in found
         ]
     else:
-        first, *others = found
-        said = "; ".join(doubt.said for doubt in first.doubts)
-        standing = [Standing(first, "taken", said), *map(_other, others)]
+        taken = [one for one in found if (one.format.id, dict(one.options)) == (choice.format.id, choice.options)]
+        first = taken[0] if taken else found[0]
+        standing = [_first(source, first), *(_other(one) for one in found if one is not first)]
     return sorted(standing, key=lambda one: FITS.index(one.fit))
+
+
+def _first(source: Source, one: Candidate) -> Standing:
+    """The reading that is taken, where it can be read."""
+    if wrong := _complaint(TraceFiles([source.path])):
+        return Standing(one, "unreadable", wrong)
+    return Standing(one, "taken", "; ".join(doubt.said for doubt in one.doubts))
+
+
+def _complaint(files: TraceFiles) -> str:
+    """Why the beginning of a trace's first file cannot be read, as `info` and `ingest` say; empty where it can."""
+    try:
+        next(OpenTrace(files, silent).chunks())
+    except TraceError as error:
+        return str(error).removeprefix(f"{files.paths[0]}: ")
+    return ""
 
 
 def _other(one: Candidate) -> Standing:
@@ -80,10 +96,19 @@ def _why_not(one: Candidate) -> str:
     return "; ".join(doubt.said for doubt in one.doubts) or "less usual than what is taken, or fits the rows less well"
 
 
-def _guess(source: Source) -> str:
-    """What to give `--columns` for a file of no known format; empty where that cannot be guessed whole."""
+def _guess(source: Source, columns: str) -> Standing:
+    """One guess at the columns of a file of no known format."""
+    one = by_columns(source, parsed(columns))
+    if wrong := _complaint(TraceFiles([source.path], "columns", options=dict(one.options))):
+        return Standing(one, "unlikely", f"{GUESSED}; {wrong}", columns)
+    said = "; ".join(doubt.said for doubt in one.doubts)
+    return Standing(one, "unlikely" if said else "possible", f"{GUESSED}; {said}" if said else GUESSED, columns)
+
+
+def _guesses(source: Source) -> list[str]:
+    """What to give `--columns` for a file of no known format; none where that cannot be guessed whole."""
     head = head_of(source)
     if looks_like(head):
-        return ""
+        return []
     found = guessed(head.lines)
-    return found.columns if "op=" in found.columns else ""
+    return [columns for columns in (found.columns, *found.others) if "op=" in columns]

@@ -1,4 +1,5 @@
 import re
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,14 @@ def values(rows):
     return out
 
 
+def whole(text):
+    """A whole number of 64 bits, perhaps written as a float; None where it is none."""
+    if not re.fullmatch(r"-?[0-9]+\.?[0-9]*([eE][+-]?[0-9]{1,3})?", text):
+        return None
+    number = Fraction(text)
+    return int(number) if number.denominator == 1 and -(2**63) < number < 2**63 else None
+
+
 def naive(text):
     """Line by line: the rows that can be used, and the numbers of the others; the width is the most frequent one."""
     rows, bad, number = [], [], 0
@@ -47,19 +56,24 @@ def naive(text):
         number += 1
         fields = [field.strip() for field in line.split(",")]
         good = len(fields) == width and "\ufffd" not in line
-        good = good and re.fullmatch(r"-?\d+", fields[0]) and -(2**63) < int(fields[0]) < 2**63
-        good = good and re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e-?\d+)?", fields[1])
+        good = good and whole(fields[0]) is not None
+        good = good and re.fullmatch(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", fields[1])
         if good and width > 3 and fields[3]:
-            good = re.fullmatch(r"-?\d+", fields[3]) and -(2**63) < int(fields[3]) < 2**63
+            good = whole(fields[3]) is not None
         if not good:
             bad.append(number)
             continue
-        late = None if width < 4 else int(fields[3]) if fields[3] else -(2**63)
-        rows.append((number, int(fields[0]), float(fields[1]), fields[2], late))
+        late = None if width < 4 else whole(fields[3]) if fields[3] else -(2**63)
+        rows.append((number, whole(fields[0]), float(fields[1]), fields[2], late))
     return rows, bad
 
 
-FIELD = st.sampled_from(["1", "-7", "0", "9223372036854775808", "x", "", " 5 ", "1.5", "-.25", "2e3", "nan", "é"])
+FIELD = st.sampled_from(
+    [
+        *("1", "-7", "0", "9223372036854775808", "x", "", " 5 ", "1.5", "-.25", "2e3", "nan", "é"),
+        *("15.0", "1.25e1", "1.5e+18", "9.3E18"),
+    ]
+)
 LINE = st.lists(FIELD, min_size=3, max_size=5).map(",".join) | st.sampled_from(["", "# note", "  "])
 LINES = st.lists(LINE, max_size=9)
 
@@ -285,3 +299,71 @@ def test_a_header_with_too_few_names_makes_its_rows_bad(tmp_path):
 def test_lines_that_are_not_empty_are_counted():
     counts = {b"": 0, b"\n": 0, b"\n\n": 0, b"a": 1, b"a\n": 1, b"\na\n\n\nb\n\n": 2, b"a\nb": 2}
     assert {block: lines_of(block) for block in counts} == counts
+
+
+NAMES = Layout((Column("n", "int"), Column("way", "text", words=("r", "w")), Column("x", "float")))
+TWO_NUMBERS = b"Count,RW,Seconds\n1,r,0.5\n2,w,1.5\n"
+
+
+@pytest.mark.parametrize("sign", [",", " "])
+@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("quoted", [b"", b'"'])
+def test_a_first_line_of_names_and_quotes_are_seen_in_any_layout(tmp_path, sign, ragged, quoted):
+    layout = Layout(NAMES.columns, delimiter=sign, ragged=ragged)
+    further = b",more" if ragged else b""
+    lines = [line + further for line in TWO_NUMBERS.splitlines()]
+    lines = [b",".join(quoted + field + quoted for field in line.split(b",")) for line in lines]
+    content = b"\n".join(lines).replace(b",", sign.encode()) + b"\n"
+    _, rows = read(tmp_path, content, layout)
+    assert rows[0].row.tolist() == [1, 2]
+    assert (rows[0].ints("n").tolist(), rows[0].floats("x").tolist()) == ([1, 2], [0.5, 1.5])
+    assert rows[0].coded("way").names == ("r", "w")
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"1,RW,Seconds",  # one number of two
+        b"Count,RW,5",
+        b"Count,r,Seconds",  # an op
+        b"nan,RW,nan",  # values that are missing
+        b"Count,RW,Count",
+        b"Count,RW",
+        b"Count,RW,Seconds,More",
+    ],
+)
+def test_a_bad_first_row_is_no_line_of_names(tmp_path, first):
+    reading, rows = read(tmp_path, first + b"\n1,r,0.5\n2,w,1.5\n", NAMES, skip=1)
+    assert rows[0].row.tolist() == [2, 3]
+    assert "row 1: " in reading.skipped[0]
+
+
+def test_names_above_no_good_row_are_a_bad_row(tmp_path):
+    for content in (b"Count,RW,Seconds\n", b"Count,RW,Seconds\nx,r,y\n"):
+        reading, rows = read(tmp_path, content, NAMES, skip=9)
+        assert not rows
+        assert len(reading.skipped) == content.count(b"\n")
+
+
+def test_floats_that_are_whole_numbers_are_read_exactly_and_one_empty_row_is_one_bad_row(tmp_path):
+    content = b"n,way,x\n15421440.0,r,1.5\n1.28166372003015054E+17,w,2\n,,\n7,r,3\n5.5,r,3\n"
+    reading, rows = read(tmp_path, content, NAMES, skip=9)
+    assert rows[0].ints("n").tolist() == [15421440, 128166372003015054, 7]
+    assert [said.partition(": ")[2] for said in reading.skipped] == [
+        "row 3: n is empty; fill it in or drop the row",
+        "row 5: n is '5.5', not a whole number; fix or drop the row",
+    ]
+    assert not reading.notes
+
+
+def test_numbers_that_lost_their_last_digits_are_noted(tmp_path):
+    reading, rows = read(tmp_path, b"1.28E+17,r,1\n1.5E+17,w,2\n", NAMES)
+    assert rows[0].ints("n").tolist() == [128 * 10**15, 150 * 10**15]
+    assert reading.notes == {"rounded.n": "to multiples of 10^15: the file has no more digits"}
+
+
+def test_a_quote_around_a_delimiter_is_of_one_field_where_rows_are_not_cut(tmp_path):
+    layout = Layout((Column("n", "int"), Column("who", "text"), Column("x", "float")))
+    content = b'"1","a, b","0.5"\n2,"say ""c""",1.5\n'
+    _, rows = read(tmp_path, content, layout)
+    assert rows[0].coded("who").names == ("a, b", 'say "c"')

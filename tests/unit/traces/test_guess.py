@@ -1,5 +1,7 @@
 """The guess at the columns of a file of no known format."""
 
+import sys
+
 import pytest
 
 from cachezoo.errors import TraceError
@@ -26,7 +28,7 @@ FILES = {
         "time=time_us:us,offset=addr:1,size=nbytes:1,op=op",
     ),
     "one": ("", [str(k * 7919 % 997) for k in range(40)], "time=row:us,offset=#1:4096,size=4096B,op=read"),
-    "bare": ("", [f"{k * 1.5};{k * 7919 % 997};w" for k in range(40)], "time=#1:s,offset=#2:1,size=4096B,op=#3"),
+    "bare": ("", [f"{k * 1.5};{k * 7919 % 997};w" for k in range(40)], "time=#1:ms,offset=#2:4096,size=4096B,op=#3"),
     "twice": (
         "lba;lba;ms\n",
         [f"{k};5;{k}" for k in range(40)],
@@ -98,3 +100,83 @@ def test_reads_that_are_only_assumed_are_said():
 def test_names_of_two_disks_are_no_ops():
     rows = [f"{k},{'ab'[k % 2]},{k * 7919 % 997},8" for k in range(40)]
     assert guessed(["ts,dev,lba,blocks", *rows]).columns.endswith("op=read,volume=dev")
+
+
+def test_guesses_at_tables_of_known_requests_are_right_or_ask():
+    """Columns in any order, unit and spelling, among others, with names or without; benchmarks/guesses.py has more."""
+    sys.path.insert(0, "benchmarks")
+    import guesses
+
+    counts = guesses.run(60, seed=3)
+    assert counts["wrong"] == 0 and counts["right"] >= 25, counts
+
+
+REQUESTS = [
+    (k * 1505 + k % 7, "RW"[k % 3 == 0], 4096 * (k * 7919 % 4099), (4096, 8192, 32768)[k % 5 % 3]) for k in range(120)
+]
+
+
+@pytest.mark.parametrize(
+    ("row", "guess"),
+    [
+        # The action letter of blkparse is no op, and a process number no size.
+        ("{s:.9f}, 811, fio, D, {sector}, {sectors}, {op}S", "time=#1:s,offset=#5:512,size=#6:512,op=#7"),
+        ("{s:.9f} Q {op}S {sector} {size}", "time=#1:s,offset=#4:512,size=#5:1,op=#3"),
+        # A latency is no offset, however it is counted.
+        ("{sectors} {late_ns} {s:.6f} {sector} {op}", "time=#3:s,offset=#4:512,size=#1:512,op=#5"),
+        ("{op};{late_s:.6f};{offset};{size};{us}", "time=#5:us,offset=#3:1,size=#4:1,op=#1"),
+        # Sizes are not dropped, nor taken for addresses; a moment since 1970 tells its unit.
+        ("{size},{offset},17,{op},15{us:014d}", "time=#5:us,offset=#2:1,size=#1:1,op=#4"),
+        # Sectors against bytes, by what ends where another begins and what lies on pages.
+        ("{op}\t{sector}\t{size}\t{us}", "time=#4:us,offset=#2:512,size=#3:1,op=#1"),
+    ],
+)  # fmt: skip
+def test_columns_without_names_are_told_by_what_a_disk_can_have_done(row, guess):
+    lines = [
+        row.format(
+            s=us / 1e6, us=us, op=op, offset=offset, sector=offset // 512, size=size, sectors=size // 512,
+            late_ns=100_003 + us * 7919 % 4_000_037, late_s=(us * 7919 % 4093) / 1e6,
+        )
+        for us, op, offset, size in REQUESTS
+    ]  # fmt: skip
+    assert guessed(lines).columns == guess
+
+
+def test_a_clock_that_does_not_move_and_times_of_files_are_no_time():
+    header = "c_time,filename,file_offset,disk_time,op_type,disk_io_size_bytes,request_io_size_bytes,start_time"
+    rows = [
+        f"1700000000.1,f{k % 4},{offset},{(k * 7919 % 4093) / 1e6:.6f},{dict(R='READ', W='WRITE')[op]},{size},{size},"
+        f"{1700000000 + us / 1e6:.6f}"
+        for k, (us, op, offset, size) in enumerate(REQUESTS)
+    ]
+    guess = "time=start_time:s,offset=file_offset:1,size=request_io_size_bytes:1,op=op_type,volume=filename"
+    assert guessed([header, *rows]) == (guess, "", ())
+
+
+def test_units_that_are_about_as_likely_are_given_side_by_side():
+    rows = [f"{op} {us} {offset} {size}" for us, op, offset, size in REQUESTS]
+    found = guessed(rows)
+    assert found.columns == "time=#2:us,offset=#3:1,size=#4:1,op=#1"
+    slower = guessed([f"{op} {us // 10} {offset} {size}" for us, op, offset, size in REQUESTS])
+    assert {slower.columns, *slower.others} >= {f"time=#2:{unit},offset=#3:1,size=#4:1,op=#1" for unit in ("us", "ms")}
+
+
+def test_numbers_with_a_sign_that_may_say_the_op_are_pointed_at():
+    rows = [
+        f"0 {us} {'+' if op == 'W' else '-'}{offset // 4096 + 1} {size // 4096}" for us, op, offset, size in REQUESTS
+    ]
+    found = guessed(rows)
+    assert found.columns == "" and found.op.startswith("column #3 has numbers with a plus and numbers with a minus")
+
+
+def test_ops_in_words_with_a_known_beginning_are_spelled_out():
+    words = {"R": "getChunkData.Permanent", "W": "putChunk.Permanent"}
+    rows = [f"{us},{words[op]},{offset},{size}" for us, op, offset, size in REQUESTS]
+    found = guessed(["op_time_us,op_name,io_offset,io_size", *rows])
+    assert found.columns.endswith("op=op_name:getChunkData.Permanent/putChunk.Permanent") and not found.op
+
+
+def test_an_op_of_one_value_that_says_nothing_is_asked_for():
+    rows = [f"{us},1,{offset},{size}" for us, _, offset, size in REQUESTS]
+    found = guessed(["time_us,op,offset,size", *rows])
+    assert "op=" not in found.columns and found.op.startswith("column op holds 1 alone: say what it means")

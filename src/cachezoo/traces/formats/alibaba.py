@@ -7,8 +7,9 @@ Analysis of Cloud Block Storage Workloads" (IISWC '20), and the collection's REA
 from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_whole, most_fit
 from cachezoo.traces.reading import READ_OR_WRITE, Chunk, Reading, microseconds
+from cachezoo.traces.values import whole_of
 
 LAYOUT = Layout(
     (
@@ -28,8 +29,8 @@ def recognise(head: Head) -> Fit:
         return Fit.SURE
 
     def fits(row: list[str]) -> bool:
-        numbers = all(is_int(row[k]) for k in (0, 2, 3, 4))
-        return numbers and row[1].lower() in READ_OR_WRITE and len(row[4]) == 16
+        numbers = all(is_whole(row[k]) for k in (0, 2, 3, 4))
+        return numbers and row[1].lower() in READ_OR_WRITE and len(str(whole_of(row[4]))) == 16
 
     return Fit.SURE if most_fit(head.rows(), 5, fits) else Fit.NO
 

@@ -1,5 +1,6 @@
 """What a trace format is: how it is recognised, read and written."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -10,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from cachezoo.traces.delimited import Layout
+from cachezoo.traces.delimited import Layout, split_line
 from cachezoo.traces.objects import OBJECT_CODED, ObjectTrace
 from cachezoo.traces.reading import SECTOR_BYTES, Reading, Requests
 from cachezoo.traces.source import line_feeds
 from cachezoo.traces.table import CODED_COLUMNS, Trace
+from cachezoo.traces.values import MOST_DIGITS, whole_of
 
 HEAD_LINES = 200
-MOST_DIGITS = 100  # Python refuses to convert thousands
+QUOTED = re.compile(r'\A"([^"]*)"\Z')
 
 
 class Fit(IntEnum):
@@ -63,9 +65,22 @@ class Head:
         return [line for line in parts[:HEAD_LINES] if line.strip(" \t")]
 
     def rows(self, delimiter: str | None = ",") -> list[list[str]]:
-        """Fields of the lines that are no comments (#), blanks around them off; None splits at runs of blanks."""
+        """Fields of the lines that are no comments (#), blanks and quotes around them off.
+
+        Args:
+            delimiter: one character; None splits at runs of blanks.
+        """
         lines = [line for line in self.lines if not line.lstrip().startswith("#")]
-        return [[field.strip() for field in line.split(delimiter)] for line in lines]
+        return [_fields(line, delimiter) for line in lines]
+
+
+def _fields(line: str, delimiter: str | None) -> list[str]:
+    """The fields of a line."""
+    if '"' not in line:
+        return [field.strip() for field in line.split(delimiter)]
+    if delimiter is None:
+        return [QUOTED.sub(r"\1", field) for field in line.split()]
+    return split_line(line, delimiter)[0]
 
 
 class Way(NamedTuple):
@@ -154,8 +169,13 @@ def most_fit(rows: list[list[str]], width: int, fits: Callable[[list[str]], bool
 
 
 def is_int(text: str) -> bool:
-    """Whether a field is a whole number."""
+    """Whether a field is a whole number, in plain digits."""
     return len(text) <= MOST_DIGITS and text.isascii() and text.removeprefix("-").isdigit()
+
+
+def is_whole(text: str) -> bool:
+    """Whether a field is a whole number as columns of such numbers take it: in digits, or `15421440.0`, `1.28E+17`."""
+    return is_int(text) or whole_of(text) is not None
 
 
 def is_number(text: str) -> bool:

@@ -5,6 +5,10 @@ colon stands what its values count: of a time or latency ns, 100ns, us, ms or s;
 of an op the values that mean a read and those that mean a write, `1/0` or `28|88/2a|8a`. What a file lacks is said
 with a constant: `op=read`, `op=write`, `size=4096B`, `time=row:us` (rows are one such unit apart).
 
+How values are written is seen by the first rows, or said: a time is a number, a `date` or the time of day of a `clock`
+(past midnight it is the next day's); offsets and sizes are decimal or `hex`, as in `offset=addr:hex` or
+`offset=lba:hex:512`. A decimal comma is seen. Rows may differ in how many fields they have after the columns named.
+
 Requests of objects have a `key` in place of an `offset`, a number or a text that names what is asked for, and may have
 a time to live (`ttl`, in seconds unless a unit stands after the colon); their op may have a third group, of values
 that mean a delete. A `count` says how many accesses a row stands for.
@@ -12,7 +16,7 @@ that mean a delete. A `count` says how many accesses a row stands for.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +25,7 @@ from pydantic import Field
 from cachezoo.arrays import I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import NUMBERS, Column, Layout, Rows, delimited, split_line
+from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings
 from cachezoo.traces.objects import NO_TTL, OP_DELETE
@@ -30,6 +34,7 @@ from cachezoo.traces.reading import (
     BAD_TIME,
     DISCARDS,
     PER_UNIT_US,
+    SECTOR_BYTES,
     AnyChunk,
     Chunk,
     ObjectChunk,
@@ -41,6 +46,7 @@ from cachezoo.traces.reading import (
 )
 from cachezoo.traces.source import HEAD_BYTES, Source
 from cachezoo.traces.table import OP_NAMES, OP_READ, OP_WRITE, UNKNOWN_LATENCY
+from cachezoo.traces.values import DAY_US, KINDS, whole_of
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 CODED = ("volume", "user", "host", "namespace", "flags")
@@ -59,6 +65,11 @@ SIZE = re.compile(r"([0-9]+)(B|KiB|MiB)")
 SIZE_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 MOST_UNIT = 1 << 30
 EXACT = 2**53  # whole numbers from here on are no floats
+MOST = 0.9  # the share of the first rows that says how a column's values are written
+MOMENTS = ("date", "clock")
+HEX = "hex"
+BACK_US = DAY_US // 2  # a clock that is set back by more has passed midnight
+AHEAD_US = DAY_US * 23 // 24  # one that is set ahead by more is before midnight again
 
 
 class ColumnsOptions(Options):
@@ -133,16 +144,27 @@ def lacking(role: str) -> str:
 
 
 def sniffed(lines: Sequence[str]) -> str:
-    """The delimiter that splits most of some lines into equally many fields, at least two; a blank last of all."""
+    """The delimiter that splits most of some lines into equally many fields, or else all, at least two.
 
-    def alike(sign: str) -> tuple[bool, int]:
+    A blank comes last of all.
+    """
+
+    def alike(sign: str) -> tuple[int, bool, int]:
         widths = [len(fields_of(line, sign)) for line in lines]
         most = max(set(widths), key=lambda width: (widths.count(width), width), default=0)
-        good = most > 1 and 10 * widths.count(most) >= 9 * len(widths)
-        return good, most if good else 0
+        same = widths.count(most) if most > 1 and widths.count(most) >= MOST * len(widths) else 0
+        return same, sum(width > 1 for width in widths) >= MOST * len(widths), most if same else 0
 
     signs = list(DELIMITERS.values())
-    return max(signs, key=lambda sign: (alike(sign)[0], sign != " ", alike(sign)[1], -signs.index(sign)))
+    found = {sign: alike(sign) for sign in signs}
+    if found[";"][0] and (found[";"][2] > 2 or found[";"][0] > found[","][0]):
+        return ";"  # commas between semicolons are decimal ones
+
+    def rank(sign: str) -> tuple[bool, bool, bool, int, int]:
+        same, ragged, most = found[sign]
+        return same > 0, ragged, sign != " ", most, -signs.index(sign)
+
+    return max(signs, key=rank)
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:
@@ -151,7 +173,7 @@ def fields_of(line: str, delimiter: str) -> list[str]:
 
 
 def _is_number(text: str) -> bool:
-    return any(NUMBERS[kind][0].fullmatch(text) for kind in ("float", "hex"))
+    return any(KINDS[kind].pattern.fullmatch(text) for kind in ("float", "hex", "decimal_comma", *MOMENTS))
 
 
 @dataclass(frozen=True)
@@ -168,6 +190,16 @@ class Table:
         """How many columns it has."""
         widths = [len(row) for row in self.rows] or [len(self.header)]
         return max(set(widths), key=lambda width: (widths.count(width), width))
+
+    @property
+    def ragged(self) -> bool:
+        """Whether more of its rows than a few bad ones have other widths."""
+        return sum(len(row) == self.width for row in self.rows) < MOST * len(self.rows)
+
+    def share(self, place: int, kind: str) -> float:
+        """The share of a column's values in the first rows that are of a kind, empty ones aside; 0 of none."""
+        values = [row[place] for row in self.rows if len(row) > place and row[place]]
+        return sum(map(KINDS[kind].matches, values)) / max(len(values), 1)
 
 
 def table_of(lines: Sequence[str], options: ColumnsOptions) -> Table:
@@ -196,8 +228,9 @@ class Part:
     """Where one role's values come from."""
 
     place: int | None  # index of its column; None for a constant
-    unit: str = ""  # what follows the colon
+    unit: str = ""  # what follows the colon, without `kind`
     constant: str = ""  # the constant
+    kind: str = ""  # how its values are written, a key of `KINDS`; empty until the rows are looked at
 
 
 def _part(source: Source, role: str, said: str, table: Table) -> Part:
@@ -224,6 +257,11 @@ def _part(source: Source, role: str, said: str, table: Table) -> Part:
         constants = f"; {lacking(role)}" if role in ("time", "size", "op") else ""
         message = f"{source.path}: columns: {role}={name[:60]}: no such column; its columns are {has}{constants}"
         raise TraceError(message)
+    first, _, rest = unit.partition(":")
+    if role == "time" and unit in MOMENTS:
+        return Part(place, kind=unit)
+    if role in ("offset", "size") and first == HEX:
+        return Part(place, _unit(source, role, rest), kind="bare_hex")
     return Part(place, _unit(source, role, unit))
 
 
@@ -242,10 +280,11 @@ def _unit(source: Source, role: str, unit: str) -> str:
         TraceError: it is none.
     """
     if role in ("time", "latency", "ttl"):
-        unit, wanted = unit or ("s" if role == "ttl" else "us"), f"one of {', '.join(PER_UNIT_US)}"
-        good = unit in PER_UNIT_US
+        unit = unit or ("s" if role == "ttl" else "")
+        wanted = f"one of {', '.join((*PER_UNIT_US, *(MOMENTS if role == 'time' else ())))}"
+        good = not unit or unit in PER_UNIT_US
     elif role in ("offset", "size"):
-        unit, wanted = unit or "1", f"a number of bytes from 1 to {MOST_UNIT}"
+        unit, wanted = unit or "1", f"a number of bytes from 1 to {MOST_UNIT}, or {HEX}"
         good = unit.isascii() and unit.isdigit() and 1 <= int(unit[:20]) <= MOST_UNIT
     elif role == "op":
         wanted = "values that mean a read, a slash, values that mean a write, such as 1/0 or 28|88/2a|8a"
@@ -277,7 +316,9 @@ class _Plan:
         words = []
         for role, part in self.parts.items():
             where = part.constant or f"#{part.place + 1 if part.place is not None else 0}"
-            words.append(f"{role}={where}{':' + part.unit if part.unit and part.unit != '1' else ''}")
+            how = [part.kind] if part.kind in MOMENTS else [HEX] if part.kind.endswith(HEX) else []
+            unit = part.unit or ("us" if role in ("time", "latency") and not how else "")
+            words.append(":".join([f"{role}={where}", *how, *([unit] if unit not in ("", "1") else [])]))
         return ",".join(words)
 
 
@@ -302,28 +343,53 @@ def _plan(source: Source, head: Head, options: ColumnsOptions) -> _Plan:
         shared = [role for role, part in parts.items() if part.place == twice]
         message = f"{source.path}: columns: {' and '.join(shared)} are both column #{twice + 1}; give each its own"
         raise TraceError(message)
+    parts = _hex_together({role: _seen(role, part, table) for role, part in parts.items()}, table)
     roles = {part.place: role for role, part in parts.items()}
+    width = max(places, default=-1) + 1 if table.ragged else table.width
     columns = tuple(
-        Column(roles[place], _kind(roles[place], place, table), optional=roles[place] in ("latency", "ttl"))
+        Column(roles[place], parts[roles[place]].kind, optional=roles[place] in ("latency", "ttl"))
         if place in roles
         else Column(f"unread_{place + 1}", "skip")
-        for place in range(table.width)
+        for place in range(width)
     )
-    layout = Layout(columns, table.delimiter, quoted=table.delimiter != " ", header=lambda _: table.headed)
+    quoted = table.delimiter != " " and not table.ragged
+    layout = Layout(columns, table.delimiter, quoted=quoted, header=lambda _: table.headed, ragged=table.ragged)
     return _Plan(layout, parts)
 
 
-def _kind(role: str, place: int, table: Table) -> str:
-    """A column's kind, by the first rows: times are floats, unless they are whole and floats would lose digits."""
+def _seen(role: str, part: Part, table: Table) -> Part:
+    """A part with the kind of its values, which the first rows show where it is not said.
+
+    Times are floats, unless they are whole and floats would lose digits.
+    """
+    place = part.place
     if role in ("op", *CODED):
-        return "text"
-    values = [row[place] for row in table.rows if len(row) > place]
+        return replace(part, kind="text")
+    if part.kind or place is None:
+        return part
     if role == "key":
-        return key_kind(values)
+        return replace(part, kind=key_kind(row[place] for row in table.rows if len(row) > place))
+    kinds: tuple[str, ...] = ("int", "hex", "bare_hex") if role in ("offset", "size") else ("int",)
     if role in ("time", "latency"):
-        whole = [int(value) for value in values if len(value) < 20 and NUMBERS["int"][0].fullmatch(value)]
-        return "int" if len(whole) == len(values) and any(abs(value) >= EXACT // 8 for value in whole) else "float"
-    return "hex" if values and all(NUMBERS["hex"][0].fullmatch(value) for value in values) else "int"
+        values = [whole_of(row[place]) for row in table.rows if len(row) > place and row[place]]
+        whole = [value for value in values if value is not None]
+        if len(whole) == len(values) and any(abs(value) >= EXACT // 8 for value in whole):
+            return replace(part, kind="int")
+        kinds = ("float", "decimal_comma", *(MOMENTS if role == "time" and not part.unit else ()))
+    return replace(part, kind=next((kind for kind in kinds if table.share(place, kind) >= MOST), kinds[0]))
+
+
+def _hex_together(parts: dict[str, Part], table: Table) -> dict[str, Part]:
+    """The parts, sizes read as hexadecimal where offsets are, without 0x, and only so they are whole sectors."""
+    if "offset" not in parts:
+        return parts
+    offset, size = parts["offset"], parts["size"]
+    if offset.kind != "bare_hex" or size.kind != "int" or size.place is None or size.unit != "1":
+        return parts
+    values = [row[size.place] for row in table.rows if len(row) > size.place and row[size.place]]
+    decimal = all(value.isdigit() and int(value[:18]) % SECTOR_BYTES == 0 for value in values)
+    hexadecimal = all(KINDS["bare_hex"].matches(value) and int(value, 16) % SECTOR_BYTES == 0 for value in values)
+    return parts | {"size": replace(size, kind="bare_hex")} if values and hexadecimal and not decimal else parts
 
 
 class _Reader:
@@ -331,6 +397,7 @@ class _Reader:
 
     def __init__(self, reading: Reading) -> None:
         self.reading, self.before = reading, 0
+        self.clock_us, self.days = -1, 0  # the last time of day, and how often it had passed midnight
 
     def requests(self, rows: Rows, parts: dict[str, Part]) -> Requests:
         """Requests of some rows; ops that move no data are counted."""
@@ -362,9 +429,18 @@ class _Reader:
 
     def _time(self, rows: Rows, role: str, part: Part) -> I64:
         if part.constant:
-            return microseconds(self.before + rows.row - 1, part.unit)
-        kind = rows.table.schema.field(role).type
-        return microseconds(rows.floats(role) if str(kind) == "double" else rows.ints(role), part.unit)
+            return microseconds(self.before + rows.row - 1, part.unit or "us")
+        if part.kind == "clock":
+            return self._past_midnights(rows.ints(role))
+        values = rows.floats(role) if part.kind in ("float", "decimal_comma") else rows.ints(role)
+        return microseconds(values, "us" if KINDS[part.kind].moment else part.unit or "us")
+
+    def _past_midnights(self, clock_us: I64) -> I64:
+        """Times of day as microseconds since the first day's midnight."""
+        steps = np.diff(clock_us, prepend=clock_us[0] if self.clock_us < 0 else self.clock_us)
+        days = self.days + np.cumsum((steps < -BACK_US).astype(np.int64) - (steps > AHEAD_US))
+        self.clock_us, self.days = int(clock_us[-1]), int(days[-1])
+        return clock_us + days * DAY_US
 
     def _bytes(self, rows: Rows, role: str, part: Part) -> I64:
         if part.constant:

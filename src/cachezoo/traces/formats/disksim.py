@@ -7,13 +7,12 @@ otherwise. Sources: DiskSim 4.0's reader, MQSim's README.
 
 Nothing in a file says the unit, so it is inferred from the first file's beginning. A time with a fraction means
 milliseconds, as in DiskSim's own traces; whole numbers are seldom seconds or milliseconds. A unit is as doubtful as
-the powers of ten between its request rate and the usual ones, `USUAL_RATE` a second or `FREE_DECADES` more or less,
-and twice so beyond `FAST_RATE`. Rows that could be MQSim's speak for its nanoseconds, as do times that are all whole
+the powers of ten between its request rate and the usual ones, see
+`cachezoo.traces.rates`. Rows that could be MQSim's speak for its nanoseconds, as do times that are all whole
 thousands: a clock of microseconds, written in nanoseconds. Where two units are about as likely, nothing is inferred:
 the user has to say. Some converters write bytes instead of sectors, which the sizes show.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -32,22 +31,19 @@ from cachezoo.traces.formats.base import (
     Way,
     is_int,
     is_number,
+    is_whole,
     most_fit,
     unit_ways,
 )
-from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.rates import unit_doubts
+from cachezoo.traces.reading import BAD_OP, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
-USUAL_RATE = 300.0
-FREE_DECADES = 1.5
-FAST_RATE = 1e5
-UNITS = ("s", "ms", "us", "ns")
 READ_BIT = 1
 MQSIM_OPS = {"0": OP_WRITE, "1": OP_READ}
 # Of times with a fraction, by DiskSim's manual and what is about.
 FRACTION_DOUBTS = {"ms": 0.0, "s": 2.0, "us": 2.5, "ns": 6.0}
 WHOLE_DOUBTS = {"s": 0.25, "ms": 0.25, "us": 0.0, "ns": 0.0}
-NO_TIME_DOUBTS = {"ms": 0.0, "us": 1.0, "s": 2.0, "ns": 2.0}
 MQSIM_CREDIT = 0.5
 THOUSANDS_CREDIT = 1.0
 FEW_TIMES = 20
@@ -86,7 +82,7 @@ MQSIM = _layout("int")
 
 
 def _row_fits(row: list[str]) -> bool:
-    return is_number(row[0]) and all(is_int(field) for field in row[1:4]) and _flags(row[4]) is not None
+    return is_number(row[0]) and all(is_whole(field) for field in row[1:4]) and _flags(row[4]) is not None
 
 
 def _flags(text: str) -> int | None:
@@ -107,22 +103,13 @@ def time_doubts(head: Head, mqsim: bool) -> dict[str, float]:
     times = [row[0] for row in rows if len(row) in (5, 6) and _row_fits(row)]
     fractions = any("." in time for time in times)
     numbers = [float(time) if fractions else int(time) for time in times]
-    span = max(numbers, default=0) - min(numbers, default=0)
-    if span == 0:
-        return NO_TIME_DOUBTS
-    usual = FRACTION_DOUBTS if fractions else WHOLE_DOUBTS
-    rates = {unit: (len(numbers) - 1) / (span * PER_UNIT_US[unit] / 1e6) for unit in UNITS}
-    doubts = {unit: usual[unit] + _rate_doubt(rate) for unit, rate in rates.items()}
+    doubts = unit_doubts(np.array(numbers, np.float64), FRACTION_DOUBTS if fractions else WHOLE_DOUBTS)
+    if max(numbers, default=0) == min(numbers, default=0):
+        return doubts
     if mqsim:
         thousands = len(numbers) >= FEW_TIMES and not any(number % 1000 for number in numbers)
         doubts["ns"] -= MQSIM_CREDIT + THOUSANDS_CREDIT * thousands
     return doubts
-
-
-def _rate_doubt(rate: float) -> float:
-    """How unusual a rate is, in powers of ten."""
-    decades = abs(math.log10(rate / USUAL_RATE))
-    return max(0.0, decades - FREE_DECADES) + max(0.0, math.log10(rate / FAST_RATE))
 
 
 def _ways(head: Head, given: Mapping[str, str], mqsim: bool) -> list[Way]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, is_number, most_fit
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_number, is_whole, most_fit
 from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
@@ -29,7 +29,7 @@ LAYOUT = Layout(
 
 def _row_fits(row: list[str]) -> bool:
     words = row[0] in ("R", "W") and row[1].isalpha()
-    return words and is_int(row[2]) and is_int(row[3]) and is_number(row[4]) and is_number(row[5])
+    return words and is_whole(row[2]) and is_whole(row[3]) and is_number(row[4]) and is_number(row[5])
 
 
 def recognise(head: Head) -> Fit:

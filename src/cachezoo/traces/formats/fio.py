@@ -7,7 +7,7 @@ iolog.c, and its behaviour.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -22,7 +22,8 @@ from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, Way, is_int, lost_columns
+from cachezoo.traces.rates import unit_doubts
 from cachezoo.traces.reading import BAD_OP, BAD_TIME, DISCARDS, Chunk, Reading, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_NAMES, Trace
@@ -32,6 +33,8 @@ VERSIONS = {HEADER.format(version): version for version in (2, 3)}
 FILE_ACTIONS = ("add", "open", "close")
 NO_DATA = (*FILE_ACTIONS, "sync", "datasync", "trim")
 ROW = (Column("file", "text"), Column("action", "text"), Column("offset", "int"), Column("length", "int"))
+NANOSECONDS_DOUBT = 1.5
+FEW_TIMES = 20
 BLANKS = re.compile(r"[ \t]+")
 ROWS_PER_WRITE = 1 << 18
 MOST_RELATIVE_US = 2**40  # a sum of them over a block fits 64 bits
@@ -60,6 +63,23 @@ class FioOptions(Options):
 def recognise(head: Head) -> Fit:
     """The first line."""
     return Fit.SURE if head.lines and head.lines[0].strip(" \t") in VERSIONS else Fit.NO
+
+
+def ways(head: Head, given: Mapping[str, str]) -> list[Way]:
+    """Version 3's times in microseconds, or in the nanoseconds of converters that forgot to divide.
+
+    That the log is slower than disks are speaks for the latter, and never so much that they are taken unasked.
+    """
+    lines = head.lines
+    if "time_unit" in given or not lines or VERSIONS.get(lines[0].strip(" \t")) != 3:
+        return [Way({})]
+    rows = [line.split() for line in lines[1:]]
+    times = [int(row[0]) for row in rows if len(row) == 5 and is_int(row[0]) and row[2] in OP_NAMES]
+    if len(times) < FEW_TIMES:
+        return [Way({})]
+    doubts = unit_doubts(np.array(times, np.float64), {"us": 0.0, "ns": NANOSECONDS_DOUBT})
+    slow = min(doubts["us"], NANOSECONDS_DOUBT)
+    return [Way({}, slow), Way({"time_unit": "ns"}, doubts["ns"], "the unit of time by the rate")]
 
 
 def _regular(block: bytes) -> bytes:
@@ -285,6 +305,7 @@ FORMAT = Format(
     needs="a first line 'fio version 2 iolog' or 3",
     name="iolog|\\bfio",
     options=FioOptions,
+    ways=ways,
     write=write,
     write_options=WriteOptions,
 )

@@ -9,7 +9,7 @@ Source: Koller and Rangaswami, "I/O Deduplication" (FAST '10), and the collectio
 from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited, joined
-from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_whole, most_fit
 from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
@@ -29,7 +29,7 @@ LAYOUT = Layout(
 
 
 def _row_fits(row: list[str]) -> bool:
-    return row[5].lower() in ("r", "w") and all(is_int(row[place]) for place in (0, 1, 3, 4, 6, 7))
+    return row[5].lower() in ("r", "w") and all(is_whole(row[place]) for place in (0, 1, 3, 4, 6, 7))
 
 
 def recognise(head: Head) -> Fit:

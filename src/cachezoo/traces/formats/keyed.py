@@ -8,7 +8,7 @@ import pyarrow as pa
 from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import NUMBERS, Rows
+from cachezoo.traces.delimited import Rows
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.reading import BAD_OP, AnyChunk, Reading
 from cachezoo.traces.table import OP_READ, OP_WRITE
@@ -32,7 +32,7 @@ def key_kind(values: Iterable[str]) -> str:
 def _is_plain(text: str) -> bool:
     """Whether a key is the number that it is read as, and no other text is read as the same."""
     digits = text.removeprefix("-")
-    whole = len(digits) < 20 and NUMBERS["int"][0].fullmatch(text) is not None
+    whole = len(digits) < 20 and digits.isascii() and digits.isdigit()
     return whole and (digits == "0" or not digits.startswith("0")) and int(digits) < 2**63
 
 

@@ -7,8 +7,9 @@ Source: Narayanan et al., "Write Off-Loading" (FAST '08), and the collection's R
 from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited, joined
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_whole, most_fit
 from cachezoo.traces.reading import READ_OR_WRITE, Chunk, Reading, microseconds
+from cachezoo.traces.values import whole_of
 
 LAYOUT = Layout(
     (
@@ -24,17 +25,20 @@ LAYOUT = Layout(
 )
 
 
+FILETIME_DIGITS = 18
+
+
 def recognise(head: Head) -> Fit:
     """Seven fields, the first a FILETIME of this century's first third or so, the fourth Read or Write."""
     rows = head.rows()
     if head.lines and LAYOUT.header(head.lines[0]):
         rows = rows[1:]
-    fits = most_fit(
-        rows,
-        7,
-        lambda row: all(is_int(row[k]) for k in (0, 4, 5, 6)) and len(row[0]) == 18 and row[3].lower() in READ_OR_WRITE,
-    )
-    return Fit.SURE if fits else Fit.NO
+
+    def fits(row: list[str]) -> bool:
+        numbers = all(is_whole(row[k]) for k in (0, 4, 5, 6))
+        return numbers and len(str(whole_of(row[0]))) == FILETIME_DIGITS and row[3].lower() in READ_OR_WRITE
+
+    return Fit.SURE if most_fit(rows, 7, fits) else Fit.NO
 
 
 def read(reading: Reading, options: Options) -> Iterator[Chunk]:

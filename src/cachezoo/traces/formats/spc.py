@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_int, is_number, most_fit, unit_ways
+from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_number, is_whole, most_fit, unit_ways
 from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
@@ -33,7 +33,7 @@ class SpcOptions(Options):
 
 
 def _row_fits(row: list[str]) -> bool:
-    return all(is_int(field) for field in row[:3]) and row[3].lower() in ("r", "w") and is_number(row[4])
+    return all(is_whole(field) for field in row[:3]) and row[3].lower() in ("r", "w") and is_number(row[4])
 
 
 def recognise(head: Head) -> Fit:

@@ -22,7 +22,7 @@ from typing import Literal
 from pydantic import Field
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, most_fit, unit_ways
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_whole, most_fit, unit_ways
 from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
@@ -48,7 +48,7 @@ class SpcPagesOptions(Options):
 
 
 def _row_fits(row: list[str]) -> bool:
-    return row[4].lower() in READ_OR_WRITE and all(is_int(field) for field in row[:4] + row[5:])
+    return row[4].lower() in READ_OR_WRITE and all(is_whole(field) for field in row[:4] + row[5:])
 
 
 def recognise(head: Head) -> Fit:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_number, is_whole, most_fit
 from cachezoo.traces.reading import BAD_TIME, READ_OR_WRITE, Chunk, Reading, microseconds
 from cachezoo.traces.table import UNKNOWN_LATENCY
 
@@ -29,7 +29,7 @@ LAYOUT = Layout(
 
 
 def _row_fits(row: list[str]) -> bool:
-    numbers = is_number(row[0]) and is_number(row[1]) and is_int(row[4]) and is_int(row[5])
+    numbers = is_number(row[0]) and is_number(row[1]) and is_whole(row[4]) and is_whole(row[5])
     return numbers and "." in row[0] and row[2].lower() in READ_OR_WRITE
 
 

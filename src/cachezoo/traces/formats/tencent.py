@@ -11,8 +11,9 @@ import numpy as np
 from pydantic import Field
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, most_fit, unit_ways
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_whole, most_fit, unit_ways
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.values import whole_of
 
 LAYOUT = Layout(
     (
@@ -35,7 +36,7 @@ def recognise(head: Head) -> Fit:
     """Five whole numbers, the first of ten digits, the fourth 0 or 1."""
 
     def fits(row: list[str]) -> bool:
-        return all(is_int(field) for field in row) and len(row[0]) == 10 and row[3] in ("0", "1")
+        return all(is_whole(field) for field in row) and len(str(whole_of(row[0]))) == 10 and whole_of(row[3]) in (0, 1)
 
     return Fit.LIKELY if most_fit(head.rows(), 5, fits) else Fit.NO
 

@@ -17,7 +17,7 @@ from cachezoo.arrays import I64, U8
 from cachezoo.errors import TraceError
 from cachezoo.traces.binary import records, whole_number
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_int, most_fit, unit_ways
+from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_whole, most_fit, unit_ways
 from cachezoo.traces.reading import BAD_OP, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, OP_WRITE, UNKNOWN_LATENCY
@@ -116,7 +116,7 @@ def _command(text: str) -> int:
 
 
 def _row_fits(row: list[str]) -> bool:
-    return row[0] in ("1", "2") and all(is_int(row[k]) for k in (1, 3, 4)) and _command(row[2]) in (0x28, 0x2A)
+    return row[0] in ("1", "2") and all(is_whole(row[k]) for k in (1, 3, 4)) and _command(row[2]) in (0x28, 0x2A)
 
 
 def recognise_csv(head: Head) -> Fit:

@@ -1,6 +1,8 @@
 """Any delimited file reads back as the requests it was written from, whatever its units, order, names and delimiter."""
 
 import random
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -171,3 +173,88 @@ def test_a_size_below_0_is_named_as_it_is(tmp_path, unit, value):
     path.write_text("op,len,ts,lba\nR,4096,0,8\nW,-4096,1,8\n")
     with pytest.raises(TraceError, match=f"row 2: size is {value}; a request has at least one byte"):
         columns(path, f"time=ts:us,offset=lba:512,size=len:{unit},op=op")
+
+
+MOMENTS = st.lists(st.tuples(st.integers(0, 40 * 3_600_000_000), st.integers(0, 2**40)), min_size=1, max_size=30)
+
+
+def _date(time_us: int, style: str) -> str:
+    """A moment after the beginning of 2024, in UTC or two hours ahead of it."""
+    moment = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=time_us)
+    if style == "zone":
+        return moment.astimezone(timezone(timedelta(hours=2))).isoformat()
+    return moment.strftime("%Y/%m/%d %H:%M:%S.%f" if style == "blank" else "%Y-%m-%dT%H:%M:%S,%f")
+
+
+@given(MOMENTS, st.sampled_from(["zone", "blank", "comma"]), st.booleans(), st.booleans())
+def test_dates_and_hexadecimal_addresses_read_back_equal(tmp_path_factory, requests, style, said, marked):
+    requests = sorted(requests)
+    path = tmp_path_factory.mktemp("d") / "t.csv"
+    hexes = [f"{'0x' if marked else ''}{offset + 0xA000_0000_0000:x}" for _, offset in requests]
+    rows = [f"{_date(time_us, style)};{offset}\n" for (time_us, _), offset in zip(requests, hexes, strict=True)]
+    path.write_text("when;addr\n" + "".join(rows))
+    how = (":date", ":hex") if said else ("", "")
+    trace = columns(path, f"time=when{how[0]},offset=addr{how[1]},size=512B,op=read")
+    assert trace.time_us.tolist() == [time_us - requests[0][0] for time_us, _ in requests]
+    assert trace.offset.tolist() == [offset + 0xA000_0000_0000 for _, offset in requests]
+
+
+@given(MOMENTS, st.booleans())
+def test_a_clock_goes_on_past_midnight(tmp_path_factory, requests, said):
+    times = sorted(time_us for time_us, _ in requests)
+    # A pause of half a day or more between two requests cannot be told from a day that has gone by.
+    gaps = [min(after - before, 11 * 3_600_000_000) for before, after in pairwise([times[0], *times])]
+    times = list(accumulate(gaps))
+    path = tmp_path_factory.mktemp("d") / "t.csv"
+    rows = [datetime(2024, 1, 1, 22) + timedelta(microseconds=time_us) for time_us in times]
+    path.write_text("".join(f"{row:%H:%M:%S.%f},{k},r\n" for k, row in enumerate(rows)))
+    trace = columns(path, f"time=#1{':clock' if said else ''},offset=#2,size=512B,op=#3")
+    assert trace.time_us.tolist() == [time_us - times[0] for time_us in times]
+
+
+@pytest.mark.parametrize(("head", "unit"), [("time,rw,addr,len\n", ""), ("", ":hex")])
+def test_sizes_are_hexadecimal_where_the_addresses_are_and_only_so_they_are_sectors(tmp_path, head, unit):
+    path = tmp_path / "t.csv"
+    path.write_text(head + "0.5,W,eb5000,8000\n0.75,R,3f4000,1000\n")
+    trace = columns(path, f"time=#1:s,offset=#3,size=#4{unit},op=#2")
+    assert (trace.offset.tolist(), trace.size.tolist()) == ([0xEB5000, 0x3F4000], [0x8000, 0x1000])
+    assert trace.meta.extra["columns"] == "time=#1:s,offset=#3:hex,size=#4:hex,op=#2"
+    path.write_text(head + "0.5,W,eb5000,4096\n0.75,R,3f4000,512\n")
+    assert columns(path, "time=#1:s,offset=#3:hex:512,size=#4,op=#2").offset.tolist() == [
+        0xEB5000 * 512,
+        0x3F4000 * 512,
+    ]
+
+
+def test_decimal_commas_are_seen_between_semicolons(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("Zeit;Vorgang;Adresse;Dauer\n0,001505;Schreiben;15421440;0,5\n0,006333;Lesen;4145152;\n")
+    trace = columns(path, "time=Zeit:s,offset=Adresse,size=4096B,op=Vorgang:Lesen/Schreiben,latency=Dauer:ms")
+    assert trace.time_us.tolist() == [0, 4828]
+    assert (trace.op.tolist(), trace.latency_us.tolist()) == ([1, 0], [500, -1])
+
+
+@pytest.mark.parametrize("sign", ",\t ")
+def test_rows_may_differ_in_what_follows_the_columns(tmp_path, sign):
+    path = tmp_path / "t.txt"
+    rows = [("1", "r", "4096", "512"), ("2", "w", "8192", "512", "0", "99"), ("3", "r", "0", "512", "x")]
+    rows = [rows[k % 3] for k in range(12)]
+    path.write_text("".join(sign.join(row) + "\n" for row in [*rows, ("4", "r", "0")]))
+    trace = columns(path, "time=#1:s,offset=#3,size=#4,op=#2", skip_bad_rows=1)
+    assert sorted(trace.offset.tolist()) == [0] * 4 + [4096] * 4 + [8192] * 4
+    with pytest.raises(TraceError, match="row 13: has 3 fields, not 4"):
+        columns(path, "time=#1:s,offset=#3,size=#4,op=#2")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("2024-02-30", "'2024-02-30', not a date such as 2024-01-31T12:00:00.5Z; fix or drop the row"),
+        ("", "empty; fill it in or drop the row"),
+    ],
+)
+def test_a_moment_that_is_none_is_named(tmp_path, value, said):
+    path = tmp_path / "t.csv"
+    path.write_text(f"2024-01-30,0\n{value},0\n")
+    with pytest.raises(TraceError, match=f"row 2: time is {said}"):
+        columns(path, "time=#1:date,offset=#2,size=512B,op=read")
