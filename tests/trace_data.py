@@ -42,6 +42,7 @@ def text_lines(rows: int) -> dict[str, list[str]]:
     ks = range(rows)
     word = ["Read", "Write"]
     disk = ["DiskRead", "DiskWrite"]
+    at = [f"offset={4096 * k:#x}" for k in ks]
     time = [f"{k // 10}.{k % 10}00000" for k in ks]
     return {
         "csv": ["time_us,op,offset,size,user", *(f"{k},{'RW'[k % 2]},{4096 * k},{512 + k},u{k % 3}" for k in ks)],
@@ -59,6 +60,7 @@ def text_lines(rows: int) -> dict[str, list[str]]:
             f"{disk[k % 2]}, {100 * k + 99}, p ( {k % 3}), 1, 0x1, {4096 * k:#x}, 0x1000, {k}, 0, 0x6, 5" for k in ks
         ],
         "blkparse": [f"8,0 1 {k} {time[k]}000 10 D {'RW'[k % 2]}S {8 * k} + 8 [w{k % 3}]" for k in ks],
+        "blkparse_f": [f"{time[k]}000 D {'RW'[k % 2]}S {8 * k} 8" for k in ks],
         "tracefs": [f"w-9 [000] d.h. {time[k]}: block_rq_issue: 8,0 {'RW'[k % 2]} 4096 () {8 * k} + 8 [w]" for k in ks],
         "fio": [
             *("fio version 3 iolog", "0 f add", "0 f open"),
@@ -80,5 +82,18 @@ def text_lines(rows: int) -> dict[str, list[str]]:
             *(f"2024-01-15 10:{k // 60:02d}:{k % 60:02d}.5,p{k % 3},{8 * k},{word[k % 2].lower()},512,0.5" for k in ks),
         ],
         "fio_log": [f"{k}, 4200, {k % 2}, 4096, {4096 * k}, 0x0000" for k in ks],
+        "biosnoop": [
+            "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)",
+            *(f"{time[k]}    p {k % 3}  12  vda  {'RW'[k % 2]}  {8 * k}  4096  0.00" for k in ks),
+        ],
+        "nbdkit_log": [
+            f"2024-05-02 10:{k // 60:02d}:{k % 60:02d} connection=1 {word[k % 2]} id={k} {at[k]} count=0x200 ..."
+            for k in ks
+        ],
+        "opencas": [
+            f'{{"header": {{"timestamp": "{k}000"}}, "io": {{"operation": "{word[k % 2]}", "lba": {8 * k}, "len": 8}}}}'
+            for k in ks
+        ],
+        "strace": [f"9 17{time[k]:0>10} p{word[k % 2].lower()}64(3</f>, ..., 8, {k}) = 4096 <0.000001>" for k in ks],
         "tectonic": [f"{k} {512 * (k % 9)} 4096 {1000 + k}.5 {1 + 2 * (k % 2)} n{k % 3} u{k % 2}" for k in ks],
     }

@@ -14,6 +14,7 @@ LEAST_SRT = 8
 BLANKS = re.compile(r"[ \t]+")
 ETW_OTHER = re.compile(r"[ \t]*(OS Version\b|BeginHeader\b|\w+[ \t]*,[ \t]*TimeStamp\b)")
 ETW_HEADER = re.compile(r"[ \t]*(BeginHeader|EndHeader)\b")
+BIOSNOOP_OTHER = re.compile(r"Tracing block |Detaching|TIME\(s\)\s+COMM\s+PID\s+DISK\s+T\s", re.ASCII)
 ETW_END = re.compile(r"[ \t]*EndHeader\b")
 
 
@@ -46,7 +47,7 @@ HEADERS: dict[str, Callable[[str], bool]] = {
     "columns-named": ANY_HEADER,
     "tectonic": _tectonic,
     "fio": ANY_HEADER,
-    **dict.fromkeys(("k5", "camelab", "netsys", "fio_log"), NO_HEADER),
+    **dict.fromkeys(("k5", "camelab", "netsys", "fio_log", "opencas"), NO_HEADER),
     **dict.fromkeys(("thesios", "iotracer"), ANY_HEADER),  # without one no column has a name
 }
 
@@ -94,6 +95,11 @@ def etw_rows(data: bytes) -> int:
     return len(lines) - len(blank) - sum(ETW_OTHER.match(line) is not None for line in lines)
 
 
+def biosnoop_rows(data: bytes) -> int:
+    """Lines but for blank ones, comments, and those that name the columns or say what the tool does."""
+    return sum(not BIOSNOOP_OTHER.match(line.strip(" \t")) for line in _lines(data))
+
+
 def _records(width: int) -> Callable[[bytes], int]:
     return lambda data: -(-len(data) // width)
 
@@ -112,6 +118,7 @@ COUNTED: dict[str, Callable[[bytes], int]] = {
     "oraclegeneral": _records(24),
     "srt": srt_records,
     "etw": etw_rows,
+    "biosnoop": biosnoop_rows,
 }
 
 

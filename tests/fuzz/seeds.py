@@ -132,6 +132,16 @@ def _srt() -> bytes:
     return head + b"".join(records)
 
 
+def _nbdkit() -> bytes:
+    lines = ['2024-05-02 10:11:11.99 connection=1 Connect export="disk" tls=0 size=0x80000000 write=1']
+    for k, (time, write, block, size, _) in enumerate(_numbers(0)):
+        begin, more = f"2024-05-02 10:11:12.{time:06d} connection=1 ", "fua=0 " if write else ""
+        range_ = f"offset={block * 4096:#x} count={size * 4096:#x} "
+        lines += [f"{begin}{_op(write)} id={k} {range_}{more}...", f"{begin}...{_op(write)} id={k} return=0 (Success)"]
+    flush = "2024-05-02 10:11:13.000000 connection=1 Flush id=99 ...", "2024-05-02 10:11:13.1 connection=1 Disconnect"
+    return "\n".join((*lines, *flush, "")).encode()
+
+
 def _vscsi(version: int) -> bytes:
     parts = []
     for k, (time, write, block, size, _) in enumerate(_numbers(version)):
@@ -185,6 +195,13 @@ META, CHUNKS = (
     "op_time,block_id,io_size,io_offset,op_name,op_count\n",
     ("getChunkData.Permanent", "putChunk.NotInitialized"),
 )
+STRACE_TAIL = """\
+9 18.0 read(3, "a", 1 <unfinished ...>
+9 18.1 <... read resumed>) = 1 <0.1>
+9 19.0 +++ exited with 0 +++
+"""
+BIOSNOOP = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n"
+FLUSH_LINE = "9.000000 dd 1 vda FF 18446744073709551615 0 0.10 1.50\n"
 THESIOS = "filename,file_offset,application,op_type,request_io_size_bytes,start_time,simulated_latency\n"
 THESIOS_PLAIN = "start_time,op_type,filename,file_offset,request_io_size_bytes\n"
 IOTRACER = "timestamp,pid,command,sector,operation,size,latency_ms,tid\n"
@@ -224,6 +241,10 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
             + [_quoted(_text(lambda t, w, b, s, v: f"{v},{_op(w)[0]},{b * 4096},{s * 4096},{1577808000000000 + t}"))]
         ),
         "blkparse": lambda: [_blkparse(0), _blkparse(1, SUMMARY)],
+        "blkparse_f": lambda: [
+            _text(lambda t, w, b, s, v: f"0.{t:09d} Q {'RW'[w]}S {b * 8} {s * 4096}", tail=SUMMARY),
+            _text(lambda t, w, b, s, v: f"0.{t:09d}, 811, a b, {'DC'[v]}, {b * 8}, {s * 8}, {'RW'[w]}"),
+        ],
         "blktrace": lambda: [_blktrace(version, order) for version in (7, 8) for order in "<>"],
         "tracefs": lambda: [_tracefs(0), _tracefs(1, "# tracer: nop\n#\n\n")],
         "spc": lambda: [
@@ -278,6 +299,37 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
         "fio_log": lambda: [
             _text(lambda t, w, b, s, v: f"{t // 1000}, {t}, {w}, {s * 512}, {b * 4096}, 0x000{v}"),
             _text(lambda t, w, b, s, v: f"{t // 1000}, {t}, {w}, {s * 512}, {b * 4096}", tail="9, 1, 2, 512, 4096\n"),
+        ],
+        "strace": lambda: [
+            _text(
+                lambda t, w, b, s, v: (
+                    f'9 17.{t:06d} p{_op(w).lower()}64({3 + v}, "\\")"..., 9, {b * 4096}) = {s} <0.000009>'
+                ),
+                '9 17.0 openat(AT_FDCWD, "f, g", O_RDWR|O_APPEND, 0666) = 3 <0.1>\n',
+                tail=STRACE_TAIL,
+            ),
+            _text(lambda t, w, b, s, v: f'[pid {v}] 10:11:12.{t:06d} {_op(w).lower()}(3</f>, "a", 9) = {s}'),
+        ],
+        "biosnoop": lambda: [
+            _text(
+                lambda t, w, b, s, v: f"{t / 10**6:.6f}  a b  12  vd{v}  {'RW'[w]}  {b * 8}  {s * 512}  0.9{v}",
+                BIOSNOOP,
+            ),
+            _text(
+                lambda t, w, b, s, v: f"{t / 10**6:.6f} dd 1 vd{v} {'RW'[w]}S {b * 8} {s * 512}  0.10 0.9{v}",
+                tail=FLUSH_LINE,
+            ),
+        ],
+        "nbdkit_log": lambda: [_nbdkit()],
+        "opencas": lambda: [
+            _text(
+                lambda t, w, b, s, v: (
+                    f'{{"header": {{"sid": "1", "timestamp": "{t}000"}}, "io": {{"operation": "{_op(w)}", '
+                    f'"lba": "{b * 8}", "len": {s * 8}, "deviceId": "{v}"}}}}'
+                ),
+                '{"header": {"sid": "0"}, "deviceDescription": {"id": "0", "name": "/dev/sda"}}\n',
+                tail='{"header": {"timestamp": "9"}, "io": {"operation": "Discard", "len": 8}}\n',
+            ),
         ],
         "fio": lambda: [
             _written("fio", some_trace(1, rich=False)),

@@ -15,6 +15,11 @@ CASES = {
     "google-thesios.csv": ("thesios", 193, 107, 832),
     "cachemon-io-tracer-datetimes.csv": ("iotracer", 129, 56, 604),
     "fio-lat-log-with-log_offset.log": ("fio_log", 193, 107, 771),
+    "biosnoop-process-name-with-a-blank.txt": ("biosnoop", 135, 65, 363),
+    "nbdkit-log-filter.txt": ("nbdkit_log", 193, 107, 771),
+    "open-cas-iotrace.json": ("opencas", 193, 107, 772),
+    "blkparse-f-T.t-a-d-S-N.txt": ("blkparse_f", 193, 107, 771),
+    "blkparse-f-csv-action-before-rwbs.txt": ("blkparse_f", 193, 107, 771),
     "meta-block-storage-csv-2023.csv": ("tectonic", 189, 111, None),
 }
 SPANS = {
@@ -44,6 +49,12 @@ def test_a_case_has_the_right_requests(name):
 def test_what_io_tracer_recorded_beside_reads_and_writes_is_left_out():
     extra = read(sample("cases/cachemon-io-tracer-datetimes.csv")).meta.extra
     assert (extra["left_out.discard"], extra["left_out.flush"]) == ("8", "7")
+
+
+@pytest.mark.needs("public_traces")
+def test_every_request_that_nbdkit_logged_has_its_answer():
+    trace = read(sample("cases/nbdkit-log-filter.txt"))
+    assert (trace.meta.extra["matched"], int(trace.latency_us.min()) > 0) == ("300", True)
 
 
 @pytest.mark.needs("public_traces")

@@ -9,7 +9,9 @@ from cachezoo.errors import TraceError
 from cachezoo.numerals import number, whole
 from cachezoo.traces.formats import (
     alibaba,
+    biosnoop,
     blkparse,
+    blkparse_f,
     blktrace,
     camelab,
     canonical,
@@ -25,11 +27,14 @@ from cachezoo.traces.formats import (
     libcachesim_csv,
     lis,
     msr,
+    nbdkit_log,
     netsys,
+    opencas,
     oraclegeneral,
     spc,
     spc_pages,
     srt,
+    strace,
     systor,
     tectonic,
     tencent,
@@ -59,6 +64,7 @@ FORMATS = _registered(
     tencent.FORMAT,
     alibaba.FORMAT,
     blkparse.FORMAT,
+    blkparse_f.FORMAT,
     blktrace.FORMAT,
     tracefs.FORMAT,
     spc.FORMAT,
@@ -82,6 +88,10 @@ FORMATS = _registered(
     netsys.FORMAT,
     thesios.FORMAT,
     iotracer.FORMAT,
+    biosnoop.FORMAT,
+    nbdkit_log.FORMAT,
+    opencas.FORMAT,
+    strace.FORMAT,
     columns.FORMAT,
 )
 

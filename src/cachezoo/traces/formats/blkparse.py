@@ -30,7 +30,8 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if rows and 2 * events >= len(rows) else Fit.NO
 
 
-def _judge(reading: Reading, source: Source) -> Judge:
+def judge(reading: Reading, source: Source) -> Judge:
+    """What is called with each line of a file that is no event: the summary is passed over, the others are bad rows."""
     summary_row = 0
 
     def judged(line: Line, last_event: int) -> None:
@@ -48,7 +49,7 @@ def _judge(reading: Reading, source: Source) -> Judge:
 
 def read(reading: Reading, options: EventOptions) -> Iterator[Chunk]:
     """Requests in the order of their first issue; `volume` is MAJOR,MINOR."""
-    return read_text(reading, options, blkparse=True, judge=_judge)
+    return read_text(reading, options, blkparse=True, judge=judge)
 
 
 FORMAT = Format(
