@@ -248,10 +248,10 @@ def binary(data: bytes, rng: Random, most: int = MOST_BYTES) -> bytes:
 # Of compressed files.
 
 
-def zstd(data: bytes) -> bytes:
-    """One frame of zstd."""
+def framed(codec: str, data: bytes) -> bytes:
+    """One frame of zstd or LZ4."""
     sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as stream:
+    with pa.CompressedOutputStream(sink, codec) as stream:
         stream.write(data)
     packed: bytes = sink.getvalue().to_pybytes()
     return packed
@@ -261,5 +261,6 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": partial(gzip.compress, mtime=0),
     "bzip2": bz2.compress,
     "xz": lzma.compress,
-    "zstd": zstd,
+    "zstd": partial(framed, "zstd"),
+    "lz4": partial(framed, "lz4"),
 }

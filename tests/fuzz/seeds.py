@@ -232,7 +232,11 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
             )
             for head in ("Timestamp,Response,IOType,LUN,Offset,Size\n",)
         ],
-        "tencent": lambda: [_tencent(), _tencent("Timestamp,Offset,Size,IOType,VolumeID\n"), _tencent(part=".0")],
+        "tencent": lambda: [
+            _tencent(),
+            _tencent("Timestamp,Offset,Size,IOType,VolumeID\n"),
+            _tencent(part=".0"),
+        ],
         "alibaba": lambda: (
             [
                 _text(lambda t, w, b, s, v: f"{v},{_op(w)[0]},{b * 4096},{s * 4096},{1577808000000000 + t}", head)

@@ -187,7 +187,8 @@ def _unpacked(data: bytes, folder: Path) -> None:
 
 def _packed_seeds() -> tuple[bytes, ...]:
     text = trace_seeds("msr")[0]
-    return tuple(pack(text) + extra for pack in mutators.PACKERS.values() for extra in (b"", pack(text)))
+    packed = (pack(text) + extra for pack in mutators.PACKERS.values() for extra in (b"", pack(text)))
+    return (*packed, text.decode().encode("utf-16"))
 
 
 def _mutate_packed(data: bytes, rng: Random) -> bytes:

@@ -9,7 +9,7 @@ from cachezoo.traces.delimited import NUMBERS, Layout
 from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.formats.base import Format, Head
 from cachezoo.traces.guess import guessed
-from cachezoo.traces.source import Source
+from cachezoo.traces.source import WIDE_BYTES, Source, wide_text
 
 NEAREST = 3
 MOST_SHOWN = 160
@@ -23,6 +23,7 @@ SIGNATURES = (
     (b"%PDF", "a PDF document"),
     (b"PK\x03\x04", "a ZIP archive: unpack it and give the traces in it"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive: unpack it and give the traces in it"),
+    (b"\x02\x21\x4c\x18", "LZ4 in its legacy frame: unpack it, or pack it with lz4 of today"),
     (b"Rar!", "a RAR archive: unpack it and give the traces in it"),
     (b"\x7fELF", "a program"),
     (b"SQLite format 3", "an SQLite database"),
@@ -50,6 +51,8 @@ def looks_like(head: Head) -> str:
             return what
     if head.data[TAR] == b"ustar":
         return "a tar archive: unpack it and give the traces in it"
+    if wide_text(head.data[:WIDE_BYTES]):
+        return "text in UTF-16 without a byte order mark: convert it to UTF-8, as iconv -f UTF-16LE -t UTF-8 does"
     text = (head.text or "").lstrip()
     if text[:1] in ("{", "[") and re.match(r"[\[{]\s*([\"\[{\]}\d-]|$)", text):
         return "JSON"

@@ -1,6 +1,10 @@
-"""A trace's file as a stream of bytes: compression recognised by content, damage answered with a typed error."""
+"""A trace's file as a stream of bytes: compression recognised by content, damage answered with a typed error.
+
+Text in UTF-16 that begins with its byte order mark, as PowerShell writes it, comes as UTF-8.
+"""
 
 import bz2
+import codecs
 import gzip
 import lzma
 import os
@@ -26,11 +30,20 @@ HEAD_BYTES = 1 << 16
 READ_BYTES = 4 << 20
 PACKED_BYTES = 1 << 18
 MOST_LINE_BYTES = 64 << 20
-MAGICS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+MAGICS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".lz4")
 DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError)  # what decompressors raise
-LF, CR = b"\n\r"
+LF, CR, TAB, BLANK = b"\n\r\t "
+NARROW = 128  # signs below it are ASCII
 BOM = b"\xef\xbb\xbf"
+WIDE_BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+WIDE_BYTES = 256  # so many bytes tell text in UTF-16 from other bytes
 
 
 def line_feeds(text: bytes) -> bytes:
@@ -54,10 +67,10 @@ def _decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
         return cast(BinaryIO, _Streams(raw, bz2.BZ2Decompressor))
     if compression == "xz":
         return cast(BinaryIO, _Streams(raw, lzma.LZMADecompressor))
-    if compression == "zstd":
+    if compression in ("zstd", "lz4"):
         import pyarrow as pa
 
-        return cast(BinaryIO, pa.CompressedInputStream(raw, "zstd"))
+        return cast(BinaryIO, pa.CompressedInputStream(raw, compression))
     return raw
 
 
@@ -134,7 +147,7 @@ class Source:
 
     @cached_property
     def compression(self) -> str:
-        """``gzip``, ``bzip2``, ``xz``, ``zstd`` or ``none``, by the file's first bytes."""
+        """``gzip``, ``bzip2``, ``xz``, ``zstd``, ``lz4`` or ``none``, by the file's first bytes."""
         with self._raw() as raw:
             start = raw.read(6)
         return next((name for magic, name in MAGICS.items() if start.startswith(magic)), "none")
@@ -167,7 +180,7 @@ class Source:
         """The decompressed bytes; whatever is wrong with them is a `TraceError` that names the file."""
         with self._raw() as raw:
             try:
-                yield _Counted(self, raw, _decompressed(raw, self.compression))  # type: ignore[misc]
+                yield _narrow(_Counted(self, raw, _decompressed(raw, self.compression)))  # type: ignore[arg-type]
             except DAMAGE as error:
                 said = " ".join(str(error).split())[:200] or type(error).__name__
                 where = f"{self.path}: damaged or cut short after {self.consumed:,} of {self.size:,} bytes"
@@ -300,6 +313,64 @@ class _Counted:
             return self._some(size if self._most is None else min(size, self._most))
         finally:
             self._source.consumed = self._at.tell()
+
+
+def wide_text(data: bytes) -> str:
+    """The encoding of text in UTF-16, with a byte order mark or without one; empty where bytes are no such text.
+
+    Args:
+        data: the first bytes of a file.
+    """
+    data = data[: len(data) // 2 * 2]
+    named = WIDE_BOMS.get(data[:2])
+    for encoding in (named,) if named else WIDE_BOMS.values():
+        # Text of the usual signs has a zero in each unit; a binary record has others in both of its bytes.
+        units = np.frombuffer(data, np.dtype("<u2" if encoding == "utf-16-le" else ">u2"))[1 if named else 0 :]
+        signs = (units >= BLANK) | (units == TAB) | (units == LF) | (units == CR)
+        if len(units) and signs.all() and 2 * np.count_nonzero(units < NARROW) >= len(units):
+            return encoding
+    return ""
+
+
+class _Joined:
+    """A stream with bytes put back that were read of it."""
+
+    def __init__(self, start: bytes, stream: BinaryIO) -> None:
+        self._start, self._stream = start, stream
+
+    def read(self, size: int) -> bytes:
+        if not self._start:
+            return self._stream.read(size)
+        data, self._start = self._start[:size], self._start[size:]
+        return data
+
+
+class _Narrow:
+    """Text in UTF-16 as UTF-8; what is no such text becomes bytes that are none of UTF-8 either, in its row."""
+
+    def __init__(self, stream: _Joined, encoding: str) -> None:
+        self._stream, self._rest, self._ended = stream, b"", False
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+
+    def read(self, size: int) -> bytes:
+        """Some bytes, at most `size`; none at the end."""
+        while not self._rest and not self._ended:
+            data = self._stream.read(size)
+            self._ended = not data
+            self._rest = self._decoder.decode(data, self._ended).encode("utf-8", "surrogatepass")
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
+
+
+def _narrow(stream: BinaryIO) -> BinaryIO:
+    """A stream of bytes, as UTF-8 where it is of text in UTF-16."""
+    start = _filled(stream, len(BOM) - 1)
+    if start not in WIDE_BOMS:
+        return cast(BinaryIO, _Joined(start, stream))
+    start += _filled(stream, WIDE_BYTES)
+    joined = _Joined(start, stream)
+    # The mark itself becomes the one of UTF-8, which comes off as any other.
+    return cast(BinaryIO, _Narrow(joined, encoding) if (encoding := wide_text(start)) else joined)
 
 
 def _filled(stream: BinaryIO, size: int) -> bytes:

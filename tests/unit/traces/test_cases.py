@@ -45,6 +45,8 @@ def figures(name: str, columns: str = "", skip_bad_rows: int = 0) -> dict[str, i
         ("hdr_spc.csv", "", SENT),
         ("hdr_tencent.csv", "", SAME),
         ("msr-timestamps-in-scientific-notation.csv", "", SENT),
+        ("msr-utf-16-powershell.csv", "", SENT),
+        ("msr.csv.lz4", "", SENT),
         ("hex-addresses-without-0x.csv", "time=time:s,offset=addr,size=len,op=rw", SENT),
         ("hex-addresses-without-0x.csv", "time=time:s,offset=addr:hex,size=len:hex,op=rw", SENT),
         (

@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import lzma
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,14 +10,14 @@ import pytest
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.reading import Reading
-from cachezoo.traces.source import BOM, HEAD_BYTES, Source
+from cachezoo.traces.source import BOM, HEAD_BYTES, Source, wide_text
 
 TEXT = b"".join(b"%d,line\n" % k for k in range(30_000))
 
 
-def zstd(data):
+def framed(codec, data):
     sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as stream:
+    with pa.CompressedOutputStream(sink, codec) as stream:
         stream.write(data)
     return sink.getvalue().to_pybytes()
 
@@ -26,8 +27,12 @@ PACKED = {
     "gzip": gzip.compress,
     "bzip2": bz2.compress,
     "xz": lzma.compress,
-    "zstd": zstd,
+    "zstd": partial(framed, "zstd"),
+    "lz4": partial(framed, "lz4"),
 }
+
+
+PACKED_ONLY = [name for name in PACKED if name != "none"]
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -44,14 +49,14 @@ def test_compression_is_recognised_by_content(tmp_path, name):
     assert [len(block) for block in source.blocks(700)][:-1] == [700] * (len(TEXT) // 700)
 
 
-@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+@pytest.mark.parametrize("name", PACKED_ONLY)
 def test_members_one_after_another_are_read_to_the_end(tmp_path, name):
     path = tmp_path / "t"
     path.write_bytes(PACKED[name](TEXT) + PACKED[name](b"more\n"))
     assert b"".join(Source(path).blocks()) == TEXT + b"more\n"
 
 
-@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+@pytest.mark.parametrize("name", PACKED_ONLY)
 @pytest.mark.parametrize("damage", ["cut", "flipped"])
 def test_a_damaged_file_is_a_typed_error(tmp_path, name, damage):
     path = tmp_path / "t.csv.packed"
@@ -64,7 +69,7 @@ def test_a_damaged_file_is_a_typed_error(tmp_path, name, damage):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+@pytest.mark.parametrize("name", PACKED_ONLY)
 @pytest.mark.parametrize("rest", ["garbage", "damaged"])
 def test_damage_after_the_first_member_is_no_end(tmp_path, name, rest):
     path = tmp_path / "t"
@@ -87,7 +92,7 @@ def test_bytes_that_are_no_deflate_stream_are_a_typed_error(tmp_path):
         Source(path).head()
 
 
-@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+@pytest.mark.parametrize("name", PACKED_ONLY)
 def test_a_file_cut_short_says_how_far_it_could_be_read(tmp_path, name):
     rows = b"".join(b"%d,%d,7\n" % (k, k * k * 48271 % 1000003) for k in range(400_000))
     packed = PACKED[name](rows)
@@ -144,3 +149,54 @@ def test_a_mark_at_the_beginning_is_passed_over_and_a_long_line_kept_whole(tmp_p
 )
 def test_stem(tmp_path, name, stem):
     assert Source(tmp_path / name).stem == stem
+
+
+WIDE = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("name", PACKED)
+def test_text_in_utf_16_with_its_mark_comes_as_utf_8(tmp_path, encoding, name):
+    path = tmp_path / "t.csv"
+    text = TEXT + "1,Größe €,\U0001f600\n".encode()
+    path.write_bytes(PACKED[name](WIDE[encoding] + text.decode().encode(encoding)))
+    assert Source(path).head() == text[:HEAD_BYTES]
+    assert b"".join(Source(path).lines()) == text
+    assert b"".join(Source(path).blocks(701)) == BOM + text
+    assert [len(block) for block in Source(path).blocks(701)][:-1] == [701] * ((len(text) + 3) // 701)
+
+
+def test_damage_in_text_in_utf_16_is_of_its_row_or_of_the_file(tmp_path):
+    path = tmp_path / "t.csv"
+    layout = Layout((Column("n", "int"), Column("who", "text")))
+    text = "1,a\n2,?\n3,c\n".encode("utf-16-le").replace("?".encode("utf-16-le"), b"\x00\xdc")
+    path.write_bytes(WIDE["utf-16-le"] + text)
+    with pytest.raises(TraceError, match="row 2: is no text in UTF-8"):
+        list(delimited(Reading([Source(path)]), layout))
+    path.write_bytes(WIDE["utf-16-le"] + text[:-1])
+    with pytest.raises(TraceError, match="damaged or cut short"):
+        list(Source(path).lines())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xfe" + bytes(range(256)),
+        b"\xff\xfe" + b"plain text of one byte each, which is no such text\n" * 4,
+        b"\xff\xfe",
+        b"\xff\xfe\x01\x00\x02\x00",
+        b"\xfe",
+        b"",
+    ],
+)
+def test_other_bytes_that_begin_so_are_left_as_they_are(tmp_path, data):
+    path = tmp_path / "t"
+    path.write_bytes(data)
+    assert b"".join(Source(path).blocks()) == data
+    assert wide_text(data) == ""
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+def test_text_in_utf_16_without_its_mark_is_known(encoding):
+    assert wide_text(TEXT.decode().encode(encoding)[:256]) == encoding
+    assert wide_text(TEXT[:256]) == ""
