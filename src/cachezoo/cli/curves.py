@@ -6,11 +6,12 @@ import typer
 
 from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
 from cachezoo.cli.options import page_bytes, sample_rate, sizes
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given, reading_of
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
     Counted,
     DeviceOption,
     First,
+    Ignore,
     PageSize,
     Sizes,
     TracePath,
@@ -18,7 +19,9 @@ from cachezoo.cli.runs import (
     bench_of,
     draw,
     known,
+    known_anywhere,
     options_of,
+    requests_of,
     shown,
 )  # fmt: skip
 from cachezoo.show.output import print_rows
@@ -45,6 +48,7 @@ def curve(
     counted: Counted = "half",
     page_size: PageSize = "4KiB",
     first: First = None,
+    ignore: Ignore = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -55,17 +59,26 @@ def curve(
 
     Of a long trace, other policies are simulated in small on a sample of the pages, with standard errors.
     """
+    from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
     from cachezoo.curves.curve import capacities_of, rising
     from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.questions.page.sweep import taken
+    from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.pages import expand_pages
 
-    ids, files = known(policy or ["lru", OPTIMUM]), outputs(output, ("plot", "csv", "json"), [trace])
+    known_anywhere(policy or [])
+    files = outputs(output, ("plot", "csv", "json"), [trace])
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
-    requests = taken(read_given(trace, fmt, option, columns, ask=not as_json), first)
+    read = requests_of(trace, reading_of([trace], fmt, option, columns, ask=not as_json))
+    if isinstance(read, ObjectTrace):
+        objects.refuse_of_pages({"--page-size": page_size != "4KiB", "--sample": rate is not None})
+        asked = objects.Asked(objects.first_of(read, first), trace.name, objects.rules_of(ignore), counted)
+        return objects.curve(asked, policy or [], points, typed, files, as_json)
+    objects.refuse_of_objects(ignore)
+    ids, requests = known(policy or ["lru", OPTIMUM]), taken(read, first)
     pages = expand_pages(requests, page)
     rule = Count(counted).on(pages, requests.time_us)
     capacities = rising([own.pages(pages.n_pages, page) for own in typed]) if typed else capacities_of(pages, points)
@@ -108,6 +121,7 @@ def bounds(
     writes: WritesOption = "back",
     page_size: PageSize = "4KiB",
     first: First = None,
+    ignore: Ignore = None,
     device: DeviceOption = None,
     output: TableFiles = None,
     fmt: FormatName = "auto",
@@ -119,14 +133,22 @@ def bounds(
 
     Without --size the sizes are 1%, 5%, 10% and 20% of the trace's distinct pages.
     """
+    from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.contest.counting import counted_words
     from cachezoo.questions.page.sweep import bounds_row
+    from cachezoo.traces.objects import ObjectTrace
 
     files, capacities = outputs(output, ("csv", "json"), [trace]), sizes(size, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, "page", device, 0.0, reading, page_size, first)
-    bench = bench_of(trace, options, capacities)
+    requests = requests_of(trace, reading)
+    if isinstance(requests, ObjectTrace):
+        objects.refuse_of_pages({"--page-size": page_size != "4KiB", "--device": device is not None})
+        asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
+        return objects.bounds(asked, capacities, files, as_json)
+    objects.refuse_of_objects(ignore)
+    bench = bench_of(requests, options, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
         for done, own in enumerate(capacities):

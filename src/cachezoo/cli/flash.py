@@ -8,8 +8,8 @@ import typer
 
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.options import in_bytes, names, parts, write_rates
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
-from cachezoo.cli.runs import Counted
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
+from cachezoo.cli.runs import Counted, Ignore
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def flash(
     rated_dwpd: Annotated[
         float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
     ] = 1.0,
+    ignore: Ignore = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -69,6 +70,7 @@ def flash(
     as_json: Json = False,
 ) -> None:
     """Run Baleen's flash cache before hard disks: how busy the disks are at each write rate of the SSD, by policy."""
+    from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
     from cachezoo.kernels.flash import DiskHead
@@ -76,6 +78,8 @@ def flash(
     from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads
     from cachezoo.questions.flash.table import cases_of, flash_table
     from cachezoo.sizes import Size
+    from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.read import read_either
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
     given = geometry_given(segment, block)
@@ -86,7 +90,15 @@ def flash(
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
     refuse_learned(options, any(own.prefetch is not None for own in opened))
-    own = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
+    own = read_either(given_files([trace], fmt, option, columns, ask=not as_json), pages=False)
+    if isinstance(own, ObjectTrace):
+        objects.refuse_of_pages(
+            {"--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,
+             "--block": block is not None, "--count": counted != "half"}
+        )  # fmt: skip
+        asked = objects.Asked(own, trace.name, objects.rules_of(ignore))
+        return objects.flash(asked, options, policy is not None, files, as_json)
+    objects.refuse_of_objects(ignore)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]
     with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:

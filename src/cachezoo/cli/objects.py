@@ -1,6 +1,7 @@
 """What the simulation commands print of a trace of objects."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_lines, print_rows
 
 if TYPE_CHECKING:
-    from cachezoo.kernels.flash import DiskHead
-    from cachezoo.questions.flash.options import WriteRate
+    from cachezoo.questions.flash.options import FlashOptions
     from cachezoo.questions.objects.bench import ObjectBench, Rules
     from cachezoo.questions.objects.flash import ObjectFlash
     from cachezoo.questions.objects.recommendation import Aim, ObjectRecommendation
@@ -52,25 +52,39 @@ def refuse_of_pages(given: Mapping[str, bool]) -> None:
             raise ConfigError(message)
 
 
-def refuse_of_objects(ignore: str | None) -> None:
+def refuse_of_objects(ignore: str | None, by: str = "objects") -> None:
     """Refuse what a trace of addresses does not have.
 
     Raises:
-        ConfigError: `--ignore` was given.
+        ConfigError: `--ignore` was given, or `--by bytes`.
     """
-    if ignore is not None:
-        raise ConfigError("--ignore: the trace has addresses, and this is of traces of objects; leave it out")
+    for option, is_given in (("--ignore", ignore is not None), ("--by bytes", by != "objects")):
+        if is_given:
+            raise ConfigError(f"{option}: the trace has addresses, and this is of traces of objects; leave it out")
 
 
-def bench_of(
-    trace: "ObjectTrace", rules: "Rules", count: str, sizes: "Sequence[Size]"
-) -> "tuple[ObjectBench, list[int]]":
+@dataclass(frozen=True)
+class Asked:
+    """A trace of objects, and how a command is to take it."""
+
+    trace: "ObjectTrace"
+    name: str  # of its file
+    rules: "Rules"  # what of it a cache heeds
+    count: str = "half"  # from where on it counts, as typed
+
+
+def first_of(trace: "ObjectTrace", first: int | None) -> "ObjectTrace":
+    """The trace's first requests; all of them where no number is given."""
+    return trace if first is None or first >= len(trace) else trace.rows(0, first)
+
+
+def bench_of(asked: Asked, sizes: "Sequence[Size]") -> "tuple[ObjectBench, list[int]]":
     """The trace, ready, and the capacities; says where one is above all objects."""
     from cachezoo.console import err
     from cachezoo.contest.counting import Count
     from cachezoo.questions.objects.bench import ObjectBench
 
-    bench = ObjectBench(trace, rules, Count(count))
+    bench = ObjectBench(asked.trace, asked.rules, Count(asked.count))
     found = [bench.size(own) for own in sizes]
     for capacity in found:
         if capacity > bench.whole:
@@ -82,7 +96,7 @@ def bench_of(
 
 
 def simulate(
-    trace: "ObjectTrace", name: str, rules: "Rules", count: str, policies: Sequence[str], sizes: "Sequence[Size]",
+    asked: Asked, policies: Sequence[str], sizes: "Sequence[Size]",
     files: Mapping[str, Path], as_json: bool,
 ) -> None:  # fmt: skip
     """`cachezoo simulate` on objects."""
@@ -90,13 +104,13 @@ def simulate(
     from cachezoo.questions.objects.sweep import rows_of
 
     ids = _known(policies or ["lru"])
-    bench, capacities = bench_of(trace, rules, count, sizes)
+    bench, capacities = bench_of(asked, sizes)
     with progress(f"simulating {len(ids) * len(capacities)} caches", 1.0) as advance:
         rows = rows_of(bench, ids, capacities, advance)
-    draw(files.get("plot"), bench, rows, name)
-    if hand_out({"trace": name, "policies": ids, "runs": rows}, as_json, files, rows):
+    draw(files.get("plot"), bench, rows, asked.name)
+    if hand_out({"trace": asked.name, "policies": ids, "runs": rows}, as_json, files, rows):
         return
-    title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {name}"
+    title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {asked.name}"
     if len(rows) == 1:
         print_values(_shown(bench, rows)[0], False, f"{title}, {counted(rows, bench)}")
     else:
@@ -105,7 +119,7 @@ def simulate(
 
 
 def compare(
-    trace: "ObjectTrace", name: str, rules: "Rules", count: str, policies: Sequence[str], every: bool,
+    asked: Asked, policies: Sequence[str], every: bool,
     sizes: "Sequence[Size]", files: Mapping[str, Path], as_json: bool,
 ) -> None:  # fmt: skip
     """`cachezoo compare` on objects."""
@@ -115,25 +129,25 @@ def compare(
 
     every = every or not policies
     ids = _known([*policies, *(engine.classics() if every else [])])
-    bench, capacities = bench_of(trace, rules, count, sizes)
+    bench, capacities = bench_of(asked, sizes)
     with progress(f"comparing {len(ids)} policies", 1.0) as advance:
         rows = engine.rows_of(bench, ids, capacities, advance)
     runs = [engine.compare(bench, rows[k :: len(capacities)], size) for k, size in enumerate(capacities)]
     shown = [row for run in runs for row in run["rows"]]
-    draw(files.get("plot"), bench, shown, name)
-    if hand_out({"trace_id": trace.meta.trace_id, "runs": runs}, as_json, files, shown):
+    draw(files.get("plot"), bench, shown, asked.name)
+    if hand_out({"trace_id": asked.trace.meta.trace_id, "runs": runs}, as_json, files, shown):
         return
     for run, size in zip(runs, capacities, strict=True):
         best = f"best classic{'' if every else ' of those shown'}: {run['best_classic'] or 'none is shown'}"
         most = percent(run["bounds"]["hit_ratio_upper"], 2)
         table = [{**row, "gap_closed": percent(row["gap_closed"])} for row in _shown(bench, run["rows"])]
         columns = ["policy", RATIOS[0], "gap_points", "gap_closed", RATIOS[1], *_there(run["rows"])]
-        title = f"{name}: {bench.shown(size)}, {counted(run['rows'], bench)}"
+        title = f"{asked.name}: {bench.shown(size)}, {counted(run['rows'], bench)}"
         print_rows(table, title, f"{best} · no cache of this size hits more than {most}", columns)
 
 
 def curve(
-    trace: "ObjectTrace", name: str, rules: "Rules", count: str, policies: Sequence[str], points: int,
+    asked: Asked, policies: Sequence[str], points: int,
     sizes: "Sequence[Size]", files: Mapping[str, Path], as_json: bool,
 ) -> None:  # fmt: skip
     """`cachezoo curve` on objects: object and byte hit ratios over the size."""
@@ -143,14 +157,14 @@ def curve(
     from cachezoo.questions.objects.sweep import rows_of
 
     ids = _known(policies or ["lru"])
-    bench, capacities = bench_of(trace, rules, count, sizes)
+    bench, capacities = bench_of(asked, sizes)
     if not capacities:
         low, high = (max(1.0, share * bench.whole) for share in CURVE_SHARES)
         capacities = sorted({round(own) for own in np.geomspace(low, high, points).tolist()})
     with progress(f"curves of {len(ids)} policies", 1.0) as advance:
         rows = rows_of(bench, ids, sorted(capacities), advance)
-    draw(files.get("plot"), bench, rows, name)
-    if hand_out({"trace": name, "requests": len(bench.requests), "rows": rows}, as_json, files, rows):
+    draw(files.get("plot"), bench, rows, asked.name)
+    if hand_out({"trace": asked.name, "requests": len(bench.requests), "rows": rows}, as_json, files, rows):
         return
     table = list[dict[str, Any]]()
     for k, size in enumerate(sorted(capacities)):
@@ -159,41 +173,49 @@ def curve(
             row = rows[j * len(capacities) + k]
             own[policy], own[f"bytes of {policy}"] = row["hit_ratio"], row["byte_hit_ratio"]
         table.append(own)
-    heads = [head for policy in ids for head in (policy, *([f"bytes of {policy}"] if rules.sizes else []))]
-    print_rows(table, f"{name}: object and byte hit ratio, {counted(rows, bench)}", "", ["cache", *heads], heads)
+    heads = [head for policy in ids for head in (policy, *([f"bytes of {policy}"] if asked.rules.sizes else []))]
+    print_rows(table, f"{asked.name}: object and byte hit ratio, {counted(rows, bench)}", "", ["cache", *heads], heads)
 
 
 def bounds(
-    trace: "ObjectTrace", name: str, rules: "Rules", count: str, sizes: "Sequence[Size]", files: Mapping[str, Path],
+    asked: Asked, sizes: "Sequence[Size]", files: Mapping[str, Path],
     as_json: bool,
 ) -> None:  # fmt: skip
     """`cachezoo bounds` on objects."""
     from cachezoo.questions.objects.sweep import bounds_row
 
-    bench, capacities = bench_of(trace, rules, count, sizes)
+    bench, capacities = bench_of(asked, sizes)
     rows = [bounds_row(bench, size) for size in capacities]
-    if hand_out({"trace": name, "runs": rows}, as_json, files, rows):
+    if hand_out({"trace": asked.name, "runs": rows}, as_json, files, rows):
         return
     shown = [key for key, value in rows[0].items() if key.endswith(("lower", "upper")) and value is not None]
     below = "shares of what is asked for; the best cache lies between lower, which one attains, and upper"
-    print_rows(_shown(bench, rows), f"{name}, {counted(rows, bench)}", below, ["cache", *shown])
+    print_rows(_shown(bench, rows), f"{asked.name}, {counted(rows, bench)}", below, ["cache", *shown])
 
 
 def flash(
-    trace: "ObjectTrace", name: str, rules: "Rules", size: "Size", rates: "Sequence[WriteRate]",
-    admissions: Sequence[str], cost: "DiskHead", files: Mapping[str, Path], as_json: bool,
+    asked: Asked, options: "FlashOptions", chosen: bool, files: Mapping[str, Path], as_json: bool
 ) -> None:  # fmt: skip
-    """`cachezoo recommend --only flash` on objects."""
-    from cachezoo.console import progress
-    from cachezoo.questions.objects.flash import object_flash
+    """`cachezoo recommend --only flash` on objects; `chosen` says whether its policies were named.
 
-    bench, (capacity,) = bench_of(trace, rules, "half", [size])
-    with progress(f"flash cache on {name}", float(len(rates) * len(admissions))) as advance:
-        found = object_flash(bench, capacity, rates, admissions, cost, advance)
-    values = {"trace": name, **found.values()}
+    Raises:
+        ConfigError: a policy that needs addresses or the future, or a picture, was asked for.
+    """
+    from cachezoo.console import progress
+    from cachezoo.questions.objects.flash import POLICIES, object_flash
+
+    refuse_of_pages({"--output with a plot": "plot" in files})
+    admissions = [name for name in options.policies if name in POLICIES]
+    if chosen and len(admissions) < len(options.policies):
+        left = next(name for name in options.policies if name not in POLICIES)
+        raise ConfigError(f"--policy {left}: a flash cache of objects has {', '.join(POLICIES)}")
+    bench, (capacity,) = bench_of(asked, [options.capacity])
+    with progress(f"flash cache on {asked.name}", float(len(options.rates) * len(admissions))) as advance:
+        found = object_flash(bench, capacity, options.rates, admissions, options.cost, advance)
+    values = {"trace": asked.name, **found.values()}
     if hand_out(values, as_json, files, values["rows"]):
         return
-    _print_flash(name, bench, found)
+    _print_flash(asked.name, bench, found)
 
 
 def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
@@ -220,7 +242,7 @@ def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
 
 
 def recommend(
-    trace: "ObjectTrace", name: str, rules: "Rules", aim: "Aim", reading: str, files: Mapping[str, Path], as_json: bool,
+    asked: Asked, aim: "Aim", reading: str, files: Mapping[str, Path], as_json: bool,
     more: bool,
 ) -> None:  # fmt: skip
     """`cachezoo recommend` on objects."""
@@ -228,11 +250,11 @@ def recommend(
     from cachezoo.questions.objects.answer import lines
     from cachezoo.questions.objects.recommendation import recommend as run
 
-    with progress(f"recommending for {name}", 1.0) as advance:
-        found = run(trace, rules, aim, advance=advance)
-    if hand_out({"trace": name, **found.values()}, as_json, files):
+    with progress(f"recommending for {asked.name}", 1.0) as advance:
+        found = run(asked.trace, asked.rules, aim, advance=advance)
+    if hand_out({"trace": asked.name, **found.values()}, as_json, files):
         return
-    for label, text in lines(found, name, reading):
+    for label, text in lines(found, asked.name, reading):
         print_lines(f"{label:<11}{text}")
     if more:
         _print_sizes(found)

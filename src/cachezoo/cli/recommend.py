@@ -10,6 +10,7 @@ import typer
 from cachezoo.cli.common import Json, hand_out, output_option, outputs
 from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
+from cachezoo.cli.runs import Ignore
 from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_lines
 
@@ -68,6 +69,10 @@ def recommend(
             "in commands.",
         ),
     ] = None,
+    by: Annotated[
+        Literal["objects", "bytes"], typer.Option(help="Of a trace of objects: whose hits count, requests or bytes.")
+    ] = "objects",
+    ignore: Ignore = None,
     output: Annotated[
         list[Path] | None,
         output_option("A page with plots (.html) or all figures (.json); repeatable."),
@@ -81,16 +86,20 @@ def recommend(
 
     The answer is of a write-back page cache, and of a read cache of the same size before the disk. Without an aim the
     size is the knee of the curve. A learned cache is run on the trace, and recommended only if it is ahead of the
-    policy that would be. The page holds the curve, what each size brings, how sure it is, and what was assumed.
+    policy that would be. The page holds the curve, what each size brings, how sure it is, and what was assumed. Of a
+    trace of objects the answer is of a cache that holds them by bytes.
     """
+    from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.io import atomic_file
+    from cachezoo.questions.objects.recommendation import Aim
     from cachezoo.questions.page.likeness import bundles_folder
     from cachezoo.questions.page.recommendation import Options, models_of
     from cachezoo.questions.page.recommendation import recommend as run
     from cachezoo.questions.page.report import page_of, values_of
     from cachezoo.sizes import Size
-    from cachezoo.traces.read import read_files
+    from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.read import read_either
 
     if no_models and models is not None:
         raise ConfigError("--no-models and --models exclude each other: leave one out")
@@ -104,8 +113,16 @@ def recommend(
     page = wanted.get("page")
     files = given_files([trace], fmt, option, columns, ask=not as_json)
     options = replace(options, reading=as_typed(files.fmt, files.options))
+    requests = read_either(files)
+    if isinstance(requests, ObjectTrace):
+        objects.refuse_of_pages(
+            {"--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
+             "--endurance": endure != "1200TBW", "--output with a page": page is not None}
+        )  # fmt: skip
+        asked = objects.Asked(requests, trace.name, objects.rules_of(ignore))
+        return objects.recommend(asked, Aim(by, most, hit), options.reading, wanted, as_json, more)
+    objects.refuse_of_objects(ignore, by)
     with progress(f"recommending for {trace.name}", 1.0) as advance:
-        requests = read_files(files)
         classify = more or as_json or bool(wanted)
         found = run(str(trace), requests, profile, options, folder, classify=classify, advance=advance)
         if page is not None:

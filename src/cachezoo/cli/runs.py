@@ -12,6 +12,8 @@ from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
 
 if TYPE_CHECKING:
     from cachezoo.questions.page.bench import Bench, Options
+    from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.table import Trace
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Sizes = Annotated[
@@ -48,6 +50,14 @@ DeviceOption = Annotated[
 PageSize = Annotated[
     str, typer.Option("--page-size", help="Of a page of the cache, which it holds whole: 4KiB to 1MiB; p counts these.")
 ]
+Ignore = Annotated[
+    str | None,
+    typer.Option(
+        "--ignore",
+        metavar="deletes,ttl,sizes",
+        help="What a cache of objects does not heed: deletes, times to live, sizes (it then holds so many objects).",
+    ),
+]
 First = Annotated[int | None, typer.Option("--first", min=1, help="Take so many requests, the trace's first ones.")]
 ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
 DecisionUs = Annotated[
@@ -83,6 +93,29 @@ def known(ids: list[str]) -> list[str]:
     return [*dict.fromkeys(policy(policy_id).id for policy_id in ids)]
 
 
+def known_anywhere(ids: list[str]) -> None:
+    """Refuse, before anything is read, what neither a cache of pages nor one of objects has."""
+    from cachezoo.policies.registry import policy
+
+    for own in ids:
+        try:
+            policy(own)
+        except ConfigError as error:
+            from cachezoo.sized.spec import parse
+
+            try:
+                parse(own)
+            except ConfigError:
+                raise error from None
+
+
+def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
+    """A trace read whole into memory, of addresses or of objects."""
+    from cachezoo.traces.read import TraceFiles, read_either
+
+    return read_either(TraceFiles([path], reading[0], options=dict(reading[1])))
+
+
 def present(traces: list[Path]) -> None:
     """A trace that is not there, or cannot be read more than once, is refused before the others run."""
     from cachezoo.traces.source import refuse_pipe
@@ -93,13 +126,13 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(path: Path, options: "Options", sizes: list[Size]) -> "Bench":
+def bench_of(trace: "Trace", options: "Options", sizes: list[Size]) -> "Bench":
     """The trace, ready; says where a size is above its working set."""
     from cachezoo.console import err
     from cachezoo.questions.page.bench import Bench
     from cachezoo.questions.page.sweep import simulator_of
 
-    bench = Bench.of(simulator_of(path, options), options.device, options.count)
+    bench = Bench.of(simulator_of(trace, options), options.device, options.count)
     pages = bench.pages
     for own in sizes:
         if (size := bench.size(own)) > pages.n_pages:

@@ -15,6 +15,7 @@ from cachezoo.cli.runs import (
     DecisionUs,
     DeviceOption,
     First,
+    Ignore,
     PageSize,
     Policies,
     Sizes,
@@ -26,8 +27,10 @@ from cachezoo.cli.runs import (
     counted_words,
     draw,
     known,
+    known_anywhere,
     options_of,
     present,
+    requests_of,
     shown,
 )  # fmt: skip
 from cachezoo.errors import ConfigError
@@ -60,6 +63,7 @@ def simulate(
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
     by_op: ByOp = False,
+    ignore: Ignore = None,
     over_time: Annotated[
         int | None, typer.Option(min=1, max=10_000, help="The hit ratio in so many parts of the trace's time, too.")
     ] = None,
@@ -75,18 +79,31 @@ def simulate(
 ) -> None:
     """Simulate a trace with one policy or several, at one cache size or several.
 
-    Without --size it is 10% of the trace's distinct pages.
+    Without --size it is 10% of the trace's distinct pages, or of its objects' bytes.
     """
+    from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.policies.registry import policy as entry
     from cachezoo.questions.page.misses import misses_of
     from cachezoo.questions.page.over_time import Windows, draw_over_time
+    from cachezoo.traces.objects import ObjectTrace
 
-    ids, files = known(policy or ["lru"]), outputs(output, ("plot", "csv", "json"), [trace])
-    capacities = sizes(size, "10%")
+    known_anywhere(policy or [])
+    files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
-    bench = bench_of(trace, options, capacities)
+    requests = requests_of(trace, reading)
+    if isinstance(requests, ObjectTrace):
+        objects.refuse_of_pages(
+            {"--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
+             "--decision-us": decision_us != 0, "--by-op": by_op, "--over-time": over_time is not None,
+             "--misses": misses is not None}
+        )  # fmt: skip
+        asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
+        return objects.simulate(asked, policy or [], capacities, files, as_json)
+    objects.refuse_of_objects(ignore)
+    ids = known(policy or ["lru"])
+    bench = bench_of(requests, options, capacities)
     check_sizes(bench, ids, capacities)
     runs = [(own, one) for own in ids for one in capacities]
     if misses is not None:
@@ -145,6 +162,7 @@ def compare(
         float, typer.Option(min=0.0, max=1e9, help="Microseconds a bundle's decision takes, charged to each request.")
     ] = 0.0,
     by_op: ByOp = False,
+    ignore: Ignore = None,
     output: AllFiles = None,
     workers: Workers = None,
     fmt: FormatName = "auto",
@@ -157,13 +175,15 @@ def compare(
     Without --size it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
     classics, or with --policy of those named there.
     """
+    from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.policies.registry import OPTIMUM, classics
     from cachezoo.questions.page import sweep as engine
     from cachezoo.questions.page.bundle import run_bundle
+    from cachezoo.traces.objects import ObjectTrace
 
-    ids, files = known(policy or []), outputs(output, ("plot", "csv", "json"), [trace])
-    capacities = sizes(size, "10%")
+    known_anywhere(policy or [])
+    files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
     if bundle and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
@@ -173,7 +193,17 @@ def compare(
         )
         raise ConfigError(message)
     present([trace])
-    bench = bench_of(trace, options, capacities)
+    requests = requests_of(trace, reading)
+    if isinstance(requests, ObjectTrace):
+        objects.refuse_of_pages(
+            {"--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
+             "--decision-us": decision_us != 0, "--by-op": by_op, "--bundle": bool(bundle)}
+        )  # fmt: skip
+        asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
+        return objects.compare(asked, policy or [], every, capacities, files, as_json)
+    objects.refuse_of_objects(ignore)
+    ids = known(policy or [])
+    bench = bench_of(requests, options, capacities)
     every = every or not ids
     names = [*dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])]
     bundles, models = bundle or [], []

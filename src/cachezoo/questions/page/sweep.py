@@ -24,7 +24,7 @@ from cachezoo.traces.read import read_any
 from cachezoo.traces.table import Trace
 
 # The bench that this process used last, with its trace's file and how it was made: one trace at a time is in memory.
-_held: list[tuple[Path, Options, Bench]] = []
+_held: list[tuple[tuple[str, int, int], Options, Bench]] = []
 
 
 def taken(trace: Trace, first: int | None) -> Trace:
@@ -32,27 +32,25 @@ def taken(trace: Trace, first: int | None) -> Trace:
     return trace if first is None or first >= len(trace) else trace.rows(0, first)
 
 
-def simulator_of(path: Path, options: Options, quiet: bool = False) -> Simulator:
-    """A trace's file, read and ready to be simulated as the options say.
+def simulator_of(trace: Trace, options: Options) -> Simulator:
+    """A trace ready to be simulated as the options say: how much of it, writes, pages and admission units."""
+    own = taken(trace, options.first)
+    return Simulator(own, expand_pages(own, options.page_bytes), options.writes, options.unit)
 
-    Args:
-        path: canonical or raw.
-        options: how it is read, how much of it, what a write does, and what pages and admission units are.
-        quiet: no warnings.
 
-    Raises:
-        TraceError: it cannot be read.
-    """
-    fmt, own = options.reading
-    trace = taken(read_any(path, fmt, options=dict(own), quiet=quiet), options.first)
-    return Simulator(trace, expand_pages(trace, options.page_bytes), options.writes, options.unit)
+def _as_it_is(path: Path) -> tuple[str, int, int]:
+    """What tells a file from another, and from what it was before."""
+    there = path.stat()
+    return str(path.resolve()), there.st_mtime_ns, there.st_size
 
 
 def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool) -> list[Row]:
     made = replace(options, count=SECOND_HALF, decision_us=0.0, quiet=False)  # what a bench does not depend on
-    if not _held or _held[0][:2] != (path, made):
+    file = _as_it_is(path)
+    if not _held or _held[0][:2] != (file, made):
         _held.clear()
-        _held.append((path, made, Bench.of(simulator_of(path, options, quiet), options.device)))
+        trace = read_any(path, options.reading[0], options=dict(options.reading[1]), quiet=quiet)
+        _held.append((file, made, Bench.of(simulator_of(trace, options), options.device)))
     held = _held[0][2]
     bench = Bench(held.simulator, held.times, options.count)
     runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
