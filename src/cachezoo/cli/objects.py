@@ -279,13 +279,11 @@ def _print_sizes(found: "ObjectRecommendation") -> None:
 def draw(plot: Path | None, bench: "ObjectBench", rows: Sequence[Mapping[str, Any]], title: str) -> None:
     """Draw the object hit ratios of runs where a plot is wanted."""
     if plot is not None:
-        from cachezoo.questions.objects.sweep import classics
         from cachezoo.questions.page.plot import draw_hit_ratios
 
         page_bytes = 1 if bench.rules.sizes else 0
-        kinds = {policy: "classic" for policy in classics()}
         drawn = [
-            {"policy": row["policy"], "kind": kinds.get(row["policy"], "composed"),
+            {"policy": row["policy"], "kind": row["kind"],
              "capacity": row[f"capacity_{bench.unit}"], "hit_ratio": row["hit_ratio"], "page_bytes": page_bytes}
             for row in rows
         ]  # fmt: skip

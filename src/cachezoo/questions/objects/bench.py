@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import I64, Bool
+from cachezoo.arrays import Bool
 from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Outcome
 from cachezoo.contest.counting import AUTO, SECOND_HALF, Count
@@ -143,15 +143,3 @@ class ObjectBench:
         """bool[n]: the requests that are no deletes."""
         asked: Bool = self.requests.op != OP_DELETE
         return asked
-
-    def half(self, run: ObjectRun) -> float:
-        """The object hit ratio of the first half of the requests, by which policies are chosen."""
-        half = len(self.requests) // 2
-        asked = self.asked[:half]
-        return float(run.hit[:half][asked].mean()) if asked.any() else 0.0
-
-    def worth(self, by_bytes: bool, first: int) -> I64:
-        """int64[n]: what a hit of each request is worth where it counts: 1, or its bytes; 0 of a delete."""
-        worth = self.requests.size if by_bytes else np.ones(len(self.requests), np.int64)
-        counted = self.asked & (np.arange(len(self.requests)) >= first)
-        return np.where(counted, worth, 0)
