@@ -1,11 +1,28 @@
 """Requests of objects for tests."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 from hypothesis import strategies as st
 
+from cachezoo.kernels.segments import IdTable
 from cachezoo.sized.requests import Requests
 
 OBJECTS = 12
+PUBLIC = {"cloudphysics": "block/cloudphysics.oracleGeneral.bin", "webcache": "cases/webcachesim-time-id-size.tr"}
+ORACLE_GENERAL = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+
+
+def read_public(name):
+    """The requests of a public trace, all as reads."""
+    path = Path(os.environ["CACHEZOO_PUBLIC_TRACES"]) / PUBLIC[name]
+    if path.suffix == ".bin":
+        rows = np.fromfile(path, ORACLE_GENERAL)
+        key, size = rows["id"].astype(np.int64), rows["size"].astype(np.int64)
+    else:
+        key, size = np.loadtxt(path, dtype=np.int64, usecols=(1, 2), unpack=True)
+    return Requests.of_sizes(IdTable().lookup(key), size)
 
 
 @st.composite

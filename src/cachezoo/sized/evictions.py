@@ -5,11 +5,11 @@ from cachezoo.policies.evictions.classics import S3FIFO as S3FIFO_OF_PAGES
 from cachezoo.sized.components import Eviction
 
 FIFO = Eviction(
-    "fifo", "first in, first out", lambda place, _: fifo.make(place.held),
+    "fifo", "first in, first out", lambda place, _: fifo.make(place.held, place.links[0]),
     fifo.touch, fifo.evict, fifo.insert, fifo.remove,
 )  # fmt: skip
 LRU = Eviction(
-    "lru", "least recently used", lambda place, _: fifo.make(place.held),
+    "lru", "least recently used", lambda place, _: fifo.make(place.held, place.links[0]),
     lru.touch, fifo.evict, fifo.insert, fifo.remove,
 )  # fmt: skip
 SIEVE = Eviction(

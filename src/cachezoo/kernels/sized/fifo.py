@@ -33,9 +33,10 @@ class State(NamedTuple):
     held: I64
 
 
-def make(held: I64) -> State:
-    """Nothing resident; `held` int64[n_objects] is the loop's."""
-    return State(np.empty(2 * len(held), np.int32), np.zeros(2, np.int64), np.zeros(len(held), np.int32), held)
+def make(held: I64, pending: I32) -> State:
+    """Nothing resident; the arguments are columns of `cachezoo.kernels.sized.table`, whose rows come at one go."""
+    pending[:] = 0
+    return State(np.empty(2 * len(held), np.int32), np.zeros(2, np.int64), pending, held)
 
 
 @step
