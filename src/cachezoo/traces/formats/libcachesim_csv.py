@@ -15,7 +15,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
 from cachezoo.traces.formats.identified import IdOptions
-from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings, moving
+from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, key_kind, keys_of, meanings, moving
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.reading import Chunk, ObjectChunk, Reading, Requests, microseconds
 from cachezoo.traces.source import Source
@@ -34,7 +34,6 @@ USUAL = {
 # Of objects, and only of them: the seconds after which what is written is void.
 OF_OBJECTS = {"ttl": ("ttl", "ttl_s")}
 NO_DATA = ("nop",)
-KEY_LINES = 200  # by which ids are numbers or texts
 
 
 class CsvOptions(IdOptions):
