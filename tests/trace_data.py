@@ -97,3 +97,18 @@ def text_lines(rows: int) -> dict[str, list[str]]:
         "strace": [f"9 17{time[k]:0>10} p{word[k % 2].lower()}64(3</f>, ..., 8, {k}) = 4096 <0.000001>" for k in ks],
         "tectonic": [f"{k} {512 * (k % 9)} 4096 {1000 + k}.5 {1 + 2 * (k % 2)} n{k % 3} u{k % 2}" for k in ks],
     }
+
+
+def object_lines(rows: int) -> dict[str, list[str]]:
+    """Lines of a trace of so many requests of objects in each format of lines, as `text_lines`."""
+    ks = range(rows)
+    ops = ["get", "set"]
+    wiki = "relative_unix\thashed_path_query\tresponse_size\ttime_firstbyte"
+    return {
+        "webcachesim": [f"{k // 9} {7 + 31 * (k % 7)} {701 + k % 7}" for k in ks],
+        "cachelib_kv": ["key,op,size,op_count", *(f"k{k % 7},{ops[k % 2]},{k},{1 + k % 3}" for k in ks)],
+        "cachelib_cdn": ["timestamp,cacheKey,OpType,objectSize", *(f"{k},{k % 7},1,{k}" for k in ks)],
+        "twitter": [f"{k},k{k % 7},2,{k},{k % 3},{ops[k % 2]},{k % 2}" for k in ks],
+        "ibm_cos": [f"{k} REST.{('GET', 'PUT')[k % 2]}.OBJECT a{k % 7}" + f" {k}" * (k % 4) for k in ks],
+        "wikimedia": [wiki, *(f"{k}\t{k % 7}\t{k}\t0.5" for k in ks)],
+    }

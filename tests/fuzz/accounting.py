@@ -44,6 +44,12 @@ HEADERS: dict[str, Callable[[str], bool]] = {
     "libcachesim_csv": ANY_HEADER,  # without one no column has ids
     "libcachesim_csv-columns": NO_HEADER,
     "lis": NO_HEADER,
+    "webcachesim": NO_HEADER,
+    "cachelib_kv": ANY_HEADER,
+    "cachelib_cdn": ANY_HEADER,
+    "twitter": NO_HEADER,
+    "ibm_cos": NO_HEADER,
+    "wikimedia": ANY_HEADER,
     "columns-named": ANY_HEADER,
     "tectonic": _tectonic,
     "fio": ANY_HEADER,

@@ -177,6 +177,19 @@ def _objects(sign: str) -> bytes:
     return _text(lambda t, w, b, s, v: sign.join(map(str, (t, b, s * 512, ("get", "set")[w], f"t{v}"))), head)
 
 
+def _of_objects(row: Callable[[int, str, str, int, int], str], head: str = "") -> bytes:
+    """Rows of time in seconds, key, op, size and row number of requests of objects."""
+    ops = ("get", "set", "delete")
+    return _text(lambda t, w, b, s, v: row(t // 1000, f"k{b}", ops[w if b % 5 else 2], 700 * s + b, b), head)
+
+
+KV = "op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n"
+CDN = "timestamp,cacheKey,OpType,objectSize,responseSize,rangeStart,rangeEnd,TTL,cdn_content_type_id,vip_type\n"
+KV2022 = "key,op,size,op_count,key_size\n"
+IBM_OPS = {"get": "GET", "set": "PUT", "delete": "DELETE"}
+WIKI_TYPED = "relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte\n"
+WIKI = "relative_unix\thashed_host_path_query\tresponse_size\ttime_firstbyte\n"
+IBM = "# timestamp (ms), op type [Put:0, Get:1, Delete:2], object id, object size (byte)\n"
 FIO_2 = """\
 fio version 2 iolog
 /dev/a add
@@ -280,6 +293,28 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
         ],
         "oraclegeneral": lambda: [_oracle(), _written("oraclegeneral", some_trace(1))],
         "libcachesim_csv": lambda: [_objects(sign) for sign in ",\t; "],
+        "webcachesim": lambda: [
+            _text(lambda t, w, b, s, v: f"{t // 1000} {b * 7} {900 * b % 4099 + 600}"),
+            _text(lambda t, w, b, s, v: f"{t // 1000} {b * 7} {900 * b % 4099 + 600} {w} {v}"),
+        ],
+        "cachelib_kv": lambda: [
+            _of_objects(lambda t, key, op, size, b: f"{key},{op.upper()},{size},{1 + b % 3},40", KV2022),
+            _of_objects(lambda t, key, op, size, b: f"{t},{b},40,{op.upper()},{1 + b % 3},{size},1,60,{key},x", KV),
+        ],
+        "cachelib_cdn": lambda: [
+            _of_objects(lambda t, key, op, size, b: f"{t},{key},1,{size},{size},0,9,{b % 2},3,v", CDN)
+        ],
+        "twitter": lambda: [
+            _of_objects(lambda t, key, op, size, b: f"{t},{key},17,{size},{b},{op},{60 * (op == 'set')}")
+        ],
+        "ibm_cos": lambda: [
+            _of_objects(lambda t, key, op, size, b: f"{t} REST.{IBM_OPS[op]}.OBJECT {key} {size} 0 {b}"),
+            _of_objects(lambda t, key, op, size, b: f"{t},{('set', 'get', 'delete').index(op)},{key},{size}", IBM),
+        ],
+        "wikimedia": lambda: [
+            _of_objects(lambda t, key, op, size, b: f"{t}\t{b}\tpng\t{size}\t1.5e-04", WIKI_TYPED),
+            _of_objects(lambda t, key, op, size, b: f"{t}\t{b}\t{size}\t1.5e-04", WIKI),
+        ],
         "lis": lambda: [_text(lambda t, w, b, s, v: f"{b} {s} 0 {t}")],
         "tectonic": lambda: [
             _tectonic(NAMES, "3 5"),

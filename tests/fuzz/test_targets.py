@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from cachezoo.traces.formats import FORMATS
+from cachezoo.traces.read import TraceFiles, read_either
 from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from tests.fuzz.seeds import TRACES, trace_seeds
 from tests.fuzz.target import attempt, inputs, warm
 from tests.fuzz.targets import TARGETS
 from tests.judges import remembering
-from tests.trace_data import read
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 STORED = sorted(path for path in REGRESSIONS.glob("*/*") if path.is_file())
@@ -36,7 +36,7 @@ def test_seeds_are_valid_traces_of_their_format(fmt: str, tmp_path: Path) -> Non
         path.write_bytes(data)
         if number == 0:
             assert choose(Source(path), "auto", {}).format.id == fmt
-        assert len(read(path, fmt=fmt)) > 0
+        assert len(read_either(TraceFiles([path], fmt))) > 0
 
 
 def test_inputs_depend_on_the_seed_alone() -> None:

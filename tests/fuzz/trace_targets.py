@@ -17,7 +17,8 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces import binary
 from cachezoo.traces.formats import FORMATS
-from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.objects import OBJECT_CODED, OBJECT_NUMBERS, ObjectTrace
+from cachezoo.traces.read import TraceFiles, read_either
 from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import READ_BYTES, Source
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace
@@ -25,6 +26,7 @@ from tests.fuzz import mutators
 from tests.fuzz.accounting import HEADERS, row_like, span
 from tests.fuzz.seeds import TRACES, trace_seeds
 from tests.fuzz.target import Broken, Target
+from tests.trace_data import keys
 
 ANY_ROWS = 10**9
 LEAST_BLOCK = 256
@@ -65,10 +67,10 @@ def told(error: Exception, path: Path) -> str:
     return text
 
 
-def outcome(path: Path, fmt: str, options: dict[str, str], skip: int) -> Trace | str:
+def outcome(path: Path, fmt: str, options: dict[str, str], skip: int) -> Trace | ObjectTrace | str:
     """The trace, or what the typed error says."""
     try:
-        return read_files(TraceFiles([path], fmt, options=options, skip_bad_rows=skip))
+        return read_either(TraceFiles([path], fmt, options=options, skip_bad_rows=skip))
     except TraceError as error:
         return told(error, path)
 
@@ -77,21 +79,27 @@ def _texts(column: Coded) -> list[str]:
     return [column.names[code] for code in column.codes]
 
 
-def differences(one: Trace, two: Trace) -> list[str]:
+def differences(one: Trace | ObjectTrace, two: Trace | ObjectTrace) -> list[str]:
     """Names of the columns, and of provenance, that differ."""
+    if isinstance(one, ObjectTrace) != isinstance(two, ObjectTrace):
+        return ["kind"]
+    objects = isinstance(one, ObjectTrace)
     found = []
-    for name in NUMBER_COLUMNS:
+    # Which number a text has among the keys is free.
+    for name in tuple(name for name in OBJECT_NUMBERS if name != "key") if objects else NUMBER_COLUMNS:
         first, second = getattr(one, name), getattr(two, name)
         if (first is None) != (second is None) or (first is not None and not np.array_equal(first, second)):
             found.append(name)
-    for name in CODED_COLUMNS:
+    for name in OBJECT_CODED if objects else CODED_COLUMNS:
         first, second = getattr(one, name), getattr(two, name)
         if (first is None) != (second is None) or (first is not None and _texts(first) != _texts(second)):
             found.append(name)
+    if isinstance(one, ObjectTrace) and isinstance(two, ObjectTrace) and keys(one) != keys(two):
+        found.append("key")
     return found + (["meta"] if one.meta != two.meta else [])
 
 
-def same(one: Trace | str, two: Trace | str, what: str) -> None:
+def same(one: Trace | ObjectTrace | str, two: Trace | ObjectTrace | str, what: str) -> None:
     """Both readings failed, or gave the same trace."""
     if isinstance(one, str) or isinstance(two, str):
         if isinstance(one, str) != isinstance(two, str):
@@ -125,7 +133,7 @@ def block_of(data: bytes) -> int:
     return max(size, LEAST_BLOCK)
 
 
-def account(name: str, data: bytes, path: Path, trace: Trace) -> None:
+def account(name: str, data: bytes, path: Path, trace: Trace | ObjectTrace) -> None:
     """Requests, skipped rows and records that move no data are all that the file holds."""
     extra = trace.meta.extra
     left_out = sum(int(count) for key, count in extra.items() if key.startswith("left_out."))

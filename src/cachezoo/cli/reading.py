@@ -15,6 +15,7 @@ from cachezoo.show.table import text_table
 
 if TYPE_CHECKING:
     from cachezoo.traces.formats.columns import Table
+    from cachezoo.traces.objects import Either
     from cachezoo.traces.read import TraceFiles
     from cachezoo.traces.recognise import UnclearTrace
     from cachezoo.traces.table import Trace
@@ -117,6 +118,15 @@ def read_given(
     from cachezoo.traces.read import read_files
 
     return read_files(given_files([path], fmt, option, columns, ask=ask), pages=pages)
+
+
+def read_given_either(
+    path: Path, fmt: str = "auto", option: list[str] | None = None, columns: str | None = None, *, ask: bool = True
+) -> "Either":
+    """As `read_given` without pages, of addresses or of objects."""
+    from cachezoo.traces.read import read_either
+
+    return read_either(given_files([path], fmt, option, columns, ask=ask), pages=False)
 
 
 def read_several(

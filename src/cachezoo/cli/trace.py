@@ -9,7 +9,7 @@ import typer
 
 from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project, refuse_same
 from cachezoo.cli.options import pairs
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given_either
 from cachezoo.console import err, out, progress
 from cachezoo.errors import ConfigError, InterruptedCaptureError
 from cachezoo.show.output import drawn, print_lines, print_table
@@ -245,7 +245,7 @@ def _all_formats() -> list[dict[str, Any]]:
             "what": entry.title,
             "keeps": list(entry.keeps),
             "options": list(entry.options.model_fields),
-            "written": entry.write is not None,
+            "written": entry.write is not None or entry.write_objects is not None,
         }
         for entry in FORMATS.values()
     ]
@@ -294,7 +294,7 @@ def convert(
     from cachezoo.traces.formats import write_as
 
     check_output([trace], output)
-    rows = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
+    rows = read_given_either(trace, fmt, option, columns, ask=not as_json)
     lost = write_as(rows, output, to, pairs(write_option, "--write-option"))
     value = {"requests": len(rows), "format": to, "output": str(output)}
     print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")

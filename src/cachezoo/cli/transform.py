@@ -10,7 +10,7 @@ import typer
 from cachezoo.cli.common import Json, hand_out, print_values, refuse_same
 from cachezoo.cli.options import pairs
 from cachezoo.cli.options import turn as parse_turn
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given, read_given_either
 from cachezoo.cli.trace import Output, TracePath, check_output
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
@@ -22,7 +22,7 @@ from cachezoo.sizes import Size, human, refused
 if TYPE_CHECKING:
     from cachezoo.synth.compare import Row, Statistics
     from cachezoo.synth.model import SynthModel
-    from cachezoo.traces.table import Trace
+    from cachezoo.traces.objects import Either
 
 app = typer.Typer()
 WHOLE = 1000  # from which on numbers are shown without decimals
@@ -30,13 +30,18 @@ STEPS = 3  # of synth: fit, draw, compare
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def _write(trace: "Trace", output: Path) -> dict[str, Any]:
-    """Write a trace with its pages; returns its figures."""
+def _write(trace: "Either", output: Path) -> dict[str, Any]:
+    """Write a trace, with its pages where it has addresses; returns its figures."""
     from cachezoo.traces.memory import hold_pages
+    from cachezoo.traces.object_stats import describe_objects
+    from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.stats import describe
     from cachezoo.traces.store import write_trace
 
+    if isinstance(trace, ObjectTrace):
+        write_trace(trace, output)
+        return {**describe_objects(trace), "output": str(output)}
     hold_pages(trace, trace.meta.trace_id)
     pages = expand_pages(trace)
     write_trace(trace, output, pages)
@@ -60,7 +65,7 @@ def cut(
     from cachezoo.traces.transforms import cut as run
 
     check_output([trace], output)
-    part = run(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), start, stop, first, last)
+    part = run(read_given_either(trace, fmt, option, columns, ask=not as_json), start, stop, first, last)
     print_values(_write(part, output), as_json, f"cut from {trace.name}")
 
 
@@ -76,11 +81,22 @@ def sample(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Keep all accesses to a part of the address space, chosen by a hash of the block (SHARDS)."""
+    """Keep all accesses to a part of the address space, chosen by a hash of the block (SHARDS).
+
+    Of a trace of objects it is all accesses to a part of the objects, chosen by a hash of the key.
+    """
+    from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.transforms import SAMPLE_BLOCK_BYTES, sample_objects
     from cachezoo.traces.transforms import sample as run
 
     check_output([trace], output)
-    part = run(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), rate, seed, block_bytes)
+    whole = read_given_either(trace, fmt, option, columns, ask=not as_json)
+    if isinstance(whole, ObjectTrace):
+        if block_bytes != SAMPLE_BLOCK_BYTES:
+            raise ConfigError(f"{trace}: names objects by keys, which are chosen whole: leave --block-bytes out")
+        part: Either = sample_objects(whole, rate, seed)
+    else:
+        part = run(whole, rate, seed, block_bytes)
     print_values(_write(part, output), as_json, f"sampled from {trace.name}")
 
 
@@ -104,7 +120,7 @@ def split(
         raise ConfigError("nothing to split by: give --at, --at-second or --by, one of them")
     if not output.is_dir():
         check_output([], output)
-    whole = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
+    whole = read_given_either(trace, fmt, option, columns, ask=not as_json)
     if by:
         parts = list(split_by(whole, by).values())
     else:
@@ -144,7 +160,7 @@ def merge(
     if share and turn:
         raise ConfigError("give --share or --turn, not both: traces run at the same time or one after the other")
     check_output(traces, output)
-    given = [read_given(path, fmt, option, columns, ask=not as_json, pages=False) for path in traces]
+    given = [read_given_either(path, fmt, option, columns, ask=not as_json) for path in traces]
     name = NOT_IN_NAMES.sub("_", output.stem)
     if turn:
         mixture = in_turns(given, name, [parse_turn(text) for text in turn], periods)

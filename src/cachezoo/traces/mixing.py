@@ -3,7 +3,8 @@
 These are the workloads of RC-RNN's experiments: several applications on one storage system (Table 1), mixtures with
 given shares, and workloads that change in time (Sec. 3.2, periodically; Sec. 5.4 and Fig. 17, 50,000 requests of one
 followed by 50,000 of another). In both kinds the column `source` holds the id of the trace that a request comes from,
-and volumes are called `<trace id>/<volume>`, so that addresses of different traces never meet.
+and volumes are called `<trace id>/<volume>`, so that addresses of different traces never meet. So are the keys of
+objects, `<trace id>/<key>`. Traces of objects and traces of addresses do not mix.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ import numpy as np
 from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.traces.objects import NO_TTL, OBJECT_CODED, OBJECT_NUMBERS, AnyTrace, Either, ObjectTrace
 from cachezoo.traces.provenance import mixture_meta, source_names
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta
 
-UNSTATED = {"latency_us": UNKNOWN_LATENCY, "count": 1}
+UNSTATED = {"latency_us": UNKNOWN_LATENCY, "count": 1, "ttl_s": NO_TTL}
+APART = ("volume", "source", "key")  # columns whose names are of a trace alone
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Turn:
             raise ConfigError(f"turn of {self.trace_id}: {self.seconds} seconds; give at least 0.000001")
 
 
-def sources(trace: Trace) -> Coded:
+def sources(trace: Either) -> Coded:
     """Which trace each request of a mixture comes from.
 
     Raises:
@@ -51,11 +54,11 @@ def sources(trace: Trace) -> Coded:
     return trace.source
 
 
-def _checked(traces: Sequence[Trace]) -> None:
+def _checked(traces: Sequence[Either]) -> None:
     """Refuse traces that cannot be told apart.
 
     Raises:
-        ConfigError: fewer than two, or two of one id.
+        ConfigError: fewer than two, two of one id, or some of objects and some of addresses.
         TraceError: one is empty.
     """
     if len(traces) < 2:
@@ -64,15 +67,27 @@ def _checked(traces: Sequence[Trace]) -> None:
     for trace_id in ids:
         if ids.count(trace_id) > 1:
             raise ConfigError(f"{ids.count(trace_id)} traces are called {trace_id}: give each an id of its own")
+    named = [trace.meta.trace_id for trace in traces if isinstance(trace, ObjectTrace)]
+    if 0 < len(named) < len(traces):
+        raise ConfigError(f"{named[0]}: names objects by keys, and others have addresses: merge traces of one kind")
     for trace in traces:
         if len(trace) == 0:
             raise TraceError(f"{trace.meta.trace_id}: the trace is empty; give one with at least one request")
 
 
-def _columns_of(trace: Trace, name: str) -> Coded | None:
+def _keys(trace: ObjectTrace) -> Coded:
+    """The keys of a trace as they stand in a mixture."""
+    ids, _ = trace.numbered()
+    _, first = np.unique(ids, return_index=True)
+    return Coded(ids, tuple(f"{trace.meta.trace_id}/{trace.name_of(key)}" for key in trace.key[first].tolist()))
+
+
+def _columns_of(trace: Either, name: str) -> Coded | None:
     """A coded column as it stands in a mixture."""
+    if isinstance(trace, ObjectTrace) and name == "key":
+        return _keys(trace)
     column: Coded | None = getattr(trace, name)
-    if name == "volume":
+    if isinstance(trace, Trace) and name == "volume":
         return Coded(trace.volume.codes, tuple(f"{trace.meta.trace_id}/{volume}" for volume in trace.volume.names))
     if name == "source":
         codes = np.zeros(len(trace), np.int32) if column is None else column.codes
@@ -80,7 +95,7 @@ def _columns_of(trace: Trace, name: str) -> Coded | None:
     return column
 
 
-def _coded(traces: Sequence[Trace], name: str) -> Coded | None:
+def _coded(traces: Sequence[Either], name: str) -> Coded | None:
     """A coded column of all traces one after the other; empty text where a trace has none, None where all have none."""
     columns = [_columns_of(trace, name) for trace in traces]
     if all(column is None for column in columns):
@@ -89,7 +104,7 @@ def _coded(traces: Sequence[Trace], name: str) -> Coded | None:
     codes: list[Any] = []
     for trace, given in zip(traces, columns, strict=True):
         column = given or Coded.constant("", len(trace))
-        if name in ("volume", "source") and (shared := sorted(numbers.keys() & set(column.names))):
+        if name in APART and (shared := sorted(numbers.keys() & set(column.names))):
             message = f"{trace.meta.trace_id}: another trace has a {name} called {shared[0]} too: give it another id"
             raise ConfigError(message)
         place = [numbers.setdefault(text, len(numbers)) for text in column.names]
@@ -97,7 +112,7 @@ def _coded(traces: Sequence[Trace], name: str) -> Coded | None:
     return Coded(np.concatenate(codes), tuple(numbers))
 
 
-def _numbers(traces: Sequence[Trace], name: str) -> Any:  # noqa: ANN401 - an array of the column's dtype
+def _numbers(traces: Sequence[Either], name: str) -> Any:  # noqa: ANN401 - an array of the column's dtype
     """A column of numbers of all traces one after the other."""
     columns = [getattr(trace, name) for trace in traces]
     dtypes = [column.dtype for column in columns if column is not None]
@@ -109,8 +124,15 @@ def _numbers(traces: Sequence[Trace], name: str) -> Any:  # noqa: ANN401 - an ar
     )
 
 
-def _mixture(traces: Sequence[Trace], order: I64, time_us: I64, meta: TraceMeta) -> Trace:
+def _mixture(traces: Sequence[Either], order: I64, time_us: I64, meta: TraceMeta) -> Any:  # noqa: ANN401 - their kind
     """The requests that `order` picks from the traces laid end to end, at the times given."""
+    if isinstance(traces[0], ObjectTrace):
+        numbers = {name: _numbers(traces, name) for name in OBJECT_NUMBERS if name != "key"}
+        named: dict[str, Any] = {name: _coded(traces, name) for name in OBJECT_CODED}
+        if (keys := _coded(traces, "key")) is not None:
+            named |= {"key": keys.codes.astype(np.int64), "key_names": keys.names}
+        joined = ObjectTrace(meta=meta, **numbers, **named)
+        return replace(joined.take(order), time_us=time_us).trimmed()
     columns: dict[str, Any] = {name: _numbers(traces, name) for name in NUMBER_COLUMNS}
     columns |= {name: _coded(traces, name) for name in CODED_COLUMNS}
     picked = replace(Trace(meta=meta, **columns).take(order), time_us=time_us)
@@ -137,14 +159,14 @@ def share_counts(lengths: Sequence[int], shares: Sequence[float]) -> list[int]:
     return [first[scarce] if index == scarce else beside(index, scarce, first[scarce]) for index in range(len(lengths))]
 
 
-def _stretched(traces: Sequence[Trace]) -> list[I64]:
+def _stretched(traces: Sequence[Either]) -> list[I64]:
     """Times from each trace's first request; all but the first trace stretched so that they end with it."""
     times = [trace.time_us - trace.time_us[0] for trace in traces]
     end = float(times[0][-1])
     return [times[0], *(np.round(time * (end / max(float(time[-1]), 1.0))).astype(np.int64) for time in times[1:])]
 
 
-def interleave(traces: Sequence[Trace], trace_id: str, shares: Sequence[float] | None = None) -> Trace:
+def interleave(traces: Sequence[AnyTrace], trace_id: str, shares: Sequence[float] | None = None) -> AnyTrace:
     """Merge traces in time as concurrent streams.
 
     Every stream keeps the order of its requests and its bursts. Of requests at the same microsecond, those of the
@@ -163,8 +185,8 @@ def interleave(traces: Sequence[Trace], trace_id: str, shares: Sequence[float] |
         none of them is a mixture.
 
     Raises:
-        ConfigError: fewer than two traces, ids or volumes that cannot be told apart, shares that are not one positive
-            number for each trace.
+        ConfigError: fewer than two traces, some of objects and some of addresses, ids or volumes that cannot be told
+            apart, shares that are not one positive number for each trace.
         TraceError: a trace is empty.
     """
     _checked(traces)
@@ -183,10 +205,11 @@ def interleave(traces: Sequence[Trace], trace_id: str, shares: Sequence[float] |
         "shares": None if shares is None else [float(share) for share in shares],
         "requests": {trace.meta.trace_id: len(trace) for trace in traces},
     }
-    return _mixture(traces, order, merged[order], mixture_meta(traces, trace_id, "interleave", said))
+    mixed: AnyTrace = _mixture(traces, order, merged[order], mixture_meta(traces, trace_id, "interleave", said))
+    return mixed
 
 
-def _end(trace: Trace, first: int, clock_us: int, turn: Turn) -> tuple[int, int]:
+def _end(trace: Either, first: int, clock_us: int, turn: Turn) -> tuple[int, int]:
     """The request after a turn's last, and the trace's clock when the turn ends.
 
     Raises:
@@ -207,7 +230,7 @@ def _end(trace: Trace, first: int, clock_us: int, turn: Turn) -> tuple[int, int]
     return stop, stop_us
 
 
-def in_turns(traces: Sequence[Trace], trace_id: str, turns: Sequence[Turn], periods: int = 1) -> Trace:
+def in_turns(traces: Sequence[AnyTrace], trace_id: str, turns: Sequence[Turn], periods: int = 1) -> AnyTrace:
     """Let traces issue their requests one after the other: changes of workload in time.
 
     A trace's clock runs during its own turns alone, from its first request on, so the gaps of the others' turns are
@@ -224,8 +247,8 @@ def in_turns(traces: Sequence[Trace], trace_id: str, turns: Sequence[Turn], peri
         The mixture, with `source` as ground truth.
 
     Raises:
-        ConfigError: fewer than two traces, ids or volumes that cannot be told apart, no turn, a turn of an unknown
-            trace, or periods below 1.
+        ConfigError: fewer than two traces, some of objects and some of addresses, ids or volumes that cannot be told
+            apart, no turn, a turn of an unknown trace, or periods below 1.
         TraceError: a trace is empty or ends before its turns do, or no request falls into the turns.
     """
     _checked(traces)
@@ -249,4 +272,5 @@ def in_turns(traces: Sequence[Trace], trace_id: str, turns: Sequence[Turn], peri
     if len(order) == 0:
         raise TraceError(f"{trace_id}: no request falls into the turns: make them longer")
     said = {"turns": [asdict(turn) for turn in turns], "periods": periods}
-    return _mixture(traces, order, np.concatenate(times), mixture_meta(traces, trace_id, "in_turns", said))
+    mixed: AnyTrace = _mixture(traces, order, np.concatenate(times), mixture_meta(traces, trace_id, "in_turns", said))
+    return mixed

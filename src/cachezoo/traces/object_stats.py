@@ -29,7 +29,7 @@ class ObjectStatistics:
         self._asked: I64 = np.zeros(FIRST_ROOM, np.int64)  # accesses that are no deletes, by object
         self._size: I64 = np.zeros(FIRST_ROOM, np.int64)  # its largest, 0 where none is known
         self._latencies: list[I64] = []
-        self._operations: dict[str, int] = {}
+        self._flags: dict[str, int] = {}
 
     def add(self, piece: ObjectTrace) -> None:
         """Count the next rows."""
@@ -53,7 +53,7 @@ class ObjectStatistics:
         if piece.flags is not None:
             for code, rows in enumerate(np.bincount(piece.flags.codes[piece.flags.codes >= 0]).tolist()):
                 name = piece.flags.names[code]
-                self._operations[name] = self._operations.get(name, 0) + rows
+                self._flags[name] = self._flags.get(name, 0) + rows
 
     def _of_objects(self, ids: I32, each: I64, size: I64) -> None:
         """Count accesses and keep sizes, by object."""
@@ -101,7 +101,7 @@ class ObjectStatistics:
             "one_hit_share": once / max(int(np.count_nonzero(asked)), 1),
             **({"rows_of_unknown_size": counts["unsized"]} if counts["unsized"] else {}),
             **({"rows_with_ttl": counts["with_ttl"]} if counts["with_ttl"] else {}),
-            **{f"operation {name}": rows for name, rows in sorted(self._operations.items())},
+            **{f"flags {name}": rows for name, rows in sorted(self._flags.items())},
             "span_s": span_us / 1e6 if ticks else None,
             "requests_per_s": requests / (span_us / 1e6) if ticks else None,
             "median_latency_us": float(np.median(latencies)) if len(latencies) else None,

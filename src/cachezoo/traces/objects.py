@@ -5,7 +5,7 @@ needs addresses (prefetching, features of blocks, devices) takes `cachezoo.trace
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.kernels.segments import IdTable
-from cachezoo.traces.table import TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 
 OP_DELETE = 2
 OBJECT_OPS = ("read", "write", "delete")
@@ -106,6 +106,10 @@ class ObjectTrace:
     def name_of(self, key: int) -> str:
         """A key as the source writes it."""
         return str(key) if self.key_names is None else self.key_names[key]
+
+
+Either = Trace | ObjectTrace
+AnyTrace = TypeVar("AnyTrace", Trace, ObjectTrace, Trace | ObjectTrace)
 
 
 def bad_objects(op: U8, size: I64) -> list[tuple[int, str]]:

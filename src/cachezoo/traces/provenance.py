@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Any
 
-from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.traces.objects import Either
+from cachezoo.traces.table import TraceMeta
 
 STEPS = "transforms"
 SOURCES = "sources"
@@ -18,7 +19,7 @@ def recorded(meta: TraceMeta, step: str, said: dict[str, Any]) -> TraceMeta:
     return replace(meta, extra={**meta.extra, STEPS: json.dumps(steps, sort_keys=True)})
 
 
-def source_names(trace: Trace) -> list[str]:
+def source_names(trace: Either) -> list[str]:
     """The names that a trace's requests get in the column `source` of a mixture.
 
     Its id; where it is a mixture itself, the id and the inner source's name with a slash between.
@@ -27,7 +28,7 @@ def source_names(trace: Trace) -> list[str]:
     return [own] if trace.source is None else [f"{own}/{name}" for name in trace.source.names]
 
 
-def _sources(trace: Trace) -> list[dict[str, Any]]:
+def _sources(trace: Either) -> list[dict[str, Any]]:
     """Provenance of each source of a trace."""
     inner = [""] if trace.source is None else list(trace.source.names)
     known = {entry["source"]: entry for entry in json.loads(trace.meta.extra.get(SOURCES, "[]"))}
@@ -39,7 +40,7 @@ def _common(values: Sequence[str], otherwise: str) -> str:
     return values[0] if len(set(values)) == 1 else otherwise
 
 
-def mixture_meta(traces: Sequence[Trace], trace_id: str, step: str, said: dict[str, Any]) -> TraceMeta:
+def mixture_meta(traces: Sequence[Either], trace_id: str, step: str, said: dict[str, Any]) -> TraceMeta:
     """Provenance of a trace made of several.
 
     Category and format are the traces' own where all agree, else ``mixed``; `source_sha256` is the digest of theirs,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from cachezoo.arrays import I64, U64
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.traces.objects import AnyTrace, Either, ObjectTrace
 from cachezoo.traces.provenance import recorded
 from cachezoo.traces.table import CODED_COLUMNS, PAGE_BYTES, UNKNOWN_LATENCY, Trace, TraceMeta
 
@@ -25,23 +26,23 @@ HASH_BITS = 53
 SPLIT_COLUMNS = tuple(name for name in CODED_COLUMNS if name != "flags")
 
 
-def _said(trace: Trace, said: str) -> str:
+def _said(trace: Either, said: str) -> str:
     return f"{trace.meta.trace_id}: {said}"
 
 
-def _microseconds(trace: Trace, name: str, seconds: float) -> int:
+def _microseconds(trace: Either, name: str, seconds: float) -> int:
     if not isfinite(seconds) or not 0 <= seconds < 2**62 / 1e6:
         raise ConfigError(_said(trace, f"{name} is {seconds}; give seconds from the trace's start, at 0 or later"))
     return round(seconds * 1e6)
 
 
 def cut(
-    trace: Trace,
+    trace: AnyTrace,
     start_s: float | None = None,
     stop_s: float | None = None,
     first: int | None = None,
     last: int | None = None,
-) -> Trace:
+) -> AnyTrace:
     """The requests of a time window and a range of rows; of both where both are given.
 
     Args:
@@ -79,9 +80,7 @@ def cut(
 
 def _volume_keys(trace: Trace, seed: int) -> U64:
     """A 64-bit number for each volume, of its name and the seed alone; the last one stands for an unnamed volume."""
-    texts = [json.dumps([seed, name]) for name in trace.volume.names] + [json.dumps([seed, None])]
-    digests = [sha256(text.encode()).digest()[:8] for text in texts]
-    return np.array([int.from_bytes(digest, "little") for digest in digests], np.uint64)
+    return _digests([json.dumps([seed, name]) for name in trace.volume.names] + [json.dumps([seed, None])])
 
 
 def _mixed(keys: U64, blocks: I64) -> U64:
@@ -219,14 +218,68 @@ def pieces(trace: Trace, row: I64, start: I64, stop: I64, meta: TraceMeta) -> Tr
     return replace(part, offset=start, size=stop - start, meta=meta)
 
 
-def _picked(trace: Trace, rows: I64) -> Trace:
+def sample_objects(trace: ObjectTrace, rate: float, seed: int) -> ObjectTrace:
+    """All requests of a part of the objects, chosen by a hash of the key.
+
+    An object is in or out by its key and the seed alone, so that the same objects are chosen in every trace that names
+    them alike. A cache of rate * C bytes behaves on the sample about as one of C bytes on the trace. Source: SHARDS,
+    Waldspurger et al., FAST '15.
+
+    Args:
+        trace: any of objects.
+        rate: expected part of the objects, above 0 and at most 1.
+        seed: another seed, another choice.
+
+    Returns:
+        The sample on the trace's clock. Recorded: objects and accesses seen and chosen, and `expected_error` as of
+        `sample`, of accesses to objects.
+
+    Raises:
+        ConfigError: the rate is out of range.
+        TraceError: the trace is empty, or no object is chosen.
+    """
+    if not 0 < rate <= 1:
+        raise ConfigError(_said(trace, f"rate is {rate}; give a number above 0, at most 1"))
+    if len(trace) == 0:
+        raise TraceError(_said(trace, "the trace is empty; give one with at least one request"))
+    hashes = _key_hashes(trace, seed)
+    chosen = _chosen(hashes, rate)
+    ids, objects = trace.numbered()
+    each = np.ones(len(trace), np.int64) if trace.count is None else trace.count.astype(np.int64)
+    accesses = np.bincount(ids, each, objects)
+    if not chosen.any():
+        raise TraceError(_said(trace, f"none of its {objects} objects is chosen: raise rate {rate}"))
+    total, spread = float(accesses.sum()), sqrt(float((accesses**2).sum()))
+    said = {"rate": float(rate), "seed": seed, "requests": len(trace), "objects": objects}
+    said |= {"objects_chosen": len(np.unique(ids[chosen])), "accesses": int(total)}
+    said |= {"accesses_chosen": int(each[chosen].sum()), "expected_error": sqrt((1 - rate) / rate) * spread / total}
+    part = _picked(trace, np.flatnonzero(chosen))
+    return replace(part, meta=recorded(trace.meta, "sample", said))
+
+
+def _key_hashes(trace: ObjectTrace, seed: int) -> U64:
+    """A 64-bit number for each request, of its key and the seed alone."""
+    if trace.key_names is None:
+        return _mixed(_digests([json.dumps([seed, "key"])]), trace.key)
+    return _digests([json.dumps([seed, name]) for name in trace.key_names])[trace.key]
+
+
+def _digests(texts: Sequence[str]) -> U64:
+    """A 64-bit number for each text, of it alone."""
+    digests = [sha256(text.encode()).digest()[:8] for text in texts]
+    return np.array([int.from_bytes(digest, "little") for digest in digests], np.uint64)
+
+
+def _picked(trace: AnyTrace, rows: I64) -> AnyTrace:
     """The rows at their times, with the names that occur in them."""
     part = trace.take(rows)
+    if isinstance(part, ObjectTrace):
+        return part.trimmed()
     columns = {name: getattr(part, name) for name in CODED_COLUMNS}
     return replace(part, **{name: column.part(0, len(rows)) for name, column in columns.items() if column is not None})
 
 
-def split(trace: Trace, at: Sequence[float], unit: str = "fraction") -> list[Trace]:
+def split(trace: AnyTrace, at: Sequence[float], unit: str = "fraction") -> list[AnyTrace]:
     """Parts in time, one after the other.
 
     Args:
@@ -249,7 +302,7 @@ def split(trace: Trace, at: Sequence[float], unit: str = "fraction") -> list[Tra
         raise ConfigError(_said(trace, f"cuts at {list(at)} {unit}; give one or more, rising, above 0 and below {top}"))
     n = len(trace)
     if unit == "fraction":
-        inner = [int(fraction * n) for fraction in at]  # as the parts of a trace by role
+        inner: list[int] = [int(fraction * n) for fraction in at]  # as the parts of a trace by role
     else:
         inner = np.searchsorted(trace.time_us, [_microseconds(trace, "a cut", value) for value in at]).tolist()
     edges, parts = [0, *inner, n], []
@@ -262,7 +315,7 @@ def split(trace: Trace, at: Sequence[float], unit: str = "fraction") -> list[Tra
     return parts
 
 
-def split_by(trace: Trace, column: str) -> dict[str, Trace]:
+def split_by(trace: AnyTrace, column: str) -> dict[str, AnyTrace]:
     """The requests of each value of a coded column.
 
     Args:
@@ -276,9 +329,9 @@ def split_by(trace: Trace, column: str) -> dict[str, Trace]:
     Raises:
         ConfigError: no such column, or the trace has none.
     """
-    coded = getattr(trace, column) if column in SPLIT_COLUMNS else None
+    coded = getattr(trace, column, None) if column in SPLIT_COLUMNS else None
     if coded is None:
-        has = ", ".join(name for name in SPLIT_COLUMNS if getattr(trace, name) is not None)
+        has = ", ".join(name for name in SPLIT_COLUMNS if getattr(trace, name, None) is not None)
         raise ConfigError(_said(trace, f"there is no column {column} to split by; the trace has {has}"))
     order = np.argsort(coded.codes, kind="stable")
     edges = np.searchsorted(coded.codes[order], np.arange(len(coded.names) + 1)).tolist()

@@ -8,21 +8,39 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+from cachezoo.traces.formats import FORMATS as REGISTERED
+from cachezoo.traces.objects import OBJECT_CODED, OBJECT_NUMBERS, ObjectTrace
+from cachezoo.traces.read import OpenTrace, TraceFiles, read_either, silent
 from cachezoo.traces.reading import Reading
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS
-from tests.trace_data import read, text_lines, texts
+from tests.trace_data import keys, object_lines, text_lines, texts
 
 ROWS = 150
 FORMATS = sorted(text_lines(1))
+ALL = sorted({**text_lines(1), **object_lines(1)})
+
+
+def lines_of(fmt):
+    return (text_lines(ROWS) | object_lines(ROWS))[fmt]
+
+
+def either(path, fmt="auto"):
+    return read_either(TraceFiles([path], fmt))
+
+
+def test_formats_of_objects_alone_have_lines_here():
+    mixed = {"parquet", "oraclegeneral", "libcachesim_csv", "columns"}
+    assert {name for name, entry in REGISTERED.items() if entry.objects} == set(object_lines(1)) | mixed
 
 
 def rows_of(trace):
     """Every column of a trace, by name."""
-    numbers = {name: None if (column := getattr(trace, name)) is None else column.tolist() for name in NUMBER_COLUMNS}
-    coded = {name: None if (column := getattr(trace, name)) is None else texts(column) for name in CODED_COLUMNS}
-    return numbers | coded
+    objects = isinstance(trace, ObjectTrace)
+    columns, named = (OBJECT_NUMBERS, OBJECT_CODED) if objects else (NUMBER_COLUMNS, CODED_COLUMNS)
+    numbers = {name: None if (column := getattr(trace, name)) is None else column.tolist() for name in columns}
+    coded = {name: None if (column := getattr(trace, name)) is None else texts(column) for name in named}
+    return numbers | coded | ({"key": keys(trace)} if objects else {})
 
 
 def joined(lines, ends):
@@ -40,27 +58,27 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", ALL)
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("block", [100, 4 << 20])
 def test_every_line_is_a_row_however_it_ends(tmp_path, monkeypatch, fmt, ends, block):
     monkeypatch.setattr(Source.lines, "__defaults__", (block,))
-    lines = text_lines(ROWS)[fmt]
+    lines = lines_of(fmt)
     path = tmp_path / "t"
     path.write_bytes(joined(lines, ["\n"]))
-    expected = read(path, fmt=fmt)
+    expected = either(path, fmt)
     assert len(expected) == ROWS
     path.write_bytes(joined(lines, ENDS[ends]))
-    assert rows_of(read(path, fmt=fmt)) == rows_of(expected)
+    assert rows_of(either(path, fmt)) == rows_of(expected)
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", ALL)
 def test_a_format_is_recognised_however_its_lines_end(tmp_path, fmt):
     path = tmp_path / "t"
     found = []
     for end in ("\n", "\r\n", "\r"):
-        path.write_bytes(joined(text_lines(ROWS)[fmt], [end]))
-        found.append(read(path).meta.source_format)
+        path.write_bytes(joined(lines_of(fmt), [end]))
+        found.append(either(path).meta.source_format)
     assert found == [fmt] * 3
 
 

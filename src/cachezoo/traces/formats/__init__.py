@@ -13,6 +13,7 @@ from cachezoo.traces.formats import (
     blkparse,
     blkparse_f,
     blktrace,
+    cachelib,
     camelab,
     canonical,
     columns,
@@ -22,6 +23,7 @@ from cachezoo.traces.formats import (
     fio,
     fio_log,
     fiu,
+    ibm_cos,
     iotracer,
     k5,
     libcachesim_csv,
@@ -40,11 +42,14 @@ from cachezoo.traces.formats import (
     tencent,
     thesios,
     tracefs,
+    twitter,
     vscsi,
+    webcachesim,
+    wikimedia,
 )
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
+from cachezoo.traces.objects import Either, ObjectTrace
 from cachezoo.traces.source import HEAD_BYTES, Source
-from cachezoo.traces.table import Trace
 
 
 def _registered(*formats: Format) -> dict[str, Format]:
@@ -79,6 +84,12 @@ FORMATS = _registered(
     vscsi.CSV,
     oraclegeneral.FORMAT,
     libcachesim_csv.FORMAT,
+    webcachesim.FORMAT,
+    cachelib.KV,
+    cachelib.CDN,
+    twitter.FORMAT,
+    ibm_cos.FORMAT,
+    wikimedia.FORMAT,
     lis.FORMAT,
     tectonic.FORMAT,
     fio.FORMAT,
@@ -157,7 +168,7 @@ def options_of(entry: Format, given: dict[str, str], *, writing: bool = False) -
         raise TraceError(f"format {entry.id}: option {name}: {said}; its options are {known}") from error
 
 
-def write_as(trace: Trace, path: Path, name: str, given: dict[str, str]) -> dict[str, int]:
+def write_as(trace: Either, path: Path, name: str, given: dict[str, str]) -> dict[str, int]:
     """Write a trace in a format.
 
     Args:
@@ -173,7 +184,14 @@ def write_as(trace: Trace, path: Path, name: str, given: dict[str, str]) -> dict
         TraceError: the format is unknown or not written, an option is wrong, or the trace does not fit it.
     """
     entry = format_of(name)
-    if entry.write is None:
-        written = ", ".join(other.id for other in FORMATS.values() if other.write)
+    objects = isinstance(trace, ObjectTrace)
+    if (entry.write_objects if objects else entry.write) is None:
+        written = ", ".join(one.id for one in FORMATS.values() if (one.write_objects if objects else one.write))
+        if objects:
+            said = f"does not hold objects, and {trace.meta.trace_id} names objects by keys and has no addresses"
+            raise TraceError(f"format {name}: {said}; use one of {written}")
         raise TraceError(f"format {name}: is read, not written; use one of {written}")
-    return entry.write(trace, path, options_of(entry, given, writing=True))
+    options = options_of(entry, given, writing=True)
+    if isinstance(trace, ObjectTrace):
+        return entry.write_objects(trace, path, options) if entry.write_objects else {}
+    return entry.write(trace, path, options) if entry.write else {}

@@ -18,8 +18,9 @@ from cachezoo.io import atomic_file
 from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.segments import IdTable, segment_keys
 from cachezoo.traces.binary import records
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns, lost_of_objects
 from cachezoo.traces.formats.identified import IdOptions
+from cachezoo.traces.objects import OP_DELETE, Either, ObjectTrace
 from cachezoo.traces.pages import PAGES
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, ObjectChunk, Reading, Requests, microseconds
 from cachezoo.traces.source import Source
@@ -121,21 +122,61 @@ def write(trace: Trace, path: Path, options: WriteOptions) -> dict[str, int]:
     Raises:
         TraceError: the trace lasts longer than 2**32 seconds, or has too many volumes.
     """
-    if len(trace) and int(trace.time_us[-1]) // 1_000_000 >= 2**32:
-        message = f"{trace.meta.trace_id}: lasts longer than 2**32 seconds; check the unit of time or cut the trace"
-        raise TraceError(message)
+    _fits(trace)
     request, ids, size = _records_of(trace, options.unit)
     following = following_access(ids)
+    _write_records(path, trace.time_us[request] // 1_000_000, ids, size, following)
+    return _lost(trace, options.unit)
+
+
+def _write_records(path: Path, time_s: I64, ids: I64, size: I64, following: I64) -> None:
+    """Write records; the size may be one for all."""
     with atomic_file(path) as temporary, temporary.open("wb") as file:
         for first in range(0, len(ids), ROWS_PER_WRITE):
             part = slice(first, first + ROWS_PER_WRITE)
             rows = np.empty(len(ids[part]), RECORD)
-            rows["time"] = trace.time_us[request[part]] // 1_000_000
-            rows["id"] = ids[part]
+            rows["time"] = time_s[part]
+            rows["id"] = ids[part].view(np.uint64)
             rows["size"] = size[part] if len(size) == len(ids) else size
             rows["next"] = following[part]
             file.write(rows.tobytes())
-    return _lost(trace, options.unit)
+
+
+def write_objects(trace: ObjectTrace, path: Path, options: WriteOptions) -> dict[str, int]:
+    """Write a record an access, with the trace's own keys and sizes; keys that are texts are numbered.
+
+    Rows that stand for several accesses are repeated. A delete has no record.
+
+    Raises:
+        TraceError: the trace lasts longer than 2**32 seconds, or an object is larger than 2**32 - 1 bytes.
+    """
+    del options
+    _fits(trace)
+    if (trace.size >= 2**32).any():
+        row = int(np.argmax(trace.size >= 2**32)) + 1
+        said = f"row {row}: an object of {trace.size[row - 1]} bytes, and the format holds sizes up to 2**32 - 1"
+        raise TraceError(f"{trace.meta.trace_id}: {said}; write parquet or libcachesim_csv")
+    accesses = trace.take(trace.op != OP_DELETE).replayed()
+    following = following_access(accesses.key)
+    _write_records(path, accesses.time_us // 1_000_000, accesses.key, accesses.size, following)
+    found = {
+        "deletes": int(np.count_nonzero(trace.op == OP_DELETE)),
+        "op of writes": int(np.count_nonzero(trace.op == OP_WRITE)),
+        "time below a second": int(np.count_nonzero(trace.time_us % 1_000_000)),
+        "keys that are texts": len(trace) if trace.key_names is not None else 0,
+    }
+    return lost_of_objects(trace) | {what: rows for what, rows in found.items() if rows}
+
+
+def _fits(trace: Either) -> None:
+    """Refuse a trace whose times the format cannot hold.
+
+    Raises:
+        TraceError: it lasts longer than 2**32 seconds.
+    """
+    if len(trace) and int(trace.time_us[-1]) // 1_000_000 >= 2**32:
+        message = f"{trace.meta.trace_id}: lasts longer than 2**32 seconds; check the unit of time or cut the trace"
+        raise TraceError(message)
 
 
 FORMAT = Format(
@@ -149,5 +190,6 @@ FORMAT = Format(
     options=IdOptions,
     objects=True,
     write=write,
+    write_objects=write_objects,
     write_options=WriteOptions,
 )

@@ -1,0 +1,76 @@
+"""Twitter's clusters of in-memory caches: CSV without a header, a request a row.
+
+Columns: time (seconds), key, key size, value size, client, operation, time to live (seconds, 0 of what writes nothing).
+Sizes are of values. Source: Yang et al., "A large scale analysis of hundreds of in-memory cache clusters at Twitter"
+(OSDI '20), and its data set's page.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from cachezoo.traces.delimited import Column, Layout, delimited
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, key_kind, keys_of, moving
+from cachezoo.traces.reading import ObjectChunk, Reading, microseconds
+from cachezoo.traces.source import Source
+
+LAYOUT = Layout(
+    (
+        Column("time", "float"),
+        Column("key", "text"),
+        Column("key_size", "skip"),
+        Column("size", "int"),
+        Column("client", "text"),
+        Column("op", "text", words=tuple(STORE_OPS)),
+        Column("ttl", "int"),
+    )
+)
+
+
+def _row_fits(row: list[str]) -> bool:
+    return row[5].lower() in STORE_OPS and all(is_int(row[place]) for place in (0, 2, 3, 4, 6))
+
+
+def recognise(head: Head) -> Fit:
+    """Seven fields with an operation of a key-value store in the sixth."""
+    return Fit.SURE if most_fit(head.rows(), 7, _row_fits) else Fit.NO
+
+
+def _layout(source: Source) -> Layout:
+    rows = [line.split(",") for line in source.first_lines() if not line.startswith("#")]
+    kind = key_kind(row[1].strip() for row in rows if len(row) == len(LAYOUT.columns))
+    return replace(LAYOUT, columns=(LAYOUT.columns[0], Column("key", kind), *LAYOUT.columns[2:]))
+
+
+def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
+    """Requests in the files' order; the client is kept as `user`."""
+    del options
+    for source in reading.sources:
+        for rows in delimited(reading, _layout(source), [source]):
+            op, text = rows.op("op", STORE_OPS)
+            chunk = ObjectChunk(
+                row=rows.row,
+                time_us=microseconds(rows.floats("time"), "s"),
+                op=op,
+                key=keys_of(rows, "key"),
+                size=rows.ints("size"),
+                ttl_s=np.where(op == 1, rows.ints("ttl"), 0),
+                coded={"user": rows.coded("client"), "flags": text},
+                op_text=text,
+            )
+            yield reading.checked(source, moving(reading, chunk, NO_DATA))
+
+
+FORMAT = Format(
+    id="twitter",
+    title="Twitter's cache clusters: CSV time,key,key size,value size,client,op,ttl (objects; seconds)",
+    recognise=recognise,
+    read=read,
+    layout=LAYOUT,
+    needs="seven fields at commas, the sixth an operation such as get or set",
+    name=r"\bcluster\d",
+    objects=True,
+    keeps=("user", "flags"),
+)
