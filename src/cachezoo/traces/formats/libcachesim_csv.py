@@ -16,6 +16,8 @@ from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_lin
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
 from cachezoo.traces.formats.identified import IdOptions
 from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings, moving
+from cachezoo.traces.formats.libcachesim_written import write
+from cachezoo.traces.formats.oraclegeneral import WriteOptions
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.reading import Chunk, ObjectChunk, Reading, Requests, microseconds
 from cachezoo.traces.source import Source
@@ -239,4 +241,6 @@ FORMAT = Format(
     options=CsvOptions,
     objects=True,
     keeps=("namespace",),
+    write=write,
+    write_options=WriteOptions,
 )

@@ -86,7 +86,7 @@ def following_access(ids: I64) -> I64:
     return np.where(following > len(ids), -1, following)
 
 
-def _records_of(trace: Trace, unit: str) -> tuple[npt.NDArray[Any], I64, I64]:
+def records_of(trace: Trace, unit: str) -> tuple[npt.NDArray[Any], I64, I64]:
     """The request each record is of, ids and sizes.
 
     Raises:
@@ -124,7 +124,7 @@ def write(trace: Trace, path: Path, options: WriteOptions) -> dict[str, int]:
     if len(trace) and int(trace.time_us[-1]) // 1_000_000 >= 2**32:
         message = f"{trace.meta.trace_id}: lasts longer than 2**32 seconds; check the unit of time or cut the trace"
         raise TraceError(message)
-    request, ids, size = _records_of(trace, options.unit)
+    request, ids, size = records_of(trace, options.unit)
     following = following_access(ids)
     with atomic_file(path) as temporary, temporary.open("wb") as file:
         for first in range(0, len(ids), ROWS_PER_WRITE):
