@@ -93,7 +93,7 @@ OWN = {
     "bundles/integrity.py", "bundles/schema.py", "devices/fio/replay.py", "io.py", "kept.py", "kernels/jit.py",
     "labels/tags.py", "report/gather.py", "runtime/__main__.py", "serving/strict_json.py", "questions/share/mix.py",
     "serve/control.py", "serve/run.py", "serve/state.py", "to_go.py", "traces/provenance.py",
-    "traces/remarks.py", "yaml_file.py",
+    "traces/formats/opencas.py", "traces/remarks.py", "yaml_file.py",
 }  # fmt: skip
 
 

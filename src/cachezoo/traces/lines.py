@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from cachezoo.arrays import F64, I64
 from cachezoo.coded import Coded
 from cachezoo.traces.source import DamagedTrace, Source
+from cachezoo.traces.values import KINDS
 
 MISSING = np.iinfo(np.int64).min
 BLANKS = " \t"
@@ -57,7 +58,7 @@ class Parts:
         return len(self.row)
 
     def __contains__(self, name: str) -> bool:
-        return self.found.type.get_field_index(name) >= 0
+        return bool(self.found.type.get_field_index(name) >= 0)
 
     def texts(self, name: str) -> pa.Array:
         """Strings of a group."""
@@ -70,6 +71,10 @@ class Parts:
     def ints(self, name: str) -> I64:
         """int64 of a group of decimal digits, or of 0x and hexadecimal ones; `MISSING` where it is missing."""
         return np.asarray(self._numbers(name, pa.int64()).fill_null(MISSING))
+
+    def dates(self, name: str) -> I64:
+        """int64 microseconds since 1970 of a group of dates; `MISSING` where one is none."""
+        return np.asarray(KINDS["date"].of(pa.chunked_array([self.texts(name)])).fill_null(MISSING))
 
     def floats(self, name: str) -> F64:
         """float64 of a group; NaN where it is missing."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from cachezoo.traces.event_text import Line
 from cachezoo.traces.formats.base import BOTH, Fit, Format, Head
+from cachezoo.traces.formats.blkparse_written import write
 from cachezoo.traces.formats.event_requests import EventOptions, Judge, read_text
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import Source
@@ -62,4 +63,5 @@ FORMAT = Format(
     sectors=BOTH,
     options=EventOptions,
     keeps=("latency_us", "user", "flags"),
+    write=write,
 )

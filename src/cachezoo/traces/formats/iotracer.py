@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from cachezoo.coded import Coded
-from cachezoo.traces.dates import of_column
 from cachezoo.traces.delimited import Rows, delimited, merged
 from cachezoo.traces.events import process_name
 from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options
@@ -18,7 +17,7 @@ from cachezoo.traces.formats.headed import is_headed, layout_of
 from cachezoo.traces.formats.other_ops import data_only
 from cachezoo.traces.reading import BAD_TIME, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
-NEEDED = {"timestamp": "text", "sector": "int", "operation": "text", "size": "int", "latency_ms": "float"}
+NEEDED = {"timestamp": "date", "sector": "int", "operation": "text", "size": "int", "latency_ms": "float"}
 MORE = {"command": "text", "dev": "text", "device": "text"}
 KINDS = {
     "flush": "flush",
@@ -36,9 +35,7 @@ def recognise(head: Head) -> Fit:
 
 def _chunk(reading: Reading, rows: Rows) -> Chunk:
     op, text = rows.op("operation")
-    date = rows.coded("timestamp")
-    ended_us, latency_us = of_column(date), microseconds(rows.floats("latency_ms"), "ms")
-    known = (ended_us != BAD_TIME) & (latency_us != BAD_TIME)
+    ended_us, latency_us = rows.ints("timestamp"), microseconds(rows.floats("latency_ms"), "ms")
     device = next((name for name in ("dev", "device") if rows.has(name)), None)
     coded = {} if device is None else {"volume": rows.coded(device)}
     if rows.has("command"):
@@ -46,7 +43,7 @@ def _chunk(reading: Reading, rows: Rows) -> Chunk:
         coded["user"] = merged(Coded(command.codes, tuple(process_name(name) for name in command.names)))
     chunk = Chunk(
         row=rows.row,
-        time_us=np.where(known, ended_us - np.maximum(latency_us, 0), 0),
+        time_us=np.where(latency_us == BAD_TIME, BAD_TIME, ended_us - np.maximum(latency_us, 0)),
         op=op,
         offset=bytes_of(rows.ints("sector"), SECTOR_BYTES),
         size=rows.ints("size"),
@@ -54,14 +51,7 @@ def _chunk(reading: Reading, rows: Rows) -> Chunk:
         coded=coded,
         op_text=text,
     )
-
-    def said(index: int) -> str:
-        given = date.names[date.codes[index]]
-        if ended_us[index] == BAD_TIME:
-            return f"timestamp is {given[:40]!r}, not a date such as 2024-01-15 10:30:45.002145; fix or drop the row"
-        return "latency_ms is no number of milliseconds; fix or drop the row"
-
-    return data_only(reading, reading.without(rows.source, chunk, ~known, said), KINDS)
+    return data_only(reading, chunk, KINDS)
 
 
 def read(reading: Reading, options: Options) -> Iterator[Chunk]:

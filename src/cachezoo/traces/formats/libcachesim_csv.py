@@ -22,6 +22,8 @@ from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_lin
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, lost_of_objects
 from cachezoo.traces.formats.identified import IdOptions
 from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, key_kind, keys_of, meanings, moving
+from cachezoo.traces.formats.libcachesim_written import write
+from cachezoo.traces.formats.oraclegeneral import WriteOptions
 from cachezoo.traces.objects import OP_DELETE, ObjectTrace
 from cachezoo.traces.reading import Chunk, ObjectChunk, Reading, Requests, microseconds
 from cachezoo.traces.source import Source
@@ -283,4 +285,6 @@ FORMAT = Format(
     objects=True,
     write_objects=write_objects,
     keeps=("namespace",),
+    write=write,
+    write_options=WriteOptions,
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited, joined
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_whole, most_fit
+from cachezoo.traces.formats.msr_written import write
 from cachezoo.traces.reading import READ_OR_WRITE, Chunk, Reading, microseconds
 from cachezoo.traces.values import whole_of
 
@@ -69,4 +70,5 @@ FORMAT = Format(
     needs="the first column is a FILETIME of 18 digits, the fourth Read or Write",
     name=r"(hm|mds|prn|proj|prxy|rsrch|src1|src2|stg|ts|usr|wdev|web)_\d\b|\bmsr",
     keeps=("latency_us", "host"),
+    write=write,
 )

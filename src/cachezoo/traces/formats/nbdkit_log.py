@@ -19,7 +19,6 @@ import numpy.typing as npt
 from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.dates import DATE, microseconds_of
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.formats.other_ops import data_only
 from cachezoo.traces.lines import MISSING, Parts, lines_of
@@ -30,6 +29,7 @@ from cachezoo.traces.table import UNKNOWN_LATENCY
 
 KINDS = {"trim": "trim", "zero": "zero", "flush": "flush", "cache": "hint", "extents": "extents"}
 ACTIONS = "Read|Write|Trim|Zero|Flush|Cache|Extents"
+DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
 BEGIN = rf"^(?P<date>{DATE}) connection=(?P<connection>[0-9]{{1,9}}) "
 RANGE = r"offset=(?P<offset>0x[0-9a-fA-F]{1,15}) count=(?P<count>0x[0-9a-fA-F]{1,15})"
 REQUEST = rf"{BEGIN}(?P<action>{ACTIONS}) id=(?P<id>[0-9]{{1,9}})(?: {RANGE})?(?: [a-z_]+=[0-9]+)* \.\.\.$"
@@ -107,7 +107,7 @@ class _File:
             named = (connects.row.tolist(), connects.ints("connection").tolist(), connects.texts("export").to_pylist())
             for row, connection, export in zip(*named, strict=True):
                 self.exports[connection].append((row, export))
-            time_us = microseconds_of(answers.texts("date"))
+            time_us = answers.dates("date")
             self.answers.append((_keys(answers), answers.row, time_us, answers.ints("result")))
             self.requests.append((_keys(requests), self.chunk(requests)))
             self.held += len(requests) + len(answers)
@@ -122,7 +122,7 @@ class _File:
         offset, size = parts.ints("offset"), parts.ints("count")
         return Chunk(
             row=parts.row,
-            time_us=microseconds_of(parts.texts("date")),
+            time_us=parts.dates("date"),
             op=op,
             offset=np.where(offset == MISSING, 0, offset),
             size=np.where(size == MISSING, 0, size),

@@ -87,7 +87,7 @@ def following_access(ids: I64) -> I64:
     return np.where(following > len(ids), -1, following)
 
 
-def _records_of(trace: Trace, unit: str) -> tuple[npt.NDArray[Any], I64, I64]:
+def records_of(trace: Trace, unit: str) -> tuple[npt.NDArray[Any], I64, I64]:
     """The request each record is of, ids and sizes.
 
     Raises:
@@ -123,7 +123,7 @@ def write(trace: Trace, path: Path, options: WriteOptions) -> dict[str, int]:
         TraceError: the trace lasts longer than 2**32 seconds, or has too many volumes.
     """
     _fits(trace)
-    request, ids, size = _records_of(trace, options.unit)
+    request, ids, size = records_of(trace, options.unit)
     following = following_access(ids)
     _write_records(path, trace.time_us[request] // 1_000_000, ids, size, following)
     return _lost(trace, options.unit)
