@@ -30,7 +30,7 @@ ANY_ROWS = 10**9
 LEAST_BLOCK = 256
 WIDTH_LINES = 12  # a reader learns a file's width from as many lines of its first block
 MOST_MESSAGE = 4000
-BINARY_FORMATS = ("parquet", "blktrace", "srt", "vscsi", "oraclegeneral")
+BINARY_FORMATS = ("parquet", "table", "blktrace", "srt", "vscsi", "oraclegeneral")
 VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
     "fio-relative": ("fio", {"wait": "relative", "time_unit": "ns"}),
     "libcachesim_csv-columns": (

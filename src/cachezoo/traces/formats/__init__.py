@@ -26,6 +26,7 @@ from cachezoo.traces.formats import (
     spc_pages,
     srt,
     systor,
+    tabular,
     tectonic,
     tencent,
     tracefs,
@@ -48,6 +49,7 @@ def _registered(*formats: Format) -> dict[str, Format]:
 FORMATS = _registered(
     canonical.PARQUET,
     canonical.CSV,
+    tabular.FORMAT,
     msr.FORMAT,
     systor.FORMAT,
     tencent.FORMAT,
@@ -83,7 +85,8 @@ def head_of(source: Source) -> Head:
     data = source.head()
     if not data.strip():
         raise TraceError(f"{source.path}: the trace is empty; give a file with at least one request")
-    return Head(data, len(data) < HEAD_BYTES, source.size if source.compression == "none" else None)
+    plain = source.compression == "none"
+    return Head(data, len(data) < HEAD_BYTES, source.size if plain else None, source.stored if plain else None)
 
 
 def fits_of(source: Source) -> dict[str, Fit]:

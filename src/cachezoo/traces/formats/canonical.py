@@ -17,6 +17,8 @@ from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, counts_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import trace_pieces, write_trace
 from cachezoo.traces.table import CODED_COLUMNS, OP_NAMES, Trace
+from cachezoo.traces.tabular import PARQUET as MAGIC
+from cachezoo.traces.tabular import is_own, stored_table
 
 LINE_END = re.compile("[\r\n]")
 REQUIRED = ("time_us", "op", "offset", "size")
@@ -108,15 +110,17 @@ def write_csv(trace: Trace, path: Path, options: Options) -> dict[str, int]:
 
 
 def recognise_parquet(head: Head) -> Fit:
-    """Parquet's magic; whether it is a trace's, its metadata say."""
-    return Fit.SURE if head.data.startswith(b"PAR1") else Fit.NO
+    """Parquet's magic, and metadata of the project; what cannot be read at all is for its reader to say."""
+    if not head.data.startswith(MAGIC):
+        return Fit.NO
+    return Fit.SURE if head.stored is None or is_own(head.stored) else Fit.NO
 
 
 def read_parquet(reading: Reading, options: Options) -> Iterator[Chunk]:
     """Requests of canonical Parquet files."""
     del options
     for source in reading.sources:
-        for first, trace in trace_pieces(source.stored):
+        for first, trace in trace_pieces(stored_table(source)):
             coded = {name: column for name in CODED_COLUMNS if (column := getattr(trace, name)) is not None}
             chunk = Chunk(
                 row=np.arange(first, first + len(trace)),
