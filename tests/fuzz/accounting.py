@@ -110,6 +110,7 @@ def srt_records(data: bytes) -> int:
 
 COUNTED: dict[str, Callable[[bytes], int]] = {
     "oraclegeneral": _records(24),
+    "binary_ids": _records(4),
     "srt": srt_records,
     "etw": etw_rows,
 }

@@ -277,6 +277,7 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
             _text(lambda t, w, b, s, v: f"1,{t},{'2a' if w else '28'},{s * 512},{b}", head)
             for head in ("version,time,op,size,lbn\n", "")
         ],
+        "binary_ids": lambda: [b"".join(struct.pack("<I", block) for _, _, block, _, _ in _numbers(0))],
         "oraclegeneral": lambda: [_oracle(), _written("oraclegeneral", some_trace(1))],
         "libcachesim_csv": lambda: [_objects(sign) for sign in ",\t; "],
         "lis": lambda: [_text(lambda t, w, b, s, v: f"{b} {s} 0 {t}")],

@@ -9,6 +9,7 @@ from cachezoo.errors import TraceError
 from cachezoo.numerals import number, whole
 from cachezoo.traces.formats import (
     alibaba,
+    binary_ids,
     blkparse,
     blktrace,
     canonical,
@@ -72,6 +73,7 @@ FORMATS = _registered(
     lis.FORMAT,
     tectonic.FORMAT,
     fio.FORMAT,
+    binary_ids.FORMAT,
     columns.FORMAT,
 )
 
