@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 BOM = b"\xef\xbb\xbf"
@@ -122,6 +124,7 @@ def srt_records(data: bytes) -> int:
 
 COUNTED: dict[str, Callable[[bytes], int]] = {
     "oraclegeneral": _records(24),
+    "binary_ids": _records(4),
     "srt": srt_records,
     "etw": etw_rows,
     "biosnoop": biosnoop_rows,
@@ -142,6 +145,10 @@ def span(name: str, data: bytes, path: Path, notes: dict[str, str]) -> tuple[int
     """
     if name == "parquet":
         rows = pq.read_metadata(path).num_rows
+        return rows, rows
+    if name == "table":
+        with pa.memory_map(str(path)) as file:
+            rows = len((pq.read_table if data.startswith(b"PAR1") else feather.read_table)(file))
         return rows, rows
     if name == "vscsi":
         rows = _records(32 if notes["vscsi_version"] == "1" else 40)(data)

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from cachezoo.coded import Coded
 from cachezoo.traces.formats import write_as
@@ -63,6 +65,30 @@ def some_trace(seed: int, rich: bool = True) -> Trace:
         meta=TraceMeta("made", "database", "test", "0" * 64, "CC0", extra={"machine": "made"}),
         **(more if rich else {}),
     )
+
+
+def _frame(seed: int, arrow: bool) -> bytes:
+    """A table as data frames write it: whole numbers as floats, moments as timestamps, no metadata of the project."""
+    trace = some_trace(seed)
+    table = pa.table(
+        {
+            "time_us": pa.array(trace.time_us, pa.timestamp("us")) if arrow else trace.time_us,
+            "op": pa.array(["Write" if op else "Read" for op in trace.op]) if arrow else trace.op,
+            "offset": trace.offset.astype(np.float64),
+            "size": trace.size.astype(np.int32),
+            "latency_us": np.where(trace.op == 1, 70.5, np.nan),
+            "volume": pa.DictionaryArray.from_arrays(trace.volume.codes, list(trace.volume.names)),
+            "more": np.arange(len(trace)),
+        }
+    )
+    sink = pa.BufferOutputStream()
+    if arrow:
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=7)
+    else:
+        pq.write_table(table, sink, row_group_size=9)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def _written(fmt: str, trace: Trace, **options: str) -> bytes:
@@ -226,6 +252,7 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
     return {
         "parquet": lambda: [_written("parquet", some_trace(0)), _written("parquet", some_trace(1, rich=False))],
         "csv": lambda: [_written("csv", some_trace(0)), _written("csv", some_trace(1, rich=False))],
+        "table": lambda: [_frame(0, arrow=False), _frame(1, arrow=True)],
         "msr": lambda: (
             [
                 _text(
@@ -291,6 +318,7 @@ def _all() -> dict[str, Callable[[], Sequence[bytes]]]:
             _text(lambda t, w, b, s, v: f"1,{t},{'2a' if w else '28'},{s * 512},{b}", head)
             for head in ("version,time,op,size,lbn\n", "")
         ],
+        "binary_ids": lambda: [b"".join(struct.pack("<I", block) for _, _, block, _, _ in _numbers(0))],
         "oraclegeneral": lambda: [_oracle(), _written("oraclegeneral", some_trace(1))],
         "libcachesim_csv": lambda: [_objects(sign) for sign in ",\t; "],
         "webcachesim": lambda: [

@@ -32,7 +32,7 @@ ANY_ROWS = 10**9
 LEAST_BLOCK = 256
 WIDTH_LINES = 12  # a reader learns a file's width from as many lines of its first block
 MOST_MESSAGE = 4000
-BINARY_FORMATS = ("parquet", "blktrace", "srt", "vscsi", "oraclegeneral")
+BINARY_FORMATS = ("parquet", "table", "blktrace", "srt", "vscsi", "oraclegeneral", "binary_ids")
 VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
     "fio-relative": ("fio", {"wait": "relative", "time_unit": "ns"}),
     "libcachesim_csv-columns": (
@@ -40,6 +40,7 @@ VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
         {"time_col": "1", "obj_id_col": "2", "obj_size_col": "3", "has_header": "false", "ids": "object"},
     ),
     "oraclegeneral-object": ("oraclegeneral", {"ids": "object"}),
+    "binary_ids-u32": ("binary_ids", {"type": "u32", "unit_bytes": "512"}),
     "blkparse-queue": ("blkparse", {"event": "queue", "device": "8,0"}),
     "mqsim-auto": ("mqsim", {"time_unit": "auto"}),
     "columns-named": (
@@ -48,6 +49,7 @@ VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
         | {"has_header": "true", "delimiter": "comma"},
     ),
 }
+ASKED = ("columns", "binary_ids")  # what has to be said of these makes them variants alone
 UNPACK = {
     "gzip": gzip.decompress,
     "bzip2": bz2.decompress,
@@ -230,7 +232,7 @@ def _first_seeds() -> tuple[bytes, ...]:
 def trace_targets() -> list[Target]:
     """A target for each registered format and variant, for recognition, and for compressed files."""
     return [
-        *(trace_target(name) for name in (*(name for name in FORMATS if name != "columns"), *VARIANTS)),
+        *(trace_target(name) for name in (*(name for name in FORMATS if name not in ASKED), *VARIANTS)),
         Target("any-format", _first_seeds, _mutate_any, _any_format),
         Target("compressed", _packed_seeds, _mutate_packed, _unpacked),
     ]

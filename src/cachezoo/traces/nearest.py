@@ -10,6 +10,7 @@ from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.formats.base import Format, Head
 from cachezoo.traces.guess import guessed
 from cachezoo.traces.source import WIDE_BYTES, Source, wide_text
+from cachezoo.traces.tabular import first_rows, is_table, schema_of
 
 NEAREST = 3
 MOST_SHOWN = 160
@@ -99,6 +100,25 @@ def _near_layout(entry: Format, layout: Layout, head: Head) -> Near:
     return Near(0.95, f"its columns are there, but not its values: {entry.needs}")
 
 
+def _table_refusal(source: Source) -> str:
+    """One line on a Parquet or Arrow file whose columns have to be named.
+
+    Raises:
+        TraceError: the file cannot be read.
+    """
+    schema, rows = schema_of(source), first_rows(source)
+    has = ", ".join(f"{field.name} ({field.type})" for field in schema)[:MOST_SHOWN]
+    # The guess looks at lines; what would part a field in two is no name or number.
+    lines = ["\t".join(" ".join(text.split("\t")) for text in row) for row in (schema.names, *rows)]
+    guess = guessed([" ".join(line.splitlines()) for line in lines])
+    fix = f"; a guess to be checked: --columns {shlex.quote(guess.columns)}" if guess.columns else ""
+    fix += f"; {guess.op}" if guess.op else ""
+    return (
+        f"{source.path}: is a Parquet or Arrow table of no known format with the columns {has}. "
+        f"Fix: name the columns with --columns{fix}"
+    )
+
+
 def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> str:
     """One line on why a file is refused.
 
@@ -107,6 +127,8 @@ def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> s
         head: its beginning.
         is_named: whether the file's name is one of a format's.
     """
+    if is_table(head.data):
+        return _table_refusal(source)
     found = []
     for place, entry in enumerate(FORMATS.values()):
         if entry.needs:

@@ -26,6 +26,7 @@ from cachezoo.traces.glance import NO_CLOCK, Doubt, Glance, Means, means_of
 from cachezoo.traces.nearest import near, refusal
 from cachezoo.traces.reading import Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.source import SUFFIXES, Source
+from cachezoo.traces.tabular import is_table
 
 NAME_CREDIT = 1.0
 MARGIN = 1.0
@@ -303,7 +304,7 @@ def _fits(source: Source) -> dict[str, Fit]:
 
 
 def _ways(source: Source, entries: list[Format], given: Mapping[str, str]) -> list[Candidate]:
-    """The ways of some formats; Parquet's beginning cannot be read without its end."""
+    """The ways of some formats; the beginning of Parquet and Arrow cannot be read without the end."""
     head = head_of(source)
     fixed = {name: value for name, value in given.items() if (name, value) != ("time_unit", "auto")}
     return [
@@ -312,7 +313,7 @@ def _ways(source: Source, entries: list[Format], given: Mapping[str, str]) -> li
             options={**way.options, **fixed},
             way=way,
             named=named(source, entry),
-            beginning=None if entry.id == "parquet" else _beginning(source, head),
+            beginning=None if is_table(head.data) else _beginning(source, head),
         )
         for entry in entries
         for way in entry.ways(head, given)

@@ -9,6 +9,7 @@ from cachezoo.errors import TraceError
 from cachezoo.numerals import number, whole
 from cachezoo.traces.formats import (
     alibaba,
+    binary_ids,
     biosnoop,
     blkparse,
     blkparse_f,
@@ -38,6 +39,7 @@ from cachezoo.traces.formats import (
     srt,
     strace,
     systor,
+    tabular,
     tectonic,
     tencent,
     thesios,
@@ -64,6 +66,7 @@ def _registered(*formats: Format) -> dict[str, Format]:
 FORMATS = _registered(
     canonical.PARQUET,
     canonical.CSV,
+    tabular.FORMAT,
     msr.FORMAT,
     systor.FORMAT,
     tencent.FORMAT,
@@ -103,6 +106,7 @@ FORMATS = _registered(
     nbdkit_log.FORMAT,
     opencas.FORMAT,
     strace.FORMAT,
+    binary_ids.FORMAT,
     columns.FORMAT,
 )
 
@@ -116,7 +120,8 @@ def head_of(source: Source) -> Head:
     data = source.head()
     if not data.strip():
         raise TraceError(f"{source.path}: the trace is empty; give a file with at least one request")
-    return Head(data, len(data) < HEAD_BYTES, source.size if source.compression == "none" else None)
+    plain = source.compression == "none"
+    return Head(data, len(data) < HEAD_BYTES, source.size if plain else None, source.stored if plain else None)
 
 
 def fits_of(source: Source) -> dict[str, Fit]:

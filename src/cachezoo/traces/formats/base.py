@@ -44,6 +44,7 @@ class Head:
     data: bytes  # its first bytes
     whole: bool  # whether that is all of it
     size: int | None  # bytes of the whole file where it is stored uncompressed, else None
+    stored: Path | None = None  # the file where it is stored uncompressed, for formats that begin at its end
 
     @cached_property
     def plain(self) -> bytes:

@@ -20,6 +20,8 @@ from cachezoo.traces.reading import BAD_TIME, Chunk, ObjectChunk, Reading, Reque
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import trace_pieces, write_trace
 from cachezoo.traces.table import CODED_COLUMNS, OP_NAMES, Trace
+from cachezoo.traces.tabular import PARQUET as MAGIC
+from cachezoo.traces.tabular import is_own, stored_table
 
 LINE_END = re.compile("[\r\n]")
 REQUIRED = ("time_us", "op", "offset", "size")
@@ -111,15 +113,17 @@ def write_csv(trace: Trace, path: Path, options: Options) -> dict[str, int]:
 
 
 def recognise_parquet(head: Head) -> Fit:
-    """Parquet's magic; whether it is a trace's, its metadata say."""
-    return Fit.SURE if head.data.startswith(b"PAR1") else Fit.NO
+    """Parquet's magic, and metadata of the project; what cannot be read at all is for its reader to say."""
+    if not head.data.startswith(MAGIC):
+        return Fit.NO
+    return Fit.SURE if head.stored is None or is_own(head.stored) else Fit.NO
 
 
 def read_parquet(reading: Reading, options: Options) -> Iterator[Requests]:
     """Requests of canonical Parquet files, of addresses or of objects."""
     del options
     for source in reading.sources:
-        for first, trace in trace_pieces(source.stored):
+        for first, trace in trace_pieces(stored_table(source)):
             yield reading.checked(source, _requests(first, trace))
 
 

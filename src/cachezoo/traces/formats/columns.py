@@ -1,4 +1,4 @@
-"""Any delimited text whose columns are named: `--columns time=ts:ms,offset=lba:512,size=len,op=rw`.
+"""Any delimited text or table whose columns are named: `--columns time=ts:ms,offset=lba:512,size=len,op=rw`.
 
 A column is the name that the header (a first line, or a comment above the rows) gives it, or `#3`, the third. After a
 colon stands what its values count: of a time or latency ns, 100ns, us, ms or s; of an offset or size so many bytes;
@@ -46,6 +46,8 @@ from cachezoo.traces.reading import (
 )
 from cachezoo.traces.source import HEAD_BYTES, Source
 from cachezoo.traces.table import OP_NAMES, OP_READ, OP_WRITE, UNKNOWN_LATENCY
+from cachezoo.traces.tabular import first_rows, is_table, schema_of
+from cachezoo.traces.tabular import rows as rows_of_table
 from cachezoo.traces.values import DAY_US, KINDS, whole_of
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
@@ -310,6 +312,14 @@ class _Plan:
 
     layout: Layout
     parts: dict[str, Part]
+    names: tuple[str, ...] = ()  # of the columns of a Parquet or Arrow table; empty for text
+
+    def rows(self, reading: Reading, source: Source) -> Iterator[Rows]:
+        """The file's rows."""
+        if not self.names:
+            return delimited(reading, self.layout, [source])
+        read = zip(self.names, self.layout.columns, strict=True)
+        return rows_of_table(reading, source, {name: column for name, column in read if column.kind != "skip"})
 
     def said(self) -> str:
         """What is read from where, for the metadata."""
@@ -335,7 +345,7 @@ def _plan(source: Source, head: Head, options: ColumnsOptions) -> _Plan:
     if missing:
         message = f"{source.path}: columns: none for {' and '.join(missing)}; {', '.join(map(lacking, missing))}"
         raise TraceError(message)
-    table = table_of(head.lines, options)
+    table = _stored_table(source) if is_table(head.data) else table_of(head.lines, options)
     parts = {role: _part(source, role, getattr(options, role), table) for role in given}
     places = [part.place for part in parts.values() if part.place is not None]
     if len(set(places)) < len(places):
@@ -354,7 +364,12 @@ def _plan(source: Source, head: Head, options: ColumnsOptions) -> _Plan:
     )
     quoted = table.delimiter != " " and not table.ragged
     layout = Layout(columns, table.delimiter, quoted=quoted, header=lambda _: table.headed, ragged=table.ragged)
-    return _Plan(layout, parts)
+    return _Plan(layout, parts, tuple(table.header) if is_table(head.data) else ())
+
+
+def _stored_table(source: Source) -> Table:
+    """What the beginning of a Parquet or Arrow table shows."""
+    return Table(",", list(schema_of(source).names), True, first_rows(source))
 
 
 def _seen(role: str, part: Part, table: Table) -> Part:
@@ -499,19 +514,28 @@ def read(reading: Reading, options: ColumnsOptions) -> Iterator[Requests]:
     """
     reader = _Reader(reading)
     for source in reading.sources:
-        data = source.head()
-        plan = _plan(source, Head(data, len(data) < HEAD_BYTES, None), options)
-        reading.notes["columns"] = plan.said()
-        last = 0
-        for rows in delimited(reading, plan.layout, [source]):
-            last = int(rows.row[-1])
-            yield reading.checked(source, reader.requests(rows, plan.parts))
-        reader.before += last
+        yield from _read_one(reader, source, options)
+
+
+def read_one(reading: Reading, source: Source, options: ColumnsOptions) -> Iterator[Requests]:
+    """Requests of one file, see `read`."""
+    yield from _read_one(_Reader(reading), source, options)
+
+
+def _read_one(reader: _Reader, source: Source, options: ColumnsOptions) -> Iterator[Requests]:
+    reading, data = reader.reading, source.head()
+    plan = _plan(source, Head(data, len(data) < HEAD_BYTES, None), options)
+    reading.notes["columns"] = plan.said()
+    last = 0
+    for rows in plan.rows(reading, source):
+        last = int(rows.row[-1])
+        yield reading.checked(source, reader.requests(rows, plan.parts))
+    reader.before += last
 
 
 FORMAT = Format(
     id="columns",
-    title="any delimited text, its columns named with --columns",
+    title="any delimited text, Parquet or Arrow table, its columns named with --columns",
     recognise=recognise,
     read=read,
     options=ColumnsOptions,
