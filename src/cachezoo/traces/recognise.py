@@ -22,6 +22,7 @@ from cachezoo.errors import TraceError
 from cachezoo.kernels.segments import IdTable
 from cachezoo.traces.formats import FORMATS, fits_of, format_of, head_of, options_of
 from cachezoo.traces.formats.base import Fit, Format, Head, Way, one_way
+from cachezoo.traces.formats.id_ways import id_doubts
 from cachezoo.traces.glance import NO_CLOCK, Doubt, Glance, Means, means_of
 from cachezoo.traces.nearest import near, refusal
 from cachezoo.traces.reading import Chunk, Names, ObjectChunk, Reading, Requests
@@ -97,6 +98,8 @@ class Candidate:
         found = glance.doubts(entry.in_sectors(self.options), entry.clock, entry.large)
         if self.way.options.get("unit_bytes") == "1" and not glance.whole_sectors:
             found.append(Doubt(2.0, "sizes and offsets are no multiples of 512 bytes", ""))
+        if "ids" in entry.options.model_fields:
+            found += id_doubts(chunk)
         if bad > MOST_BAD * (len(chunk) + bad):
             found.append(Doubt(BAD_ROWS_DOUBT, f"{bad} of the first {len(chunk) + bad} rows cannot be read so", ""))
         return found

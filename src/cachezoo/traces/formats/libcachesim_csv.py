@@ -5,6 +5,7 @@ are taken. Source: libCacheSim's quick start.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
+from cachezoo.traces.formats.id_ways import timed_id_ways
 from cachezoo.traces.formats.identified import IdOptions
 from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings, moving
 from cachezoo.traces.objects import OP_DELETE
@@ -237,6 +239,7 @@ FORMAT = Format(
     needs="a header that names obj_id, or columns given by options",
     name="libcachesim",
     options=CsvOptions,
+    ways=partial(timed_id_ways, names=USUAL["time"]),
     objects=True,
     keeps=("namespace",),
 )
