@@ -172,7 +172,9 @@ class _Guesser:
         self.named = any(field.name for field in fields)
         self.addresses = {field.place: weight for field in fields if (weight := self._like_addresses(field))}
         self.objects = self._objects()
-        self.sized = any(self._like_sizes(field) for field in fields)
+        # Against a reading that drops sizes.
+        named = any(field.named.role == "size" for field in fields if field.whole is not None)
+        self.dropped = 5.0 if named else 2.0 * any(self._like_sizes(field) for field in fields)
 
     def readings(self) -> Iterator[_Reading]:
         """Every choice worth a thought."""
@@ -432,7 +434,7 @@ class _Guesser:
 
     def _sizes(self) -> list[Part]:
         """Columns that may be sizes, in each unit, and that all are of a page."""
-        found = [Part(f"{PAGE_BYTES}B", NO_COLUMN["size"] + 2.0 * self.sized)]
+        found = [Part(f"{PAGE_BYTES}B", NO_COLUMN["size"] + self.dropped)]
         for field in self.fields:
             values, doubt = field.whole, self._against(field, "size")
             if values is None or self.alone or doubt >= OTHER_ROLE or np.count_nonzero(values < 0):
