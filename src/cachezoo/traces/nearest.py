@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cachezoo.traces.delimited import NUMBERS, Layout
 from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.formats.base import Format, Head
-from cachezoo.traces.guess import guessed
+from cachezoo.traces.guess import Guess
 from cachezoo.traces.source import Source
 
 NEAREST = 3
@@ -96,13 +96,14 @@ def _near_layout(entry: Format, layout: Layout, head: Head) -> Near:
     return Near(0.95, f"its columns are there, but not its values: {entry.needs}")
 
 
-def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> str:
+def refusal(source: Source, head: Head, is_named: Callable[[Format], bool], guess: Guess) -> str:
     """One line on why a file is refused.
 
     Args:
         source: the file.
         head: its beginning.
         is_named: whether the file's name is one of a format's.
+        guess: at its columns.
     """
     found = []
     for place, entry in enumerate(FORMATS.values()):
@@ -115,7 +116,6 @@ def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> s
     if head.text is None or what:
         fix = "give a trace; `cachezoo trace formats` lists what is read"
     else:
-        guess = guessed(head.lines)
         looks = f" (it begins with {head.lines[0][:MOST_SHOWN]!r})" if head.lines else ""
         fix = "name the columns with --columns, or the format with --format"
         lines = " or ".join(f"--columns {shlex.quote(text)}" for text in (guess.columns, *guess.others) if text)
