@@ -210,3 +210,24 @@ def test_formats_guesses_at_a_page_list_and_takes_columns(tmp_path):
         run(*asked[:-1], "time=row:s,offset=x,size=512B,op=read")
     with pytest.raises(CachezooError, match="of which file"):
         run("trace", "formats", "--columns", "a=b")
+
+
+def test_guesses_that_are_about_as_likely_are_shown_beside_each_other(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "t"
+    path.write_text("".join(f"{'RW'[k % 2]} {400 * k + k % 3} {4096 * (k * 7919 % 997)} 4096\n" for k in range(90)))
+    monkeypatch.setattr("sys.argv", ["cachezoo", "trace", "info", str(path)])
+    with pytest.raises(SystemExit):
+        cachezoo.cli.main()
+    said = capsys.readouterr().err
+    assert "guesses to be checked: --columns " in said.splitlines()[-1]
+    assert "time=#2:us" in said.partition("cachezoo: ")[0] and "requests/s" in said.partition("cachezoo: ")[0]
+
+
+def test_a_person_agrees_with_a_guess_at_objects(tmp_path, terminal):
+    path = tmp_path / "t.csv"
+    rows = (f"{k // 3},k{k * k % 31:04},GET,{100 + k * k % 31},1" for k in range(99))
+    path.write_text("op_time_s,key,op,size,op_count\n" + "\n".join(rows) + "\n")
+    done = run("trace", "info", path, answers="\n" * 5)
+    assert done.exit_code == 0, done.output
+    words = shlex.split(done.stderr.partition("without asking: ")[2].splitlines()[0])
+    assert words[2] == "time=op_time_s:s,key=key,size=size:1,op=op,count=op_count"

@@ -44,7 +44,12 @@ ASKED = {
     "size": "size, with the bytes it counts, such as #3:1; 4096B for a constant",
     "op": "op, or read or write if all are; own values such as #4:1/0 (read/write)",
 }
-ASKED_OF_SOME = {"volume": "volume, or none where it names no disk"}
+KEY = "key that names an object, a number or a text, such as #2"
+ASKED_OF_SOME = {
+    "volume": "volume, or none where it names no disk",
+    "count": "count of accesses that a row stands for, or none",
+    "ttl": "time to live, or none",
+}
 NONE = "none"
 
 
@@ -209,11 +214,15 @@ def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
         err().print("in brackets stands a guess by names and values: check it")
     if found.op:
         err().print(found.op, soft_wrap=True, markup=False, highlight=False)
-    asked = ASKED | {role: said for role, said in ASKED_OF_SOME.items() if role in guess}
+    asked = {"key" if role == "offset" and "key" in guess else role: said for role, said in ASKED.items()}
+    asked |= {"key": KEY} if "key" in guess else {}
+    asked |= {role: said for role, said in ASKED_OF_SOME.items() if role in guess}
     for attempt in range(TRIES):
         answers = {role: typer.prompt(said, default=guess.get(role), err=True) for role, said in asked.items()}
         given = {role: answer.strip() for role, answer in answers.items()}
-        text = ",".join(f"{role}={answer}" for role, answer in given.items() if (role, answer) != ("volume", NONE))
+        text = ",".join(
+            f"{role}={answer}" for role, answer in given.items() if role not in ASKED_OF_SOME or answer != NONE
+        )
         try:
             options = parsed(text)
             _check(path, options)

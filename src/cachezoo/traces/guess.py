@@ -15,11 +15,12 @@ import numpy as np
 from cachezoo.arrays import I64
 from cachezoo.traces.alignment import NEARLY_ALL, continued, fixed_sizes, multiples, skewed, spread
 from cachezoo.traces.column_names import FLAGS
-from cachezoo.traces.column_values import MOST_BAD, MOST_OPS, Field
-from cachezoo.traces.formats.columns import ROLES, ROW, ColumnsOptions, Table, table_of
-from cachezoo.traces.rates import UNITS, moment_units, unit_doubts
+from cachezoo.traces.column_values import MOST_BAD, MOST_OPS, NUMERIC, Field
+from cachezoo.traces.formats.columns import MOMENTS, ROW, ColumnsOptions, Table, table_of
+from cachezoo.traces.rates import UNITS, is_day, moment_units, unit_doubts
 from cachezoo.traces.reading import SECTOR_BYTES
 from cachezoo.traces.table import PAGE_BYTES
+from cachezoo.traces.values import KINDS
 
 FEW_ROWS = 3
 MANY_ROWS = 30  # rows from which a rule over all of them says something
@@ -78,39 +79,54 @@ class _Reading:
     @property
     def columns(self) -> str:
         """As `--columns` says it."""
-        order = [role for role in ("time", "offset", "key", "size", "op", "volume", "count", "ttl") if role in ROLES]
+        order = ("time", "offset", "key", "size", "op", "volume", "count", "ttl")
         return ",".join(f"{role}={self.parts[role].text}" for role in order if role in self.parts)
-
-    @property
-    def places(self) -> tuple[object, ...]:
-        """Which columns have the roles, but for that of time."""
-        return tuple((role, part.place) for role, part in self.parts.items() if role not in ("time", "volume"))
 
 
 def fields_of(table: Table) -> list[Field]:
-    """The columns of a table's regular rows; none where too many are not, or there are few."""
-    rows = [row for row in table.rows if len(row) == table.width and (table.width < 2 or all(row))]
-    if len(rows) < max(FEW_ROWS, (1 - MOST_BAD) * len(table.rows)):
-        rows = [row for row in table.rows if len(row) == table.width]  # some column is empty in many
-        if len(rows) < max(FEW_ROWS, (1 - MOST_BAD) * len(table.rows)):
-            return []
-    names = [name.strip().strip('"') for name in table.header] if len(table.header) == table.width else []
-    names = names or [""] * table.width
+    """The columns of a table's regular rows; none where too many are not, or there are few.
+
+    Of ragged rows without names those are taken that nearly all have.
+    """
+    ragged, widths = table.ragged, sorted(map(len, table.rows))
+    width = widths[int(MOST_BAD * len(widths))] if ragged else table.width if widths else 0
+    rows = [row[:width] for row in table.rows if (len(row) >= width if ragged else len(row) == width)]
+    filled = [row for row in rows if width < 2 or all(row)]
+    least = max(FEW_ROWS, (1 - MOST_BAD) * len(table.rows))
+    if ragged and table.header:
+        return []  # a blank in a name moves the columns after it
+    rows = filled if len(filled) >= least else rows
+    if len(rows) < least or not width:
+        return []
+    names = [name.strip().strip('"') for name in table.header] if len(table.header) == width else []
+    names = names or [""] * width
     rows = _regular(rows)
-    return [
+    fields = [
         Field(place, names[place], _said(place, names), tuple(row[place].strip() for row in rows))
-        for place in range(table.width)
+        for place in range(width)
     ]
+    return _hexadecimal(fields)
+
+
+def _hexadecimal(fields: list[Field]) -> list[Field]:
+    """The columns, whole numbers as hexadecimal ones where that alone makes them sectors, if one has letters."""
+    letters = [field for field in fields if not field.kind and field.as_hexadecimal and field.named.role != "rest"]
+    return [field.as_hexadecimal or field for field in fields] if letters else fields
 
 
 def _regular(rows: list[list[str]]) -> list[list[str]]:
     """Rows without those that have no number where nine of ten have one."""
-    kept = rows
+    good = np.ones(len(rows), bool)
     for place in range(len(rows[0])):
-        numeric = [bool(Field(0, "", "", (row[place].strip(),)).numbers is not None) for row in rows]
-        if (1 - MOST_BAD) * len(rows) <= sum(numeric) < len(rows):
-            kept = [row for row, good in zip(rows, numeric, strict=True) if good and row in kept]
-    return kept or rows
+        values = [row[place].strip() for row in rows]
+        for kind in NUMERIC:
+            numeric = np.array([KINDS[kind].pattern.fullmatch(value) is not None for value in values])
+            if numeric.all():
+                break
+            if np.count_nonzero(numeric) >= (1 - MOST_BAD) * len(rows):
+                good &= numeric
+                break
+    return [row for row, kept in zip(rows, good.tolist(), strict=True) if kept] or rows
 
 
 def _said(place: int, names: list[str]) -> str:
@@ -139,8 +155,8 @@ def guessed(lines: Sequence[str]) -> Guess:
         if one.doubt < found[0].doubt + MARGIN:
             first.setdefault(one.meaning, one)
     best, *others = first.values()
-    # Other columns come before other units of the same, and what may be a volume last.
-    others.sort(key=lambda one: ("volume" in one.parts and "volume" not in best.parts, one.places == best.places))
+    # What may be a volume comes last.
+    others.sort(key=lambda one: "volume" in one.parts and "volume" not in best.parts)
     texts = dict.fromkeys(one.columns for one in others if one.columns != best.columns)
     return Guess(best.columns, best.op, tuple(texts)[:MOST_OTHERS])
 
@@ -156,11 +172,14 @@ class _Guesser:
         self.named = any(field.name for field in fields)
         self.addresses = {field.place: weight for field in fields if (weight := self._like_addresses(field))}
         self.objects = self._objects()
-        self.sized = any(self._like_sizes(field) for field in fields)
+        # Against a reading that drops sizes.
+        named = any(field.named.role == "size" for field in fields if field.whole is not None)
+        self.dropped = 5.0 if named else 2.0 * any(self._like_sizes(field) for field in fields)
 
     def readings(self) -> Iterator[_Reading]:
         """Every choice worth a thought."""
-        ops, unclear = self._ops()
+        ops = {role: self._ops(role == "key") for role in ("offset", "key")}
+        counted = self._counted()
         times = self._times()
         volumes = self._volumes()
         places = [*self._places("offset"), *self._places("key")]
@@ -170,15 +189,16 @@ class _Guesser:
             doubt = number.doubt + size.doubt + self._pair(role, number, size)
             if doubt >= HOPELESS:
                 continue
-            for time, op, volume in product(times, ops, volumes if role == "offset" else [None]):
+            for time, op, volume in product(times, ops[role][0], volumes if role == "offset" else [None]):
                 used = [part.place for part in (number, size, time, op) if part.place >= 0]
                 if len(set(used)) < len(used) or (volume and volume.place in used and volume.doubt):
                     continue
                 parts = {"time": time, role: number, "size": size} | ({"op": op} if op.text else {})
                 if volume and volume.place not in used:
                     parts["volume"] = volume
+                parts |= counted if role == "key" else {name: part for name, part in counted.items() if name == "count"}
                 whole = doubt + time.doubt + op.doubt + (volume.doubt if volume else 0.0)
-                yield _Reading(parts, whole, self._meaning(parts, role), self._op_said(op, unclear))
+                yield _Reading(parts, whole, self._meaning(parts, role), self._op_said(op, ops[role][1]))
 
     def _op_said(self, op: Part, unclear: str) -> str:
         if not op.text:
@@ -239,6 +259,9 @@ class _Guesser:
         """Units of a column of times, and what speaks against each."""
         values = field.numbers
         assert values is not None
+        if field.kind in MOMENTS:
+            far = field.kind == "date" and not is_day(float(np.min(values)) / 1e6)
+            return [(field.kind, 2.0 * far)]
         if field.named.unit:
             return [(field.named.unit, 0.0)]
         if moments := moment_units(float(np.min(values))):
@@ -254,16 +277,26 @@ class _Guesser:
             doubts["ns"] -= THOUSANDS_CREDIT  # a clock of microseconds, written in nanoseconds
         return sorted(((unit, doubts[unit]) for unit in UNITS if unit in doubts), key=lambda pair: pair[1])
 
-    def _ops(self) -> tuple[list[Part], str]:
-        """Columns that say read or write, and what to say where none does but one may."""
+    def _counted(self) -> dict[str, Part]:
+        """Columns of counts of accesses and of times to live, by their names."""
+        found = {}
+        for role, least in (("count", 1), ("ttl", 0)):
+            fields = [field for field in self.fields if field.named.role == role and field.whole is not None]
+            if fields and fields[0].whole is not None and int(fields[0].whole.min()) >= least:
+                unit = f":{fields[0].named.unit}" if fields[0].named.unit else ""
+                found[role] = Part(f"{fields[0].said}{unit}", 0.0, fields[0].place)
+        return found
+
+    def _ops(self, objects: bool) -> tuple[list[Part], str]:
+        """Columns that say read or write, of objects or not, and what to say where none does but one may."""
         found = [Part("read", NO_COLUMN["op"])]
         for field in self.fields:
             if field.named.role == "flag":
                 if set(field.kinds) <= {"0", "1"}:
                     found.append(Part(f"{field.said}:{_flag(field.name)}", 0.0, field.place))
                 continue
-            doubt, spells = self._against(field, "op"), field.ops
-            if spells is None or (doubt >= OTHER_ROLE and field.named.role != "rest") or field.numbers is not None:
+            doubt, spells = self._against(field, "op"), field.ops(objects)
+            if spells is None or (doubt >= OTHER_ROLE and field.named.role != "rest"):
                 continue
             found.append(Part(f"{field.said}{':' if spells else ''}{spells}", min(doubt, 1.0), field.place))
         spelled = [part for part in found if part.place >= 0]
@@ -290,8 +323,9 @@ class _Guesser:
             return min(called, key=lambda field: field.named.doubt)
         free = [field for field in few if not field.named.role and len(field.kinds) == 2 and not field.is_device]
         words = [field for field in free if field.numbers is None]
-        # Of numbers 0 and 1 are flags, which say read or write where nothing else does.
-        return next(iter([*words, *(field for field in free if field.kinds == ("0", "1"))]), None)
+        # Of numbers 0 and 1 are flags, and a few from 0 on codes, which say the op where nothing else does.
+        codes = [field for field in few if not field.named.role and 2 < len(field.kinds) <= 6 and _are_codes(field)]
+        return next(iter([*words, *(field for field in free if field.kinds == ("0", "1")), *codes]), None)
 
     def _volumes(self) -> list[Part | None]:
         """Columns that name the disk or file, and that none does."""
@@ -308,7 +342,7 @@ class _Guesser:
         """Whether an unnamed column has a few numbers or names, none of which says an op."""
         if not self.many or not 2 <= len(field.kinds) <= MOST_VOLUMES or 4 * len(field.kinds) > self.rows:
             return False
-        if field.ops is not None or self._like_sizes(field) or field.kinds == ("0", "1"):
+        if field.ops(True) is not None or self._like_sizes(field) or field.kinds == ("0", "1"):
             return False
         return field.numbers is None or (field.whole is not None and int(np.max(np.abs(field.whole))) < SECTOR_BYTES)
 
@@ -326,7 +360,7 @@ class _Guesser:
                 continue
             for unit in UNITS_OF_BYTES:
                 more = self._unit_doubt(field, unit)
-                found.append(Part(f"{field.said}:{unit}", doubt + more, field.place, unit))
+                found.append(Part(field.spelled(unit), doubt + more, field.place, unit))
         found.sort(key=lambda part: part.doubt)
         return [(role, part) for part in found[: 3 * MOST_PLACES]]
 
@@ -389,8 +423,6 @@ class _Guesser:
 
     def _unlike_key(self, field: Field) -> float:
         """How unlike keys a column's values are."""
-        if "key" not in ROLES:
-            return NEVER
         doubt = 0.75 if not field.name else 0.0
         if field.named.role == "key" and not (field.numbers is not None and field.whole is None):
             return doubt
@@ -402,7 +434,7 @@ class _Guesser:
 
     def _sizes(self) -> list[Part]:
         """Columns that may be sizes, in each unit, and that all are of a page."""
-        found = [Part(f"{PAGE_BYTES}B", NO_COLUMN["size"] + 2.0 * self.sized)]
+        found = [Part(f"{PAGE_BYTES}B", NO_COLUMN["size"] + self.dropped)]
         for field in self.fields:
             values, doubt = field.whole, self._against(field, "size")
             if values is None or self.alone or doubt >= OTHER_ROLE or np.count_nonzero(values < 0):
@@ -415,7 +447,7 @@ class _Guesser:
                 doubt += 0.8 * (_powers(values) < 0.5)
             if doubt < NEVER:
                 found += [
-                    Part(f"{field.said}:{unit}", doubt + self._unit_doubt(field, unit), field.place, unit)
+                    Part(field.spelled(unit), doubt + self._unit_doubt(field, unit), field.place, unit)
                     for unit in UNITS_OF_BYTES
                 ]
         found.sort(key=lambda part: part.doubt)
@@ -484,6 +516,11 @@ class _Guesser:
         if not whole and size.place >= 0 and fixed_sizes(offsets, sizes):
             doubt += 1.0
         return doubt - 1.5 * min(1.0, 10 * continued(offsets, sizes))
+
+
+def _are_codes(field: Field) -> bool:
+    """Whether a column's values are the whole numbers from 0 to their count."""
+    return field.kinds == tuple(map(str, range(len(field.kinds))))
 
 
 def _powers(values: I64) -> float:

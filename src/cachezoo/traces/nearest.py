@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cachezoo.traces.delimited import NUMBERS, Layout
 from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.formats.base import Format, Head
-from cachezoo.traces.guess import guessed
+from cachezoo.traces.guess import Guess, guessed
 from cachezoo.traces.source import WIDE_BYTES, Source, wide_text
 from cachezoo.traces.tabular import first_rows, is_table, schema_of
 
@@ -119,13 +119,14 @@ def _table_refusal(source: Source) -> str:
     )
 
 
-def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> str:
+def refusal(source: Source, head: Head, is_named: Callable[[Format], bool], guess: Guess) -> str:
     """One line on why a file is refused.
 
     Args:
         source: the file.
         head: its beginning.
         is_named: whether the file's name is one of a format's.
+        guess: at its columns.
     """
     if is_table(head.data):
         return _table_refusal(source)
@@ -140,7 +141,6 @@ def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> s
     if head.text is None or what:
         fix = "give a trace; `cachezoo trace formats` lists what is read"
     else:
-        guess = guessed(head.lines)
         looks = f" (it begins with {head.lines[0][:MOST_SHOWN]!r})" if head.lines else ""
         fix = "name the columns with --columns, or the format with --format"
         lines = " or ".join(f"--columns {shlex.quote(text)}" for text in (guess.columns, *guess.others) if text)

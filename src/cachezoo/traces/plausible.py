@@ -35,6 +35,8 @@ def _fix(hint: str, options: tuple[str, ...]) -> str:
         return f"where offsets count sectors, read the file with {way}"
     if hint == "time" and "time_unit" in options:
         return "check the unit of time (--option time_unit=…)"
+    if hint == "pages" and "ids" in options:
+        return "where ids count pages, read it with --option unit_bytes=4096"
     if hint == "address" and "ids" in options:
         return "where ids are no addresses, read it with --option ids=object"
     return "check the format and its units (cachezoo trace formats FILE), or name the columns with --columns"

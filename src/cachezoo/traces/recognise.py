@@ -20,10 +20,14 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.kernels.segments import IdTable
+from cachezoo.traces.clock import are_numbered
 from cachezoo.traces.formats import FORMATS, fits_of, format_of, head_of, options_of
 from cachezoo.traces.formats.base import Fit, Format, Head, Way, one_way
+from cachezoo.traces.formats.columns import parsed
+from cachezoo.traces.formats.id_ways import id_doubts
 from cachezoo.traces.glance import NO_CLOCK, Doubt, Glance, Means, means_of
-from cachezoo.traces.nearest import near, refusal
+from cachezoo.traces.guess import NOTHING, guessed
+from cachezoo.traces.nearest import looks_like, near, refusal
 from cachezoo.traces.reading import Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.source import SUFFIXES, Source
 from cachezoo.traces.tabular import is_table
@@ -93,11 +97,13 @@ class Candidate:
             return [Doubt(UNREADABLE, "it cannot be read so", "")]
         if self._read is None:
             return []
-        chunk, glance, bad, _ = self._read
+        chunk, glance, bad, notes = self._read
         entry = self.format
-        found = glance.doubts(entry.in_sectors(self.options), entry.clock, entry.large)
+        found = glance.doubts(entry.in_sectors(self.options), entry.clock and not are_numbered(notes), entry.large)
         if self.way.options.get("unit_bytes") == "1" and not glance.whole_sectors:
             found.append(Doubt(2.0, "sizes and offsets are no multiples of 512 bytes", ""))
+        if "ids" in entry.options.model_fields:
+            found += id_doubts(chunk)
         if bad > MOST_BAD * (len(chunk) + bad):
             found.append(Doubt(BAD_ROWS_DOUBT, f"{bad} of the first {len(chunk) + bad} rows cannot be read so", ""))
         return found
@@ -202,15 +208,25 @@ class UnclearTrace(TraceError):
     def __init__(self, message: str, candidates: list[Candidate]) -> None:
         super().__init__(message)
         self.candidates = candidates
-        rows = [{"": str(number), **row_of(one)} for number, one in enumerate(candidates, 1)]
-        # What fits a terminal; the others say the same of all, or nothing.
-        self.rows = [
-            {name: row[name] for name in (*BRIEF, "against it") if any(one[name] for one in rows)} for row in rows
-        ]
+        self.rows = _beside(candidates)
 
 
 class UnknownTrace(TraceError):
-    """A file of no known format."""
+    """A file of no known format.
+
+    Attributes:
+        rows: the guesses at its columns beside each other, where there are several.
+    """
+
+    def __init__(self, message: str, guesses: Sequence[Candidate] = ()) -> None:
+        super().__init__(message)
+        self.rows = _beside(guesses) if len(guesses) > 1 else []
+
+
+def _beside(candidates: Sequence[Candidate]) -> list[dict[str, str]]:
+    """Rows of a table of readings: what fits a terminal; the others say the same of all, or nothing."""
+    rows = [{"": str(number), **row_of(one)} for number, one in enumerate(candidates, 1)]
+    return [{name: row[name] for name in (*BRIEF, "against it") if any(one[name] for one in rows)} for row in rows]
 
 
 @dataclass(frozen=True)
@@ -300,7 +316,11 @@ def unlike(source: Source, entry: Format) -> str:
 def _fits(source: Source) -> dict[str, Fit]:
     if fits := fits_of(source):
         return fits
-    raise UnknownTrace(refusal(source, head_of(source), lambda entry: named(source, entry)))
+    head = head_of(source)
+    found = NOTHING if looks_like(head) or head.text is None else guessed(head.lines)
+    texts = [columns for columns in (found.columns, *found.others) if "op=" in columns] if found.others else []
+    guesses = [by_columns(source, parsed(columns)) for columns in texts]
+    raise UnknownTrace(refusal(source, head, lambda entry: named(source, entry), found), guesses)
 
 
 def _ways(source: Source, entries: list[Format], given: Mapping[str, str]) -> list[Candidate]:

@@ -55,7 +55,8 @@ def standings(source: Source) -> list[Standing]:
         choice = choose(source, "auto", {})
     except UnknownTrace:
         if guesses := _guesses(source):
-            return [_guess(source, columns) for columns in guesses]
+            guessed_at = [_guess(source, columns) for columns in guesses]
+            return sorted(guessed_at, key=lambda one: FITS.index(one.fit))
         raise
     except UnclearTrace as unclear:
         equal = {one.meaning for one in unclear.candidates}

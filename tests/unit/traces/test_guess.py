@@ -180,3 +180,48 @@ def test_an_op_of_one_value_that_says_nothing_is_asked_for():
     rows = [f"{us},1,{offset},{size}" for us, _, offset, size in REQUESTS]
     found = guessed(["time_us,op,offset,size", *rows])
     assert "op=" not in found.columns and found.op.startswith("column op holds 1 alone: say what it means")
+
+
+OBJECTS = [
+    (k // 3, 10_000 + k * k * 7919 % 61, (10, 107, 1000, 30_000, 2_000_000)[k * k * 7919 % 61 % 5]) for k in range(180)
+]
+
+
+def test_ids_with_sizes_of_their_own_are_keys_of_objects():
+    """Sizes that are no sectors and go with the id: no address, whose neighbours would overlap."""
+    assert guessed([f"{at} {key} {size}" for at, key, size in OBJECTS]).columns.endswith("key=#2,size=#3:1,op=read")
+    rows = [f"{at},{key},40,GET,{1 + at % 3},{size},0" for at, key, size in OBJECTS]
+    found = guessed(["op_time_s,key,key_size,op,op_count,size,ttl", *rows])
+    assert found == ("time=op_time_s:s,key=key,size=size:1,op=op,count=op_count,ttl=ttl", "", ())
+    tabs = [f"{at}\t{key}\tpng\t{size}\t{1e-4 + key / 1e9:.6e}" for at, key, size in OBJECTS]
+    header = "relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte"
+    assert guessed([header, *tabs]).columns == "time=relative_unix:s,key=hashed_path_query,size=response_size:1,op=read"
+
+
+def test_keys_that_are_texts_and_what_is_deleted():
+    rows = [f"{('GET', 'SET', 'DELETE')[at % 3]}_KEY,obj{key:05},{size}" for at, key, size in OBJECTS]
+    guess = "time=row:us,key=key,size=size:1,op=op:GET_KEY/SET_KEY/DELETE_KEY"
+    assert guessed(["op,key,size", *rows]).columns == guess
+
+
+@pytest.mark.parametrize("turn", range(5))
+def test_the_same_objects_by_other_keys_are_guessed_alike(turn):
+    renamed = {key: (key * (2 * turn + 3) + 7 * turn) * 7919 % 1_000_003 for _, key, _ in OBJECTS}
+    found = guessed([f"{at} {renamed[key]} {size}" for at, key, size in OBJECTS])
+    assert found.columns.endswith("key=#2,size=#3:1,op=read") and not any("offset=" in one for one in found.others)
+
+
+def test_dates_clocks_decimal_commas_and_hexadecimal_digits():
+    rows = [
+        (f"2024-01-15 10:30:{45 + us / 1e6:09.6f}", f"{us / 1e6:.6f}".replace(".", ","), f"{offset:x}", f"{size:x}", op)
+        for us, op, offset, size in REQUESTS
+    ]
+    assert guessed([f"{date};{op};{REQUESTS[k][2]};{REQUESTS[k][3]}" for k, (date, *_, op) in enumerate(rows)]) == (
+        "time=#1:date,offset=#3:1,size=#4:1,op=#2", "", (),
+    )  # fmt: skip
+    found = guessed(
+        ["Zeit;Adresse;Groesse;Vorgang", *(f"{at};{offset};{size};{op}" for _, at, offset, size, op in rows)]
+    )
+    assert found.columns == "time=Zeit:s,offset=Adresse:hex,size=Groesse:hex,op=Vorgang"
+    blanks = guessed([f"{date} {op} {REQUESTS[k][2]} {REQUESTS[k][3]}" for k, (date, *_, op) in enumerate(rows)])
+    assert blanks.columns == "time=#2:clock,offset=#4:1,size=#5:1,op=#3"

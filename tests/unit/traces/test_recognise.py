@@ -5,11 +5,13 @@ import random
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
+from cachezoo.traces.formats.oraclegeneral import RECORD
 from cachezoo.traces.ingest import describe_files
 from cachezoo.traces.read import TraceFiles, read_any, read_files
 from cachezoo.traces.recognise import UnclearTrace, UnknownTrace, choose, readings
@@ -283,3 +285,56 @@ def test_numbers_of_sectors_taken_for_bytes_are_warned_of(tmp_path, size, warned
     said = "hardly any offset is a multiple of 512 bytes, although every size is: where offsets count sectors, read "
     assert found == ([f"{said}the file with --columns offset=…:512"] if warned else [])
     assert describe_files(TraceFiles([path], "columns", options=asked | {"offset": "at:512"}))["warnings"] == []
+
+
+def records(path: Path, rows: list[tuple[int, int, int]]) -> Path:
+    """oracleGeneral of times, ids and sizes, whose next accesses are not said."""
+    table = np.array([(at, key, size, -1) for at, key, size in rows], RECORD)
+    path.write_bytes(table.tobytes())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        # A scan of blocks of 4 KiB: counted in sectors, each would overlap the next seven.
+        ([(k // 9, 19_000 + k, 4096) for k in range(600)], {"unit_bytes": "4096"}),
+        # Sectors: requests of several sizes go on where others end.
+        ([(k // 9, 16 * k, 8192) for k in range(600)], {}),
+        # Sizes that are no sectors, and go with the id: objects.
+        ([(k // 9, k * k * 7919 % 97, 100 + k * k * 7919 % 97 % 7) for k in range(600)], {"ids": "object"}),
+    ],
+)
+def test_ids_of_a_sure_format_are_doubted(tmp_path, rows, options):
+    path = records(tmp_path / "t.oracleGeneral.bin", rows)
+    assert choose(Source(path), "auto", {}).options == options
+    assert choose(Source(path), "auto", {"ids": "address"}).options == {"ids": "address"}
+
+
+def test_random_ids_of_equal_sizes_are_asked_for_with_the_figures_of_each_reading(tmp_path):
+    rows = [(k // 9, 1 + k * k * 7919 % 1_000_003, 4096) for k in range(600)]
+    with pytest.raises(UnclearTrace, match=r"say which: .*(unit_bytes=4096|ids=object).*") as error:
+        choose(Source(records(tmp_path / "t", rows)), "auto", {})
+    assert len(error.value.rows) == 2
+
+
+def test_milliseconds_since_1970_are_no_seconds(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{1678863569124 + 7 * k},{16 * (k * 7919 % 997)},8192,get\n" for k in range(300))
+    path.write_text("timestamp,obj_id,obj_size,op\n" + rows)
+    assert choose(Source(path), "auto", {}).options == {"time_unit": "ms"}
+    told = TraceFiles([path], "libcachesim_csv", options={"time_unit": "s", "ids": "address"})
+    assert any("of the year 55206" in line for line in describe_files(told)["warnings"])
+
+
+@pytest.mark.parametrize(("per_request_us", "outcome"), [(2_000_000, "asked"), (2_000, ""), (20_000_000_000, "asked")])
+def test_a_log_of_fio_that_is_slower_than_disks_may_count_nanoseconds(tmp_path, per_request_us, outcome):
+    rows = "".join(f"{k * per_request_us} /dev/sdb read {4096 * k} 4096\n" for k in range(100))
+    path = tmp_path / "t.log"
+    path.write_text("fio version 3 iolog\n0 /dev/sdb add\n0 /dev/sdb open\n" + rows)
+    if outcome:
+        with pytest.raises(UnclearTrace, match=r"--format fio .*--option time_unit=ns"):
+            choose(Source(path), "auto", {})
+        assert choose(Source(path), "fio", {"time_unit": "us"}).options == {"time_unit": "us"}
+    else:
+        assert choose(Source(path), "auto", {}).options == {}

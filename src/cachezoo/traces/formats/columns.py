@@ -196,7 +196,8 @@ class Table:
     @property
     def ragged(self) -> bool:
         """Whether more of its rows than a few bad ones have other widths."""
-        return sum(len(row) == self.width for row in self.rows) < MOST * len(self.rows)
+        width = self.width
+        return sum(len(row) == width for row in self.rows) < MOST * len(self.rows)
 
     def share(self, place: int, kind: str) -> float:
         """The share of a column's values in the first rows that are of a kind, empty ones aside; 0 of none."""

@@ -5,6 +5,7 @@ are taken. Source: libCacheSim's quick start.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, lost_of_objects
+from cachezoo.traces.formats.id_ways import timed_id_ways
 from cachezoo.traces.formats.identified import IdOptions
 from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, key_kind, keys_of, meanings, moving
 from cachezoo.traces.formats.libcachesim_written import write
@@ -282,6 +284,7 @@ FORMAT = Format(
     needs="a header that names obj_id, or columns given by options",
     name="libcachesim",
     options=CsvOptions,
+    ways=partial(timed_id_ways, names=USUAL["time"]),
     objects=True,
     write_objects=write_objects,
     keeps=("namespace",),

@@ -19,6 +19,7 @@ from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.segments import IdTable, segment_keys
 from cachezoo.traces.binary import records
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns, lost_of_objects
+from cachezoo.traces.formats.id_ways import id_ways
 from cachezoo.traces.formats.identified import IdOptions
 from cachezoo.traces.objects import OP_DELETE, Either, ObjectTrace
 from cachezoo.traces.pages import PAGES
@@ -188,6 +189,7 @@ FORMAT = Format(
     needs="records of 24 bytes: time, id, size, next access",
     name=r"oraclegeneral",
     options=IdOptions,
+    ways=id_ways,
     objects=True,
     write=write,
     write_objects=write_objects,
