@@ -95,7 +95,7 @@ def test_a_picture_is_written(file, tmp_path):
     picture = found.plot(tmp_path / "own.png")
     assert (tmp_path / "own.png").read_bytes().startswith(b"\x89PNG")
     assert picture.save(tmp_path / "own.svg").read_text() == picture.svg == picture._repr_svg_()
-    with pytest.raises(ConfigError, match="ends in .svg"):
+    with pytest.raises(ConfigError, match=r"ends in \.svg"):
         picture.save(tmp_path / "own.png")
     with pytest.raises(ConfigError, match=r"\.png or \.svg"):
         found.plot(tmp_path / "own.pdf")
