@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _ASKED = (
-    "Picture", "Result", "compare", "curve", "flash", "read", "recommend", "share", "simulate", "size", "wear",
+    "Picture", "Result", "compare", "curve", "flash", "own", "read", "recommend", "share", "simulate", "size", "wear",
 )  # fmt: skip
 
 

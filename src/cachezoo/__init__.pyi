@@ -3,6 +3,7 @@ from cachezoo.api import Result as Result
 from cachezoo.api import compare as compare
 from cachezoo.api import curve as curve
 from cachezoo.api import flash as flash
+from cachezoo.api import own as own
 from cachezoo.api import read as read
 from cachezoo.api import recommend as recommend
 from cachezoo.api import share as share

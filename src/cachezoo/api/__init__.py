@@ -8,6 +8,7 @@ from cachezoo.api.deep import flash, share, size, wear
 from cachezoo.api.pages import compare, curve, recommend, simulate
 from cachezoo.api.reading import read
 from cachezoo.api.results import Picture, Result
+from cachezoo.policies.own import named as own
 
 __all__ = [
     "Picture",
@@ -15,6 +16,7 @@ __all__ = [
     "compare",
     "curve",
     "flash",
+    "own",
     "read",
     "recommend",
     "share",

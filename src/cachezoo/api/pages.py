@@ -15,6 +15,7 @@ from cachezoo.contest.counting import Count
 from cachezoo.curves.curve import capacities_of, rising
 from cachezoo.curves.measure import curves
 from cachezoo.errors import ConfigError
+from cachezoo.policies.own import named as own_name
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page import sweep as engine
@@ -48,6 +49,16 @@ def several(given: Several) -> list[str]:
     return [str(own) for own in found]
 
 
+def policies(given: Any) -> list[str]:  # noqa: ANN401 - a text, a class, or several
+    """Ids of policies, known ones; a class of one's own stands for itself.
+
+    Raises:
+        ConfigError: as `cachezoo.policies.registry.policy`.
+    """
+    found = given if isinstance(given, list | tuple) else [given]
+    return known(several([own if isinstance(own, str) else own_name(own) for own in found]))
+
+
 def named(source: Any, trace: Trace) -> tuple[str, bool]:  # noqa: ANN401 - as of `read`
     """What commands to run next call a trace, and whether it is in memory alone, so that it has to be saved first."""
     return (str(source), False) if isinstance(source, str | Path) else (trace.meta.trace_id, True)
@@ -68,7 +79,7 @@ def _drawn(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
 
 def simulate(
     trace: Any,  # noqa: ANN401 - as of `read`
-    policy: Several = "lru",
+    policy: Any = "lru",  # noqa: ANN401 - as described
     size: Several = "10%",
     *,
     count: str = "half",
@@ -81,7 +92,8 @@ def simulate(
 
     Args:
         trace: a trace, or what `read` takes.
-        policy: as `--policy`: `s3fifo`, `rejectx+lirs+next(n=4)`; or several.
+        policy: as `--policy`: `s3fifo`, `rejectx+lirs+next(n=4)`, `mymodule:MRU`; or a class of one's own
+            (docs/python.md); or several.
         size: as `--size`: `256MiB`, `10%` of the trace's distinct pages, or `4096p`; or several.
         count: from where on to count, as `--count`.
         writes: what a write does: back, through or around.
@@ -96,7 +108,7 @@ def simulate(
         ConfigError: an unknown policy, or an option that cannot be.
         TraceError: what the reader says.
     """
-    ids, sizes = known(several(policy)), sizes_of(several(size), "10%")
+    ids, sizes = policies(policy), sizes_of(several(size), "10%")
     bench = bench_of(trace, options_of(count, writes, unit, device, decision_us))
     check_sizes(bench, ids, sizes)
     rows = [bench.run(own, bench.size(one), decision_us).values() for own in ids for one in sizes]
@@ -108,7 +120,7 @@ def simulate(
 
 def compare(
     trace: Any,  # noqa: ANN401 - as of `read`
-    policy: Several = (),
+    policy: Any = (),  # noqa: ANN401 - as of `simulate`
     size: Several = "10%",
     *,
     all_classics: bool = False,
@@ -140,7 +152,7 @@ def compare(
         ConfigError: as `simulate`, or a bundle with other writes than back or another unit than a page.
         BundleError: a damaged bundle, or one that decides nothing in a page cache.
     """
-    ids, sizes = known(several(policy)), sizes_of(several(size), "10%")
+    ids, sizes = policies(policy), sizes_of(several(size), "10%")
     options = options_of(count, writes, unit, device, decision_us)
     if bundle and (options.writes, options.unit) != ("back", "page"):
         raise ConfigError("a bundle's cache writes back and admits page by page; leave writes and unit out beside it")
@@ -164,7 +176,7 @@ def compare(
 
 def curve(
     trace: Any,  # noqa: ANN401 - as of `read`
-    policy: Several = ("lru", OPTIMUM),
+    policy: Any = ("lru", OPTIMUM),  # noqa: ANN401 - as of `simulate`
     size: Several = (),
     *,
     points: int = 24,
@@ -187,7 +199,7 @@ def curve(
     Raises:
         ConfigError: as `simulate`, or a policy that has no curve.
     """
-    ids, rate = known(several(policy)), sample_rate(sample)
+    ids, rate = policies(policy), sample_rate(sample)
     typed = sizes_of(several(size), "") if size else []
     own = read(trace)
     pages = expand_pages(own)

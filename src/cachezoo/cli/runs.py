@@ -27,8 +27,8 @@ Policies = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
-        help="Id, [admission+]eviction[+prefetch], follow(experts=A|B) or vrm(...); see policies. Repeatable; "
-        "default lru.",
+        help="Id, [admission+]eviction[+prefetch], follow(experts=A|B) or vrm(...); see policies; or a "
+        "part of your own, module:Class. Repeatable; default lru.",
     ),
 ]
 Counted = Annotated[

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Literal
 
 import numpy as np
@@ -18,9 +19,12 @@ from cachezoo.policies.following import FOLLOW, follow_runs, least_capacity
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream
 from cachezoo.policies.virtual import VRM, settings_of, virtual_run
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Trace
 
 Kind = Literal["classic", "online", "follower", "bound", "composed"]
 ONE = Stream.of_pages(np.zeros(1, np.int32), 1)
+OWN = ":"  # in the name of a part that is none of the zoo's
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Policy:
     hits: Callable[[I32, int, int], U8]
     spec: Spec | None = None  # what it is composed of, with what it prefetches; None for a bound
     trial: Callable[[], object] | None = None  # runs all of the policy's kernels; None where a run of one access does
+    # for one that decides by the requests of a trace: it on that trace. Before that it serves no stream
+    bind: Callable[[Trace, PageAccesses], "Policy"] | None = None
 
     def compile(self) -> None:
         """Have its kernels ready, so that a time measured is a run's."""
@@ -46,7 +52,8 @@ class Policy:
             self.trial()
 
 
-def _composed(name: str, kind: Kind, title: str, parts: Composition, spec: Spec | None = None) -> Policy:
+def composed(name: str, kind: Kind, title: str, parts: Composition, spec: Spec | None = None) -> Policy:
+    """The policy of a composition; a spec says what it prefetches."""
     return Policy(
         name, kind, title,
         lambda stream, capacity: simulate(parts, stream, capacity),
@@ -89,7 +96,7 @@ def _virtual(spec: Spec) -> Policy:
 
 def _registered(policy_id: str, title: str, kind: Kind = "classic") -> Policy:
     spec = parse(policy_id)
-    return _composed(policy_id, kind, title, spec.composition(), spec)
+    return composed(policy_id, kind, title, spec.composition(), spec)
 
 
 def build(entries: Iterable[Policy]) -> dict[str, Policy]:
@@ -127,13 +134,18 @@ def policy(policy_id: str) -> Policy:
     """Look a policy up, or compose one.
 
     Args:
-        policy_id: a registered id, or a composition as `cachezoo.policies.spec` reads it.
+        policy_id: a registered id, a composition as `cachezoo.policies.spec` reads it, or one with parts of one's own,
+            as `cachezoo.policies.own` does.
 
     Raises:
         ConfigError: no such policy or part, or a value outside its range.
     """
     if policy_id in POLICIES:
         return POLICIES[policy_id]
+    if OWN in policy_id:
+        # By its name: what a stage depends on is found by imports, and no stage runs a part of one's own.
+        found: Policy = import_module("cachezoo.policies.own").policy_of(policy_id)
+        return found
     spec = parse(policy_id)
     if str(spec) in COMPOSED:
         return COMPOSED[str(spec)]
@@ -141,11 +153,11 @@ def policy(policy_id: str) -> Policy:
         return _follower(spec)
     if spec.is_virtual:
         return _virtual(spec)
-    return _composed(str(spec), "composed", "a composition", spec.composition(), spec)
+    return composed(str(spec), "composed", "a composition", spec.composition(), spec)
 
 
 def behind_decisions(name: str, decided: Bool) -> Policy:
     """LRU behind decisions made elsewhere: bool[n], one for each request, or bool[m] for each page access."""
     own, trial = (Composition(LRU, by_decision(decisions, name)) for decisions in (decided, np.ones(1, np.bool_)))
-    found = _composed(name, "composed", "LRU behind a model's decisions", own)
+    found = composed(name, "composed", "LRU behind a model's decisions", own)
     return replace(found, trial=lambda: simulate(trial, ONE, 1))

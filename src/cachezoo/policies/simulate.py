@@ -62,6 +62,7 @@ class Simulator:
         """
         check_capacity(capacity)
         entry = policy(asked) if isinstance(asked, str) else asked
+        entry = entry if entry.bind is None else entry.bind(self.trace, self.pages)
         stream = self.stream(entry)
         entry.compile()
         start = time.perf_counter()
