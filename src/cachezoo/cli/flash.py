@@ -9,7 +9,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.options import in_bytes, names, parts, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
-from cachezoo.cli.runs import Counted
+from cachezoo.cli.runs import Counted, Speed, at_speed
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def flash(
         str | None, typer.Option(help="What is prefetched at most, such as 256KiB; whole segments.")
     ] = None,
     counted: Counted = "half",
+    speed: Speed = None,
     seek_ms: Annotated[float, typer.Option(min=0.001, max=1e6, help="Of a disk's I/O.")] = 11.5,
     disk_mib_s: Annotated[float, typer.Option(min=0.001, max=1e9, help="MiB a second that a disk transfers.")] = 143.0,
     rated_dwpd: Annotated[
@@ -86,7 +87,7 @@ def flash(
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
     _refuse_learned(options, any(own.prefetch is not None for own in opened))
-    own = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
+    own = at_speed(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), speed)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [_decided(one, own, options) for one in opened]
     with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:
