@@ -144,3 +144,10 @@ def test_drift_is_one_line_of_warning(trace, monkeypatch, capsys):
     assert "4 of 30 inputs have drifted (user, size, end …)" in said and len(said.splitlines()) == 1
     flash.warn_of_drift(FlashModel("x", None, {}, {}, (), 30))
     assert capsys.readouterr().err == ""
+
+
+def test_a_trace_at_twice_its_speed_keeps_twice_as_many_disks_busy(trace):
+    asked = (*FLASH, trace, "--policy", "accept_all", "--json")
+    one, two = (json.loads(run(*asked, *more).stdout)["rows"][0] for more in ((), ("--speed", "2")))
+    assert two["disks_busy"] == pytest.approx(2 * one["disks_busy"], rel=1e-6)
+    assert two["io_hit_ratio"] == one["io_hit_ratio"]

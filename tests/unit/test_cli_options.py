@@ -19,6 +19,7 @@ GIB = 1 << 30
 TAKEN = [
     (options.device_bytes, "4096", 4096), (options.device_bytes, "512 MiB", 512 << 20),
     (options.device_bytes, "20G", 20 * GIB), (options.device_bytes, "3B", 3),
+    (options.page_bytes, "4KiB", 4096), (options.page_bytes, "64 kib", 65_536), (options.page_bytes, "1MiB", 1 << 20),
     (options.hit_ratio, "0.8", 0.8), (options.hit_ratio, " 80 % ", 0.8), (options.hit_ratio, "1", 1.0),
     (options.sample_rate, "auto", None), (options.sample_rate, "exact", None), (options.sample_rate, "1%", 0.01),
     (options.over_provisioning, "28%, 0.07,7%", (0.07, 0.28)),
@@ -37,6 +38,7 @@ TAKEN = [
 ]  # fmt: skip
 REFUSED = {
     options.device_bytes: ["-1", "1.5", "512Mi", "much", "9" * 30],
+    options.page_bytes: ["4096", "2KiB", "5KiB", "64KB", "2MiB", "0KiB", "-4KiB", "much", "9" * 30],
     options.hit_ratio: ["80", "0", "101%", "nan", "much", "8e400", "\u0660.8"],
     options.sample_rate: ["0", "1", "100%", "nan", "some"],
     options.over_provisioning: ["0%", "90%", "seven", "", "7%,,11%", "nan"],

@@ -43,7 +43,7 @@ def test_the_first_answer_is_short_and_writes_nothing(folder):
     status, said, _ = run("raw.2026.csv", "--no-models")
     assert status == 0
     assert labels(said) == list(LABELS[:-1])
-    assert "of write-back page cache" in said and "As a read cache, which keeps nothing on the SSD alone" in said
+    assert "of write-back page cache" in said and "As a read cache, whose SSD holds only copies" in said
     assert "too short to say" in said  # four seconds are recorded: nothing is said of years
     commands = [line for line in said.splitlines() if "cachezoo " in line]
     assert all(len(line) <= 80 for line in said.splitlines() if line not in commands)

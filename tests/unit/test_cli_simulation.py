@@ -21,6 +21,7 @@ from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import PAGE_BYTES
 from tests.command_line import run
 from tests.page_data import seeded_trace
+from tests.trace_data import sample
 
 DEVICE = Path(__file__).resolve().parents[2] / "conf/device/wdredpro2tb_850pro.yaml"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -407,7 +408,9 @@ def test_hits_over_time_of_reads_and_of_writes_and_what_misses(tmp_path, monkeyp
     monkeypatch.setenv("COLUMNS", "200")
     trace = lines_of(tmp_path / "t.csv", "W" * 1000 + "R" * 1000 + "W" * 1000, [4096 * k for k in range(1000)] * 3)
     asked = ("simulate", trace, "--size", "100%", "--count", "all", "--over-time", "3")
-    row = values(*asked, "-o", tmp_path / "o.svg", "--misses", tmp_path / "m.parquet")["runs"][0]
+    found = values(*asked, "-o", tmp_path / "o.svg", "--misses", tmp_path / "m.parquet")
+    assert found["misses"] == {"requests": 1000, "output": str(tmp_path / "m.parquet")}
+    (row,) = found["runs"]
     assert (row["read_hit_ratio"], row["write_hit_ratio"]) == (1.0, 0.5)
     assert [(part["read_hit_ratio"], part["write_hit_ratio"]) for part in row["over_time"]] == [
         (None, 0.0), (1.0, None), (None, 1.0),
@@ -415,7 +418,8 @@ def test_hits_over_time_of_reads_and_of_writes_and_what_misses(tmp_path, monkeyp
     assert (tmp_path / "o.svg").read_text().startswith("<?xml")
     below = values("simulate", tmp_path / "m.parquet", "--size", "100%", "--count", "all")["runs"][0]
     assert (below["requests"], below["hits"], below["write_hit_ratio"]) == (1000, 0, 0.0)
-    text = run(*asked, "--by-op").stdout
+    text = run(*asked, "--by-op", "--misses", tmp_path / "m.parquet").stdout
+    assert f"what missed, 1,000 requests: {tmp_path / 'm.parquet'}" in text
     assert "page hit ratio over time" in text and "write hit ratio" in text
     both = run(*asked, "--policy", "lru", "--policy", "fifo", "--by-op").stdout
     assert "lru, 3.9 MiB (1,000 p)" in both and "fifo, 3.9 MiB (1,000 p)" in both and "write" in both
@@ -423,3 +427,13 @@ def test_hits_over_time_of_reads_and_of_writes_and_what_misses(tmp_path, monkeyp
     refused(two, "2 caches have 2 traces of misses; give one --policy and --size")
     refused(("simulate", trace, "--misses", trace), "would be replaced")
     assert not (tmp_path / "n.parquet").exists()
+
+
+@pytest.mark.needs("public_traces")
+def test_the_cases_of_cache_lines_and_of_reads_and_writes():
+    asked = ("--size", "100%", "--count", "all")
+    lines = ("simulate", sample("cases/cache-line-64KiB-strided-reads.csv"), *asked)
+    assert values(*lines, "--page-size", "64KiB")["runs"][0]["hit_ratio"] == 0.9375
+    assert values(*lines)["runs"][0]["hit_ratio"] == 0
+    row = values("simulate", sample("cases/read-and-write-hits-apart.csv"), *asked)["runs"][0]
+    assert (row["read_hit_ratio"], row["write_hit_ratio"]) == (1.0, 0.5)

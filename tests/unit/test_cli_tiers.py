@@ -251,3 +251,13 @@ def test_real_devices_serve_each_tiers_ios(trace, tmp_path):
     same.write_text(yaml.safe_dump({**device, "ssd": targets["hdd"]}))
     done = run(*TIERS, trace, "--device", same, ok=False)
     assert "device.hdd and device.ssd are both" in done.stderr
+
+
+def test_requests_of_a_faster_trace_wait_longer_in_the_open_loop(trace):
+    asked = (trace, "--by", "lru", "--loop", "open")
+    slow, fast = (rows_of(*asked, "--speed", speed)[1]["lru"]["response"]["amat_us"] for speed in ("0.02", "0.5"))
+    assert fast > slow
+    same, plain = (rows_of(*asked, *more)[1]["lru"]["response"]["amat_us"] for more in (("--speed", "1"), ()))
+    assert same == plain
+    done = run(*TIERS, trace, "--speed", "2", ok=False)
+    assert done.returncode == 1 and "in the open loop alone; give --loop open too" in done.stderr

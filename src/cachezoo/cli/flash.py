@@ -9,7 +9,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.options import in_bytes, names, parts, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
-from cachezoo.cli.runs import Counted, Ignore
+from cachezoo.cli.runs import Counted, Ignore, Speed, at_speed
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def flash(
         str | None, typer.Option(help="What is prefetched at most, such as 256KiB; whole segments.")
     ] = None,
     counted: Counted = "half",
+    speed: Speed = None,
     seek_ms: Annotated[float, typer.Option(min=0.001, max=1e6, help="Of a disk's I/O.")] = 11.5,
     disk_mib_s: Annotated[float, typer.Option(min=0.001, max=1e9, help="MiB a second that a disk transfers.")] = 143.0,
     rated_dwpd: Annotated[
@@ -94,11 +95,12 @@ def flash(
     if isinstance(own, ObjectTrace):
         objects.refuse_of_pages(
             {"--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,
-             "--block": block is not None, "--count": counted != "half"}
+             "--block": block is not None, "--count": counted != "half", "--speed": speed is not None}
         )  # fmt: skip
         asked = objects.Asked(own, trace.name, objects.rules_of(ignore))
         return objects.flash(asked, options, policy is not None, files, as_json)
     objects.refuse_of_objects(ignore)
+    own = at_speed(own, speed)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]
     with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:

@@ -105,7 +105,7 @@ def page_bytes(text: str, option: str = "--page-size") -> int:
     Raises:
         ConfigError: no such size.
     """
-    found = in_bytes(text, option, example="64KiB")
+    found = in_bytes(text, option, 0, example="64KiB")
     if not PAGE_BYTES <= found <= MOST_PAGE_BYTES or found % PAGE_BYTES:
         raise refused(option, text, "give a multiple of 4KiB, up to 1MiB, such as 64KiB")
     return found

@@ -59,6 +59,12 @@ Ignore = Annotated[
     ),
 ]
 First = Annotated[int | None, typer.Option("--first", min=1, help="Take so many requests, the trace's first ones.")]
+Speed = Annotated[
+    float | None,
+    typer.Option(
+        "--speed", min=0.001, max=1000, help="Replay so many times as fast: 2 asks for the same in half the time."
+    ),
+]
 ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
 DecisionUs = Annotated[
     float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
@@ -84,6 +90,13 @@ def options_of(
         raise ConfigError(message)
     models = None if device is None else load_models(device)
     return Options(*rules, models, decision_us, reading, page_bytes=page, first=first)
+
+
+def at_speed(trace: "Trace", speed: float | None) -> "Trace":
+    """A trace that is replayed so many times as fast; None leaves it as it is."""
+    from cachezoo.traces.transforms import faster
+
+    return trace if speed is None else faster(trace, speed)
 
 
 def known(ids: list[str]) -> list[str]:

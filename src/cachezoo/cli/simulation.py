@@ -35,7 +35,7 @@ from cachezoo.cli.runs import (
 )  # fmt: skip
 from cachezoo.errors import ConfigError
 from cachezoo.show.formats import percent
-from cachezoo.show.output import print_rows
+from cachezoo.show.output import print_lines, print_rows
 from cachezoo.sizes import PAGE_BYTES, human_pages
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def simulate(
     if misses is not None:
         _check_misses(misses, trace, len(runs))
     windows = None if over_time is None else Windows.of(bench, over_time)
-    rows, parts = list[dict[str, Any]](), list[list[dict[str, Any]]]()
+    rows, parts, missed = list[dict[str, Any]](), list[list[dict[str, Any]]](), 0
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
         for done, (own, one) in enumerate(runs):
             advance(done, own)
@@ -118,14 +118,15 @@ def simulate(
             if windows is not None:
                 parts.append(windows.rows(bench, found.outcome))
             if misses is not None:
-                _write_misses(misses_of(bench, own, found.capacity, found.outcome), misses)
+                missed = _write_misses(misses_of(bench, own, found.capacity, found.outcome), misses)
     named = [(_name(row, ids), part) for row, part in zip(rows, parts, strict=bool(parts))]
     if windows is None:
         draw(files.get("plot"), rows, trace.name)
     elif "plot" in files:
         draw_over_time(named, trace.name, files["plot"])
     told = [{**row, "over_time": part} for row, part in zip(rows, parts, strict=True)] if parts else rows
-    if hand_out({"trace": trace.name, "policies": ids, "runs": told}, as_json, files, rows):
+    written = {} if misses is None else {"misses": {"requests": missed, "output": str(misses)}}
+    if hand_out({"trace": trace.name, "policies": ids, "runs": told, **written}, as_json, files, rows):
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {trace.name}"
     if len(rows) == 1:
@@ -139,6 +140,8 @@ def simulate(
         )
     if named:
         _print_over_time(named, title, by_op)
+    if misses is not None:
+        print_lines(f"what missed, {missed:,} requests: {misses}")
 
 
 @app.command()
@@ -240,11 +243,13 @@ def _check_misses(output: Path, trace: Path, runs: int) -> None:
     check_output([trace], output)
 
 
-def _write_misses(found: "Trace", output: Path) -> None:
+def _write_misses(found: "Trace", output: Path) -> int:
+    """Write a trace of misses; how many requests it has."""
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.store import write_trace
 
     write_trace(found, output, expand_pages(found))
+    return len(found)
 
 
 def _name(row: dict[str, Any], ids: list[str]) -> str:

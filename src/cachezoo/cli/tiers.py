@@ -7,8 +7,9 @@ import typer
 
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
-from cachezoo.cli.runs import Counted, TracePath
+from cachezoo.cli.runs import Counted, Speed, TracePath, at_speed
 from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
+from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def tiers(
             "alone: one at a time; auto: closed, or alone where that number is not known."
         ),
     ] = "auto",
+    speed: Speed = None,
     bundle: Annotated[
         Path | None,
         typer.Option(help="An admission bundle (folder or .zip), which stands in --by as: lru | bundle+lru."),
@@ -84,6 +86,9 @@ def tiers(
     from cachezoo.sizes import Size
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
+    if speed is not None and loop != "open":
+        message = f"--speed {speed:g}: requests come at times of their own in the open loop alone; give --loop open too"
+        raise ConfigError(message)
     options = TierOptions(
         tuple(parse_by(by)), device, prices, ram=Size.parse(ram, "--ram"), ssd=Size.parse(ssd, "--ssd"),
         count=Count(counted), loop=None if loop == "auto" else loop, bundle=bundle,
@@ -91,7 +96,7 @@ def tiers(
     )  # fmt: skip
     opened = None if bundle is None else open_bundles([bundle])[0]
     models, paid = device_of(device), load_prices(prices)
-    ts = tier_stream(read_given(trace, fmt, option, columns, ask=not as_json))
+    ts = tier_stream(at_speed(read_given(trace, fmt, option, columns, ask=not as_json), speed))
     ram_pages, ssd_pages = options.pages(ts.pages.n_pages)
     first = first_access(ts.pages, options.count, ram_pages, ts.trace.time_us)
     decisions = None if opened is None else _decisions(opened, ts)

@@ -14,7 +14,7 @@ from cachezoo.traces import transforms
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import validate
-from cachezoo.traces.transforms import cut, sample, split, split_by
+from cachezoo.traces.transforms import cut, faster, sample, split, split_by
 from tests.oracles.transforms import naive_chosen, naive_cut, naive_error, naive_pages, naive_sample
 from tests.request_data import requests_of, trace_of, traces
 from tests.trace_data import read
@@ -263,3 +263,17 @@ def test_split_by_a_column_equals_the_naive_one(trace, column):
 def test_only_coded_columns_split():
     with pytest.raises(ConfigError, match="there is no column size to split by; the trace has volume, user"):
         split_by(trace_of(ROWS), "size")
+
+
+def test_a_faster_trace_asks_for_the_same_in_less_time():
+    trace = trace_of(ROWS)
+    found = faster(trace, 2)
+    assert found.time_us.tolist() == [round(time / 2) for time in trace.time_us.tolist()]
+    assert step(found, "faster") == {"speed": 2.0}
+    same = replace(found, time_us=trace.time_us, meta=trace.meta)
+    for name in ("op", "offset", "size", "latency_us"):
+        np.testing.assert_array_equal(getattr(same, name), getattr(trace, name))
+    with pytest.raises(ConfigError, match="give a number above 0"):
+        faster(trace, 0)
+    with pytest.raises(TraceError, match="there is no clock"):
+        faster(replace(trace, time_us=np.zeros(len(trace), np.int64)), 2)

@@ -34,6 +34,7 @@ SYSTEMS = "bcache, dm-cache, Open CAS, ZFS"
 ROUNDING = 1e-9
 SHARE_DIGITS = 1
 MOST_DOUBTS = 2
+COPIES = "whose SSD holds only copies"
 RECORD = f"cachezoo trace capture --device {DISK} --seconds 86400 -o day.parquet"
 
 
@@ -121,8 +122,11 @@ def answer(found: Recommendation) -> list[str]:
     return [f"{_size(found)} of {what}, {name}: {hits}{sentences.on_average(found)}", reading(found)]
 
 
-def _best(hits: float, best: float) -> str:
-    return "the most possible" if hits >= best - ROUNDING else f"best possible {share(best)}"
+def _best(hits: float, best: float, explained: bool = False) -> str:
+    """What could be had at most, and once in an answer by whom."""
+    if hits >= best - ROUNDING:
+        return "the most possible"
+    return f"best possible {share(best)}{'' if explained else ' with foresight'}"
 
 
 def _size(found: Recommendation) -> str:
@@ -137,11 +141,12 @@ def reading(found: Recommendation) -> str:
         return "Nothing is written: a read cache before the disk finds the same."
     if own is None:
         return "As a read cache before the disk: nothing, as all that is counted are writes."
-    hits = f"{share(own.mean)} of reads ({_best(own.mean, own.best)})"
+    explained = found.row.ran.hit_ratio < found.best - ROUNDING  # in the line before
+    hits = f"{share(own.mean)} of reads ({_best(own.mean, own.best, explained)})"
     if sentences.slower(found):
-        return f"As a read cache, which keeps nothing on the SSD alone: {hits}."
+        return f"As a read cache, {COPIES}: {hits}."
     way = " ".join(["--mode", own.writes, "--policy", shlex.quote(own.policy), *_promise(own.mean)])
-    return f"As a read cache, which keeps nothing on the SSD alone ({way}): {hits}."
+    return f"As a read cache, {COPIES} ({way}): {hits}."
 
 
 def _promise(hits: float | None) -> list[str]:

@@ -15,13 +15,13 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.questions.page.bench import Run
 from cachezoo.questions.page.buy import Buy, buy
-from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, UNBOUNDED, Halves, Ranking, rank
+from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, UNBOUNDED, Halves, Ranking, name_of, rank
 from cachezoo.questions.page.learned import Learned, measure
 from cachezoo.questions.page.likeness import Likeness, likeness, page_cache
 from cachezoo.questions.page.reads import ReadCache, Reads
 from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Picked, Row, Rows, ladder, pick
 from cachezoo.settings.device import AnalyticDevice
-from cachezoo.show.formats import duration, number, share
+from cachezoo.show.formats import duration, number, points, share, span
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
@@ -113,7 +113,9 @@ def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful
         new = f"{share(bench.first_share)} of the accesses that are counted are of new pages"
         doubts.append(("medium", f"{new}, so a longer trace would touch more than this holds"))
     if row.ran.policy == row.chosen != SIMPLEST and row.verdict == Verdict.EVEN:
-        doubts.append(("medium", "chance may explain the lead over LRU"))
+        lead, name = row.lead, name_of(row.chosen)
+        figures = f"{points(100 * lead.value)}, 90 % interval {span(lead.interval, 1)}"
+        doubts.append(("medium", f"the lead of {name} over LRU is not sure ({figures}): LRU may do as well"))
     interval = row.ran.interval
     if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
         doubts.append(("medium", f"the hit ratio changes over time: ± {number(100 * half)} points on average"))

@@ -155,7 +155,7 @@ def why_policy(found: Recommendation) -> str:
         return "LRU had the most hits of the candidates on the first half of the trace."
     figures = f"{points(100 * lead.value)}, 90 % interval {span((lead.low, lead.high), 1)}"
     if row.ran.policy == row.chosen:
-        unsure = "" if row.verdict == Verdict.BETTER else ", which chance may explain"
+        unsure = "" if row.verdict == Verdict.BETTER else "; it is advised for that lead, but LRU may do as well"
         return (
             f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
             f"{lead.blocks} time blocks; lead {figures}{unsure}."

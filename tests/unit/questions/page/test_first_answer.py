@@ -122,7 +122,7 @@ def test_the_read_cache_has_a_promise_of_its_own_reads():
     found = mixed()
     own = found.reads
     way = f"(--mode {own.writes} --policy {own.policy} --promise {100 * own.mean:.1f}%)"
-    assert way in answer.reading(found) and "keeps nothing on the SSD alone" in answer.reading(found)
+    assert way in answer.reading(found) and "whose SSD holds only copies" in answer.reading(found)
     trace = found.bench.trace
     again = promised(trace, found.bench.pages, own.policy, found.row.capacity, own.writes)
     assert again == pytest.approx(own.mean, abs=1e-12)

@@ -412,11 +412,15 @@ def test_a_lead_that_chance_may_explain_is_said_to_be_one_and_lowers_confidence(
     unsure = dataclasses.replace(row, lead=ahead(swinging, np.zeros(20), row.lead.value))
     assert unsure.verdict == Verdict.EVEN
     doubts = [confidence(found.bench, one, found.ranking).reasons for one in (row, unsure)]
-    assert set(doubts[1]) - set(doubts[0]) == {"chance may explain the lead over LRU"}
+    (doubt,) = set(doubts[1]) - set(doubts[0])
+    assert ordinary(doubt).startswith(f"the lead of {name_of(row.chosen)} over LRU is not sure (+")
+    assert "90 % interval [" in ordinary(doubt) and doubt.endswith("): LRU may do as well")
     place = found.picked.rows.index(row)
     rows = (*found.picked.rows[:place], unsure, *found.picked.rows[place + 1 :])
     picked = dataclasses.replace(found.picked, rows=rows, place=place, why="knee")
-    assert sentences.why_policy(dataclasses.replace(found, picked=picked)).endswith("which chance may explain.")
+    assert sentences.why_policy(dataclasses.replace(found, picked=picked)).endswith(
+        "; it is advised for that lead, but LRU may do as well."
+    )
 
 
 def test_a_sample_of_the_pages_ranks_as_the_whole_does():
