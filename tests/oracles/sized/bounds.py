@@ -45,3 +45,34 @@ def pfoo(ids, sizes, weights, capacity):
         upper += weights[b] * (min(1, room / cost) if cost else 1)
         room -= min(room, cost)
     return lower, upper
+
+
+def best_run(requests, capacity, around, worth):
+    """Most that the hits of a cache of objects can be worth, by trying all that it may hold on to; exponential.
+
+    A held object is (key, bytes, time from which on it is void).
+    """
+    timed = requests.time_us is not None
+    states = {frozenset(): 0}
+    for i, (key, size, op) in enumerate(zip(requests.ids, requests.size, requests.op, strict=True)):
+        now, until = (int(requests.time_us[i]), int(requests.expires_us[i])) if timed else (0, 1)
+        following = {}
+        for state, gained in states.items():
+            held = {name: rest for name, *rest in state if now < rest[1]}
+            hit = False
+            if op == 2 or (op == 1 and around) or size > capacity:
+                held.pop(key, None)
+            elif key in held:
+                hit = True
+                held[key] = [size or held[key][0], until if op == 1 else held[key][1]]
+            elif size:
+                held[key] = [size, until]
+            every = [()]
+            for name, (own, end) in held.items():
+                every += [(*choice, (name, int(own), end)) for choice in every]
+            for choice in every:
+                if sum(own for _, own, _ in choice) <= capacity:
+                    kept = frozenset(choice)
+                    following[kept] = max(following.get(kept, -1), gained + worth[i] * hit)
+        states = following
+    return max(states.values())
