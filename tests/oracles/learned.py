@@ -161,7 +161,10 @@ class Lrb(Learner):
         stale = [page for page in dict.fromkeys(drawn) if page not in self.due or self.due[page][1] <= i]
         for page, due in zip(stale, self.predict(stale, i) if stale else [], strict=True):
             self.due[page] = (due, i + max(1, self.values["patience"] * (due - i)))
-        return max(drawn, key=lambda page: self.due[page][0])
+        return max(drawn, key=lambda page: self.worth(page, i))
+
+    def worth(self, page, i):
+        return self.due[page][0]
 
     def learn(self, served):
         if self.slid and self.ready(served):

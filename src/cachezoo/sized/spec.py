@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cachezoo.errors import ConfigError
 from cachezoo.policies.grammar import COMPONENT, meant, pieces, settled, split, written
 from cachezoo.policies.prefetches import PREFETCHES
-from cachezoo.sized import foresight, modelled
+from cachezoo.sized import foresight, learned, modelled
 from cachezoo.sized.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.sized.components import Admission, Composition, Eviction
 from cachezoo.sized.evictions import EVICTIONS, LRU
@@ -17,7 +17,9 @@ from cachezoo.sized.evictions import EVICTIONS, LRU
 FORM = "[admission+]eviction"
 KINDS = ("admission", "eviction")
 ADMISSION = {component.id: component for component in (*ADMISSIONS, *modelled.ADMISSIONS)}
-EVICTION = {component.id: component for component in (*EVICTIONS, *modelled.EVICTIONS, *foresight.EVICTIONS)}
+EVICTION = {
+    component.id: component for component in (*EVICTIONS, *modelled.EVICTIONS, *learned.EVICTIONS, *foresight.EVICTIONS)
+}
 TABLES: tuple[Mapping[str, Admission | Eviction], ...] = (ADMISSION, EVICTION)  # as KINDS
 NEIGHBOURS = tuple(component.id for component in PREFETCHES)
 
