@@ -32,6 +32,6 @@ def learn_lrb(state: lrb.State, served: int) -> None:
 LRB = Eviction(
     pages.LRB.id, pages.LRB.title, _lrb,
     lrb.touch, lrb.evict, lrb.insert, lrb.remove, lrb.wants, lrb.resize,
-    (OBJECTS, *pages.LRB.parameters), learn_lrb, pages.LEARN_EVERY,
+    (OBJECTS, *pages.LRB.parameters), learn=learn_lrb, learn_every=pages.LEARN_EVERY,
 )  # fmt: skip
 EVICTIONS = (LRB,)

@@ -264,7 +264,7 @@ class AdaptSize:
 
     def __init__(self, requests, capacity, every=262_144, start=32_768, seed=0):
         self.requests, self.capacity, self.every, self.c, self.seed = requests, capacity, every, start, seed
-        self.period, self.counts, self.rates, self.sizes = min(8192, every), defaultdict(int), {}, {}
+        self.period, self.counts, self.rates, self.sizes = min(4096, every), defaultdict(int), {}, {}
         self.reviews = []
 
     def admit(self, key, i):
@@ -285,23 +285,25 @@ class AdaptSize:
             if rate * self.period >= 0.01 and self.sizes[key]:
                 rates[key] = rate
         self.rates, self.counts = rates, defaultdict(int)
+        self.known = self.period / 0.3
         self.c = max((2.0 ** (k / 2) for k in range(2 * 48)), key=self.hits)
         self.reviews.append(self.c)
 
     def hits(self, c):
         """Of the model, object by object."""
-        objects = [(rate, self.sizes[key], math.exp(-self.sizes[key] / c)) for key, rate in self.rates.items()]
+        objects = []
+        for key, rate in self.rates.items():
+            p = math.exp(-self.sizes[key] / c)
+            x = p * rate * self.known
+            objects.append((rate, self.sizes[key], p, 1 + math.expm1(-x) / x if x > 1e-9 else 0.0))
 
         def shares(stay):
-            return [p - p * math.exp(-rate * stay) for rate, _, p in objects], [
-                math.exp(-rate * stay) for rate, _, _ in objects
-            ]
-
-        def resident(stay):
-            return [there / (left + there) if there > 0 else 0.0 for there, left in zip(*shares(stay), strict=True)]
+            for rate, _, p, entered in objects:
+                there = p * (1 - math.exp(-rate * stay))
+                yield entered * there / (math.exp(-rate * stay) + there) if there > 0 else 0.0
 
         def held(stay):
-            return sum(share * size for share, (_, size, _) in zip(resident(stay), objects, strict=True))
+            return sum(share * size for share, (_, size, _, _) in zip(shares(stay), objects, strict=True))
 
         low, high = 0.0, 1.0
         while high < 2**60 and held(high) < self.capacity:
@@ -309,4 +311,4 @@ class AdaptSize:
         for _ in range(40 if high < 2**60 else 0):
             middle = (low + high) / 2
             low, high = (middle, high) if held(middle) < self.capacity else (low, middle)
-        return sum(share * rate for share, (rate, _, _) in zip(resident(high), objects, strict=True))
+        return sum(share * rate for share, (rate, *_) in zip(shares(high), objects, strict=True))

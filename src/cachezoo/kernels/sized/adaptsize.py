@@ -7,15 +7,19 @@ its hit ratio; T, the time that an object stays without a request, is the same f
 on average are the capacity. At each review the c of most hits by the model is taken, from powers of 2 and then between
 the neighbours of the best one. Rates are faded averages over the times between reviews.
 
-Parameters: every 262,144, requests from one review to the next, the first after 8,192 and twice as many until the next
+The model is of a cache that has run for ever, in which at a small c even what enters once in a million requests is
+resident at last. So here a share counts only as far as the object has entered in the H requests that the rates are
+from: times 1 - (1 - e^(-x)) / x, x = p r H, which is the mean over these requests from an empty cache on.
+
+Parameters: every 262,144, requests from one review to the next, the first after 4,096 and twice as many until the next
 each time; start 32,768, c in bytes until then; seed 0.
 
     where it differs     here                                   libCacheSim's and the authors'
-    residence            as above, exactly                      Pade approximations of it
+    residence            as above, exactly, within H requests   Pade approximations of it, for ever
     T                    by bisection                           20 steps of a fixed point
     c                    powers of 2, then golden section       log2 in unit steps, then golden section
     objects              in classes of like rate and size       one by one
-    first review         after 8,192 requests                   after a fixed number, 500,000 the authors'
+    first review         after 4,096 requests                   after a fixed number, 500,000 the authors'
 """
 
 from typing import NamedTuple
@@ -26,7 +30,7 @@ from cachezoo.arrays import F64, I32, I64
 from cachezoo.kernels.admit.draws import draw
 from cachezoo.kernels.step import step
 
-FIRST_REVIEW = 8192
+FIRST_REVIEW = 4096
 FRESH = 0.3  # share of the latest time between reviews in a rate
 GONE = 0.01  # requests between two reviews; a rate below is forgotten
 FINENESS = 4  # classes an octave
@@ -34,11 +38,12 @@ RATES, SIZES = 40 * FINENESS, 52 * FINENESS
 HALVINGS, SECTIONS = 40, 16
 BEYOND = 8  # octaves of c above the capacity: there nearly all enters
 LONGEST = 2.0**60
+LITTLE = 1e-6
 GOLDEN = 0.6180339887498949
 # Places in `numbers`: requests since the last review, how many make the next, classes in use.
 SINCE, PERIOD, USED = range(3)
-# Columns of `classes`: objects; sums of their rates and bytes, at last the means; shares that enter.
-COUNT, RATE, BYTES, ENTERS = range(4)
+# Columns of `classes`: objects; sums of their rates and bytes, at last the means; p; share that has entered.
+COUNT, RATE, BYTES, ENTERS, ENTERED = range(5)
 
 
 class State(NamedTuple):
@@ -49,7 +54,7 @@ class State(NamedTuple):
         latest: float64[n_objects] requests since the last review.
         rate: float64[n_objects] requests of the object per request, faded.
         bytes: int64[n_objects] as last requested.
-        classes: float64[RATES * SIZES, 4], the first `USED` count.
+        classes: float64[RATES * SIZES, 5], the first `USED` count.
         c: float64[1] bytes.
         numbers: int64[3].
         capacity, every, seed: bytes, and the parameters.
@@ -84,7 +89,7 @@ def make(ids: I32, size: I64, n_objects: int, capacity: int, every: int, start: 
     numbers[PERIOD] = min(FIRST_REVIEW, every)
     return State(
         ids, size, np.zeros(n_objects), np.zeros(n_objects), np.zeros(n_objects, np.int64),
-        np.zeros((RATES * SIZES, 4)), np.full(1, float(start)), numbers, capacity, every, seed,
+        np.zeros((RATES * SIZES, 5)), np.full(1, float(start)), numbers, capacity, every, seed,
     )  # fmt: skip
 
 
@@ -105,7 +110,7 @@ def saw(state: State, key: int, i: int) -> None:
     numbers[SINCE] += 1
     if numbers[SINCE] >= numbers[PERIOD]:
         classify(state)
-        state.c[0] = best(state)
+        state.c[0] = best(state, numbers[SINCE] / FRESH)
         numbers[SINCE] = 0
         numbers[PERIOD] = min(2 * numbers[PERIOD], state.every)
 
@@ -141,24 +146,32 @@ def classify(state: State) -> None:
 
 
 @step
+def share(state: State, k: int, stay: float) -> float:
+    """Part of the time that an object of class k is resident."""
+    classes = state.classes
+    left = np.exp(-classes[k, RATE] * stay)
+    there = classes[k, ENTERS] * (1.0 - left)
+    return float(classes[k, ENTERED] * there / (left + there)) if there > 0.0 else 0.0
+
+
+@step
 def resident(state: State, stay: float) -> float:
     """Bytes resident on average, if an object stays so long without a request."""
-    classes = state.classes
     total = 0.0
     for k in range(state.numbers[USED]):
-        left = np.exp(-classes[k, RATE] * stay)
-        there = classes[k, ENTERS] * (1.0 - left)
-        if there > 0.0:
-            total += classes[k, COUNT] * classes[k, BYTES] * there / (left + there)
+        total += state.classes[k, COUNT] * state.classes[k, BYTES] * share(state, k, stay)
     return total
 
 
 @step
-def hits(state: State, c: float) -> float:
-    """Hits per request of an LRU cache behind this rule, by the model."""
+def hits(state: State, c: float, known: float) -> float:
+    """Hits per request of an LRU cache behind this rule, by the model, over as many requests as the rates are from."""
     classes = state.classes
     for k in range(state.numbers[USED]):
-        classes[k, ENTERS] = np.exp(-classes[k, BYTES] / c)
+        enters = np.exp(-classes[k, BYTES] / c)
+        x = enters * classes[k, RATE] * known
+        classes[k, ENTERS] = enters
+        classes[k, ENTERED] = 1.0 - (1.0 - np.exp(-x)) / x if x > LITTLE else x / 2.0
     high = 1.0
     while high < LONGEST and resident(state, high) < state.capacity:
         high *= 2.0
@@ -172,27 +185,24 @@ def hits(state: State, c: float) -> float:
                 high = middle
     total = 0.0
     for k in range(state.numbers[USED]):
-        left = np.exp(-classes[k, RATE] * high)
-        there = classes[k, ENTERS] * (1.0 - left)
-        if there > 0.0:
-            total += classes[k, COUNT] * classes[k, RATE] * there / (left + there)
+        total += classes[k, COUNT] * classes[k, RATE] * share(state, k, high)
     return total
 
 
 @step
-def best(state: State) -> float:
+def best(state: State, known: float) -> float:
     """The c of most hits; of equals the greatest power of 2."""
     octaves = int(np.log2(float(state.capacity))) + BEYOND
     most, at = -1.0, 0
     for k in range(octaves, -1, -1):
-        found = hits(state, 2.0**k)
+        found = hits(state, 2.0**k, known)
         if found > most:
             most, at = found, k
     low, high = float(max(at - 1, 0)), float(min(at + 1, octaves))
     chosen = float(at)
     for _ in range(SECTIONS):
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        there, here = hits(state, 2.0**left), hits(state, 2.0**right)
+        there, here = hits(state, 2.0**left, known), hits(state, 2.0**right, known)
         if there > most:
             most, chosen = there, left
         if here > most:
