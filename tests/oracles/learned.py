@@ -274,9 +274,13 @@ class ThreeLCache(Learner):
         if len(self.fresh) * 10 <= used * self.reserve:
             self.walk(drawn, size)
         for page, due in zip(drawn, self.predict(drawn, i) if drawn else [], strict=True):
+            due = self.key(page, due, i)
             self.due[page] = due
             self.heap.append((due, page))
         return len(drawn)
+
+    def key(self, page, due, i):
+        return due
 
     def draw(self, drawn, page, origin):
         drawn.append(page)

@@ -11,6 +11,8 @@ from tests.oracles.sized.modelled import entries
 class Sized:
     """What both have: slots with a hole where who left last was, and the bytes of what is or was resident."""
 
+    competes = False
+
     def __init__(self, requests, capacity, fit, **values):
         super().__init__(SimpleNamespace(page_ids=requests.ids), entries(requests, capacity), values, fit)
         self.held, self.bytes = {}, {}
@@ -63,3 +65,43 @@ class Lrb(Sized, pages.Lrb):
 
     def worth(self, key, i):
         return (self.due[key][0] - i) * self.held[key] if self.values["objects"] else self.due[key][0]
+
+
+class ThreeLCache(Sized, pages.ThreeLCache):
+    def key(self, key, due, i):
+        return i + (due - i) * self.held[key] if self.values["objects"] else due
+
+    def touch(self, key, i):
+        self.fill()
+        super().touch(key, i)
+
+    def wants(self, key, i, size):
+        return True
+
+    def insert(self, key, i):
+        self.accesses += 1
+        self.near += key in self.times
+        self.access(key, i)
+        slot = self.hole()
+        self.stay.pop(key, None)
+        self.enter(key, slot)
+        if self.model is not None:
+            self.fresh.append(self.number(key))
+        if slot is not None:
+            while len(self.gone) > (self.window - 1) * len(self.slots):
+                self.fall_off(i)
+            self.mark(i)
+
+    def remove(self, key):
+        self.fill()
+        self.slots[self.slots.index(key)] = None
+        self.step_off(key)
+        self.recency.remove(key)
+        self.due.pop(key, None)
+        self.gone.append(self.number(key))
+
+    def evict(self, i):
+        self.fill()
+        victim = self.choose(i)
+        self.remove(victim)
+        return victim

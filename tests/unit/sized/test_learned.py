@@ -16,7 +16,7 @@ from cachezoo.policies.stream import Stream
 from cachezoo.sized.admissions import ACCEPT_ALL
 from cachezoo.sized.components import Composition
 from cachezoo.sized.evictions import LRU
-from cachezoo.sized.learned import LRB
+from cachezoo.sized.learned import LRB, THREELCACHE
 from cachezoo.sized.modelled import ADAPT_SIZE
 from cachezoo.sized.requests import Requests
 from cachezoo.sized.simulate import simulate
@@ -28,8 +28,11 @@ LRB_SMALL = {**SMALL, "window": 6, "candidates": 8}
 EVERY = 60
 ALL = pytest.mark.parametrize(
     ("eviction", "values", "cache", "of_pages"),
-    [(LRB, LRB_SMALL, oracle.Lrb, pages.LRB)],
-    ids=["lrb"],
+    [
+        (LRB, LRB_SMALL, oracle.Lrb, pages.LRB),
+        (THREELCACHE, SMALL, oracle.ThreeLCache, pages.THREELCACHE),
+    ],
+    ids=["lrb", "threelcache"],
 )
 
 

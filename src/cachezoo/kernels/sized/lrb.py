@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.arrays import F32, I32, I64
-from cachezoo.kernels import learning
 from cachezoo.kernels.evict import lrb
 from cachezoo.kernels.evict.lrb import CURSOR, DUE, PAGE, UNTIL, Settings, mark, reach
 from cachezoo.kernels.learning import (
@@ -29,28 +28,22 @@ from cachezoo.kernels.learning import (
     TREES,
     UNMARKED,
     USED,
-    WRITTEN,
-    Learner,
-    Training,
-    describe,
     draw,
-    label,
     remember,
     score,
 )
 from cachezoo.kernels.lists import link_head, unlink
+from cachezoo.kernels.sized.learning import HOLE, describe_bytes, fill, label_bytes, make_learner, take_slot
 from cachezoo.kernels.step import step
-
-HOLE = CURSOR + 1  # place in the learner's numbers: the slot of who left last, until another takes it; -1 none
 
 
 class State(NamedTuple):
     """As the state for pages.
 
     Attributes:
-        core: of the pages' kernel, but: `learner` has a column more in `rows` and `inputs`, the bytes, and its number
-            `HOLE` is above; `board` has a row for each resident and the hole; `page_ids` are the objects of the
-            requests; `capacity` is the objects that fit at mean size.
+        core: of the pages' kernel, but: `learner` is of `cachezoo.kernels.sized.learning`; `board` has a row for each
+            resident and the open slot; `page_ids` are the objects of the requests; `capacity` is the objects that fit
+            at mean size.
         held: the loop's.
         bytes: float32[n_objects] of each object when it was last resident.
         weighed: do bytes weigh in who leaves?
@@ -60,22 +53,6 @@ class State(NamedTuple):
     held: I64
     bytes: F32
     weighed: bool
-
-
-def make_learner(n_objects: int, deltas: int, counters: int, most: int, training: Training) -> Learner:
-    """The pages' learner, nothing known yet, with room for the bytes among the features.
-
-    Args:
-        n_objects: ids are in [0, n_objects).
-        deltas: times between latest requests that are features.
-        counters: decayed counters that are features.
-        most: objects predicted at once.
-        training: how the forest is trained.
-    """
-    learner = learning.make(n_objects, deltas, counters, most, training)
-    features = learner.inputs.shape[1] + 1
-    rows = np.zeros((training.rows, features + 1), np.float32)
-    return learner._replace(rows=rows, inputs=np.zeros((most, features), np.float32))
 
 
 def make(held: I64, ids: I32, entries: int, settings: Settings, weighed: bool) -> State:
@@ -90,24 +67,8 @@ def make(held: I64, ids: I32, entries: int, settings: Settings, weighed: bool) -
     """
     n = len(held)
     learner = make_learner(n, settings.deltas, settings.counters, settings.candidates, settings.training)
-    learner.numbers[HOLE] = -1
     core = lrb.make(ids, n, entries, settings)._replace(learner=learner, board=np.zeros((n, 3)))
     return State(core, held, np.zeros(n, np.float32), weighed)
-
-
-@step
-def label_bytes(learner: Learner, sizes: F32, key: int, distance: int) -> None:
-    """As `learning.label`, and the bytes beside the other features."""
-    label(learner, key, distance)
-    rows = learner.rows
-    rows[(learner.numbers[WRITTEN] - 1) % rows.shape[0], rows.shape[1] - 2] = sizes[key]
-
-
-@step
-def describe_bytes(learner: Learner, sizes: F32, key: int, i: int, r: int) -> None:
-    """An object's features at request i, its bytes the last of them, into a row of `inputs`."""
-    describe(learner.pages, learner.decayed, key, i, learner.inputs, r)
-    learner.inputs[r, learner.inputs.shape[1] - 1] = sizes[key]
 
 
 @step
@@ -141,25 +102,9 @@ def meet(state: State, key: int, i: int) -> None:
 
 
 @step
-def fill(state: State) -> None:
-    """The last of the residents takes the slot of who left, if it is still free."""
-    pages, numbers, board = state.core.learner.pages, state.core.learner.numbers, state.core.board
-    hole = numbers[HOLE]
-    if hole < 0:
-        return
-    numbers[HOLE] = -1
-    numbers[USED] -= 1
-    last = numbers[USED]
-    if hole != last:
-        for k in range(board.shape[1]):
-            board[hole, k] = board[last, k]
-        pages[int(board[hole, PAGE]), SLOT] = hole
-
-
-@step
 def touch(state: State, key: int, i: int) -> None:
     """Remember, and to the list's head."""
-    fill(state)
+    fill(state.core.learner, state.core.board)
     slide(state, reach(state.core, i), i)
     unlink(state.core.learner.pages[:, BEFORE], state.core.learner.pages[:, AFTER], key)
     meet(state, key, i)
@@ -175,21 +120,14 @@ def wants(state: State, key: int, i: int, size: int) -> bool:
 @step
 def insert(state: State, key: int, i: int) -> None:
     """In, where who left last was."""
-    pages, numbers = state.core.learner.pages, state.core.learner.numbers
-    slot = numbers[HOLE]
-    if slot < 0:
-        slot = numbers[USED]
-        numbers[USED] += 1
-    numbers[HOLE] = -1
-    pages[key, SLOT] = slot
-    state.core.board[slot, PAGE] = key
+    take_slot(state.core.learner, state.core.board, key)
     meet(state, key, i)
 
 
 @step
 def remove(state: State, key: int) -> None:
     """Out; what is known of it is forgotten if it has left the window."""
-    fill(state)
+    fill(state.core.learner, state.core.board)
     pages, numbers = state.core.learner.pages, state.core.learner.numbers
     numbers[HOLE] = pages[key, SLOT]
     pages[key, SLOT] = ABSENT
@@ -206,7 +144,7 @@ def resize(state: State, key: int, more: int) -> None:
 @step
 def evict(state: State, i: int) -> int:
     """Out with whom the forest expects last."""
-    fill(state)
+    fill(state.core.learner, state.core.board)
     key = choose(state, i)
     remove(state, key)
     return key
