@@ -20,6 +20,8 @@ import numpy as np
 from timing import compiled, least
 
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.bounds.following import next_access
+from cachezoo.sized.bounds import hit_bounds
 from cachezoo.sized.requests import Requests
 from cachezoo.sized.simulate import simulate
 from tests.sized_data import PUBLIC, read_public, skewed
@@ -31,7 +33,18 @@ HASHPOWERS = (16, 20)  # a small table suits a small cache; the peer gets its be
 ENDLESS = "rejectx(window_capacities=1000000)+lru"
 PEERS: dict[str, Any] = {
     "fifo": lcs.FIFO, "lru": lcs.LRU, "sieve": lcs.Sieve, "s3fifo": lcs.S3FIFO, "gdsf": lcs.GDSF, "inlfu": lcs.LFU,
+    "belady": lcs.Belady,
 }  # fmt: skip
+ALIKE: dict[str, Any] = {
+    "wtinylfu": lcs.WTinyLFU,
+    "lhd": lcs.LHD,
+    "adaptsize+lru": lambda **sizes: lcs.LRU(**{**sizes, "admissioner": lcs.AdaptSizeAdmissioner()}),
+    "lrb": lcs.LRB,
+    "lrb(objects=1)": lambda **sizes: lcs.LRB(**sizes, objective="object-miss-ratio"),
+    "threelcache": lcs.ThreeLCache,
+    "threelcache(objects=1)": lambda **sizes: lcs.ThreeLCache(**sizes, objective="object-miss-ratio"),
+    "beladysize": lcs.BeladySize,
+}
 ADMITTED: dict[str, Any] = {
     ENDLESS: lambda: lcs.BloomFilterAdmissioner(),
     "bysize(largest=20000)+lru": lambda: lcs.SizeAdmissioner(20_001),
@@ -42,7 +55,9 @@ def reader(requests: Requests, folder: Path) -> lcs.TraceReader:
     """The requests as libCacheSim's binary format: u32 time, u64 id, u32 size, i64 next access (-1 none)."""
     record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
     rows = np.zeros(len(requests), record)
-    rows["id"], rows["size"], rows["next"] = requests.ids + 1, requests.size, -1
+    following = next_access(requests.ids, requests.n_objects).astype(np.int64)
+    rows["id"], rows["size"] = requests.ids + 1, requests.size
+    rows["next"] = np.where(following < len(requests), following + 1, -1)
     path = folder / "objects.oracleGeneral.bin"
     rows.tofile(path)
     return lcs.TraceReader(str(path), lcs.TraceType.ORACLE_GENERAL_TRACE, lcs.ReaderInitParam())
@@ -85,6 +100,26 @@ def table(name: str, requests: Requests, folder: Path) -> tuple[dict[str, dict[s
     return kept, failed
 
 
+def alike(requests: Requests, folder: Path) -> None:
+    """Print object and byte miss ratios of policies that are not the same step by step, and the bounds, in percent."""
+    opened = reader(requests, folder)
+    print(f"\n{len(requests):,} requests, {requests.n_objects:,} objects, {requests.footprint_bytes:,} bytes")
+    print(f"\n| policy | {' | '.join(f'{share:.0%}' for share in SHARES)} |\n|---|{'---|' * len(SHARES)}")
+    capacities = [int(requests.footprint_bytes * share) for share in SHARES]
+    for text, policy in ALIKE.items():
+        cells = []
+        for capacity in capacities:
+            run = simulate(requests, text, capacity)
+            opened.reset()
+            peer = policy(cache_size=capacity).process_trace(opened)
+            own = (1 - run.hit_ratio, 1 - run.byte_hit_ratio)
+            cells.append(", ".join(f"{100 * a:.1f} ({100 * b:.1f})" for a, b in zip(own, peer, strict=True)))
+        print(f"| {text} | {' | '.join(cells)} |", flush=True)
+    bounds = [hit_bounds(requests, capacity) for capacity in capacities]
+    least_misses = (f"{100 - 100 * b.hit_ratio.upper:.1f}, {100 - 100 * b.byte_hit_ratio.upper:.1f}" for b in bounds)
+    print(f"| no cache misses less (PFOO) | {' | '.join(least_misses)} |")
+
+
 def speed(requests: Requests, folder: Path) -> None:
     """Print requests a second of both at a tenth of the bytes, by processor time."""
     opened = reader(requests, folder)
@@ -103,11 +138,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", action="store_true", help="write libCacheSim's misses to tests/golden/objects.json")
     parser.add_argument("--speed", type=int, metavar="N", help="measure speed on N generated requests instead")
+    parser.add_argument("--alike", type=int, metavar="N", help="policies that differ in steps, on N generated requests")
     given = parser.parse_args()
     with TemporaryDirectory() as place:
         folder = Path(place)
         if given.speed:
             speed(skewed(given.speed, given.speed // 10), folder)
+            return
+        if given.alike:
+            alike(skewed(given.alike, given.alike // 10), folder)
             return
         if "CACHEZOO_PUBLIC_TRACES" not in os.environ:
             raise ConfigError("set CACHEZOO_PUBLIC_TRACES to the folder of the public traces (docs/benchmarks.md)")

@@ -26,7 +26,7 @@ def own_misses(asked, kept):
 
 
 def test_misses_are_equal_on_generated_requests():
-    assert len(GOLDEN["generated"]) == 8
+    assert len(GOLDEN["generated"]) == 9
     assert own_misses(skewed(), GOLDEN["generated"]) == GOLDEN["generated"]
 
 
