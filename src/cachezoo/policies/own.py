@@ -25,9 +25,10 @@ from cachezoo.policies.admissions import ACCEPT_ALL, by_decision
 from cachezoo.policies.components import Admission, Composition, Eviction, Values
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions.classics import LRU
+from cachezoo.policies.grammar import split
 from cachezoo.policies.registry import ONE, OWN, Policy
 from cachezoo.policies.registry import composed as policy_from
-from cachezoo.policies.spec import EVICTION, FORM, Component, Spec, parse, split
+from cachezoo.policies.spec import EVICTION, FORM, Component, Spec, parse
 from cachezoo.policies.stream import Stream
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import PageAccesses
