@@ -58,7 +58,7 @@ def curve(
 
     ids, files = known(policy or ["lru", OPTIMUM]), outputs(output, ("plot", "csv", "json"), [trace])
     rate, typed = sample_rate(sample), sizes(size, "") if size else []
-    requests = read_given(trace, fmt, option, columns, ask=not as_json)
+    requests = read_given(trace, fmt, option, columns, ask=not as_json, replay=True)
     pages = expand_pages(requests)
     rule = Count(counted).on(pages, requests.time_us)
     capacities = rising([own.pages(pages.n_pages) for own in typed]) if typed else capacities_of(pages, points)

@@ -105,7 +105,7 @@ def recommend(
     files = given_files([trace], fmt, option, columns, ask=not as_json)
     options = replace(options, reading=as_typed(files.fmt, files.options))
     with progress(f"recommending for {trace.name}", 1.0) as advance:
-        requests = read_files(files)
+        requests = read_files(files, replay=True)
         classify = more or as_json or bool(wanted)
         found = run(str(trace), requests, profile, options, folder, classify=classify, advance=advance)
         if page is not None:

@@ -88,7 +88,7 @@ def bench_of(path: Path, options: "Options", sizes: "list[Size]") -> "Bench":
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
-    trace = read_any(path, options.reading[0], options=dict(options.reading[1]))
+    trace = read_any(path, options.reading[0], options=dict(options.reading[1]), replay=True)
     pages = expand_pages(trace)
     for own in sizes:
         if (size := own.pages(pages.n_pages)) > pages.n_pages:

@@ -33,7 +33,7 @@ def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Option
     if key not in _held:
         _held.clear()
         fmt, own = options.reading
-        trace = read_any(path, fmt, options=dict(own), quiet=quiet)
+        trace = read_any(path, fmt, options=dict(own), quiet=quiet, replay=True)
         models = AnalyticDevice.model_validate_json(device) if device else None
         simulator = Simulator(trace, expand_pages(trace), options.writes, options.unit)
         _held[key] = Bench.of(simulator, models)
