@@ -117,12 +117,12 @@ def _at_terminal() -> bool:
 
 def read_given(
     path: Path, fmt: str = "auto", option: list[str] | None = None, columns: str | None = None,
-    *, ask: bool = True, pages: bool = True,
+    *, ask: bool = True, pages: bool = True, replay: bool = False,
 ) -> "Trace":  # fmt: skip
     """A trace read whole into memory, as the command line gives it, see `given_files` and `read_files`."""
     from cachezoo.traces.read import read_files
 
-    return read_files(given_files([path], fmt, option, columns, ask=ask), pages=pages)
+    return read_files(given_files([path], fmt, option, columns, ask=ask), pages=pages, replay=replay)
 
 
 def read_given_either(

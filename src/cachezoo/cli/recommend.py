@@ -113,7 +113,7 @@ def recommend(
     page = wanted.get("page")
     files = given_files([trace], fmt, option, columns, ask=not as_json)
     options = replace(options, reading=as_typed(files.fmt, files.options))
-    requests = read_either(files)
+    requests = read_either(files, replay=True)
     if isinstance(requests, ObjectTrace):
         objects.refuse_of_pages(
             {"--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,

@@ -126,7 +126,7 @@ def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
     """A trace read whole into memory, of addresses or of objects."""
     from cachezoo.traces.read import TraceFiles, read_either
 
-    return read_either(TraceFiles([path], reading[0], options=dict(reading[1])))
+    return read_either(TraceFiles([path], reading[0], options=dict(reading[1])), replay=True)
 
 
 def present(traces: list[Path]) -> None:

@@ -93,7 +93,7 @@ def size(
         options, replaced=tuple(name for name, text in own.items() if text), piped=not trace.is_file(),
         reading=as_typed(files.fmt, files.options),
     )  # fmt: skip
-    requests = read_files(files)
+    requests = read_files(files, replay=True)
     found = [
         advise(str(trace), requests, models, one, replace(options, prices=name), workers=workers, resume=resume)
         for name, one in sets.items()

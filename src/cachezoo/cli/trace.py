@@ -131,7 +131,7 @@ def report(
     page = wanted.get("page")
     given = given_files(files, fmt, option, columns, skip_bad_rows=skip_bad_rows, ask=not as_json)
     with progress(f"describing {files[0].name}", 1.0) as advance:
-        trace = read_files(given, lambda done, note="": advance(READING * done, note or "reading"))
+        trace = read_files(given, lambda done, note="": advance(READING * done, note or "reading"), replay=True)
         found = characterise(
             trace,
             expand_pages(trace),

@@ -52,8 +52,8 @@ class ObjectStatistics:
             self._latencies.append(piece.latency_us[piece.latency_us >= 0])
         if piece.flags is not None:
             for code, rows in enumerate(np.bincount(piece.flags.codes[piece.flags.codes >= 0]).tolist()):
-                name = piece.flags.names[code]
-                self._flags[name] = self._flags.get(name, 0) + rows
+                if name := piece.flags.names[code]:  # empty where a merged trace has none
+                    self._flags[name] = self._flags.get(name, 0) + rows
 
     def _of_objects(self, ids: I32, each: I64, size: I64) -> None:
         """Count accesses and keep sizes, by object."""

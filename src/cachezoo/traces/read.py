@@ -252,7 +252,7 @@ def _key_texts(chunk: Requests) -> Coded | None:
 
 
 def read_files(
-    files: TraceFiles, advance: Advance = silent, *, quiet: bool = False, pages: bool = True
+    files: TraceFiles, advance: Advance = silent, *, quiet: bool = False, pages: bool = True, replay: bool = False
 ) -> Trace:  # fmt: skip
     """Read a trace of any known format whole into memory, for what needs addresses.
 
@@ -261,6 +261,7 @@ def read_files(
         advance: told the share of the files read.
         quiet: whether to keep what is inferred or doubtful to oneself, where it has been said before.
         pages: whether its pages are to be numbered, all of them in memory.
+        replay: whether a row that stands for several accesses becomes as many requests, as whoever simulates wants.
 
     Raises:
         TraceError: unknown format or option, what the reader says, its requests are of objects, which have no
@@ -270,19 +271,34 @@ def read_files(
     trace = _whole(given, quiet=quiet, objects=False)
     if isinstance(trace, ObjectTrace):
         raise TraceError(without_addresses(given))
+    if replay:
+        trace = replayed(trace)
     if pages:
         hold_pages(trace, str(given.sources[0].path))
     return trace
 
 
+def replayed(trace: Trace) -> Trace:
+    """A request for each access: rows that stand for several are repeated at their time, discards after them."""
+    if trace.count is None:
+        return trace
+    found = replace(trace.take(np.repeat(np.arange(len(trace)), trace.count)), count=None)
+    if (given := trace.discards) is None:
+        return found
+    before = np.concatenate([[0], np.cumsum(trace.count, dtype=np.int64)])
+    return replace(found, discards=replace(given, at=before[given.at]))
+
+
 def read_either(
-    files: TraceFiles, advance: Advance = silent, *, quiet: bool = False, pages: bool = True
+    files: TraceFiles, advance: Advance = silent, *, quiet: bool = False, pages: bool = True, replay: bool = False
 ) -> Trace | ObjectTrace:  # fmt: skip
     """Read a trace of any known format whole into memory, of addresses or of objects; see `read_files`."""
     given = OpenTrace(files, advance)
     trace = _whole(given, quiet=quiet, objects=True)
-    if pages and isinstance(trace, Trace):
-        hold_pages(trace, str(given.sources[0].path))
+    if isinstance(trace, Trace):
+        trace = replayed(trace) if replay else trace
+        if pages:
+            hold_pages(trace, str(given.sources[0].path))
     return trace
 
 
@@ -340,6 +356,8 @@ def read_any(
     *,
     quiet: bool = False,
     pages: bool = True,
+    replay: bool = False,
 ) -> Trace:
     """Read one file whole into memory, see `read_files`; what is doubtful of it is said on standard error."""
-    return read_files(TraceFiles([path], fmt, category, options=dict(options or {})), quiet=quiet, pages=pages)
+    files = TraceFiles([path], fmt, category, options=dict(options or {}))
+    return read_files(files, quiet=quiet, pages=pages, replay=replay)

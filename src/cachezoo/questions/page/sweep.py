@@ -49,7 +49,7 @@ def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Option
     file = _as_it_is(path)
     if not _held or _held[0][:2] != (file, made):
         _held.clear()
-        trace = read_any(path, options.reading[0], options=dict(options.reading[1]), quiet=quiet)
+        trace = read_any(path, options.reading[0], options=dict(options.reading[1]), quiet=quiet, replay=True)
         _held.append((file, made, Bench.of(simulator_of(trace, options), options.device)))
     held = _held[0][2]
     bench = Bench(held.simulator, held.times, options.count)

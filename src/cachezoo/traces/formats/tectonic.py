@@ -64,6 +64,8 @@ class TectonicOptions(Options):
     # ``1``, ``2`` or ``3``; ``auto`` takes the header's names, or the number of fields where only one layout has it
     layout: Literal["auto", "1", "2", "3"] = "auto"
     block_bytes: int = Field(default=8 << 20, ge=1, le=2**40)  # a block's size; offsets count inside it
+    # ``each``: a row stands for as many accesses as its count says; ``once``: for one, as Baleen's simulator has it
+    counts: Literal["each", "once"] = "each"
 
 
 def _named(line: str) -> tuple[str, ...] | None:
@@ -158,7 +160,8 @@ def _coded(rows: Rows, roles: tuple[str, ...]) -> dict[str, Coded]:
     return coded
 
 
-def _chunk(reading: Reading, rows: Rows, plan: _Plan, block_bytes: int) -> Chunk:
+def _chunk(reading: Reading, rows: Rows, plan: _Plan, options: TectonicOptions) -> Chunk:
+    block_bytes, counted = options.block_bytes, options.counts == "each" and rows.has("count")
     names = rows.coded("op").names
     words = {name.lower(): WORDS[word] for name in names if (word := name.lower().partition(".")[0]) in WORDS}
     op, text = rows.op("op", OPS | words)
@@ -170,7 +173,7 @@ def _chunk(reading: Reading, rows: Rows, plan: _Plan, block_bytes: int) -> Chunk
         op=op,
         offset=bytes_of(rows.ints("block"), block_bytes) + np.clip(start, 0, block_bytes),
         size=size,
-        count=counts_of(rows.ints("count")) if rows.has("count") else None,
+        count=counts_of(rows.ints("count")) if counted else None,
         coded=_coded(rows, plan.roles),
         op_text=text,
     )
@@ -199,7 +202,7 @@ def read(reading: Reading, options: TectonicOptions) -> Iterator[Chunk]:
         plan = _plan(source, options.layout)
         reading.notes["layout"] = plan.said
         for rows in delimited(reading, _layout(plan), [source]):
-            yield reading.checked(source, _chunk(reading, rows, plan, options.block_bytes))
+            yield reading.checked(source, _chunk(reading, rows, plan, options))
 
 
 FORMAT = Format(
