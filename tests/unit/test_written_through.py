@@ -209,6 +209,7 @@ def test_an_open_file_is_written_through(tmp_path, kind):
         ("trace", "convert", "{trace}", "-o", "{out}", "--to", "csv"),
         ("trace", "convert", "{trace}", "-o", "{out}", "--to", "oraclegeneral"),
         ("trace", "convert", "{trace}", "-o", "{out}", "--to", "fio"),
+        ("trace", "convert", "{trace}", "-o", "{out}", "--to", "msr"),
     ],
     ids=lambda command: command[-1],
 )

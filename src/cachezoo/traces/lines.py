@@ -3,7 +3,7 @@
 For logs whose lines are no rows of the same fields. Delimited text has `cachezoo.traces.delimited`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,15 @@ from cachezoo.traces.values import KINDS
 
 MISSING = np.iinfo(np.int64).min
 BLANKS = " \t"
+
+
+def _like(texts: pa.Array, pattern: str) -> npt.NDArray[np.bool_]:
+    return np.asarray(pc.match_substring_regex(texts, pattern), bool)
+
+
+def how_many(lines: Sequence[str], pattern: str) -> int:
+    """How many lines a pattern (of RE2, which takes no longer for any text) is found in."""
+    return int(np.count_nonzero(_like(pa.array(lines, pa.string()), pattern)))
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,7 @@ class Lines:
 
     def like(self, pattern: str) -> npt.NDArray[np.bool_]:
         """Which lines a pattern (of RE2) is found in."""
-        return np.asarray(pc.match_substring_regex(self.text, pattern), bool)
+        return _like(self.text, pattern)
 
     def parts(self, pattern: str) -> "tuple[Parts, Lines]":
         """What the groups of a pattern (of RE2, all of them named) find, and the lines that it is not found in."""

@@ -5,7 +5,6 @@ was issued at TIME - LAT. A process's name may hold blanks. T is R, W, or the ke
 as libbpf-tools print. Source: bcc's tools/biosnoop.py and libbpf-tools/biosnoop.c.
 """
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +15,7 @@ from cachezoo.coded import Coded
 from cachezoo.traces.delimited import merged
 from cachezoo.traces.events import DISCARD, LEFT_OUT, operation, process_name
 from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options
-from cachezoo.traces.lines import Parts, lines_of
+from cachezoo.traces.lines import Parts, how_many, lines_of
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
@@ -33,9 +32,9 @@ NO_SECTOR = 2**63
 def recognise(head: Head) -> Fit:
     """The line that names the columns, or at least half of the lines are requests."""
     rows = [line.strip() for line in head.lines if not line.startswith("#")]
-    if any(re.search(HEADER, line) for line in rows):
+    if how_many(rows, HEADER):
         return Fit.SURE
-    return Fit.LIKELY if rows and 2 * sum(bool(re.search(EVENT, line)) for line in rows) >= len(rows) else Fit.NO
+    return Fit.LIKELY if rows and 2 * how_many(rows, EVENT) >= len(rows) else Fit.NO
 
 
 def _chunk(reading: Reading, parts: Parts) -> Chunk:

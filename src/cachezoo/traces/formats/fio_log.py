@@ -26,9 +26,8 @@ LAYOUT = Layout(
         Column("direction", "text", words={*OPS, *KINDS}),
         Column("size", "int"),
         Column("offset", "int"),
-        Column("priority", "skip", optional=True),
-        Column("issue time", "skip", optional=True),
-    )
+    ),
+    ragged=True,  # a priority, such as 0x2001, and in newer logs the issue's time follow
 )
 FEWEST, MOST = 5, 7
 PRIORITY = re.compile(r"0x[0-9a-fA-F]{1,8}|[0-9]{1,5}")

@@ -7,7 +7,6 @@ over, but for the export that a connection names. All requests of a file are hel
 bytes each. Source: nbdkit-log-filter(1).
 """
 
-import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.formats.other_ops import data_only
-from cachezoo.traces.lines import MISSING, Parts, lines_of
+from cachezoo.traces.lines import MISSING, Parts, how_many, lines_of
 from cachezoo.traces.memory import memory_left
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Chunk, Reading
 from cachezoo.traces.source import Source
@@ -47,7 +46,7 @@ UNNAMED = "0"
 def recognise(head: Head) -> Fit:
     """At least half of the lines are such requests, answers, or lines on connections."""
     rows = [line.strip() for line in head.lines if not line.startswith("#")]
-    fits = sum(any(re.search(pattern, line) for pattern in (REQUEST, ANSWER, OTHER)) for line in rows)
+    fits = sum(how_many(rows, pattern) for pattern in (REQUEST, ANSWER, OTHER))
     return Fit.SURE if rows and 2 * fits >= len(rows) and any("connection=" in line for line in rows) else Fit.NO
 
 
