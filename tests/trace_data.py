@@ -66,7 +66,7 @@ def text_lines(rows: int) -> dict[str, list[str]]:
             f"{rows} f close",
         ],
         "vscsi_csv": ["version,time,op,size,lbn", *(f"1,{1000 + k},{('28', '2a')[k % 2]},4096,{8 * k}" for k in ks)],
-        "libcachesim_csv": ["time,obj_id,size,op", *(f"{k},{8 * k},{512 + k},{('get', 'set')[k % 2]}" for k in ks)],
+        "libcachesim_csv": ["time,obj_id,size,op", *(f"{k},{8 * k},{512 * (1 + k % 8)},{('get', 'set')[k % 2]}" for k in ks)],
         "lis": [f"{k} {1 + k % 5} 0 {k}" for k in ks],
         "tectonic": [f"{k} {512 * (k % 9)} 4096 {1000 + k}.5 {1 + 2 * (k % 2)} n{k % 3} u{k % 2}" for k in ks],
     }
