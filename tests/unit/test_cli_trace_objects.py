@@ -46,17 +46,16 @@ def test_blocks_are_of_addresses(trace, tmp_path):
 @pytest.mark.parametrize(
     "args",
     [
-        ("simulate", "--policy", "lru", "--size", "4KiB"),
-        ("compare", "--size", "4KiB"),
-        ("recommend",),
-        ("curve",),
+        ("sweep", "--size", "4KiB"),
+        ("recommend", "--only", "tiers"),
+        ("recommend", "--only", "wear"),
         ("trace", "report"),
         ("trace", "anonymise", "-o", "no.parquet"),
     ],
 )
 def test_what_needs_addresses_is_refused_with_the_reason(trace, tmp_path, monkeypatch, args):
     monkeypatch.chdir(tmp_path)
-    named = 2 if args[0] == "trace" else 1
+    named = {"trace": 2, "recommend": 3}.get(args[0], 1)
     failed = run(*args[:named], trace, *args[named:], ok=False)
     assert "names objects by keys and has no addresses: this needs addresses" in failed.stderr
     assert not (tmp_path / "no.parquet").exists()
