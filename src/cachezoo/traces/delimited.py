@@ -32,6 +32,7 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 TAB, LF, BLANK = b"\t\n "
 EMPTY = b" \t\n"
 MARK = b"\xef\xbb\xbf"  # a byte order mark; the one that begins a file is taken off
+FILLED = re.compile(rb"[^ \t\n]")  # found at once, where stripping would copy a block
 BLANK_LINES = re.compile(rb"\A(?:[ \t]*\n)+")
 QUOTED = re.compile(r'"((?:[^"]|"")*+)("?)')
 BROKEN = re.compile("[\udc80-\udcff]")  # what bytes that are no UTF-8 are decoded to
@@ -450,7 +451,8 @@ class _File:
         if block is not given:
             self.hold(lines, lines_of(block), self.rows + 1, self.rows + lines)
         # pyarrow passes over a byte order mark where a block begins, and nowhere else.
-        if self.hexadecimal(block) or MARK in block:
+        # One byte is found much faster than three.
+        if self.hexadecimal(block) or (MARK[:1] in block and MARK in block):
             return self.sift(block, numbers)
         try:
             table = self.parse(block)
@@ -498,10 +500,10 @@ def _all_rows(file: _File) -> Iterator[tuple[bytes, None]]:
     layout = file.layout
     for raw in file.source.lines():
         block = _plain(raw, layout)
-        if not file.width and block.strip(EMPTY):
+        if not file.width and FILLED.search(block):
             block = BLANK_LINES.sub(b"", block, count=1)
             block = block.partition(b"\n")[2] if file.begin(block) else block
-        if not block.strip(EMPTY):
+        if not FILLED.search(block):
             continue
         yield block, None
 
