@@ -14,8 +14,8 @@ FIND_ROOT = 'next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (fol
 WRITES = re.compile(r"write_|to_(csv|json|parquet|pickle)|savefig|unlink|mkdir|open\(|rmtree")
 
 
-def test_there_are_two():
-    assert [path.stem for path in NOTEBOOKS] == ["01-explore-a-trace", "02-compare-models"]
+def test_there_are_three():
+    assert [path.stem for path in NOTEBOOKS] == ["01-explore-a-trace", "02-compare-models", "first_hour"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

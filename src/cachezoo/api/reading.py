@@ -41,8 +41,7 @@ def read(
     Args:
         source: a file, or a trace's files in their order; a DataFrame, an Arrow table, a dict of arrays or a structured
             array with a column a role; an array of whole numbers, each a page of 4 KiB that is read, by its place on
-            the disk; a reader of libCacheSim's Python package, as `cachezoo.api.libcachesim` takes it; or a trace,
-            which is given back.
+            the disk; or a trace, which is given back.
         fmt: of files: `auto`, or an id of `cachezoo trace formats`.
         columns: as `--columns`: `time=ts:ms,offset=lba:512,size=len,op=rw`, or the same as a dict. A table whose
             columns have the names of the canonical one (time_us, op, offset, size …) needs none.
