@@ -24,7 +24,7 @@ from cachezoo.traces.source import Source
 from cachezoo.traces.values import INT64_END, KINDS
 
 PARQUET, ARROW = b"PAR1", b"ARROW1"
-OWN = "cachezoo.schema_version"  # of the metadata of the project's own files
+OWN = ("cachezoo.schema_version", "cachezoo.object_schema_version")  # of the metadata of the project's own files
 FIRST_ROWS = 200
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -37,7 +37,7 @@ def is_table(data: bytes) -> bool:
 def is_own(path: Path) -> bool:
     """Whether a Parquet file is one of the project's, or cannot be read at all, which its reader then says."""
     try:
-        return OWN in read_metadata(path)
+        return not read_metadata(path).keys().isdisjoint(OWN)
     except TraceError:
         return True
 
