@@ -15,6 +15,7 @@ import numpy as np
 import cachezoo.runtime as runtime
 from cachezoo.arrays import I64
 from cachezoo.errors import ConfigError
+from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import policy
 from cachezoo.sizes import PAGE_BYTES
@@ -103,16 +104,20 @@ class Plugin:
     """A cache that decides for libCacheSim's, whose objects all have one size.
 
     libCacheSim says whether an object is there. Where it is not, it asks its admissioner whether the object enters,
-    then, as long as there is no room, which one leaves, and says at last that it entered. The cache here serves the
-    request at the first of these, and answers the others by what it did.
+    then, as long as there is no room, which one leaves, and says at last that it missed, whether it entered or not. The
+    cache here serves the request at the first of these, and answers the others by what it did.
 
     Attributes:
         cache: the arguments of `PluginCache`, by keyword; `admissioner` is not among them.
-        admissioner: the arguments of `PluginAdmissioner`, by keyword: needed where not all that misses is to enter.
+        admissioner: the arguments of `PluginAdmissioner`, by keyword; None where all that misses enters. `of` makes
+            both: version 0.3.5 ends in a segmentation fault where nothing keeps the admissioner, or its compiled
+            `process_trace` calls it.
     """
 
-    def __init__(self, name: str, cache_size: int, object_bytes: int, make: Callable[[], "Server"]) -> None:
-        """See `plugin`; `make` gives an empty cache."""
+    def __init__(
+        self, name: str, cache_size: int, object_bytes: int, make: Callable[[], "Server"], refuses: bool
+    ) -> None:  # fmt: skip
+        """See `plugin`; `make` gives an empty cache, which may refuse what misses."""
         self._object_bytes, self._make = object_bytes, make
         self._begin(None)
         self.cache: dict[str, Any] = {
@@ -120,10 +125,25 @@ class Plugin:
             "cache_miss_hook": self._miss, "cache_eviction_hook": self._evict, "cache_remove_hook": self._remove,
             "cache_free_hook": self._free, "cache_name": name,
         }  # fmt: skip
-        self.admissioner: dict[str, Any] = {
-            "admissioner_name": name, "admissioner_init_hook": _nothing, "admissioner_admit_hook": self._admit,
-            "admissioner_clone_hook": _nothing, "admissioner_update_hook": _nothing, "admissioner_free_hook": _nothing,
-        }  # fmt: skip
+        self.admissioner: dict[str, Any] | None = None
+        if refuses:
+            unused = dict.fromkeys(("init", "clone", "update", "free"), _nothing)
+            hooks = {f"admissioner_{name}_hook": function for name, function in unused.items()}
+            self.admissioner = {"admissioner_name": name, "admissioner_admit_hook": self._admit, **hooks}
+
+    def of(self, package: Any) -> Any:  # noqa: ANN401 - the module `libcachesim`, and its cache
+        """The cache of libCacheSim; with an admissioner it processes a trace request by request in Python."""
+        if self.admissioner is None:
+            return package.PluginCache(**self.cache)
+        self._kept = package.PluginAdmissioner(**self.admissioner)
+
+        def process_trace(reader: Reader, start_req: int = 0, max_req: int = -1) -> tuple[float, float]:
+            found: tuple[float, float] = cache._process_trace_python(reader, start_req, max_req)
+            return found
+
+        cache = package.PluginCache(**self.cache, admissioner=self._kept)
+        cache.process_trace = process_trace
+        return cache
 
     def _begin(self, _: object) -> int:
         """An empty cache."""
@@ -162,9 +182,8 @@ class Plugin:
         self._serve(request)
 
     def _admit(self, _: object, request: Request) -> bool:
-        held = self._serve(request)
-        self._served = request.obj_id if held else None
-        return held
+        self._served = request.obj_id
+        return self._serve(request)
 
     def _enter(self, request: Request) -> None:
         """Serve a request that missed, where that is not done.
@@ -175,8 +194,8 @@ class Plugin:
         if self._served != request.obj_id:
             if not self._serve(request):
                 message = (
-                    f"object {request.obj_id} is not let in, which PluginCache alone cannot do: give it "
-                    "admissioner=PluginAdmissioner(**plugin.admissioner)"
+                    f"object {request.obj_id} is not let in, which PluginCache alone cannot do: make the cache with "
+                    "plugin(...).of(libcachesim)"
                 )
                 raise ConfigError(message)
             self._served = request.obj_id
@@ -184,7 +203,8 @@ class Plugin:
     def _evict(self, _: object, request: Request) -> int:
         self._enter(request)
         if not self._leaving:
-            raise ConfigError("libCacheSim's cache is smaller than the plug-in's: give PluginCache **plugin.cache")
+            message = "libCacheSim's cache is smaller than the plug-in's: make it with plugin(...).of(libcachesim)"
+            raise ConfigError(message)
         own = next(iter(self._leaving))
         del self._leaving[own]
         return own
@@ -252,9 +272,7 @@ def plugin(
 
         import libcachesim as lcs
 
-        ours = plugin("s3fifo", 64 << 20)
-        cache = lcs.PluginCache(**ours.cache, admissioner=lcs.PluginAdmissioner(**ours.admissioner))
-        cache.process_trace(reader)
+        plugin("s3fifo", 64 << 20).of(lcs).process_trace(reader)
 
     It runs in `cachezoo.runtime`, which needs libcachezoo (docs/deploy.md), as a cache of pages: all objects have one
     size.
@@ -276,12 +294,10 @@ def plugin(
         raise ConfigError(f"a cache of {n_bytes} bytes holds no object of {object_bytes}; give a larger one")
     capacity, path = n_bytes // object_bytes, Path(what)
     is_bundle = path.exists()
-    if not is_bundle:
-        _check_policy(str(what))
-    elif not addresses:
-        raise ConfigError(
-            f"{what}: a bundle sees where a page lies, and ids are names; give addresses=True if they are page numbers"
-        )
+    refuses = is_bundle or _refuses(str(what))
+    if is_bundle and not addresses:
+        message = f"{what}: a bundle sees where a page lies; give addresses=True where ids are numbers of pages"
+        raise ConfigError(message)
 
     def make() -> Server:
         try:
@@ -294,17 +310,18 @@ def plugin(
         except runtime.RuntimeFault as error:
             raise ConfigError(str(error)) from error
 
-    return Plugin(path.name if is_bundle else str(what), n_bytes, object_bytes, make)
+    return Plugin(path.name if is_bundle else str(what), n_bytes, object_bytes, make, refuses)
 
 
-def _check_policy(text: str) -> None:
-    """Refuse a policy that is unknown or reads ahead: libCacheSim's cache holds what was asked for alone.
+def _refuses(text: str) -> bool:
+    """Whether a policy may refuse what misses.
 
     Raises:
-        ConfigError: it is one.
+        ConfigError: it is unknown, or reads ahead: libCacheSim's cache holds what was asked for alone.
     """
     spec = policy(text).spec
-    if spec is not None and spec.prefetch.id != NONE.id:
-        raise ConfigError(
-            f"{text}: it reads ahead, and libCacheSim's cache holds what was asked for; leave the prefetch out"
-        )
+    if spec is None or spec.is_virtual:
+        raise ConfigError(f"{text}: no plug-in runs it; give an eviction, with an admission or without")
+    if spec.prefetch.id != NONE.id:
+        raise ConfigError(f"{text}: libCacheSim's cache holds what was asked for alone; leave the prefetch out")
+    return spec.admission.id != ACCEPT_ALL.id
