@@ -1,7 +1,7 @@
 """libCacheSim's Python package: its readers' requests as traces, and caches of this package as its plug-ins.
 
-Nothing of that package is imported: a reader is what has its protocol (`ReaderProtocol`: reset, read_one_req, clone),
-and a plug-in is the functions that its `PluginCache` and `PluginAdmissioner` take.
+Nothing of that package is imported: a reader is what can be reset, read by one request, and iterated (its
+`ReaderProtocol`), and a plug-in is the functions that its `PluginCache` and `PluginAdmissioner` take.
 
 Source: Yang et al., libCacheSim, https://github.com/1a1a11a/libCacheSim; its Python package, version 0.3.5.
 """
@@ -56,14 +56,13 @@ def is_reader(source: object) -> bool:
 
 
 def _requests(reader: Reader) -> Iterator[Request]:
-    """A reader's requests from the first one on, without moving one that can be cloned."""
-    clone = getattr(reader, "clone", None)
-    own: Reader = clone() if callable(clone) else reader
-    own.reset()
-    for request in own:
+    """A reader's requests from the first one on; it is reset after them. Its clones may give others."""
+    reader.reset()
+    for request in reader:
         if not getattr(request, "valid", True):
-            return
+            break
         yield request
+    reader.reset()
 
 
 def _op_of(request: Request) -> str:

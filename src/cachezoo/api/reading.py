@@ -95,7 +95,7 @@ def _of_pages(pages: np.ndarray[Any, Any], name: str) -> Trace:
         raise ConfigError(f"an array of {pages.dtype} with {pages.ndim} axes is no trace: {fix}")
     if len(pages) and not (0 <= int(pages.min()) and int(pages.max()) <= MOST_PAGE):
         wrong = int(pages.min()) if int(pages.min()) < 0 else int(pages.max())
-        fix = "where they are names and no places, number them: numpy.unique(pages, return_inverse=True)[1]"
+        fix = "where they are names and no places, give a table with a column key in place of offset"
         raise TraceError(f"{name}: page {wrong} lies on no disk (0 to {MOST_PAGE}); {fix}")
     offset: I64 = pages.astype(np.int64) * PAGE_BYTES
     count = len(offset)
