@@ -25,11 +25,12 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import DamagedTrace, Source
 from cachezoo.traces.values import BLANKS, INT64_END, KINDS, MOST_POWER, rounded_to
-from cachezoo.traces.values import NUMBERS as NUMBERS
 from cachezoo.traces.wording import many
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TAB, LF, BLANK = b"\t\n "
+# What options call the signs between fields.
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 EMPTY = b" \t\n"
 MARK = b"\xef\xbb\xbf"  # a byte order mark; the one that begins a file is taken off
 FILLED = re.compile(rb"[^ \t\n]")  # found at once, where stripping would copy a block
