@@ -329,7 +329,7 @@ class _File:
                 column = table.column(place)
                 numbers = KINDS[texts[name].kind].of(column)
                 if texts[name].optional:
-                    # What is there and is no number is told from what is missing by the least int64, or infinity.
+                    # What is there and is no number differs from what is missing by the least int64, or infinity.
                     wrong = pc.and_(pc.is_null(numbers), pc.not_equal(pc.utf8_trim(column, BLANKS), ""))
                     least = float("inf") if pa.types.is_floating(numbers.type) else -INT64_END
                     numbers = pc.if_else(wrong, pa.scalar(least, numbers.type), numbers)

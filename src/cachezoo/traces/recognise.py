@@ -208,22 +208,22 @@ class UnclearTrace(TraceError):
     def __init__(self, message: str, candidates: list[Candidate]) -> None:
         super().__init__(message)
         self.candidates = candidates
-        self.rows = _beside(candidates)
+        self.rows = _tabled(candidates)
 
 
 class UnknownTrace(TraceError):
     """A file of no known format.
 
     Attributes:
-        rows: the guesses at its columns beside each other, where there are several.
+        rows: the guesses at its columns in one table, where there are several.
     """
 
     def __init__(self, message: str, guesses: Sequence[Candidate] = ()) -> None:
         super().__init__(message)
-        self.rows = _beside(guesses) if len(guesses) > 1 else []
+        self.rows = _tabled(guesses) if len(guesses) > 1 else []
 
 
-def _beside(candidates: Sequence[Candidate]) -> list[dict[str, str]]:
+def _tabled(candidates: Sequence[Candidate]) -> list[dict[str, str]]:
     """Rows of a table of readings: what fits a terminal; the others say the same of all, or nothing."""
     rows = [{"": str(number), **row_of(one)} for number, one in enumerate(candidates, 1)]
     return [{name: row[name] for name in (*BRIEF, "against it") if any(one[name] for one in rows)} for row in rows]

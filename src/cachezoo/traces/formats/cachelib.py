@@ -92,7 +92,7 @@ def read_store(reading: Reading, options: StoreOptions) -> Iterator[ObjectChunk]
 def read_cdn(reading: Reading, options: CdnOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order, of whole objects: ranges are passed over."""
     ops = meanings(options.ops)
-    reading.notes["size"] = "of whole objects: what part of one is asked for is passed over"
+    reading.notes["size"] = "of whole objects: which part of one is requested is passed over"
     for source in reading.sources:
         for rows in delimited(reading, layout_of(source, CDN_FIELDS), [source]):
             op, text = rows.op("op", ops)

@@ -9,8 +9,8 @@ How values are written is seen by the first rows, or said: a time is a number, a
 (past midnight it is the next day's); offsets and sizes are decimal or `hex`, as in `offset=addr:hex` or
 `offset=lba:hex:512`. A decimal comma is seen. Rows may differ in how many fields they have after the columns named.
 
-Requests of objects have a `key` in place of an `offset`, a number or a text that names what is asked for, and may have
-a time to live (`ttl`, in seconds unless a unit stands after the colon); their op may have a third group, of values
+Requests of objects have a `key` in place of an `offset`, a number or a text that names what is requested, and may have
+a time to live (`ttl`, in seconds unless a unit follows the colon); their op may have a third group, of values
 that mean a delete. A `count` says how many accesses a row stands for.
 """
 
@@ -125,7 +125,7 @@ def parsed(text: str) -> dict[str, str]:
 
 
 def required(given: Collection[str]) -> tuple[str, ...]:
-    """The roles that must be there beside some that are given."""
+    """The roles that must be there with some that are given."""
     return REQUIRED_OF_OBJECTS if "key" in given else REQUIRED
 
 
