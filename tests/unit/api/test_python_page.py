@@ -1,4 +1,4 @@
-"""docs/python.md runs as it stands, top to bottom."""
+"""docs/python.md runs as it is, top to bottom."""
 
 from pathlib import Path
 
