@@ -68,7 +68,10 @@ def text_lines(rows: int) -> dict[str, list[str]]:
             f"{rows} f close",
         ],
         "vscsi_csv": ["version,time,op,size,lbn", *(f"1,{1000 + k},{('28', '2a')[k % 2]},4096,{8 * k}" for k in ks)],
-        "libcachesim_csv": ["time,obj_id,size,op", *(f"{k},{8 * k},{512 * (1 + k % 8)},{('get', 'set')[k % 2]}" for k in ks)],
+        "libcachesim_csv": [
+            "time,obj_id,size,op",
+            *(f"{k},{8 * k},{512 * (1 + k % 8)},{('get', 'set')[k % 2]}" for k in ks),
+        ],
         "lis": [f"{k} {1 + k % 5} 0 {k}" for k in ks],
         "k5": [f"{k % 3},{1500000000000000 + k},{'RW'[k % 2]},{4096 * k},4096" for k in ks],
         "camelab": [f"{time[k]} {'rw'[k % 2]} {8 * k} 8 0.00{1 + k % 9}" for k in ks],

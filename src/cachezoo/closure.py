@@ -63,7 +63,7 @@ SOURCES = Table(
         ),
     },
 )
-NO_SOURCE = {".py", ".pyc", ".typed"}
+NO_SOURCE = {".py", ".pyc", ".pyi", ".typed"}
 
 
 @dataclass

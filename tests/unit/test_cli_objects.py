@@ -47,11 +47,12 @@ def naive_lru(table, capacity, *, deletes=True, ttl=True):
     """Hits, bytes of hits, and requests of an LRU cache of bytes."""
     held, void, hits, hit_bytes, total = {}, {}, 0, 0, 0
     for time, key, size, op, life in table:
+        if op == "delete" and not deletes:
+            continue
         if key in held and ttl and time >= void[key]:
             del held[key]
         if op == "delete":
-            if deletes:
-                held.pop(key, None)
+            held.pop(key, None)
             continue
         total += 1
         until = time + life if life else float("inf")

@@ -226,8 +226,8 @@ def test_guesses_that_are_about_as_likely_are_shown_beside_each_other(tmp_path, 
 def test_a_person_agrees_with_a_guess_at_objects(tmp_path, terminal):
     path = tmp_path / "t.csv"
     rows = (f"{k // 3},k{k * k % 31:04},GET,{100 + k * k % 31},1" for k in range(99))
-    path.write_text("op_time_s,key,op,size,op_count\n" + "\n".join(rows) + "\n")
+    path.write_text("when_s,object,op,size,op_count\n" + "\n".join(rows) + "\n")
     done = run("trace", "info", path, answers="\n" * 5)
     assert done.exit_code == 0, done.output
     words = shlex.split(done.stderr.partition("without asking: ")[2].splitlines()[0])
-    assert words[2] == "time=op_time_s:s,key=key,size=size:1,op=op,count=op_count"
+    assert words[2] == "time=when_s:s,key=object,size=size:1,op=op,count=op_count"

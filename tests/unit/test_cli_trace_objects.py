@@ -58,4 +58,5 @@ def test_what_needs_addresses_is_refused_with_the_reason(trace, tmp_path, monkey
     named = {"trace": 2, "recommend": 3}.get(args[0], 1)
     failed = run(*args[:named], trace, *args[named:], ok=False)
     assert "names objects by keys and has no addresses: this needs addresses" in failed.stderr
+    assert "trace info describes them, and simulate, compare, curve, bounds and recommend answer" in failed.stderr
     assert not (tmp_path / "no.parquet").exists()

@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from cachezoo.api import objects
 from cachezoo.api.pages import Several, named, several
 from cachezoo.api.reading import read
 from cachezoo.api.results import Result
 from cachezoo.cli.flash import decided, geometry_given, leads_of, modes_of, policies_of, refuse_learned, shipped_of
 from cachezoo.cli.flash import values_of as flash_values
+from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import floors, write_rates
 from cachezoo.cli.options import victims as victims_of
 from cachezoo.cli.share import DEFAULT_BY
@@ -41,6 +43,7 @@ from cachezoo.questions.wear.verdict import answer as wear_answer
 from cachezoo.questions.wear.verdict import values as wear_values
 from cachezoo.settings.wear import Copies
 from cachezoo.sizes import Size
+from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.table import Trace
 
 
@@ -49,8 +52,13 @@ def _no_progress(done: float, note: str = "") -> None:
 
 
 def _traces(given: Any) -> list[Trace]:  # noqa: ANN401 - as of `read`
-    """One trace, or each of several."""
-    return [read(own) for own in given] if isinstance(given, list | tuple) else [read(given)]
+    """One trace of addresses, or each of several.
+
+    Raises:
+        TraceError: one is of objects.
+    """
+    sources = given if isinstance(given, list | tuple) else [given]
+    return [objects.addressed(read(own), each_access=False) for own in sources]
 
 
 def flash(
@@ -67,6 +75,7 @@ def flash(
     seek_ms: float = 11.5,
     disk_mib_s: float = 143.0,
     rated_dwpd: float = 1.0,
+    ignore: str | None = None,
 ) -> Result:
     """Baleen's flash cache before hard disks: `cachezoo recommend --only flash`.
 
@@ -83,6 +92,7 @@ def flash(
         seek_ms: of a disk's I/O.
         disk_mib_s: MiB a second that a disk transfers.
         rated_dwpd: drive writes a day that the SSD is rated for over five years.
+        ignore: as of `cachezoo.simulate`, of a trace of objects: deletes, ttl.
 
     Returns:
         A row for each policy, prefetch and rate.
@@ -98,7 +108,15 @@ def flash(
     opened = open_bundles([Path(path) for path in bundle])
     geometry = geometry_of(opened, given)
     refuse_learned(options, any(own.prefetch is not None for own in opened))
-    own = read(trace)
+    source = read(trace)
+    if isinstance(source, ObjectTrace):
+        of_pages = {
+            "--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,
+            "--block": block is not None, "--count": count != "half",
+        }  # fmt: skip
+        return objects.flash(objects.asked(source, ignore, of_pages=of_pages), options, policy is not None)
+    refuse_of_objects(ignore)
+    own = objects.addressed(source, each_access=False)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]
     found = flash_table(own, problem, models, options, SEED, _no_progress)
@@ -210,7 +228,7 @@ def size(
     if len(sets) > 1:
         raise ConfigError(f"prices {prices}: give one name; compare answers of several")
     ((listed, one),) = sets.items()
-    own = read(trace)
+    own = objects.addressed(read(trace))
     name, piped = named(trace, own)
     options = replace(options, prices=listed, piped=piped)
     found = advise(name, own, models_of(device), one, options, workers=workers)

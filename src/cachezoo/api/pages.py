@@ -1,26 +1,28 @@
-"""Page caches from Python: `simulate`, `compare`, `curve` and `recommend`, as the commands of these names."""
+"""Caches from Python: `simulate`, `compare`, `curve` and `recommend`, as the commands of these names."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cachezoo.api import objects
 from cachezoo.api.reading import read
 from cachezoo.api.results import Result
+from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import endurance as endurance_of
-from cachezoo.cli.options import hit_ratio, sample_rate
+from cachezoo.cli.options import hit_ratio, page_bytes, sample_rate
 from cachezoo.cli.options import sizes as sizes_of
-from cachezoo.cli.runs import check_sizes, known, options_of
+from cachezoo.cli.runs import bench_of, check_sizes, known, known_anywhere, options_of
 from cachezoo.contest.counting import Count
 from cachezoo.curves.curve import capacities_of, rising
 from cachezoo.curves.measure import curves
 from cachezoo.errors import ConfigError
 from cachezoo.policies.own import named as own_name
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.objects.recommendation import Aim as ObjectAim
+from cachezoo.questions.objects.recommendation import By
 from cachezoo.questions.page import sweep as engine
 from cachezoo.questions.page.answer import lines
-from cachezoo.questions.page.bench import Bench, Options
 from cachezoo.questions.page.bundle import run_bundle
 from cachezoo.questions.page.likeness import bundles_folder
 from cachezoo.questions.page.recommendation import Options as Aim
@@ -28,7 +30,8 @@ from cachezoo.questions.page.recommendation import models_of
 from cachezoo.questions.page.recommendation import recommend as recommended
 from cachezoo.questions.page.report import curve as drawn_curve
 from cachezoo.questions.page.report import values_of
-from cachezoo.sizes import Size
+from cachezoo.sizes import PAGE_BYTES, Size
+from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
 
@@ -50,13 +53,15 @@ def several(given: Several) -> list[str]:
 
 
 def policies(given: Any) -> list[str]:  # noqa: ANN401 - a text, a class, or several
-    """Ids of policies, known ones; a class of one's own stands for itself.
+    """Texts of policies that a cache of pages or one of objects has; a class of one's own by its name.
 
     Raises:
-        ConfigError: as `cachezoo.policies.registry.policy`.
+        ConfigError: neither has one.
     """
     found = given if isinstance(given, list | tuple) else [given]
-    return known(several([own if isinstance(own, str) else own_name(own) for own in found]))
+    texts = several([own if isinstance(own, str) else own_name(own) for own in found])
+    known_anywhere(texts)
+    return texts
 
 
 def named(source: Any, trace: Trace) -> tuple[str, bool]:  # noqa: ANN401 - as of `read`
@@ -64,11 +69,12 @@ def named(source: Any, trace: Trace) -> tuple[str, bool]:  # noqa: ANN401 - as o
     return (str(source), False) if isinstance(source, str | Path) else (trace.meta.trace_id, True)
 
 
-def bench_of(source: Any, options: Options) -> Bench:  # noqa: ANN401 - as of `read`
-    """A trace, ready to be simulated."""
-    trace = read(source)
-    simulator = Simulator(trace, expand_pages(trace), options.writes, options.unit)
-    return Bench.of(simulator, options.device, options.count)
+def _of_pages(unit: str, page_size: str, device: str | None, decision_us: float) -> dict[str, bool]:
+    """Which options of caches of pages were given, as the commands call them."""
+    return {
+        "--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
+        "--decision-us": decision_us != 0,
+    }  # fmt: skip
 
 
 def _drawn(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
@@ -87,6 +93,9 @@ def simulate(
     unit: str = "page",
     device: str | None = None,
     decision_us: float = 0.0,
+    page_size: str = "4KiB",
+    first: int | None = None,
+    ignore: str | None = None,
 ) -> Result:
     """Simulate a trace with one policy or several, at one cache size or several: `cachezoo simulate`.
 
@@ -94,12 +103,16 @@ def simulate(
         trace: a trace, or what `read` takes.
         policy: as `--policy`: `s3fifo`, `rejectx+lirs+next(n=4)`, `mymodule:MRU`; or a class of one's own
             (docs/python.md); or several.
-        size: as `--size`: `256MiB`, `10%` of the trace's distinct pages, or `4096p`; or several.
+        size: as `--size`: `256MiB`, `10%` of the trace's distinct pages or of its objects' bytes, or `4096p`; or
+            several.
         count: from where on to count, as `--count`.
         writes: what a write does: back, through or around.
         unit: what one admission decision covers: page, segment or request.
         device: a device profile; with one there are response times, in µs.
         decision_us: time of one decision in µs, charged to every request.
+        page_size: of a page of the cache: `4KiB` to `1MiB`.
+        first: so many of the trace's first requests alone.
+        ignore: what a cache of objects does not heed: deletes, ttl, sizes; with commas.
 
     Returns:
         A row for each policy and size; `hit_ratio` of a single run.
@@ -108,8 +121,14 @@ def simulate(
         ConfigError: an unknown policy, or an option that cannot be.
         TraceError: what the reader says.
     """
-    ids, sizes = policies(policy), sizes_of(several(size), "10%")
-    bench = bench_of(trace, options_of(count, writes, unit, device, decision_us))
+    names, sizes = policies(policy), sizes_of(several(size), "10%")
+    options = options_of(count, writes, unit, device, decision_us, page_size=page_size, first=first)
+    own = read(trace)
+    if isinstance(own, ObjectTrace):
+        given = _of_pages(unit, page_size, device, decision_us)
+        return objects.simulate(objects.asked(own, ignore, first, writes, count, given), names, sizes)
+    refuse_of_objects(ignore)
+    ids, bench = known(names), bench_of(objects.addressed(own), options, sizes)
     check_sizes(bench, ids, sizes)
     rows = [bench.run(own, bench.size(one), decision_us).values() for own in ids for one in sizes]
     name = bench.trace.meta.trace_id
@@ -130,6 +149,9 @@ def compare(
     unit: str = "page",
     device: str | None = None,
     decision_us: float = 0.0,
+    page_size: str = "4KiB",
+    first: int | None = None,
+    ignore: str | None = None,
 ) -> Result:
     """Run policies and bundles side by side, with the optimum: `cachezoo compare`.
 
@@ -144,6 +166,9 @@ def compare(
         unit: what one admission decision covers.
         device: a device profile.
         decision_us: time of a bundle's decision in µs.
+        page_size: as of `simulate`, like the next two.
+        first: so many requests alone.
+        ignore: of a trace of objects.
 
     Returns:
         A row for each run, best first at each size, with its gap to the best classic.
@@ -152,18 +177,26 @@ def compare(
         ConfigError: as `simulate`, or a bundle with other writes than back or another unit than a page.
         BundleError: a damaged bundle, or one that decides nothing in a page cache.
     """
-    ids, sizes = policies(policy), sizes_of(several(size), "10%")
-    options = options_of(count, writes, unit, device, decision_us)
-    if bundle and (options.writes, options.unit) != ("back", "page"):
-        raise ConfigError("a bundle's cache writes back and admits page by page; leave writes and unit out beside it")
-    bench = bench_of(trace, options)
+    given, sizes = policies(policy), sizes_of(several(size), "10%")
+    options = options_of(count, writes, unit, device, decision_us, page_size=page_size, first=first)
+    if bundle and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
+        message = (
+            "a bundle's cache writes back and admits pages of 4 KiB one by one; leave writes, unit and page_size out"
+        )
+        raise ConfigError(message)
+    own = read(trace)
+    if isinstance(own, ObjectTrace):
+        pages = {**_of_pages(unit, page_size, device, decision_us), "--bundle": bool(bundle)}
+        return objects.compare(objects.asked(own, ignore, first, writes, count, pages), given, all_classics, sizes)
+    refuse_of_objects(ignore)
+    ids, bench = known(given), bench_of(objects.addressed(own), options, sizes)
     names = [*dict.fromkeys([*ids, *(classics() if all_classics or not ids else []), OPTIMUM])]
     check_sizes(bench, names, sizes)
     runs = []
     for one in sizes:
-        pages = bench.size(one)
-        rows = [bench.run(name, pages).values() for name in names]
-        rows += [run_bundle(bench, Path(path), pages, decision_us).values() for path in bundle]
+        capacity = bench.size(one)
+        rows = [bench.run(name, capacity).values() for name in names]
+        rows += [run_bundle(bench, Path(path), capacity, decision_us).values() for path in bundle]
         runs.append(engine.compare(rows))
     shown = [row for run in runs for row in run["rows"]]
     name = bench.trace.meta.trace_id
@@ -176,22 +209,28 @@ def compare(
 
 def curve(
     trace: Any,  # noqa: ANN401 - as of `read`
-    policy: Any = ("lru", OPTIMUM),  # noqa: ANN401 - as of `simulate`
+    policy: Any = (),  # noqa: ANN401 - as of `simulate`
     size: Several = (),
     *,
     points: int = 24,
     sample: str = "auto",
     count: str = "half",
+    page_size: str = "4KiB",
+    first: int | None = None,
+    ignore: str | None = None,
 ) -> Result:
-    """Page hit ratio over the size of the cache: `cachezoo curve`.
+    """Page hit ratio over the size of the cache, or object and byte hit ratio of objects: `cachezoo curve`.
 
     Args:
         trace: a trace, or what `read` takes.
-        policy: as of `simulate`, without prefetch.
+        policy: as of `simulate`, without prefetch; by default LRU and, of pages, the optimum.
         size: as of `simulate`; by default as many as `points`, from a thousandth of the pages to all.
         points: how many sizes.
         sample: `auto`, `exact`, or the part of the pages to simulate, such as `0.01`.
-        count: as of `simulate`.
+        count: as of `simulate`, like the next three.
+        page_size: of a page of the cache.
+        first: so many requests alone.
+        ignore: of a trace of objects.
 
     Returns:
         A row for each policy and size; an estimate has its standard error.
@@ -199,15 +238,20 @@ def curve(
     Raises:
         ConfigError: as `simulate`, or a policy that has no curve.
     """
-    ids, rate = policies(policy), sample_rate(sample)
+    given, rate, page = policies(policy), sample_rate(sample), page_bytes(page_size)
     typed = sizes_of(several(size), "") if size else []
-    own = read(trace)
-    pages = expand_pages(own)
+    source = read(trace)
+    if isinstance(source, ObjectTrace):
+        of_pages = {"--page-size": page_size != "4KiB", "--sample": rate is not None}
+        return objects.curve(objects.asked(source, ignore, first, count=count, of_pages=of_pages), given, points, typed)
+    refuse_of_objects(ignore)
+    ids, own = known(given or ["lru", OPTIMUM]), engine.taken(objects.addressed(source), first)
+    pages = expand_pages(own, page)
     rule = Count(count).on(pages, own.time_us)
-    capacities = rising([one.pages(pages.n_pages) for one in typed]) if typed else capacities_of(pages, points)
+    capacities = rising([one.pages(pages.n_pages, page) for one in typed]) if typed else capacities_of(pages, points)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule)
-    rows = [row for one in found for row in one.rows()]
+    rows = [{**row, "page_bytes": page} for one in found for row in one.rows()]
     name = own.meta.trace_id
     values = {"trace": name, "page_accesses": len(pages.page_ids), "rows": rows}
     return Result(f"{name}: page hit ratio", values, rows, found=found, draw=lambda path: _drawn(rows, name, path))
@@ -223,6 +267,8 @@ def recommend(
     endurance: str = "1200TBW",
     models: Path | str | None = None,
     ask_models: bool = True,
+    by: By = "objects",
+    ignore: str | None = None,
 ) -> Result:
     """Which cache to run and how large, and what it brings: `cachezoo recommend`.
 
@@ -235,6 +281,8 @@ def recommend(
         endurance: writes that the SSD's data sheet allows.
         models: folder of the zoo's bundles; by default `models/bundles`, where it is there.
         ask_models: run the learned cache of that folder too.
+        by: of a trace of objects: whose hits count, those of `objects` (requests for them) or of `bytes`.
+        ignore: as of `simulate`.
 
     Returns:
         A row for each size; `says` is the answer, `values["policy"]` and `values["capacity_bytes"]` what to run.
@@ -250,7 +298,16 @@ def recommend(
     )  # fmt: skip
     profile = models_of(device)
     folder = bundles_folder(None if models is None else Path(models)) if ask_models else None
-    own = read(trace)
+    read_in = read(trace)
+    if isinstance(read_in, ObjectTrace):
+        of_pages = {
+            "--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
+            "--endurance": endurance != "1200TBW",
+        }  # fmt: skip
+        asked = objects.asked(read_in, ignore, of_pages=of_pages)
+        return objects.recommend(asked, ObjectAim(by, aim.budget, aim.hit))
+    refuse_of_objects(ignore, by)
+    own = objects.addressed(read_in)
     name, piped = named(trace, own)
     found = recommended(name, own, profile, replace(aim, piped=piped), folder, classify=True)
     values = values_of(found)

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cachezoo.api import libcachesim
 from cachezoo.arrays import I64
 from cachezoo.cli.reading import chosen
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.traces.formats.columns import REQUIRED
+from cachezoo.traces.formats.columns import required
 from cachezoo.traces.memory import hold_pages
-from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.objects import Either, ObjectTrace
+from cachezoo.traces.read import TraceFiles, read_either
 from cachezoo.traces.table import CODED_COLUMNS, MAX_END_BYTES, PAGE_BYTES, Trace, TraceMeta, validate
 
 if TYPE_CHECKING:
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 # Columns of the canonical table, by the roles of --columns, with what they count.
 CANONICAL = {"time": "time_us:us", "offset": "offset", "size": "size", "op": "op", "latency": "latency_us:us"}
-CANONICAL |= {name: name for name in CODED_COLUMNS if name != "source"}
+CANONICAL |= {name: name for name in ("count", *CODED_COLUMNS) if name != "source"}
+CANONICAL_OF_OBJECTS = {"key": "key", "ttl": "ttl_s", **CANONICAL}
+NO_COLUMNS_OF_OBJECTS = ("offset", "volume")
+OPS = ("read", "write", "delete")  # by their numbers in the canonical table
 TABLE = "table.csv"
 MOST_PAGE = MAX_END_BYTES // PAGE_BYTES - 1
 
@@ -35,13 +40,15 @@ def read(
     options: Mapping[str, str] | None = None,
     name: str | None = None,
     quiet: bool = False,
-) -> Trace:
-    """A trace in memory.
+) -> Either:
+    """A trace in memory: of addresses, or of objects where its rows name what they ask for by keys.
 
     Args:
         source: a file, or a trace's files in their order; a DataFrame, an Arrow table, a dict of arrays or a structured
-            array with a column a role; an array of whole numbers, each a page of 4 KiB that is read, by its place on
-            the disk; or a trace, which is given back.
+            array with a column a role, of objects where one is called `key`; an array of whole numbers, each a page of
+            4 KiB that is read, by its place on the disk; a reader of libCacheSim's Python package, whose requests are
+            of objects unless `columns` says otherwise (its columns are clock_time, obj_id, obj_size, op and ttl); or a
+            trace, which is given back.
         fmt: of files: `auto`, or an id of `cachezoo trace formats`.
         columns: as `--columns`: `time=ts:ms,offset=lba:512,size=len,op=rw`, or the same as a dict. A table whose
             columns have the names of the canonical one (time_us, op, offset, size …) needs none.
@@ -53,13 +60,16 @@ def read(
         TraceError: what the reader says.
         ConfigError: something that no trace can be made of.
     """
-    if isinstance(source, Trace):
+    if isinstance(source, Trace | ObjectTrace):
         return source
     text = ",".join(f"{role}={column}" for role, column in columns.items()) if isinstance(columns, Mapping) else columns
     if isinstance(source, str | Path) or _is_paths(source):
         paths = [Path(source)] if isinstance(source, str | Path) else [Path(path) for path in source]
         known, own = chosen(fmt, [f"{key}={value}" for key, value in (options or {}).items()], text)
-        return read_files(TraceFiles(paths, known, trace_id=name, options=own), quiet=quiet)
+        return read_either(TraceFiles(paths, known, trace_id=name, options=own), quiet=quiet)
+    if libcachesim.is_reader(source):
+        source, text = libcachesim.table_of(source), text or libcachesim.COLUMNS
+        return _of_table(source, text, dict(options or {}), name or "reader", quiet)
     if isinstance(source, np.ndarray | list | tuple | range) and not _has_columns(source):
         return _of_pages(np.asarray(source), name or "array")
     return _of_table(source, text, dict(options or {}), name or "table", quiet)
@@ -85,7 +95,7 @@ def _of_pages(pages: np.ndarray[Any, Any], name: str) -> Trace:
         raise ConfigError(f"an array of {pages.dtype} with {pages.ndim} axes is no trace: {fix}")
     if len(pages) and not (0 <= int(pages.min()) and int(pages.max()) <= MOST_PAGE):
         wrong = int(pages.min()) if int(pages.min()) < 0 else int(pages.max())
-        fix = "where they are names and no places, number them: numpy.unique(pages, return_inverse=True)[1]"
+        fix = "where they are names and no places, give a table with a column key in place of offset"
         raise TraceError(f"{name}: page {wrong} lies on no disk (0 to {MOST_PAGE}); {fix}")
     offset: I64 = pages.astype(np.int64) * PAGE_BYTES
     count = len(offset)
@@ -98,7 +108,7 @@ def _of_pages(pages: np.ndarray[Any, Any], name: str) -> Trace:
     return trace
 
 
-def _of_table(source: object, columns: str | None, options: dict[str, str], name: str, quiet: bool) -> Trace:
+def _of_table(source: object, columns: str | None, options: dict[str, str], name: str, quiet: bool) -> Either:
     """A table's requests, through the reader of `--columns`, so that what it takes and refuses is the same."""
     import pyarrow.csv as csv
 
@@ -112,15 +122,18 @@ def _of_table(source: object, columns: str | None, options: dict[str, str], name
         if columns is not None:
             own = {"delimiter": "comma", "has_header": "true", **own}
         try:
-            return read_files(TraceFiles([path], known, trace_id=name, options=own), quiet=quiet)
+            return read_either(TraceFiles([path], known, trace_id=name, options=own), quiet=quiet)
         except TraceError as error:
             raise TraceError(str(error).replace(str(path), name)) from error
 
 
 def _roles(names: Sequence[str]) -> str | None:
     """`--columns` of a table with the canonical names; None where it has others, which its values then have to say."""
-    roles = {role: column for role, column in CANONICAL.items() if column.partition(":")[0] in names}
-    if not set(REQUIRED) <= set(roles):
+    known = CANONICAL
+    if "key" in names:
+        known = {role: name for role, name in CANONICAL_OF_OBJECTS.items() if role not in NO_COLUMNS_OF_OBJECTS}
+    roles = {role: column for role, column in known.items() if column.partition(":")[0] in names}
+    if not set(required(roles)) <= set(roles):
         return None
     return ",".join(f"{role}={column}" for role, column in roles.items())
 
@@ -153,7 +166,8 @@ def _table(source: object) -> "pa.Table":
 def _plain(table: "pa.Table") -> "pa.Table":
     """The table without an index of pandas, its dates as microseconds since 1970, its ops as words where they are bare.
 
-    The canonical `op` is 0 for a read and 1 for a write, which no other table's numbers need mean.
+    The canonical `op` is 0 for a read, 1 for a write and, of objects, 2 for a delete, which no other table's numbers
+    need mean.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -166,7 +180,9 @@ def _plain(table: "pa.Table") -> "pa.Table":
         if pa.types.is_timestamp(values.type):
             values = values.cast(pa.timestamp("us", values.type.tz), safe=False).cast(pa.int64())
         if column == "op" and "time_us" in table.column_names and pa.types.is_integer(values.type):
-            values = pc.if_else(pc.equal(values, 0), "read", pc.if_else(pc.equal(values, 1), "write", "unknown"))
+            words = pa.array(OPS if "key" in table.column_names else OPS[:2])
+            known = pc.and_(pc.greater_equal(values, 0), pc.less(values, len(words)))
+            values = pc.fill_null(pc.take(words, pc.if_else(known, values, None)), "unknown")
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
         columns[column] = values

@@ -173,7 +173,7 @@ def geometry_given(segment: str | None, block: str | None) -> "Geometry | None":
 
 
 def decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") -> "FlashModel":
-    """What an opened bundle decides on a trace, in the modes that are asked for."""
+    """What an opened bundle decides on a trace, in the modes that are requested."""
     from cachezoo.flash.modes import ML_MODES
     from cachezoo.questions.flash.model import decide
 

@@ -1,4 +1,4 @@
-"""What the simulation commands print of a trace of objects."""
+"""What the simulation commands compute and print of a trace of objects; from Python the same is computed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.cli.common import hand_out, print_values
 from cachezoo.cli.options import names
+from cachezoo.console import Advance
 from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_lines, print_rows
 
@@ -95,20 +96,88 @@ def bench_of(asked: Asked, sizes: "Sequence[Size]") -> "tuple[ObjectBench, list[
     return bench, found
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What was computed: all figures as `--json` prints them, and the rows of the table, which a picture is of."""
+
+    bench: "ObjectBench"
+    capacities: Sequence[int]  # of the bench's unit
+    values: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+
+def simulated(asked: Asked, policies: Sequence[str], sizes: "Sequence[Size]", advance: Advance | None = None) -> Answer:
+    """A run for each policy and size."""
+    from cachezoo.questions.objects.sweep import rows_of
+
+    ids = _known(policies or ["lru"])
+    bench, capacities = bench_of(asked, sizes)
+    rows = rows_of(bench, ids, capacities, advance)
+    return Answer(bench, capacities, {"trace": asked.name, "policies": ids, "runs": rows}, rows)
+
+
+def compared(
+    asked: Asked, policies: Sequence[str], every: bool, sizes: "Sequence[Size]", advance: Advance | None = None
+) -> Answer:
+    """A run for each policy and size, best first at each, with what no cache beats; `every` adds all classics."""
+    from cachezoo.questions.objects import sweep as engine
+
+    ids = _known([*policies, *(engine.classics() if every else [])])
+    bench, capacities = bench_of(asked, sizes)
+    rows = engine.rows_of(bench, ids, capacities, advance)
+    runs = [engine.compare(bench, rows[k :: len(capacities)], size) for k, size in enumerate(capacities)]
+    shown = [row for run in runs for row in run["rows"]]
+    return Answer(bench, capacities, {"trace_id": asked.trace.meta.trace_id, "runs": runs}, shown)
+
+
+def measured(
+    asked: Asked, policies: Sequence[str], points: int, sizes: "Sequence[Size]", advance: Advance | None = None
+) -> Answer:
+    """Object and byte hit ratios over rising sizes; without sizes so many points, up to all objects."""
+    import numpy as np
+
+    from cachezoo.questions.objects.sweep import rows_of
+
+    ids = _known(policies or ["lru"])
+    bench, capacities = bench_of(asked, sizes)
+    if not capacities:
+        low, high = (max(1.0, share * bench.whole) for share in CURVE_SHARES)
+        capacities = list({round(own) for own in np.geomspace(low, high, points).tolist()})
+    rows = rows_of(bench, ids, sorted(capacities), advance)
+    values = {"trace": asked.name, "requests": len(bench.requests), "rows": rows}
+    return Answer(bench, sorted(capacities), values, rows)
+
+
+def flashed(
+    asked: Asked, options: "FlashOptions", chosen: bool, advance: Advance | None = None
+) -> "tuple[ObjectBench, ObjectFlash]":
+    """A flash cache of objects before hard disks; `chosen` says whether its policies were named.
+
+    Raises:
+        ConfigError: a policy that needs addresses or the future was asked for.
+    """
+    from cachezoo.questions.objects.flash import POLICIES, object_flash
+
+    admissions = [name for name in options.policies if name in POLICIES]
+    if chosen and len(admissions) < len(options.policies):
+        left = next(name for name in options.policies if name not in POLICIES)
+        raise ConfigError(f"--policy {left}: a flash cache of objects has {', '.join(POLICIES)}")
+    bench, (capacity,) = bench_of(asked, [options.capacity])
+    return bench, object_flash(bench, capacity, options.rates, admissions, options.cost, advance)
+
+
 def simulate(
     asked: Asked, policies: Sequence[str], sizes: "Sequence[Size]",
     files: Mapping[str, Path], as_json: bool,
 ) -> None:  # fmt: skip
     """`cachezoo simulate` on objects."""
     from cachezoo.console import progress
-    from cachezoo.questions.objects.sweep import rows_of
 
-    ids = _known(policies or ["lru"])
-    bench, capacities = bench_of(asked, sizes)
-    with progress(f"simulating {len(ids) * len(capacities)} caches", 1.0) as advance:
-        rows = rows_of(bench, ids, capacities, advance)
+    with progress(f"simulating {asked.name}", 1.0) as advance:
+        found = simulated(asked, policies, sizes, advance)
+    bench, rows, ids = found.bench, found.rows, found.values["policies"]
     draw(files.get("plot"), bench, rows, asked.name)
-    if hand_out({"trace": asked.name, "policies": ids, "runs": rows}, as_json, files, rows):
+    if hand_out(found.values, as_json, files, rows):
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {asked.name}"
     if len(rows) == 1:
@@ -124,20 +193,16 @@ def compare(
 ) -> None:  # fmt: skip
     """`cachezoo compare` on objects."""
     from cachezoo.console import progress
-    from cachezoo.questions.objects import sweep as engine
     from cachezoo.show.formats import percent
 
     every = every or not policies
-    ids = _known([*policies, *(engine.classics() if every else [])])
-    bench, capacities = bench_of(asked, sizes)
-    with progress(f"comparing {len(ids)} policies", 1.0) as advance:
-        rows = engine.rows_of(bench, ids, capacities, advance)
-    runs = [engine.compare(bench, rows[k :: len(capacities)], size) for k, size in enumerate(capacities)]
-    shown = [row for run in runs for row in run["rows"]]
-    draw(files.get("plot"), bench, shown, asked.name)
-    if hand_out({"trace_id": asked.trace.meta.trace_id, "runs": runs}, as_json, files, shown):
+    with progress(f"comparing policies on {asked.name}", 1.0) as advance:
+        found = compared(asked, policies, every, sizes, advance)
+    bench = found.bench
+    draw(files.get("plot"), bench, found.rows, asked.name)
+    if hand_out(found.values, as_json, files, found.rows):
         return
-    for run, size in zip(runs, capacities, strict=True):
+    for run, size in zip(found.values["runs"], found.capacities, strict=True):
         best = f"best classic{'' if every else ' of those shown'}: {run['best_classic'] or 'none is shown'}"
         most = percent(run["bounds"]["hit_ratio_upper"], 2)
         table = [{**row, "gap_closed": percent(row["gap_closed"])} for row in _shown(bench, run["rows"])]
@@ -151,26 +216,19 @@ def curve(
     sizes: "Sequence[Size]", files: Mapping[str, Path], as_json: bool,
 ) -> None:  # fmt: skip
     """`cachezoo curve` on objects: object and byte hit ratios over the size."""
-    import numpy as np
-
     from cachezoo.console import progress
-    from cachezoo.questions.objects.sweep import rows_of
 
-    ids = _known(policies or ["lru"])
-    bench, capacities = bench_of(asked, sizes)
-    if not capacities:
-        low, high = (max(1.0, share * bench.whole) for share in CURVE_SHARES)
-        capacities = sorted({round(own) for own in np.geomspace(low, high, points).tolist()})
-    with progress(f"curves of {len(ids)} policies", 1.0) as advance:
-        rows = rows_of(bench, ids, sorted(capacities), advance)
+    with progress(f"curves of {asked.name}", 1.0) as advance:
+        found = measured(asked, policies, points, sizes, advance)
+    bench, rows, count = found.bench, found.rows, len(found.capacities)
     draw(files.get("plot"), bench, rows, asked.name)
-    if hand_out({"trace": asked.name, "requests": len(bench.requests), "rows": rows}, as_json, files, rows):
+    if hand_out(found.values, as_json, files, rows):
         return
-    table = list[dict[str, Any]]()
-    for k, size in enumerate(sorted(capacities)):
+    ids, table = [row["policy"] for row in rows[::count]], list[dict[str, Any]]()
+    for k, size in enumerate(found.capacities):
         own: dict[str, Any] = {"cache": bench.shown(size)}
         for j, policy in enumerate(ids):
-            row = rows[j * len(capacities) + k]
+            row = rows[j * count + k]
             own[policy], own[f"bytes of {policy}"] = row["hit_ratio"], row["byte_hit_ratio"]
         table.append(own)
     heads = [head for policy in ids for head in (policy, *([f"bytes of {policy}"] if asked.rules.sizes else []))]
@@ -196,22 +254,16 @@ def bounds(
 def flash(
     asked: Asked, options: "FlashOptions", chosen: bool, files: Mapping[str, Path], as_json: bool
 ) -> None:  # fmt: skip
-    """`cachezoo recommend --only flash` on objects; `chosen` says whether its policies were named.
+    """`cachezoo recommend --only flash` on objects; see `flashed`.
 
     Raises:
-        ConfigError: a policy that needs addresses or the future, or a picture, was asked for.
+        ConfigError: a picture was asked for, or as `flashed`.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.objects.flash import POLICIES, object_flash
 
     refuse_of_pages({"--output with a plot": "plot" in files})
-    admissions = [name for name in options.policies if name in POLICIES]
-    if chosen and len(admissions) < len(options.policies):
-        left = next(name for name in options.policies if name not in POLICIES)
-        raise ConfigError(f"--policy {left}: a flash cache of objects has {', '.join(POLICIES)}")
-    bench, (capacity,) = bench_of(asked, [options.capacity])
-    with progress(f"flash cache on {asked.name}", float(len(options.rates) * len(admissions))) as advance:
-        found = object_flash(bench, capacity, options.rates, admissions, options.cost, advance)
+    with progress(f"flash cache on {asked.name}", float(len(options.rates) * len(options.policies))) as advance:
+        bench, found = flashed(asked, options, chosen, advance)
     values = {"trace": asked.name, **found.values()}
     if hand_out(values, as_json, files, values["rows"]):
         return
@@ -220,7 +272,6 @@ def flash(
 
 def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
     """The table, and what it says."""
-    from cachezoo.contest.verdict import LEAST_SAVING, verdict
     from cachezoo.show.formats import percent
 
     rows = [
@@ -235,10 +286,20 @@ def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
         "knobs set on the first half of the requests, figures of the second; written: share of what accept_all writes"
     )
     print_rows(rows, title, below, columns)
-    for rate, admission, lead in found.leads:
-        said = verdict(lead, LEAST_SAVING)
-        print_lines(f"at {rate}: {admission} saves {percent(lead.value, 1)} of the disks' time ({said})")
-    print_lines("Nothing is read ahead, and no model that sees addresses decides: objects have none.")
+    for line in leads_of(found):
+        print_lines(line)
+
+
+def leads_of(found: "ObjectFlash") -> list[str]:
+    """What the table of a flash cache of objects says: which admission leads, and what none does."""
+    from cachezoo.contest.verdict import LEAST_SAVING, verdict
+    from cachezoo.show.formats import percent
+
+    said = [
+        f"at {rate}: {admission} saves {percent(lead.value, 1)} of the disks' time ({verdict(lead, LEAST_SAVING)})"
+        for rate, admission, lead in found.leads
+    ]
+    return [*said, "Nothing is read ahead, and no model that sees addresses decides: objects have none."]
 
 
 def recommend(

@@ -268,7 +268,7 @@ def _print_over_time(runs: list[tuple[str, list[dict[str, Any]]]], title: str, b
     """
     first = runs[0][1]
     spans = [*(("from_s", "to_s") if first[0]["from_s"] is not None else ()), "requests"]
-    below = "all requests, those before counting begins too; a ratio is missing where nothing was asked for"
+    below = "all requests, those before counting begins too; a ratio is missing where nothing was requested"
     title = f"page hit ratio over time: {title}"
     if len(runs) == 1:
         print_rows(first, title, below, [*spans, "hit_ratio", *(OPS if by_op else ())])

@@ -101,7 +101,7 @@ def hit_bounds(requests: Requests, capacity: int, *, warmup: int = 0, around: bo
     Source: PFOO, as `cachezoo.kernels.sized.pfoo`. Deletes and times to live break what can be kept.
 
     Args:
-        requests: what is asked.
+        requests: those of the trace.
         capacity: bytes, at least 1.
         warmup: requests served before counting.
         around: writes pass by and void what is held.
@@ -135,7 +135,7 @@ def belady_boundary(requests: Requests, capacity: int) -> int:
     """Least number of requests to the next one of what MIN evicts; that of all where it evicts nothing still needed.
 
     Args:
-        requests: what is asked.
+        requests: those of the trace.
         capacity: bytes, at least 1.
 
     Raises:
@@ -157,7 +157,7 @@ def relaxed_belady(requests: Requests, capacity: int, *, warmup: int = 0) -> tup
     Source: as `cachezoo.kernels.bounds.relaxed` of pages.
 
     Args:
-        requests: what is asked.
+        requests: those of the trace.
         capacity: bytes, at least 1.
         warmup: requests served before counting.
 

@@ -16,7 +16,7 @@ class Place:
     """Where a component works.
 
     Attributes:
-        requests: what is asked; only a bound may look ahead in it.
+        requests: those of the trace; only a bound may look ahead in it.
         capacity: bytes.
         held: int64[n_objects] bytes that the cache holds of each object, 0 of none: the loop's, for reading.
         links: the two columns of `cachezoo.kernels.sized.table`, for an eviction's lists.

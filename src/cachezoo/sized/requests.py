@@ -1,4 +1,4 @@
-"""What a cache of objects is asked: dense ids, sizes, operations and, where something expires, times."""
+"""Requests to a cache of objects: dense ids, sizes, operations and, where something expires, times."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -118,7 +118,7 @@ class Course:
 
         Args:
             parts: the components.
-            requests: what is asked.
+            requests: those of the trace.
             capacity: bytes, at least 1.
             around: writes pass by and void what is held.
             resizing: an object takes the size of each request of it.
@@ -165,7 +165,7 @@ def simulate(
     """Run one policy over requests of objects.
 
     Args:
-        requests: what is asked.
+        requests: those of the trace.
         policy: a text as `cachezoo.sized.spec` reads it, or its components.
         capacity: bytes, at least 1.
         warmup: requests served before counting.

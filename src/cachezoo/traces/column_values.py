@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cachezoo.arrays import F64, I64
 from cachezoo.traces.column_names import Named, named
-from cachezoo.traces.formats.columns import HEX, MOMENTS, READS, WRITES, spelled
+from cachezoo.traces.formats.columns import HEX, MOMENTS, READS, RWBS, WRITES, spelled
 from cachezoo.traces.formats.keyed import STORE_OPS
 from cachezoo.traces.reading import SECTOR_BYTES
 from cachezoo.traces.table import OP_READ
@@ -21,7 +21,6 @@ MOST_SPELLED = 32
 READ_WORDS = {*READS, "reading", "lesen", "fetch", "head"}
 WRITE_WORDS = {*WRITES, "add", "append", "update", "replace", "schreiben", "copy"}
 DELETE_WORDS = {name for name, op in STORE_OPS.items() if op not in (OP_READ, STORE_OPS["set"])}
-RWBS = re.compile(r"f?([rw])[asmf]*")
 MARKS = re.compile(r"[,|/:=\s]")
 DEVICE = re.compile(r"(/dev/.*|sd[a-z]+[0-9]*|[vh]d[a-z][0-9]*|xvd[a-z]+|nvme[0-9].*|dm-[0-9]+|md[0-9]+)")
 NUMERIC = ("int", "float", "hex", "decimal_comma", *MOMENTS)

@@ -25,11 +25,12 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import DamagedTrace, Source
 from cachezoo.traces.values import BLANKS, INT64_END, KINDS, MOST_POWER, rounded_to
-from cachezoo.traces.values import NUMBERS as NUMBERS
 from cachezoo.traces.wording import many
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TAB, LF, BLANK = b"\t\n "
+# What options call the signs between fields.
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 EMPTY = b" \t\n"
 MARK = b"\xef\xbb\xbf"  # a byte order mark; the one that begins a file is taken off
 FILLED = re.compile(rb"[^ \t\n]")  # found at once, where stripping would copy a block
@@ -328,7 +329,7 @@ class _File:
                 column = table.column(place)
                 numbers = KINDS[texts[name].kind].of(column)
                 if texts[name].optional:
-                    # What is there and is no number is told from what is missing by the least int64, or infinity.
+                    # What is there and is no number differs from what is missing by the least int64, or infinity.
                     wrong = pc.and_(pc.is_null(numbers), pc.not_equal(pc.utf8_trim(column, BLANKS), ""))
                     least = float("inf") if pa.types.is_floating(numbers.type) else -INT64_END
                     numbers = pc.if_else(wrong, pa.scalar(least, numbers.type), numbers)

@@ -2,7 +2,7 @@
 
 Each column is tried in each role and unit. A choice has doubts, as powers of ten, of which the least doubtful is the
 guess: how unlike the role a column's name and values are, and what of the requests no disk can have done. Others that
-mean something else and are within `MARGIN` are given beside it.
+mean something else and are within `MARGIN` are given too.
 """
 
 from collections.abc import Iterator, Sequence

@@ -76,7 +76,7 @@ def _checked(traces: Sequence[Either]) -> None:
 
 
 def _keys(trace: ObjectTrace) -> Coded:
-    """The keys of a trace as they stand in a mixture."""
+    """The keys of a trace as a mixture has them."""
     ids, _ = trace.numbered()
     _, first = np.unique(ids, return_index=True)
     return Coded(ids, tuple(f"{trace.meta.trace_id}/{trace.name_of(key)}" for key in trace.key[first].tolist()))

@@ -5,12 +5,13 @@ import shlex
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cachezoo.traces.delimited import NUMBERS, Layout
+from cachezoo.traces.delimited import Layout
 from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.formats.base import Format, Head
 from cachezoo.traces.guess import Guess, guessed
 from cachezoo.traces.source import WIDE_BYTES, Source, wide_text
 from cachezoo.traces.tabular import first_rows, is_table, schema_of
+from cachezoo.traces.values import KINDS
 
 NEAREST = 3
 MOST_SHOWN = 160
@@ -78,7 +79,7 @@ def _near_layout(entry: Format, layout: Layout, head: Head) -> Near:
     if not rows:
         return Near(0.0, f"needs {entry.needs}")
     # A first row without a number is a header; what matters stands below.
-    number = 2 if len(rows) > 1 and not any(NUMBERS["float"][0].fullmatch(text) for text in rows[0]) else 1
+    number = 2 if len(rows) > 1 and not any(KINDS["float"].pattern.fullmatch(text) for text in rows[0]) else 1
     row = rows[number - 1]
     most = len(layout.columns)
     fits = layout.fewest <= len(row) and (layout.ragged or len(row) <= most)
@@ -91,8 +92,8 @@ def _near_layout(entry: Format, layout: Layout, head: Head) -> Near:
         return Near(0.5 / (1 + missed), f"needs {columns} columns {where}, row {number} has {len(row)}")
     wrong = []
     for column, value in zip(layout.columns, row, strict=False):
-        if column.kind in NUMBERS and not NUMBERS[column.kind][0].fullmatch(value) and (value or not column.optional):
-            wrong.append(f"{column.name} is {value[:30]!r} in row {number}, not {NUMBERS[column.kind][1]}")
+        if column.kind in KINDS and not KINDS[column.kind].pattern.fullmatch(value) and (value or not column.optional):
+            wrong.append(f"{column.name} is {value[:30]!r} in row {number}, not {KINDS[column.kind].what}")
         elif column.words and value.lower() not in column.words:
             wrong.append(f"{column.name} is {value[:30]!r} in row {number}, not one of {', '.join(column.words)}")
     if wrong:

@@ -15,6 +15,7 @@ NO_TIME_DOUBTS = {"ms": 0.0, "us": 1.0, "s": 2.0, "ns": 2.0}
 # Days, in seconds since 1970, of which block traces are: from 1990 to 2100.
 FIRST_DAY_S, LAST_DAY_S = 631_152_000.0, 4_102_444_800.0
 SINCE_1601_S = 11_644_473_600.0  # from the epoch of Windows' file times to 1970
+SHORTEST, LONGEST = 1e-200, 1e200  # spans whose rates are numbers in every unit
 MOMENT_DOUBT = 2.5  # of a unit that makes no day of what another makes one
 
 
@@ -44,9 +45,10 @@ def unit_doubts(times: F64, usual: dict[str, float]) -> dict[str, float]:
         times: float64[n], of requests one after another.
         usual: how unusual each unit is by itself; its keys are the units to think of.
     """
-    span = float(np.max(times) - np.min(times)) if len(times) else 0.0
+    span = float(np.max(times)) - float(np.min(times)) if len(times) else 0.0
     if span == 0:
         return {unit: NO_TIME_DOUBTS.get(unit, 2.0) for unit in usual}
+    span = min(max(span, SHORTEST), LONGEST)
     rates = {unit: (len(times) - 1) / (span * PER_UNIT_US[unit] / 1e6) for unit in usual}
     return {unit: usual[unit] + rate_doubt(rate) for unit, rate in rates.items()}
 

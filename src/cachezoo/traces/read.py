@@ -302,9 +302,12 @@ def read_either(
     return trace
 
 
+OF_OBJECTS = "of objects, trace info describes them, and simulate, compare, curve, bounds and recommend answer"
+
+
 def without_addresses(given: OpenTrace) -> str:
     """That a trace's requests are of objects, where addresses are needed."""
-    said = f"{given.sources[0].path}: {NO_ADDRESSES}"
+    said = f"{given.sources[0].path}: {NO_ADDRESSES}; {OF_OBJECTS}"
     asked = "ids" in given.files.options
     return f"{said}; where its ids are addresses, read it with --option ids=address" if asked else said
 

@@ -208,22 +208,22 @@ class UnclearTrace(TraceError):
     def __init__(self, message: str, candidates: list[Candidate]) -> None:
         super().__init__(message)
         self.candidates = candidates
-        self.rows = _beside(candidates)
+        self.rows = _tabled(candidates)
 
 
 class UnknownTrace(TraceError):
     """A file of no known format.
 
     Attributes:
-        rows: the guesses at its columns beside each other, where there are several.
+        rows: the guesses at its columns in one table, where there are several.
     """
 
     def __init__(self, message: str, guesses: Sequence[Candidate] = ()) -> None:
         super().__init__(message)
-        self.rows = _beside(guesses) if len(guesses) > 1 else []
+        self.rows = _tabled(guesses) if len(guesses) > 1 else []
 
 
-def _beside(candidates: Sequence[Candidate]) -> list[dict[str, str]]:
+def _tabled(candidates: Sequence[Candidate]) -> list[dict[str, str]]:
     """Rows of a table of readings: what fits a terminal; the others say the same of all, or nothing."""
     rows = [{"": str(number), **row_of(one)} for number, one in enumerate(candidates, 1)]
     return [{name: row[name] for name in (*BRIEF, "against it") if any(one[name] for one in rows)} for row in rows]
@@ -269,7 +269,7 @@ def candidates_of(source: Source, fmt: str, given: Mapping[str, str]) -> list[Ca
     if fmt != "auto":
         entries = [format_of(fmt)]
     else:
-        fits = _fits(source)
+        fits = _fits(source, given)
         entries = [FORMATS[name] for name, fit in fits.items() if fit == max(fits.values())]
     taken = [entry for entry in entries if set(given) <= set(entry.options.model_fields)]
     if not taken and len(entries) > 1:
@@ -313,14 +313,39 @@ def unlike(source: Source, entry: Format) -> str:
     return f"{source.path}: does not look like {entry.id}, which {near(entry, head).why}; {looks}"
 
 
-def _fits(source: Source) -> dict[str, Fit]:
-    if fits := fits_of(source):
-        return fits
-    head = head_of(source)
+def _fits(source: Source, given: Mapping[str, str]) -> dict[str, Fit]:
+    """How well formats fit; one that fits for sure and has no row that can be read makes way for another or a guess.
+
+    Raises:
+        UnknownTrace: no format fits.
+    """
+    fits, head = fits_of(source), head_of(source)
+    wrong = {name: why for name, fit in fits.items() if fit == Fit.SURE and (why := _all_bad(source, name, given))}
+    rest = {name: fit for name, fit in fits.items() if name not in wrong}
+    if rest and not (wrong and all(_all_bad(source, name, given) for name in rest)):
+        return rest
     found = NOTHING if looks_like(head) or head.text is None else guessed(head.lines)
+    if fits and not (wrong and "op=" in found.columns and by_columns(source, parsed(found.columns)).means):
+        return fits
     texts = [columns for columns in (found.columns, *found.others) if "op=" in columns] if found.others else []
     guesses = [by_columns(source, parsed(columns)) for columns in texts]
-    raise UnknownTrace(refusal(source, head, lambda entry: named(source, entry), found), guesses)
+    said = "".join(f"; as {name}, which it looks like, no row can be read: {why}" for name, why in wrong.items())
+    raise UnknownTrace(refusal(source, head, lambda entry: named(source, entry), found) + said, guesses)
+
+
+def _all_bad(source: Source, name: str, given: Mapping[str, str]) -> str:
+    """Why no row of a text's beginning can be read in a format; empty where one can, or there is none."""
+    entry, head = FORMATS[name], head_of(source)
+    if head.text is None:
+        return ""
+    options = options_of(entry, {key: value for key, value in given.items() if key in entry.options.model_fields})
+    reading = Reading([_beginning(source, head)], ANY_ROWS)
+    try:
+        if any(len(part) for part in entry.read(reading, options)) or not reading.skipped:
+            return ""
+    except TraceError as error:
+        return str(error).removeprefix(f"{source.path}: ")
+    return reading.skipped[0].removeprefix(f"{source.path}: ")
 
 
 def _ways(source: Source, entries: list[Format], given: Mapping[str, str]) -> list[Candidate]:
@@ -347,7 +372,7 @@ def readings(source: Source) -> list[Candidate]:
         TraceError: the file cannot be read or is empty.
         UnknownTrace: no format fits.
     """
-    fits = _fits(source)
+    fits = _fits(source, {})
     found = _ways(source, [FORMATS[name] for name in fits], {})
     first, *others = _distinct(sorted(found, key=lambda one: (-fits[one.format.id], one.doubt)))
     return [first, *(other for other in others if other.doubt < ABSURD)]

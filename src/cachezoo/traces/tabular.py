@@ -21,10 +21,10 @@ from cachezoo.io import read_metadata, table_batches
 from cachezoo.traces.delimited import TEXT, Column, Rows
 from cachezoo.traces.reading import Reading
 from cachezoo.traces.source import Source
+from cachezoo.traces.store import VERSION, VERSION_OF_OBJECTS
 from cachezoo.traces.values import INT64_END, KINDS
 
 PARQUET, ARROW = b"PAR1", b"ARROW1"
-OWN = "cachezoo.schema_version"  # of the metadata of the project's own files
 FIRST_ROWS = 200
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -37,7 +37,7 @@ def is_table(data: bytes) -> bool:
 def is_own(path: Path) -> bool:
     """Whether a Parquet file is one of the project's, or cannot be read at all, which its reader then says."""
     try:
-        return OWN in read_metadata(path)
+        return not {VERSION, VERSION_OF_OBJECTS}.isdisjoint(read_metadata(path))
     except TraceError:
         return True
 

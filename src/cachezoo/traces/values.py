@@ -261,5 +261,3 @@ KINDS = {
     ),
     "clock": Kind("a time of day such as 12:00:00.5", re.compile(_CLOCK), pa.string(), _clocks, _one(_clocks), True),
 }
-# The pattern of each kind of plain numbers, and what one is called.
-NUMBERS = {name: (KINDS[name].pattern, KINDS[name].what) for name in ("int", "hex", "float")}

@@ -76,7 +76,7 @@ def test_a_trace_is_given_back():
     ("source", "error", "says"),
     [
         (np.array([1, -1]), TraceError, "page -1 lies on no disk"),
-        (np.array([1, 2**63], np.uint64), TraceError, "numpy.unique"),
+        (np.array([1, 2**63], np.uint64), TraceError, "a table with a column key"),
         (np.array([0.5]), ConfigError, "a row of page numbers"),
         (np.zeros((2, 2), int), ConfigError, "a row of page numbers"),
         ([], TraceError, "the trace is empty"),

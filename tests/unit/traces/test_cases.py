@@ -5,8 +5,10 @@ import pytest
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats.columns import parsed
+from cachezoo.traces.ingest import describe_files
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.recognise import UnclearTrace
 from tests.trace_data import sample
 
 pytestmark = pytest.mark.needs("public_traces")
@@ -15,9 +17,9 @@ SAME = {"requests": 300, "reads": 193, "bytes": BYTES, "pages": 771}
 SENT = SAME | {"span_ms": 739}
 
 
-def figures(name: str, columns: str = "", skip_bad_rows: int = 0) -> dict[str, int]:
+def figures(name: str, columns: str = "", skip_bad_rows: int = 0, **given: str) -> dict[str, int]:
     """What a file of the cases holds."""
-    options = parsed(columns) if columns else {}
+    options = parsed(columns) if columns else given
     files = TraceFiles(
         [sample(f"cases/{name}")], "columns" if columns else "auto", options=options, skip_bad_rows=skip_bad_rows
     )
@@ -69,3 +71,21 @@ def test_an_empty_row_of_a_data_frame_is_one_bad_row():
     with pytest.raises(TraceError, match="row 21: offset is empty; fill it in or drop the row"):
         figures(name, columns)
     assert figures(name, columns, skip_bad_rows=1)["requests"] == 299
+
+
+def test_a_log_of_fio_that_may_count_nanoseconds_is_asked_for():
+    name = "fio-iolog-v3-with-nanoseconds.log"
+    with pytest.raises(UnclearTrace, match="--option time_unit=ns") as raised:
+        figures(name)
+    assert [row["span"] for row in raised.value.rows] == ["12.3 min", "0.739 s"]
+    assert figures(name, time_unit="ns")["span_ms"] == 739
+
+
+def test_milliseconds_since_1970_of_objects():
+    stats = describe_files(TraceFiles([sample("cases/libcachesim-csv-milliseconds-since-1970.csv")]))
+    assert (stats["objects"], stats["span_s"]) == (400, 5.894)
+
+
+def test_ids_that_count_blocks_of_4_kib_are_addresses_in_them():
+    found = figures("oracleGeneral-ids-count-4KiB-blocks-scan.bin")
+    assert (found["requests"], found["pages"]) == (3000, 3000)  # no page twice: nothing can hit

@@ -153,7 +153,7 @@ def test_what_needs_addresses_is_refused_with_the_reason(tmp_path):
     ],
 )
 def test_bad_rows_are_named_or_skipped(tmp_path, row, said):
-    # Whether keys are numbers is told by the beginning, which these good rows are.
+    # The beginning says whether keys are numbers, which these good rows are.
     good = [(0, 1, 5, "get", 1, 0)]
     more = [(2, 2, 6, "set", 1, 0)] * 20_000 if row[1] == "x" else []
     if more:

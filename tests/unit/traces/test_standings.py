@@ -10,6 +10,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.formats.columns import parsed
 from cachezoo.traces.ingest import describe_files
 from cachezoo.traces.read import TraceFiles
+from cachezoo.traces.recognise import UnknownTrace
 from cachezoo.traces.source import Source
 from cachezoo.traces.standings import FITS, standings
 from tests.trace_data import text_lines
@@ -74,6 +75,38 @@ def test_a_format_that_fits_but_cannot_be_read_says_why_in_place_of_taken(tmp_pa
     (first, *_) = standings(Source(path))
     assert first.fit == "unreadable" and first.why.startswith("row 10: ")
     with pytest.raises(TraceError, match="row 10: "):
+        describe_files(TraceFiles([path]))
+
+
+HEADERS = {
+    "a column is called otherwise": ("time_us,op,offset,len", ",", "name the columns time_us,op,offset,size"),
+    "rows are parted otherwise": ("time_us,op,offset,size", ";", "row 1: has 1 field, not 4"),
+}
+
+
+@pytest.mark.parametrize("case", HEADERS)
+def test_a_sure_format_without_a_row_that_can_be_read_makes_way_for_the_guess(tmp_path, case):
+    header, sign, why = HEADERS[case]
+    rng, path = random.Random(1), tmp_path / "t.csv"
+    rows = [(k * 100, rng.choice("RW"), rng.randrange(9999) * 4096, rng.choice((4096, 8192))) for k in range(200)]
+    path.write_text("\n".join([header, *(sign.join(map(str, row)) for row in rows)]) + "\n")
+    with pytest.raises(
+        UnknownTrace, match=r"to be checked: --columns .*; as csv, which it looks like, no row can"
+    ) as no:
+        describe_files(TraceFiles([path]))
+    assert why in str(no.value)
+    (first, *_) = standings(Source(path))
+    assert first.fit == "possible"
+    found = describe_files(TraceFiles([path], "columns", options=parsed(first.columns)))
+    assert (found["requests"], found["bytes_read"] + found["bytes_written"]) == (200, sum(row[3] for row in rows))
+
+
+def test_a_sure_format_whose_rows_are_all_bad_says_so_where_nothing_else_can_be(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("time_us,op,offset,size\n1,R,none,4096\n")
+    (first, *_) = standings(Source(path))
+    assert (first.fit, first.candidate.format.id) == ("unreadable", "csv")
+    with pytest.raises(TraceError, match="row 1: offset is 'none'"):
         describe_files(TraceFiles([path]))
 
 

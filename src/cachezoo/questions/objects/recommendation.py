@@ -115,12 +115,13 @@ class _Judge:
 
     def first(self, run: ObjectRun) -> float:
         """Of the first half, which chooses."""
-        part = slice(0, self.half)
-        return float((self.worth[part] * run.hit[part]).sum() / max(self.worth[part].sum(), 1.0))
+        return self._share(run, slice(0, self.half))
 
     def second(self, run: ObjectRun) -> float:
         """Of the second, which is reported."""
-        part = slice(self.half, None)
+        return self._share(run, slice(self.half, None))
+
+    def _share(self, run: ObjectRun, part: slice) -> float:
         return float((self.worth[part] * run.hit[part]).sum() / max(self.worth[part].sum(), 1.0))
 
     def lead(self, ours: ObjectRun, theirs: ObjectRun) -> Lead:

@@ -45,7 +45,7 @@ class Windows:
 
         Returns:
             JSON values, one for each window: `from_s` and `to_s` (None without a clock), `requests`, `page_accesses`,
-            `hits`, `hit_ratio`, `read_hit_ratio` and `write_hit_ratio`; a ratio is None where nothing is asked for.
+            `hits`, `hit_ratio`, `read_hit_ratio` and `write_hit_ratio`; a ratio is None where nothing is requested.
         """
         rows = list[Row]()
         for k, (low, high) in enumerate(zip(self.accesses[:-1].tolist(), self.accesses[1:].tolist(), strict=True)):

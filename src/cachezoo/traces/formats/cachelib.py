@@ -13,17 +13,9 @@ from pydantic import Field as Setting
 
 from cachezoo.traces.delimited import delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.formats.keyed import (
-    NO_DATA,
-    STORE_OPS,
-    Field,
-    keys_of,
-    lasting,
-    layout_by_header,
-    meanings,
-    moving,
-    names_of,
-)
+from cachezoo.traces.formats.headed import Field, is_headed, layout_of
+from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, keys_of, lasting, meanings
+from cachezoo.traces.formats.other_ops import data_only
 from cachezoo.traces.reading import ObjectChunk, Reading, counts_of, microseconds
 
 STORE_FIELDS = (
@@ -61,20 +53,20 @@ class CdnOptions(Options):
 
 
 def recognise_store(head: Head) -> Fit:
-    """A first line with key, op and op_count."""
-    return Fit.SURE if {"key", "op", "size", "op_count"} <= set(names_of(head.lines, ",")) else Fit.NO
+    """A first line with key, op, size and op_count."""
+    return Fit.SURE if is_headed(head, STORE_FIELDS) else Fit.NO
 
 
 def recognise_cdn(head: Head) -> Fit:
-    """A first line with cacheKey, OpType and objectSize."""
-    return Fit.SURE if {"cachekey", "optype", "objectsize"} <= set(names_of(head.lines, ",")) else Fit.NO
+    """A first line with timestamp, cacheKey, OpType and objectSize."""
+    return Fit.SURE if is_headed(head, CDN_FIELDS) else Fit.NO
 
 
 def read_store(reading: Reading, options: StoreOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order; those of a file without times are numbered."""
     before = 0
     for source in reading.sources:
-        layout = layout_by_header(source, STORE_FIELDS)
+        layout = layout_of(source, STORE_FIELDS)
         if not any(column.name == "time" for column in layout.columns):
             reading.notes["time"] = "row numbers in microseconds: no column has times"
         last = 0
@@ -93,16 +85,16 @@ def read_store(reading: Reading, options: StoreOptions) -> Iterator[ObjectChunk]
                 coded={name: rows.coded(name) for name in CODED if rows.has(name)} | {"flags": text},
                 op_text=text,
             )
-            yield reading.checked(source, moving(reading, chunk, NO_DATA))
+            yield reading.checked(source, data_only(reading, chunk, NO_DATA))
         before += last
 
 
 def read_cdn(reading: Reading, options: CdnOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order, of whole objects: ranges are passed over."""
     ops = meanings(options.ops)
-    reading.notes["size"] = "of whole objects: what part of one is asked for is passed over"
+    reading.notes["size"] = "of whole objects: which part of one is requested is passed over"
     for source in reading.sources:
-        for rows in delimited(reading, layout_by_header(source, CDN_FIELDS), [source]):
+        for rows in delimited(reading, layout_of(source, CDN_FIELDS), [source]):
             op, text = rows.op("op", ops)
             ttl = lasting(rows, "ttl")
             chunk = ObjectChunk(

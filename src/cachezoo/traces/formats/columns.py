@@ -9,8 +9,8 @@ How values are written is seen by the first rows, or said: a time is a number, a
 (past midnight it is the next day's); offsets and sizes are decimal or `hex`, as in `offset=addr:hex` or
 `offset=lba:hex:512`. A decimal comma is seen. Rows may differ in how many fields they have after the columns named.
 
-Requests of objects have a `key` in place of an `offset`, a number or a text that names what is asked for, and may have
-a time to live (`ttl`, in seconds unless a unit stands after the colon); their op may have a third group, of values
+Requests of objects have a `key` in place of an `offset`, a number or a text that names what is requested, and may have
+a time to live (`ttl`, in seconds unless a unit follows the colon); their op may have a third group, of values
 that mean a delete. A `count` says how many accesses a row stands for.
 """
 
@@ -25,17 +25,16 @@ from pydantic import Field
 from cachezoo.arrays import I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
+from cachezoo.traces.delimited import DELIMITERS, Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings
+from cachezoo.traces.formats.other_ops import by_name, data_only
 from cachezoo.traces.objects import NO_TTL, OP_DELETE
 from cachezoo.traces.reading import (
     BAD_OP,
     BAD_TIME,
-    DISCARDS,
     PER_UNIT_US,
     SECTOR_BYTES,
-    AnyChunk,
     Chunk,
     ObjectChunk,
     Reading,
@@ -50,7 +49,6 @@ from cachezoo.traces.tabular import first_rows, is_table, schema_of
 from cachezoo.traces.tabular import rows as rows_of_table
 from cachezoo.traces.values import DAY_US, KINDS, whole_of
 
-DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 CODED = ("volume", "user", "host", "namespace", "flags")
 ROLES = ("time", "offset", "key", "size", "op", "latency", "count", "ttl", *CODED)
 REQUIRED = ("time", "offset", "size", "op")
@@ -62,7 +60,9 @@ WRITES = ("w", "write", "writes", "wr", "put", "set", "store")
 SPELLINGS = {**dict.fromkeys(READS, OP_READ), **dict.fromkeys(WRITES, OP_WRITE)}
 # Letters of the kernel's rwbs: read or write, then what kind of one.
 RWBS = re.compile(r"f?([rw])[asmf]*")
-NO_DATA = ("flush", "fsync", "sync", "datasync", "trim", "discard", "unmap", "d", "f", "fn", "open", "close", "nop")
+NO_DATA = by_name(
+    "flush", "fsync", "sync", "datasync", "trim", "discard", "unmap", "d", "f", "fn", "open", "close", "nop"
+)
 SIZE = re.compile(r"([0-9]+)(B|KiB|MiB)")
 SIZE_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 MOST_UNIT = 1 << 30
@@ -125,7 +125,7 @@ def parsed(text: str) -> dict[str, str]:
 
 
 def required(given: Collection[str]) -> tuple[str, ...]:
-    """The roles that must be there beside some that are given."""
+    """The roles that must be there with some that are given."""
     return REQUIRED_OF_OBJECTS if "key" in given else REQUIRED
 
 
@@ -435,7 +435,7 @@ class _Reader:
             chunk: Requests = ObjectChunk(key=keys_of(rows, "key"), ttl_s=ttl, **common)
         else:
             chunk = Chunk(offset=self._bytes(rows, "offset", parts["offset"]), **common)
-        return chunk if text is None else self._data(chunk, text)
+        return data_only(self.reading, chunk, NO_DATA)
 
     def _ttl(self, rows: Rows, part: Part) -> I64:
         """Times to live in whole seconds, what is shorter a second; none where the field is empty."""
@@ -471,19 +471,6 @@ class _Reader:
         known = meanings(part.unit) if part.unit else {}
         codes = np.array([_op_of(name.lower(), known, objects) for name in text.names], np.uint8)
         return codes[text.codes], text
-
-    def _data(self, chunk: AnyChunk, text: Coded) -> AnyChunk:
-        if not (chunk.op == BAD_OP).any():
-            return chunk
-        kept = np.ones(len(chunk), bool)
-        for code in np.unique(text.codes[chunk.op == BAD_OP]).tolist():
-            if text.names[code].lower() in NO_DATA:
-                other = text.codes == code
-                if text.names[code].lower() in DISCARDS and isinstance(chunk, Chunk):
-                    self.reading.discards.append(chunk.where(other))
-                self.reading.left_out[text.names[code].lower()] += int(np.count_nonzero(other))
-                kept &= ~other
-        return chunk.where(kept)
 
 
 def spelled(value: str) -> bool:

@@ -23,15 +23,16 @@ from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, Way, is_int, lost_columns
+from cachezoo.traces.formats.other_ops import by_name, data_only
 from cachezoo.traces.rates import unit_doubts
-from cachezoo.traces.reading import BAD_OP, BAD_TIME, DISCARDS, Chunk, Reading, microseconds
+from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_NAMES, Trace
 
 HEADER = "fio version {} iolog"
 VERSIONS = {HEADER.format(version): version for version in (2, 3)}
 FILE_ACTIONS = ("add", "open", "close")
-NO_DATA = (*FILE_ACTIONS, "sync", "datasync", "trim")
+NO_DATA = by_name(*FILE_ACTIONS, "sync", "datasync", "trim")
 ROW = (Column("file", "text"), Column("action", "text"), Column("offset", "int"), Column("length", "int"))
 NANOSECONDS_DOUBT = 1.5
 FEW_TIMES = 20
@@ -141,7 +142,7 @@ class _Clock:
         return times
 
 
-def _chunk(reading: Reading, rows: Rows, time_us: I64, kinds: tuple[str, ...]) -> Chunk:
+def _chunk(reading: Reading, rows: Rows, time_us: I64, kinds: Mapping[str, str]) -> Chunk:
     """Reads and writes; actions of the other `kinds` are counted."""
     op, text = rows.op("action")
     chunk = Chunk(
@@ -153,18 +154,7 @@ def _chunk(reading: Reading, rows: Rows, time_us: I64, kinds: tuple[str, ...]) -
         coded={"volume": rows.coded("file")},
         op_text=text,
     )
-    if not (op == BAD_OP).any():
-        return chunk
-    kept = np.ones(len(chunk), bool)
-    for code, name in enumerate(text.names):
-        if name in (*kinds, "wait"):
-            other = text.codes == code
-            kept &= ~other
-            if name in DISCARDS:
-                reading.discards.append(chunk.where(other))
-            if name in kinds:
-                reading.left_out[name] += int(np.count_nonzero(other))
-    return chunk.where(kept)
+    return data_only(reading, chunk, kinds)
 
 
 def _read_2(reading: Reading, source: Source, options: FioOptions) -> Iterator[Chunk]:
@@ -173,13 +163,13 @@ def _read_2(reading: Reading, source: Source, options: FioOptions) -> Iterator[C
     for rows in delimited(reading, _layout(*ROW), [source]):
         text = rows.coded("action")
         waits = np.array([name == "wait" for name in text.names])[text.codes]
-        yield _chunk(reading, rows, clock.times(rows, waits), NO_DATA)
+        yield _chunk(reading, rows, clock.times(rows, waits), {**NO_DATA, "wait": ""})
 
 
 def _read_3(reading: Reading, source: Source, options: FioOptions) -> Iterator[Chunk]:
     for rows in delimited(reading, _layout(Column("time", "int"), *ROW), [source]):
         time_us = microseconds(rows.ints("time"), options.unit(3))
-        yield _chunk(reading, rows, np.where(time_us < 0, BAD_TIME, time_us), (*NO_DATA, "wait"))
+        yield _chunk(reading, rows, np.where(time_us < 0, BAD_TIME, time_us), by_name(*NO_DATA, "wait"))
 
 
 def read(reading: Reading, options: FioOptions) -> Iterator[Chunk]:

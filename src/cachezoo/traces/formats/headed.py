@@ -1,57 +1,68 @@
 """Delimited text whose first line names the columns, in any order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, split_line
 from cachezoo.traces.formats.base import Head
+from cachezoo.traces.formats.keyed import KEY_LINES, key_kind
 from cachezoo.traces.source import Source
 
 
-def names_of(line: str) -> list[str]:
-    """The names in a line between commas, in small letters."""
-    return [name.lower() for name in split_line(line, ",")[0]]
+@dataclass(frozen=True)
+class Field:
+    """A column that a header may name."""
+
+    role: str  # how the reader calls it
+    names: tuple[str, ...]  # what headers call it, in small letters
+    kind: str  # as of a `Column`, or ``key``: numbers or texts, as the beginning has them
+    needed: bool = True  # whether a file must have it; else its values may be empty, too
 
 
-def is_headed(head: Head, needed: Mapping[str, str], more: Mapping[str, str]) -> bool:
+def is_headed(head: Head, fields: Sequence[Field], delimiter: str = ",") -> bool:
     """Whether a file's first line that is no comment has the columns that `layout_of` asks for."""
-    line = next((line for line in head.lines if not line.startswith("#")), "")
-    return not _wrong(names_of(line.strip(" \t")), needed, more)
+    return not _wrong(_names(_lines(head.lines), delimiter), fields)
 
 
-def _wrong(found: list[str], needed: Mapping[str, str], more: Mapping[str, str]) -> str:
+def _lines(lines: Sequence[str]) -> list[str]:
+    """Those that are no comments."""
+    return [line for line in lines if not line.startswith("#")]
+
+
+def _names(lines: Sequence[str], delimiter: str) -> list[str]:
+    """The fields of the first line, in small letters."""
+    first = lines[0].strip(" \t" if delimiter != "\t" else " ") if lines else ""
+    return [name.lower() for name in split_line(first, delimiter)[0]]
+
+
+def _wrong(found: list[str], fields: Sequence[Field]) -> str:
     """What is wrong with a header's names; empty if nothing."""
-    if missing := [name for name in needed if name not in found]:
+    if missing := [field.names[0] for field in fields if field.needed and not set(field.names) & set(found)]:
         return f"lacks {', '.join(missing)}"
-    twice = [name for name in (*needed, *more) if found.count(name) > 1]
+    named = [[name for name in found if name in field.names] for field in fields]
+    twice = [" and ".join(dict.fromkeys(names)) for names in named if len(names) > 1]
     return f"names {', '.join(twice)} more than once" if twice else ""
 
 
-def names(*needed: str) -> Callable[[str], bool]:
-    """A test of whether a line names all of some columns."""
-    return lambda line: set(needed) <= set(names_of(line))
-
-
-def layout_of(source: Source, needed: Mapping[str, str], more: Mapping[str, str]) -> Layout:
-    """The columns of a file as its header orders them.
-
-    Args:
-        source: the file.
-        needed: the kind of each column that must be there, by its name in small letters.
-        more: the same of columns that may be missing, or empty.
+def layout_of(source: Source, fields: Sequence[Field], delimiter: str = ",") -> Layout:
+    """The columns of a file as its header orders them; those of no field are passed over.
 
     Raises:
         TraceError: a needed column is missing, or one is named twice.
     """
-    line = next((line.strip(" \t") for line in source.first_lines() if not line.startswith("#")), "")
-    found = names_of(line)
-    kinds = {**needed, **more}
-    if said := _wrong(found, needed, more):
-        raise TraceError(f"{source.path}: its header {said}: {line[:120]!r}; fix the header")
-    columns = (
-        Column(name, kinds[name], optional=name in more and kinds[name] != "text")
-        if name in kinds
-        else Column(f"unread_{index}", "skip")
-        for index, name in enumerate(found)
-    )
-    return Layout(tuple(columns), quoted=True, header=names(*needed))
+    lines = _lines(source.first_lines())
+    found = _names(lines, delimiter)
+    if said := _wrong(found, fields):
+        raise TraceError(f"{source.path}: its header {said}: {delimiter.join(found)[:120]!r}; fix the header")
+    roles = {name: field for field in fields for name in field.names}
+    columns = []
+    for place, name in enumerate(found):
+        field = roles.get(name)
+        if field is None:
+            columns.append(Column(f"unread_{place}", "skip"))
+            continue
+        values = (split_line(line, delimiter)[0][place : place + 1] for line in lines[1 : KEY_LINES + 1])
+        kind = key_kind(value[0] for value in values if value) if field.kind == "key" else field.kind
+        columns.append(Column(field.role, kind, optional=not field.needed and field.kind != "text"))
+    return Layout(tuple(columns), delimiter, quoted=True, header=lambda _: True)

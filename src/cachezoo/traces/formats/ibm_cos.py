@@ -104,7 +104,7 @@ def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
         TraceError: a comment numbers an operation that is none.
     """
     del options
-    reading.notes["size"] = "of whole objects: what part of one is asked for is passed over"
+    reading.notes["size"] = "of whole objects: which part of one is requested is passed over"
     for source in reading.sources:
         layout, codes = _layout(source)
         if unknown := [name for name in codes.values() if name not in OPS]:

@@ -13,12 +13,18 @@ from cachezoo.coded import Coded
 from cachezoo.traces.delimited import Rows, delimited, merged
 from cachezoo.traces.events import process_name
 from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options
-from cachezoo.traces.formats.headed import is_headed, layout_of
+from cachezoo.traces.formats.headed import Field, is_headed, layout_of
 from cachezoo.traces.formats.other_ops import data_only
 from cachezoo.traces.reading import BAD_TIME, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
-NEEDED = {"timestamp": "date", "sector": "int", "operation": "text", "size": "int", "latency_ms": "float"}
-MORE = {"command": "text", "dev": "text", "device": "text"}
+FIELDS = (
+    Field("timestamp", ("timestamp",), "date"),
+    Field("sector", ("sector",), "int"),
+    Field("operation", ("operation",), "text"),
+    Field("size", ("size",), "int"),
+    Field("latency_ms", ("latency_ms",), "float"),
+    *(Field(name, (name,), "text", needed=False) for name in ("command", "dev", "device")),
+)
 KINDS = {
     "flush": "flush",
     "discard": "discard",
@@ -30,7 +36,7 @@ KINDS = {
 
 def recognise(head: Head) -> Fit:
     """A header with the names of all columns that a request needs."""
-    return Fit.SURE if is_headed(head, NEEDED, MORE) else Fit.NO
+    return Fit.SURE if is_headed(head, FIELDS) else Fit.NO
 
 
 def _chunk(reading: Reading, rows: Rows) -> Chunk:
@@ -62,7 +68,7 @@ def read(reading: Reading, options: Options) -> Iterator[Chunk]:
     """
     del options
     for source in reading.sources:
-        for rows in delimited(reading, layout_of(source, NEEDED, MORE), [source]):
+        for rows in delimited(reading, layout_of(source, FIELDS), [source]):
             yield reading.checked(source, _chunk(reading, rows))
 
 

@@ -1,7 +1,6 @@
-"""What readers of requests of objects share: keys, what ops mean, and ops that move no data."""
+"""What readers of requests of objects share: keys, what ops mean, and times to live."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +8,10 @@ import pyarrow as pa
 from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import Column, Layout, Rows, split_line
+from cachezoo.traces.delimited import Rows
+from cachezoo.traces.formats.other_ops import by_name
 from cachezoo.traces.objects import NO_TTL, OP_DELETE
-from cachezoo.traces.reading import BAD_OP, BAD_TIME, AnyChunk, Reading
-from cachezoo.traces.source import Source
+from cachezoo.traces.reading import BAD_TIME
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
 # What key-value stores and caches call their operations, in small letters.
@@ -22,7 +21,7 @@ STORE_OPS = {
     **dict.fromkeys(("incr", "decr", "put", "update", "write", "w", "set_tail", "append_tail"), OP_WRITE),
     **dict.fromkeys(("delete", "del", "remove", "invalidate", "delete_lease"), OP_DELETE),
 }
-NO_DATA = ("nop", "touch", "flush", "flush_all", "quit", "version", "stats")
+NO_DATA = by_name("nop", "touch", "flush", "flush_all", "quit", "version", "stats")
 KEY_LINES = 200  # by which keys are numbers or texts
 OPS_MEANT = (OP_READ, OP_WRITE, OP_DELETE)
 
@@ -59,62 +58,6 @@ def meanings(text: str) -> dict[str, int]:
         )
         raise TraceError(message)
     return found
-
-
-def moving(reading: Reading, chunk: AnyChunk, left_out: Collection[str]) -> AnyChunk:
-    """A chunk without the requests whose op is one of some names in small letters; they are counted as left out."""
-    text = chunk.op_text
-    if text is None or not (chunk.op == BAD_OP).any():
-        return chunk
-    kept = np.ones(len(chunk), bool)
-    for code, name in enumerate(text.names):
-        if name.lower() in left_out:
-            other = (text.codes == code) & (chunk.op == BAD_OP)
-            if other.any():
-                reading.left_out[name.lower()] += int(np.count_nonzero(other))
-                kept &= ~other
-    return chunk.where(kept)
-
-
-@dataclass(frozen=True)
-class Field:
-    """A column that a header may name."""
-
-    role: str  # how the reader calls it
-    names: tuple[str, ...]  # what headers call it, in small letters
-    kind: str  # as of a `Column`, or ``key``: numbers or texts, as the beginning has them
-    needed: bool = True  # whether a file must have it; else its values may be empty, too
-
-
-def names_of(lines: Sequence[str], delimiter: str) -> list[str]:
-    """The fields of the first line that is no comment, in small letters."""
-    first = next((line for line in lines if not line.startswith("#")), "")
-    return [name.lower() for name in split_line(first, delimiter)[0]]
-
-
-def layout_by_header(source: Source, fields: Sequence[Field], delimiter: str = ",") -> Layout:
-    """The columns of a file whose first line names them, in any order; those of no field are passed over.
-
-    Raises:
-        TraceError: a needed column is missing, or one is named twice.
-    """
-    lines = [line for line in source.first_lines() if not line.startswith("#")]
-    names = names_of(lines, delimiter)
-    roles = {name: field for field in fields for name in field.names if name in names}
-    missing = [field.names[0] for field in fields if field.needed and not set(field.names) & set(names)]
-    if missing or len({field.role for field in roles.values()}) < sum(name in roles for name in names):
-        wrong = f"names no column {missing[0]}" if missing else "names a column twice"
-        raise TraceError(f"{source.path}: its first line {wrong}: {delimiter.join(names)[:120]!r}; fix the header")
-    columns = []
-    for place, name in enumerate(names):
-        field = roles.get(name)
-        if field is None:
-            columns.append(Column(f"unread_{place}", "skip"))
-            continue
-        values = (split_line(line, delimiter)[0][place : place + 1] for line in lines[1 : KEY_LINES + 1])
-        kind = key_kind(value[0] for value in values if value) if field.kind == "key" else field.kind
-        columns.append(Column(field.role, kind, optional=not field.needed and field.kind != "text"))
-    return Layout(tuple(columns), delimiter, quoted=True, header=lambda _: True)
 
 
 def lasting(rows: Rows, name: str) -> I64 | None:

@@ -4,35 +4,29 @@ An option names a column by its number from 1 or by the header's name for it. Wi
 are taken. Source: libCacheSim's quick start.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pacsv
 from pydantic import Field
 
 from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
-from cachezoo.io import atomic_file
-from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, lost_of_objects
+from cachezoo.traces.delimited import DELIMITERS, Column, Layout, Rows, delimited, split_line
+from cachezoo.traces.formats.base import Fit, Format, Head, is_int
 from cachezoo.traces.formats.id_ways import timed_id_ways
 from cachezoo.traces.formats.identified import IdOptions
-from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, key_kind, keys_of, meanings, moving
-from cachezoo.traces.formats.libcachesim_written import write
+from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, key_kind, keys_of, meanings
+from cachezoo.traces.formats.libcachesim_written import write, write_objects
 from cachezoo.traces.formats.oraclegeneral import WriteOptions
-from cachezoo.traces.objects import OP_DELETE, ObjectTrace
+from cachezoo.traces.formats.other_ops import by_name, data_only
+from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.reading import Chunk, ObjectChunk, Reading, Requests, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 from cachezoo.traces.wording import many
 
-DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 OBJECT_NAMES = ("obj_id", "object_id", "objid", "objectid")
 USUAL = {
     "time": ("time", "timestamp", "clock_time", "ts"),
@@ -43,7 +37,7 @@ USUAL = {
 }
 # Of objects, and only of them: the seconds after which what is written is void.
 OF_OBJECTS = {"ttl": ("ttl", "ttl_s")}
-NO_DATA = ("nop",)
+NO_DATA = by_name("nop")
 
 
 class CsvOptions(IdOptions):
@@ -165,9 +159,9 @@ class _Reader:
     def __init__(self, reading: Reading, options: CsvOptions) -> None:
         self.reading, self.options = reading, options
         self.ops = meanings(options.ops) if options.ops else STORE_OPS
-        self.void = list(NO_DATA)
+        self.void = dict(NO_DATA)
         if not options.objects:  # a delete is of an object, and moves no data
-            self.void += [name for name, op in self.ops.items() if op == OP_DELETE]
+            self.void |= by_name(*(name for name, op in self.ops.items() if op == OP_DELETE))
             self.ops = {name: op for name, op in self.ops.items() if op != OP_DELETE}
         self.before = 0
 
@@ -200,7 +194,7 @@ class _Reader:
                 coded=coded,
                 op_text=text,
             )
-            return moving(self.reading, objects, self.void)
+            return data_only(self.reading, objects, self.void)
         ids = rows.ints("obj_id")
         offset, over = self.options.addresses(ids)
         chunk = Chunk(
@@ -213,7 +207,7 @@ class _Reader:
             op_text=text,
         )
         chunk = self.reading.without(rows.source, chunk, over, lambda index: self.options.overflow(ids[index]))
-        return moving(self.reading, chunk, self.void)
+        return data_only(self.reading, chunk, self.void)
 
     def _time(self, rows: Rows) -> I64:
         if rows.has("time"):
@@ -236,44 +230,6 @@ def read(reading: Reading, options: CsvOptions) -> Iterator[Requests]:
             last = int(rows.row[-1])
             yield reading.checked(source, reader.requests(rows))
         reader.before += last
-
-
-def _named(codes: npt.NDArray[Any], names: Sequence[str]) -> pa.Array:
-    """A column of texts; none where a code is below 0."""
-    places = pa.array(codes.astype(np.int32), mask=codes.astype(np.int64) < 0)
-    return pa.DictionaryArray.from_arrays(places, pa.array(names, pa.string())).cast(pa.string())
-
-
-def _seconds(time_us: I64) -> pa.Array:
-    """Times in seconds, with decimals where the trace has any."""
-    whole, part = pa.array(time_us // 1_000_000), time_us % 1_000_000
-    if not part.any():
-        return whole
-    decimals = pc.utf8_lpad(pa.array(part).cast(pa.string()), 6, "0")
-    return pc.binary_join_element_wise(whole.cast(pa.string()), decimals, ".")
-
-
-def write_objects(trace: ObjectTrace, path: Path, options: Options) -> dict[str, int]:
-    """Write a row an access, under a header, with the trace's own keys and sizes and times in seconds.
-
-    Rows that stand for several accesses are repeated.
-    """
-    del options
-    rows = trace.replayed()
-    columns: dict[str, pa.Array] = {
-        "time": _seconds(rows.time_us),
-        "obj_id": pa.array(rows.key) if rows.key_names is None else _named(rows.key, rows.key_names),
-        "obj_size": pa.array(rows.size),
-        "op": _named(rows.op, ("get", "set", "delete")),
-    }
-    if rows.ttl_s is not None:
-        columns["ttl"] = pa.array(rows.ttl_s)
-    if rows.namespace is not None:
-        columns["tenant"] = _named(rows.namespace.codes, rows.namespace.names)
-    with atomic_file(path) as temporary:
-        pacsv.write_csv(pa.table(columns), temporary, pacsv.WriteOptions(quoting_style="needed"))
-    lost = lost_of_objects(trace)
-    return {what: count for what, count in lost.items() if what not in ("ttl_s", "namespace")}
 
 
 FORMAT = Format(

@@ -4,29 +4,37 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cachezoo.traces.reading import BAD_OP, Chunk, Reading
+from cachezoo.traces.reading import BAD_OP, DISCARDS, AnyChunk, Chunk, Reading
 
 
-def data_only(reading: Reading, chunk: Chunk, kinds: Mapping[str, str]) -> Chunk:
-    """The reads and writes of a chunk, and what has an op that nobody knows.
+def data_only(reading: Reading, chunk: AnyChunk, kinds: Mapping[str, str]) -> AnyChunk:
+    """A chunk without some requests whose op is no op of the format; an op that nobody knows stays.
 
     Args:
         reading: counts what is left out.
         chunk: with the ops' texts.
-        kinds: what to count the other ops as, by their texts in small letters; those counted as discards or trims
-            are kept aside.
+        kinds: what to count the other ops as, by their texts in small letters, empty for not at all; of addresses,
+            those counted as one of `DISCARDS` are kept aside.
     """
-    if chunk.op_text is None or not (chunk.op == BAD_OP).any():
+    text = chunk.op_text
+    if text is None or not (chunk.op == BAD_OP).any():
         return chunk
     kept = np.ones(len(chunk), bool)
-    for code, name in enumerate(chunk.op_text.names):
+    for code, name in enumerate(text.names):
         kind = kinds.get(name.lower())
         if kind is None:
             continue
-        other = chunk.op_text.codes == code
-        if other.any():
-            kept &= ~other
+        other = (text.codes == code) & (chunk.op == BAD_OP)
+        if not other.any():
+            continue
+        kept &= ~other
+        if kind:
             reading.left_out[kind] += int(np.count_nonzero(other))
-            if kind in ("discard", "trim"):
-                reading.discards.append(chunk.where(other))
+        if kind in DISCARDS and isinstance(chunk, Chunk):
+            reading.discards.append(chunk.where(other))
     return chunk.where(kept)
+
+
+def by_name(*names: str) -> dict[str, str]:
+    """Ops that are counted as what they are called, for `data_only`."""
+    return {name: name for name in names}

@@ -23,10 +23,9 @@ def slices(rows: int) -> Iterator[slice]:
 
 
 def texts_of(codes: npt.NDArray[np.integer], names: tuple[str, ...]) -> pa.Array:
-    """Strings of a coded column."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string())).cast(
-        pa.string()
-    )
+    """Strings of a coded column; none where a code is below 0."""
+    places = pa.array(codes.astype(np.int32), mask=codes.astype(np.int64) < 0)
+    return pa.DictionaryArray.from_arrays(places, pa.array(names, pa.string())).cast(pa.string())
 
 
 def seconds_of(time: I64, digits: int) -> pa.Array:
@@ -41,16 +40,19 @@ def plain_names(column: Coded, spoilers: str) -> list[str]:
     return ["".join("_" if sign in spoilers or sign < " " else sign for sign in name) for name in column.names]
 
 
-def write_rows(path: Path, parts: Iterator[list[pa.Array]], delimiter: str, header: str = "") -> None:
+def write_rows(
+    path: Path, parts: Iterator[list[pa.Array]], delimiter: str, header: str = "", *, quoted: bool = False
+) -> None:
     """Write rows of text, whole or not at all.
 
     Args:
         path: the file.
-        parts: columns of the rows, part by part; texts hold neither delimiters nor line ends.
+        parts: columns of the rows, part by part; texts hold neither delimiters nor line ends, unless they are quoted.
         delimiter: one character.
         header: a first line, if any.
+        quoted: whether texts are in quotes.
     """
-    style = pacsv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
+    style = pacsv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="needed" if quoted else "none")
     with atomic_file(path) as temporary, temporary.open("wb") as file:
         if header:
             file.write(f"{header}\n".encode())

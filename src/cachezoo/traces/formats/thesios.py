@@ -11,22 +11,24 @@ from collections.abc import Iterator
 
 from cachezoo.traces.delimited import delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.formats.headed import is_headed, layout_of
+from cachezoo.traces.formats.headed import Field, is_headed, layout_of
 from cachezoo.traces.reading import Chunk, Reading, microseconds
 
-NEEDED = {
-    "filename": "text",
-    "file_offset": "int",
-    "op_type": "text",
-    "request_io_size_bytes": "int",
-    "start_time": "float",
-}
-MORE = {"simulated_latency": "float", "application": "text", "service_class": "text"}
+FIELDS = (
+    Field("volume", ("filename",), "text"),
+    Field("offset", ("file_offset",), "int"),
+    Field("op", ("op_type",), "text"),
+    Field("size", ("request_io_size_bytes",), "int"),
+    Field("time", ("start_time",), "float"),
+    Field("latency", ("simulated_latency",), "float", needed=False),
+    Field("user", ("application",), "text", needed=False),
+    Field("flags", ("service_class",), "text", needed=False),
+)
 
 
 def recognise(head: Head) -> Fit:
     """A header with the names of all columns that a request needs."""
-    return Fit.SURE if is_headed(head, NEEDED, MORE) else Fit.NO
+    return Fit.SURE if is_headed(head, FIELDS) else Fit.NO
 
 
 def read(reading: Reading, options: Options) -> Iterator[Chunk]:
@@ -37,19 +39,17 @@ def read(reading: Reading, options: Options) -> Iterator[Chunk]:
     """
     del options
     for source in reading.sources:
-        for rows in delimited(reading, layout_of(source, NEEDED, MORE), [source]):
-            op, text = rows.op("op_type")
-            coded = {"volume": rows.coded("filename")}
-            for column, name in (("user", "application"), ("flags", "service_class")):
-                if rows.has(name):
-                    coded[column] = rows.coded(name)
-            latency = microseconds(rows.floats("simulated_latency"), "s") if rows.has("simulated_latency") else None
+        for rows in delimited(reading, layout_of(source, FIELDS), [source]):
+            op, text = rows.op("op")
+            coded = {"volume": rows.coded("volume")}
+            coded |= {name: rows.coded(name) for name in ("user", "flags") if rows.has(name)}
+            latency = microseconds(rows.floats("latency"), "s") if rows.has("latency") else None
             chunk = Chunk(
                 row=rows.row,
-                time_us=microseconds(rows.floats("start_time"), "s"),
+                time_us=microseconds(rows.floats("time"), "s"),
                 op=op,
-                offset=rows.ints("file_offset"),
-                size=rows.ints("request_io_size_bytes"),
+                offset=rows.ints("offset"),
+                size=rows.ints("size"),
                 latency_us=latency,
                 coded=coded,
                 op_text=text,

@@ -12,7 +12,8 @@ import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, key_kind, keys_of, moving
+from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, key_kind, keys_of
+from cachezoo.traces.formats.other_ops import data_only
 from cachezoo.traces.reading import ObjectChunk, Reading, microseconds
 from cachezoo.traces.source import Source
 
@@ -60,7 +61,7 @@ def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
                 coded={"user": rows.coded("client"), "flags": text},
                 op_text=text,
             )
-            yield reading.checked(source, moving(reading, chunk, NO_DATA))
+            yield reading.checked(source, data_only(reading, chunk, NO_DATA))
 
 
 FORMAT = Format(

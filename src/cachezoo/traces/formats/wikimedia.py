@@ -11,7 +11,8 @@ import numpy as np
 
 from cachezoo.traces.delimited import delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.formats.keyed import Field, keys_of, layout_by_header, names_of
+from cachezoo.traces.formats.headed import Field, is_headed, layout_of
+from cachezoo.traces.formats.keyed import keys_of
 from cachezoo.traces.reading import ObjectChunk, Reading, microseconds
 from cachezoo.traces.table import OP_READ, UNKNOWN_LATENCY
 
@@ -26,9 +27,8 @@ FIELDS = (
 
 
 def recognise(head: Head) -> Fit:
-    """A first line with relative_unix and a hashed path."""
-    names = set(names_of(head.lines, "\t"))
-    return Fit.SURE if "relative_unix" in names and names & set(KEYS) else Fit.NO
+    """A first line with relative_unix, a hashed path and response_size."""
+    return Fit.SURE if is_headed(head, FIELDS, "\t") else Fit.NO
 
 
 def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
@@ -36,7 +36,7 @@ def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
     del options
     reading.notes["op"] = "all reads: the format has none"
     for source in reading.sources:
-        for rows in delimited(reading, layout_by_header(source, FIELDS, "\t"), [source]):
+        for rows in delimited(reading, layout_of(source, FIELDS, "\t"), [source]):
             latency = microseconds(rows.floats("latency"), "s") if rows.has("latency") else None
             chunk = ObjectChunk(
                 row=rows.row,

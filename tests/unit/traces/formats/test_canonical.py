@@ -93,8 +93,8 @@ def test_a_count_out_of_range_is_a_bad_row(tmp_path: Path, count: str) -> None:
 
 
 def test_only_registered_formats_are_written(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="format msr: is read, not written; use one of parquet, csv"):
-        write_as(seeded_trace(3, 5, 1), tmp_path / "t", "msr", {})
+    with pytest.raises(TraceError, match="format systor: is read, not written; use one of parquet, csv"):
+        write_as(seeded_trace(3, 5, 1), tmp_path / "t", "systor", {})
     with pytest.raises(TraceError, match="format csv: option colour: no such option"):
         write_as(seeded_trace(3, 5, 1), tmp_path / "t", "csv", {"colour": "red"})
     assert list(tmp_path.iterdir()) == []

@@ -5,8 +5,9 @@ import random
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import fits_of
+from cachezoo.traces.formats import cachelib, fits_of, wikimedia
 from cachezoo.traces.formats.base import Fit
+from cachezoo.traces.formats.headed import layout_of
 from cachezoo.traces.ingest import describe_files
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.source import Source
@@ -159,17 +160,24 @@ def test_wikimedia(tmp_path, typed):
     assert (trace.flags is not None) is typed
 
 
+def test_what_is_wrong_with_a_row_is_named(tmp_path):
+    with pytest.raises(TraceError, match="row 2: size is empty"):
+        objects(write(tmp_path, ["key,op,size,op_count", "1,GET,5,1", "1,GET,,1"]))
+
+
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("fields", "delimiter", "header", "said"),
     [
-        (["key,op,size,op_count", "1,GET,5,1", "1,GET,,1"], "row 2: size is empty"),
-        (["relative_unix\thashed_path_query", "1\t2"], "its first line names no column response_size"),
-        (["key,op,size,op_count,key", "1,GET,5,1,2"], "its first line names a column twice"),
+        (wikimedia.FIELDS, "\t", "relative_unix\thashed_path_query", "its header lacks response_size"),
+        (cachelib.STORE_FIELDS, ",", "key,op,size,op_count,key", "its header names key more than once"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path, lines, said):
+def test_a_header_that_will_not_do_is_named(tmp_path, fields, delimiter, header, said):
+    path = write(tmp_path, [header, "1\t2"])
     with pytest.raises(TraceError, match=said):
-        objects(write(tmp_path, lines))
+        layout_of(Source(path), fields, delimiter)
+    with pytest.raises(TraceError, match="is no trace of a known format"):
+        objects(path)
 
 
 def test_what_needs_addresses_says_why(tmp_path):

@@ -6,7 +6,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.formats import fits_of
 from cachezoo.traces.formats.base import Fit
 from cachezoo.traces.formats.headed import layout_of
-from cachezoo.traces.formats.thesios import MORE, NEEDED
+from cachezoo.traces.formats.thesios import FIELDS
 from cachezoo.traces.source import Source
 from tests.trace_data import read, texts
 
@@ -61,4 +61,4 @@ def test_a_header_that_will_not_do_is_named(tmp_path, header, said):
     path = made(tmp_path, header + ROWS)
     assert fits_of(Source(path)) == {}
     with pytest.raises(TraceError, match=said):
-        layout_of(Source(path), NEEDED, MORE)
+        layout_of(Source(path), FIELDS)
