@@ -86,7 +86,8 @@ def mix_sentence(found: ObjectCharacteristics) -> str:
         means = "what is written must soon be read, or a cache only takes writes in"
     else:
         means = "a cache serves both reads and writes"
-    return f"{share(reads)} of the requests but deletes are reads: {means}."
+    aside = " that are no deletes" if summary["deletes"] else ""
+    return f"{share(reads)} of the requests{aside} are reads: {means}."
 
 
 def sizes_sentence(found: ObjectCharacteristics) -> str:

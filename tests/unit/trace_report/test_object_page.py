@@ -123,12 +123,14 @@ def test_when_objects_come_again(found, again, held, words):
 
 @pytest.mark.parametrize(
     ("reads", "words"),
-    [(80, "80 % of the requests but deletes are reads: a cache serves mostly reads."),
+    [(80, "80 % of the requests that are no deletes are reads: a cache serves mostly reads."),
      (50, "serves both reads and writes."), (20, "what is written must soon be read")],
 )  # fmt: skip
 def test_reads_and_writes(found, reads, words):
     summary = {**found.summary, "reads": reads, "writes": 100 - reads}
     assert words in said(sentences.mix_sentence(replace(found, summary=summary)))
+    none = {**summary, "deletes": 0}
+    assert f"{reads} % of the requests are reads" in said(sentences.mix_sentence(replace(found, summary=none)))
 
 
 def test_sizes(found):
