@@ -15,6 +15,7 @@ from tests.command_line import run
 from tests.html_page import HtmlPage
 from tests.objects_data import drawn, trace_of
 from tests.oracles.object_report import Request
+from tests.trace_data import sample
 
 SPATIAL = ("sequential", "strided", "prefetch", "neighbour", "volume", "4 KiB", "footprint", "page access")
 ONE = [Request(0, 0, 5, "get")]
@@ -164,3 +165,10 @@ def test_the_command_writes_the_page_and_prints_sentences_and_figures(tmp_path):
     }  # fmt: skip
     assert values["summary"]["objects"] == len({row.key for row in drawn()})
     assert values["latency"] is None
+
+
+@pytest.mark.needs("public_traces")
+def test_numbers_by_first_appearance_are_no_order_of_addresses():
+    said = run("trace", "report", sample("cases/object-ids-numbered-by-first-appearance.tr")).stdout
+    assert "50 % of the requests are for objects requested before" in " ".join(said.replace("│", " ").split())
+    assert not [word for word in SPATIAL if word in said]

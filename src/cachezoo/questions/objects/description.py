@@ -31,7 +31,7 @@ from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.table import OP_READ, Trace
 
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-POINTS, LEAST_SHARE = 14, 0.001  # cache sizes of the curve, and the smallest, of all objects' bytes
+POINTS, LEAST_SHARE = 28, 0.001  # cache sizes of the curve, and the smallest, of all objects' bytes
 LARGEST = 0.1  # of the objects, whose share of the bytes is told
 CURVE_SHARE = 0.8  # of the work, for the progress bar
 
