@@ -49,7 +49,6 @@ def test_blocks_are_of_addresses(trace, tmp_path):
         ("sweep", "--size", "4KiB"),
         ("recommend", "--only", "tiers"),
         ("recommend", "--only", "wear"),
-        ("trace", "report"),
         ("trace", "anonymise", "-o", "no.parquet"),
     ],
 )

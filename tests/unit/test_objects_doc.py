@@ -28,11 +28,11 @@ def folder(tmp_path_factory):
 
 
 def test_all_commands_are_run():
-    assert [words[0] for words in COMMANDS] == ["cachezoo"] * 7
+    assert [words[0] for words in COMMANDS] == ["cachezoo"] * 8
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[1:]))
 def test_its_commands_run(folder, monkeypatch, words):
     monkeypatch.chdir(folder)
     assert run(*words[1:]).stdout
-    assert all(Path(word).stat().st_size for word in words if word.endswith(".png"))
+    assert all(Path(word).stat().st_size for word in words if word.endswith((".png", ".html")))

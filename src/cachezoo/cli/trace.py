@@ -120,36 +120,30 @@ def report(
     """Say what a trace asks of a cache: in a page of plots (-o trace.html), and in sentences here.
 
     How much cache, popularity, reuse, working set, reads and writes, bursts, sizes, addresses, patterns, who, response
-    times, and the rows that two papers would give the trace. The trace is read into memory.
+    times, and the rows that two papers would give the trace; of objects what has no address, with deletes and times to
+    live. The trace is read into memory.
     """
-    from cachezoo.characteristics.describe import characterise
-    from cachezoo.trace_report.sentences import sentences_of
-    from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.read import read_files
+    from cachezoo.trace_report.reported import reported
+    from cachezoo.traces.read import read_either
 
     wanted = outputs(output, ("page", "json"), files)
     page = wanted.get("page")
     given = given_files(files, fmt, option, columns, skip_bad_rows=skip_bad_rows, ask=not as_json)
     with progress(f"describing {files[0].name}", 1.0) as advance:
-        trace = read_files(given, lambda done, note="": advance(READING * done, note or "reading"), replay=True)
-        found = characterise(
-            trace,
-            expand_pages(trace),
-            advance=lambda done, note="": advance(READING + (1 - READING) * done, note),
-        )
+        trace = read_either(given, lambda done, note="": advance(READING * done, note or "reading"), replay=True)
+        found = reported(trace, lambda done, note="": advance(READING + (1 - READING) * done, note))
     if page is not None:
         from cachezoo.io import atomic_file
-        from cachezoo.trace_report.page import trace_page
 
-        html = trace_page(found)
+        html = found.page()
         with atomic_file(page) as temporary:
             temporary.write_text(html, encoding="utf-8", errors="replace")
     if as_json or "json" in wanted:
         from cachezoo.characteristics.values import json_values
 
-        if hand_out(json_values(found), as_json, wanted):
+        if hand_out(json_values(found.figures), as_json, wanted):
             return
-    table = text_table(f"{found.summary.trace_id}: what it asks of a cache", ("", ""), sentences_of(found))
+    table = text_table(f"{found.trace_id}: what it asks of a cache", ("", ""), found.sentences)
     out().print(drawn(table, rules=True))
     if page is not None:
         print_lines(f"page: {page}")

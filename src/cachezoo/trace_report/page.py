@@ -6,7 +6,7 @@ import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals
 from cachezoo.characteristics.describe import Characteristics, FiosRow, RcRnnRow
-from cachezoo.characteristics.pages import Footprint
+from cachezoo.characteristics.pages import Footprint, Popularity
 from cachezoo.characteristics.requests import Latency, Senders, Sizes
 from cachezoo.curves.curve import Curve
 from cachezoo.features.fios import HIGH
@@ -18,7 +18,7 @@ from cachezoo.show.table import Cell, Column, Table, number_cell
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.trace_report import plots, sentences
 from cachezoo.trace_report.plots import NAMES
-from cachezoo.trace_report.sentences import SENDERS
+from cachezoo.trace_report.sentences import PAGES, SENDERS, Named
 
 ROWS = 7  # of the curves' table
 TERMS = {
@@ -80,7 +80,7 @@ def facts(found: Characteristics) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _section(
+def section(
     anchor: str, title: str, sentence: str, drawings: Sequence[Drawing | None] = (), own: Sequence[Table] = (),
     more: Sequence[str] = (),
 ) -> Section:  # fmt: skip
@@ -90,28 +90,22 @@ def _section(
     return Section(anchor, title, (sentence, *more), figures=shown, parts=folded)
 
 
-def _load(found: Characteristics) -> Section:
-    own = found.arrivals
+def load_section(own: Arrivals | None) -> Section:
+    """When requests come; without a clock, that nothing is said of it."""
     if own is None:
-        return _section("load", "Load and bursts", sentences.load_sentence(found))
+        return section("load", "Load and bursts", sentences.load_sentence(own))
     daily = plots.daily_drawing(own.daily) if own.daily else None
     drawings = (plots.load_drawing(own), plots.bursts_drawing(own), daily)
     own_tables = [*([bursts_table(own)] if own.scales else []), gaps_table(own)]
-    return _section("load", "Load and bursts", sentences.load_sentence(found), drawings, own_tables)
+    return section("load", "Load and bursts", sentences.load_sentence(own), drawings, own_tables)
 
 
-def _popularity(found: Characteristics) -> Section:
-    own, more = found.popularity, []
-    if own.zipf is not None:
-        fits = sentences.fit_words(own.zipf.distance)
-        more.append(
-            f"Zipf's law with s = {number(own.zipf.exponent, 2)} fits {fits}: where it is worst, it is off by "
-            f"{significant(100 * own.zipf.distance)} points of the accesses. {share(own.half_of_accesses_share)} "
-            "of the pages get half of the accesses."
-        )
-    return _section(
-        "popularity", "Popularity", sentences.popularity_sentence(found), [plots.popularity_drawing(own)], more=more
-    )
+def popularity_section(own: Popularity, of: Named = PAGES) -> Section:
+    """How unevenly they are used."""
+    return section(
+        "popularity", "Popularity", sentences.popularity_sentence(own, of), [plots.popularity_drawing(own, of)],
+        more=sentences.zipf_sentences(own, of),
+    )  # fmt: skip
 
 
 def _patterns(found: Characteristics) -> Section:
@@ -122,7 +116,7 @@ def _patterns(found: Characteristics) -> Section:
         f"{number(own.longest_requests)} requests."
     )
     drawing = plots.patterns_drawing(found.patterns)
-    return _section("patterns", "Order of addresses", sentences.patterns_sentence(found), [drawing], more=[run])
+    return section("patterns", "Order of addresses", sentences.patterns_sentence(found), [drawing], more=[run])
 
 
 def _who(found: Characteristics) -> Section:
@@ -130,12 +124,13 @@ def _who(found: Characteristics) -> Section:
     return Section("who", "Who", (sentences.sender_sentence(found),), own)
 
 
-def _latency(found: Characteristics) -> Section:
-    sentence = sentences.latency_sentence(found)
-    if found.latency is None:
-        return _section("latency", "Response times", sentence)
-    drawing, own = plots.latency_drawing(found.latency), latency_table(found.latency)
-    return _section("latency", "Response times", sentence, [drawing], [own])
+def latency_section(latency: Mapping[str, Latency | None] | None) -> Section:
+    """How long requests took, where that was traced."""
+    sentence = sentences.latency_sentence(latency)
+    if latency is None:
+        return section("latency", "Response times", sentence)
+    drawing, own = plots.latency_drawing(latency), latency_table(latency)
+    return section("latency", "Response times", sentence, [drawing], [own])
 
 
 def _papers(found: Characteristics) -> Section:
@@ -174,30 +169,30 @@ def sections(found: Characteristics) -> list[Section]:
     every = found.sizes["all"]
     common = [common_table(every)] if every is not None else []
     return [
-        _section(
+        section(
             "curve", "How much cache", sentences.curve_sentence(found), [plots.curves_drawing(found.curves)],
             [curves_table(found.curves)],
         ),
-        _popularity(found),
-        _section(
+        popularity_section(found.popularity),
+        section(
             "reuse", "When pages come again", sentences.reuse_sentence(found), [plots.reuse_drawing(found.reuse)], reuse
         ),
-        _section(
+        section(
             "working-set", "Working set", sentences.working_sentence(found), [plots.working_drawing(found.working_set)]
         ),
-        _section(
+        section(
             "mix", "Reads, writes, footprint", sentences.mix_sentence(found), (),
             [footprint_table(found.footprint)],
         ),
-        _load(found),
-        _section(
+        load_section(found.arrivals),
+        section(
             "sizes", "Request sizes", sentences.sizes_sentence(found), [plots.sizes_drawing(found.sizes)],
             [sizes_table(found.sizes), *common],
         ),
-        _section("addresses", "Addresses", sentences.heat_sentence(found), [plots.heat_drawing(found.heat_map)]),
+        section("addresses", "Addresses", sentences.heat_sentence(found), [plots.heat_drawing(found.heat_map)]),
         _patterns(found),
         _who(found),
-        _latency(found),
+        latency_section(found.latency),
         _papers(found),
         _how(found),
     ]  # fmt: skip

@@ -1,23 +1,26 @@
 """A trace's plots, as inline drawings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import F64
+from cachezoo.arrays import F64, I64
 from cachezoo.characteristics.arrivals import Arrivals, Daily
 from cachezoo.characteristics.describe import OPTIMUM
 from cachezoo.characteristics.pages import HeatMap, Popularity, Reuse, Times, WorkingSet
 from cachezoo.characteristics.patterns import Patterns
 from cachezoo.characteristics.requests import Latency, Sizes
 from cachezoo.curves.curve import LRU, Curve
+from cachezoo.questions.objects.description import Lifetimes, ObjectCurve, ObjectReuse, ObjectSizes
 from cachezoo.show.drawing import svg
 from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.show.section import Drawing
 from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
 from cachezoo.sizes import PAGE_BYTES, size_ticks
+from cachezoo.trace_report.sentences import PAGES, Named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,9 +60,12 @@ def axis_unit(span_s: float) -> tuple[float, str]:
 
 def _size_ticks(axes: "Axes") -> None:
     """A logarithmic axis of bytes with so few labels that half a figure's width holds them."""
+    from matplotlib.ticker import LogLocator
+
     size_ticks(axes)
-    locator: Any = axes.xaxis.get_major_locator()
-    locator.set_params(numticks=MOST_TICKS)
+    locator = axes.xaxis.get_major_locator()
+    if isinstance(locator, LogLocator):  # sizes less than an octave apart have few labels as it is
+        locator.set_params(numticks=MOST_TICKS)
 
 
 def _time_ticks(axes: "Axes") -> None:
@@ -153,24 +159,49 @@ def bursts_drawing(arrivals: Arrivals) -> Drawing:
     )
 
 
-def sizes_drawing(sizes: dict[str, Sizes | None]) -> Drawing:
+@dataclass(frozen=True)
+class Sized:
+    """Sizes of one kind, as they are drawn."""
+
+    name: str  # of several: `reads`
+    colour: str
+    median: float  # bytes
+    from_bytes: I64  # int64[b] where each bar begins
+    counts: I64  # int64[b]
+    cdf_bytes: F64  # float64[k]
+    cdf_share: F64  # float64[k]
+
+
+def sizes_drawing(sizes: Mapping[str, Sizes | None]) -> Drawing:
     """Sizes of reads and writes."""
-    canvas, (left, right) = _panels(2)
     kinds = [(name, sizes[name], colour) for name, colour in (("reads", BLUE), ("writes", VERMILION))]
-    present = [(name, own, colour) for name, own, colour in kinds if own is not None]
-    for k, (name, own, colour) in enumerate(present):
-        shares = 100 * own.histogram_requests / own.requests
-        octave = np.log2(own.histogram_from_bytes)
-        left.bar(octave + (k - (len(present) - 1) / 2) * 0.4, shares, 0.4, color=colour, label=name)
-        right.step(own.cdf_bytes, 100 * own.cdf_share, where="post", color=colour, label=name)
-    octaves = np.unique(np.concatenate([np.log2(own.histogram_from_bytes) for _, own, _ in present])).astype(int)
+    return drawn_sizes(
+        [
+            Sized(
+                name, colour, own.median_bytes, own.histogram_from_bytes, own.histogram_requests, own.cdf_bytes,
+                own.cdf_share,
+            )
+            for name, own, colour in kinds if own is not None
+        ]
+    )  # fmt: skip
+
+
+def drawn_sizes(present: Sequence[Sized]) -> Drawing:
+    """Sizes of several kinds, of which there is one at least."""
+    canvas, (left, right) = _panels(2)
+    for k, own in enumerate(present):
+        shares = 100 * own.counts / own.counts.sum()
+        octave = np.log2(own.from_bytes)
+        left.bar(octave + (k - (len(present) - 1) / 2) * 0.4, shares, 0.4, color=own.colour, label=own.name)
+        right.step(own.cdf_bytes, 100 * own.cdf_share, where="post", color=own.colour, label=own.name)
+    octaves = np.unique(np.concatenate([np.log2(own.from_bytes) for own in present])).astype(int)
     step = -(-len(octaves) // 7)
     left.set_xticks(octaves[::step], [size(2.0**octave) for octave in octaves[::step]])
     left.set_xlim(octaves[0] - 1, octaves[-1] + 1)
     _size_ticks(right)
     _finish(left, "sizes", xlabel="from, up to twice that", ylabel="% of each")
     _finish(right, "sizes, cumulative", xlabel="at most", ylabel="% of each")
-    alt = "Sizes: " + "; ".join(f"half of the {name} have at most {size(own.median_bytes)}" for name, own, _ in present)
+    alt = "Sizes: " + "; ".join(f"half of the {own.name} have at most {size(own.median)}" for own in present)
     return Drawing(svg(canvas), f"{alt}.", "Left: each bar counts sizes from its label up to twice that.")
 
 
@@ -247,8 +278,8 @@ def reuse_drawing(own: Reuse) -> Drawing | None:
     return Drawing(svg(canvas), f"Reuse distances and times since the last use: {half}.", how)
 
 
-def popularity_drawing(own: Popularity) -> Drawing:
-    """Accesses over rank, with Zipf's law."""
+def popularity_drawing(own: Popularity, of: Named = PAGES) -> Drawing:
+    """Uses over rank, with Zipf's law."""
     canvas, (left, right) = _panels(2)
     left.plot(own.rank, own.accesses, ".-", ms=3, color=BLUE, label="trace")
     if own.zipf is not None:
@@ -256,13 +287,14 @@ def popularity_drawing(own: Popularity) -> Drawing:
         left.plot(own.rank, law, color=GREY, ls=":", label=f"Zipf, s = {number(own.zipf.exponent, 2)}")
         left.set_ylim(bottom=0.7)
     left.set(xscale="log", yscale="log")
-    _finish(left, "accesses of each page", xlabel="rank of the page", ylabel="accesses")
+    _finish(left, f"{of.uses} of each {of.thing}", xlabel=f"rank of the {of.thing}", ylabel=of.uses)
     names = list(own.top_share)
     bars = right.bar(names, [100 * own.top_share[name] for name in names], color=BLUE, width=0.6)
     right.bar_label(bars, fmt="%.0f %%", padding=2)
     right.set_ylim(0, 112)
-    _finish(right, "share of accesses of the busiest pages", xlabel="busiest pages, of all", ylabel="% of accesses")
-    alt = "Accesses of pages by rank; " + ", ".join(
+    title = f"share of {of.uses} of the busiest {of.things}"
+    _finish(right, title, xlabel=f"busiest {of.things}, of all", ylabel=f"% of {of.uses}")
+    alt = f"{of.uses.capitalize()} of {of.things} by rank; " + ", ".join(
         f"busiest {key} {share(value)}" for key, value in own.top_share.items()
     )
     return Drawing(
@@ -270,7 +302,7 @@ def popularity_drawing(own: Popularity) -> Drawing:
     )
 
 
-def latency_drawing(own: dict[str, Latency | None]) -> Drawing:
+def latency_drawing(own: Mapping[str, Latency | None]) -> Drawing:
     """Response times of reads and writes."""
     canvas, (axes,) = _panels(1)
     told = []
@@ -309,3 +341,77 @@ def daily_drawing(own: Daily) -> Drawing:
     _finish(axes, "load by the hour of the day", xlabel="hours after the trace's first request", ylabel="requests/s")
     alt = f"Mean requests a second in each hour of the day, over {number(own.days, 1)} days."
     return Drawing(svg(canvas), alt, "Traces keep no time of day: hour 0 begins with the first request.")
+
+
+def object_curve_drawing(own: ObjectCurve) -> Drawing:
+    """Hit ratios of objects and bytes over the cache size."""
+    canvas, (axes,) = _panels(1, 3.4)
+    kinds = [("objects", own.hit_ratio, BLUE), ("bytes", own.byte_hit_ratio, VERMILION)]
+    told = []
+    for name, ratios, colour in kinds:
+        if ratios is not None:
+            axes.plot(own.capacities, 100 * ratios, marker="o", ms=3, color=colour, label=name)
+            told.append(f"of {name} {share(float(ratios[0]))} to {share(float(ratios[-1]))}")
+    axes.set_ylim(0, 100)
+    if own.unit == "bytes":
+        _size_ticks(axes)
+    else:
+        axes.set_xscale("log")
+    label = "cache size" if own.unit == "bytes" else "cache size, objects"
+    _finish(axes, "LRU's hits over cache size", xlabel=label, ylabel="hit ratio, %")
+    alt = f"LRU's hit ratio over cache size, from the smallest to the largest: {'; '.join(told)}."
+    return Drawing(svg(canvas), alt, "Each size after its own warm-up, the first half of the requests.")
+
+
+def object_reuse_drawing(own: ObjectReuse) -> Drawing | None:
+    """How soon objects come again; None where none does."""
+    if own.requests_between is None:
+        return None
+    panels = [
+        ("bytes between", own.bytes_between, "bytes asked for since, at most", _size_ticks, 1.0),
+        ("time between", own.time_between_s, "at most", _time_ticks, 1e-6),
+        ("requests between", own.requests_between, "other requests since, at most", None, 1.0),
+    ]  # fmt: skip
+    there = [panel for panel in panels if panel[1] is not None][:2]
+    canvas, every = _panels(len(there))
+    for axes, (title, spread, label, ticks, least) in zip(every, there, strict=True):
+        assert spread is not None
+        shares = 100 * own.again_share * spread.cdf_share
+        axes.step(np.maximum(spread.cdf, least), shares, where="post", color=BLUE)
+        axes.set_ylim(bottom=0)
+        if ticks is None:
+            axes.set_xscale("log")
+        else:
+            ticks(axes)
+        _finish(axes, f"{title} two requests of an object", xlabel=label, ylabel="% of requests")
+    half = f"half of those that come again within {number(own.requests_between.median)} other requests"
+    return Drawing(
+        svg(canvas), f"How soon objects come again: {half}.", "Cumulative; the rest up to 100 % are first requests."
+    )
+
+
+def object_sizes_drawing(own: ObjectSizes) -> Drawing:
+    """Sizes of objects, and of what requests ask for."""
+    kinds = [
+        ("objects", BLUE, own.object_bytes, own.histogram_objects),
+        ("requests", VERMILION, own.request_bytes, own.histogram_requests),
+    ]
+    return drawn_sizes(
+        [
+            Sized(name, colour, of.median, own.histogram_from_bytes, counts, of.cdf, of.cdf_share)
+            for name, colour, of, counts in kinds
+        ]
+    )
+
+
+def ttl_drawing(own: Lifetimes) -> Drawing | None:
+    """Times to live; None where there are none, or one alone."""
+    if own.ttl_s is None or own.ttl_s.cdf[0] == own.ttl_s.cdf[-1]:
+        return None
+    canvas, (axes,) = _panels(1)
+    axes.step(own.ttl_s.cdf, 100 * own.ttl_s.cdf_share, where="post", color=BLUE)
+    axes.set_ylim(bottom=0)
+    _time_ticks(axes)
+    _finish(axes, "times to live", xlabel="at most", ylabel="% of those given")
+    alt = f"Times to live: half of them are at most {duration(own.ttl_s.median)}."
+    return Drawing(svg(canvas), alt, "Of the requests that give one.")

@@ -4,12 +4,14 @@ Every limit stands in a constant; a sentence says the figure that it rests on.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals, Scale
 from cachezoo.characteristics.describe import OPTIMUM, Characteristics
+from cachezoo.characteristics.pages import Popularity
+from cachezoo.characteristics.requests import Latency
 from cachezoo.curves.curve import LRU, Curve
 from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.sizes import PAGE_BYTES
@@ -107,11 +109,11 @@ def base_scale(arrivals: Arrivals) -> Scale | None:
     return above[0] if above else (arrivals.scales[-1] if arrivals.scales else None)
 
 
-def load_sentence(found: Characteristics) -> str:
-    """Whether the cache and the disks behind it must be sized for peaks."""
-    if found.arrivals is None:
+def load_sentence(arrivals: Arrivals | None) -> str:
+    """Whether the cache and what is behind it must be sized for peaks."""
+    if arrivals is None:
         return NO_CLOCK
-    scale = base_scale(found.arrivals)
+    scale = base_scale(arrivals)
     if scale is None:
         return "The trace is too short to tell bursts from chance."
     ratio = scale.peak_to_mean
@@ -122,7 +124,7 @@ def load_sentence(found: Characteristics) -> str:
         told = f"Uneven: {busiest}, so leave room above the mean"
     else:
         told = f"Even: {busiest}, so the mean says what to expect"
-    hurst, daily = found.arrivals.hurst, found.arrivals.daily
+    hurst, daily = arrivals.hurst, arrivals.daily
     if hurst is not None and hurst.exponent - 2 * hurst.error >= LASTING:
         told += (
             f"; busy stretches last (Hurst's exponent is {significant(hurst.exponent)}, by chance it would be 0.5), so "
@@ -179,19 +181,47 @@ def reuse_sentence(found: Characteristics) -> str:
     return f"{told}{soon}: {means}."
 
 
-def popularity_sentence(found: Characteristics) -> str:
+@dataclass(frozen=True)
+class Named:
+    """What a trace's popularity is of, and what each is counted by."""
+
+    thing: str  # `page`
+    uses: str  # `accesses`
+
+    @property
+    def things(self) -> str:
+        """Several of them."""
+        return f"{self.thing}s"
+
+
+PAGES = Named("page", "accesses")
+
+
+def popularity_sentence(own: Popularity, of: Named = PAGES) -> str:
     """Whether a small cache pays."""
-    own = found.popularity
     one, ten = own.top_share["1.0%"], own.top_share["10.0%"]
     if one >= CONCENTRATED:
-        told = f"The busiest 1 % of the pages take {share(one)} of the accesses: a small cache pays"
+        told = f"The busiest 1 % of the {of.things} take {share(one)} of the {of.uses}: a small cache pays"
     elif ten >= CONCENTRATED:
-        told = f"The busiest 10 % of the pages take {share(ten)} of the accesses: a cache of middling size pays"
+        told = f"The busiest 10 % of the {of.things} take {share(ten)} of the {of.uses}: a cache of middling size pays"
     else:
-        told = f"The busiest 10 % of the pages take only {share(ten)} of the accesses: a cache must be large to pay"
+        told = (
+            f"The busiest 10 % of the {of.things} take only {share(ten)} of the {of.uses}: a cache must be large to pay"
+        )
     if own.once_share >= HALF:
-        told += f"; {share(own.once_share)} of the pages are used once, so keep them out (an admission filter)"
+        told += f"; {share(own.once_share)} of the {of.things} are used once, so keep them out (an admission filter)"
     return f"{told}."
+
+
+def zipf_sentences(own: Popularity, of: Named = PAGES) -> list[str]:
+    """Whether Zipf's law says how unevenly they are used; nothing where it is not fitted."""
+    if own.zipf is None:
+        return []
+    return [
+        f"Zipf's law with s = {number(own.zipf.exponent, 2)} fits {fit_words(own.zipf.distance)}: where it is worst, "
+        f"it is off by {significant(100 * own.zipf.distance)} points of the {of.uses}. "
+        f"{share(own.half_of_accesses_share)} of the {of.things} get half of the {of.uses}."
+    ]
 
 
 def fit_words(distance: float) -> str:
@@ -242,12 +272,12 @@ def sender_sentence(found: Characteristics) -> str:
     )
 
 
-def latency_sentence(found: Characteristics) -> str:
+def latency_sentence(latency: Mapping[str, Latency | None] | None) -> str:
     """What a hit could save."""
-    own = found.latency and (found.latency["reads"] or found.latency["all"])
+    own = latency and (latency["reads"] or latency["all"])
     if not own:
         return "The trace has no response times: what a hit saves must come from a device's model."
-    kind = "reads" if found.latency and found.latency["reads"] else "requests"
+    kind = "reads" if latency and latency["reads"] else "requests"
     told = f"Half of the {kind} took at most {duration(own.median_us / 1e6)}, one in a hundred more than"
     return f"{told} {duration(own.p99_us / 1e6)}: that is what a hit saves, less the cache's own time."
 
@@ -275,14 +305,16 @@ def papers_sentence(found: Characteristics) -> str:
 
 def lead(found: Characteristics) -> list[str]:
     """The page's answer: how much cache, and who profits."""
-    return [curve_sentence(found), popularity_sentence(found)]
+    return [curve_sentence(found), popularity_sentence(found.popularity)]
 
 
 PARTS: Mapping[str, Callable[[Characteristics], str]] = {
-    "how much cache": curve_sentence, "popularity": popularity_sentence, "when pages come again": reuse_sentence,
-    "working set": working_sentence, "reads, writes": mix_sentence, "load": load_sentence, "sizes": sizes_sentence,
-    "addresses": heat_sentence, "order": patterns_sentence, "who": sender_sentence, "response times": latency_sentence,
-    "papers": papers_sentence,
+    "how much cache": curve_sentence, "popularity": lambda found: popularity_sentence(found.popularity),
+    "when pages come again": reuse_sentence,
+    "working set": working_sentence, "reads, writes": mix_sentence,
+    "load": lambda found: load_sentence(found.arrivals), "sizes": sizes_sentence,
+    "addresses": heat_sentence, "order": patterns_sentence, "who": sender_sentence,
+    "response times": lambda found: latency_sentence(found.latency), "papers": papers_sentence,
 }  # fmt: skip
 
 

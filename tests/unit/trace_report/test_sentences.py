@@ -16,7 +16,7 @@ from cachezoo.traces.pages import expand_pages
 from tests.characteristics_data import PAGE, made, zipf_trace
 
 
-def say(sentence, found: Characteristics) -> str:
+def say(sentence, found) -> str:
     return sentence(found).replace("\u00a0", " ")
 
 
@@ -57,7 +57,7 @@ def test_how_much_cache(found, lru, optimum, said):
 )
 def test_popularity(found, one, ten, once, said):
     own = replace(found.popularity, top_share={"1.0%": one, "10.0%": ten}, once_share=once)
-    assert said in say(sentences.popularity_sentence, replace(found, popularity=own))
+    assert said in say(sentences.popularity_sentence, own)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_load(found, ratio, hurst, daily, said):
     scale = replace(found.arrivals.scales[0], window_s=1.0, peak_to_mean=ratio)
     shorter = replace(scale, window_s=0.1, peak_to_mean=999.0)
     own = replace(found.arrivals, scales=(shorter, scale), hurst=hurst, daily=daily)
-    assert said in say(sentences.load_sentence, replace(found, arrivals=own))
+    assert said in say(sentences.load_sentence, own)
 
 
 def test_load_of_a_short_trace_and_without_a_clock(found):
     own = replace(found.arrivals, scales=(replace(found.arrivals.scales[0], window_s=0.01, peak_to_mean=4.0),))
-    assert "the busiest 10 ms has 4 times" in say(sentences.load_sentence, replace(found, arrivals=own))
-    assert "too short" in say(sentences.load_sentence, replace(found, arrivals=replace(own, scales=())))
-    assert sentences.load_sentence(replace(found, arrivals=None)) == sentences.NO_CLOCK
+    assert "the busiest 10 ms has 4 times" in say(sentences.load_sentence, own)
+    assert "too short" in say(sentences.load_sentence, replace(own, scales=()))
+    assert sentences.load_sentence(None) == sentences.NO_CLOCK
 
 
 @pytest.mark.parametrize(
