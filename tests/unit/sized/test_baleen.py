@@ -1,28 +1,20 @@
 """Baleen's admission of objects: episodes, labels and inputs by their oracles, and what it learns."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
-from cachezoo.errors import TrainingError
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.kernels.sized.episodes import GAPS
-from cachezoo.questions.objects import learned
-from cachezoo.questions.objects.learned import fit_scores
 from cachezoo.sized import baleen
 from cachezoo.sized.baleen import Flash, Labels, ObjectEpisodes, codes_of, decided, eviction_age, inputs
-from cachezoo.sized.requests import Requests
 from cachezoo.sized.simulate import simulate
 from tests.oracles.sized import episodes as naive
 from tests.sized_data import requests, skewed
 
-CONF = Path(__file__).parents[3] / "conf"
 COST = DiskHead(10.0, 100.0)
 
 
@@ -116,41 +108,3 @@ def test_a_cache_that_admits_everything_evicts_at_about_the_age_of_littles_law(s
 def test_objects_that_all_fit_never_leave():
     asked = skewed(2000, 100)
     assert eviction_age(asked, Flash(100 * asked.footprint_bytes, COST, False), np.inf) == len(asked)
-
-
-def test_what_returns_is_learned_from_sizes_and_not_from_names():
-    draw = np.random.default_rng(3)
-    n = 6000
-    hot = draw.random(n) < 0.5
-    ids = np.where(hot, draw.integers(0, 300, n), 300 + np.arange(n))
-    size = np.where(hot, 1000, 5000)
-    _, ids = np.unique(ids, return_inverse=True)
-    asked = Requests.of_sizes(ids.astype(np.int32), size)
-    part = asked.first(4000)
-    found, _, _ = labelled(part, 200_000, 0.2)
-    none = np.full(n, -1, np.float32)
-    rows, names = inputs(asked, [none, none], found.age)
-    first, second = fit_scores(rows, names, asked.ids, found, [1, 1])
-    assert (first == second).all()
-    late = np.arange(n) >= 4000
-    assert first[late & hot].min() > first[late & ~hot].max()
-
-
-def test_too_little_is_not_learned_from():
-    asked = skewed(300, 50)
-    found, _, _ = labelled(asked, 10_000, 0.2)
-    with pytest.raises(TrainingError, match="too few"):
-        fit_scores(np.zeros((300, 2), np.float32), ["a", "b"], asked.ids, found, [1])
-
-
-def test_settings_are_those_of_the_admission_of_blocks():
-    def read(name):
-        return yaml.safe_load((CONF / name).read_text(encoding="utf-8"))
-
-    shape, fit, label = read("model/admission/lgbm.yaml"), read("fit/admission.yaml"), read("label/episodes.yaml")
-    history = read("features/history.yaml")
-    assert {name: shape[name] for name in learned.SHAPE} == learned.SHAPE
-    assert (history["bucket_of_age"], tuple(history["windows"])) == (baleen.BUCKET_OF_AGE, baleen.WINDOWS)
-    own = (learned.FIRST_ACCESSES, learned.HOLDOUT_EVERY, learned.EARLY_STOPPING, learned.THREADS, baleen.HORIZON)
-    keys = ("first_accesses", "holdout_every", "early_stopping", "threads")
-    assert own == (*(fit[key] for key in keys), label["horizon_fraction"])
