@@ -17,6 +17,7 @@ COMMANDS = {
     "recommend": (),
     "recommend --only flash": (),
     "trace report": (),
+    "recommend --only flash --policy baleen": (),
 }
 OF_THE_FILE = ("requests_per_s", "source_sha256")  # how fast a run was, and what the file's bytes are
 
@@ -133,6 +134,12 @@ def test_flash_meets_its_budget_on_the_first_half(trace):
     assert all(row["bytes_written"] < everything["bytes_written"] for row in budgeted)
 
 
+def test_flash_says_that_an_admission_can_be_learned(trace):
+    assert "--policy baleen also runs" in run("recommend", "--only", "flash", trace, *COLUMNS).stdout
+    said = run("recommend", "--only", "flash", trace, "--policy", "baleen", *COLUMNS).stdout
+    assert "--policy baleen also runs" not in said and "baleen" in said and "rejectx" in said
+
+
 @pytest.mark.parametrize(
     ("command", "words", "said"),
     [
@@ -146,7 +153,12 @@ def test_flash_meets_its_budget_on_the_first_half(trace):
         ("recommend", ("--target-ms", "2"), "--target-ms: the trace names objects by keys"),
         ("recommend", ("--by", "bytes", "--ignore", "sizes"), "without sizes there are no bytes"),
         ("recommend --only flash", ("--prefetch", "next(8)"), "--prefetch: the trace names objects by keys"),
-        ("recommend --only flash", ("--policy", "opt"), "a flash cache of objects has accept_all, coin_flip, rejectx"),
+        (
+            "recommend --only flash",
+            ("--policy", "opt"),
+            "of objects has accept_all, coin_flip, rejectx, baleen",
+        ),
+        ("recommend --only flash", ("--policy", "baleen", "--bundle", "b"), "b: "),
         ("recommend --only tiers", (), "has no addresses"),
         ("sweep", (), "has no addresses"),
     ],

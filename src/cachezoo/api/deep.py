@@ -9,7 +9,16 @@ from cachezoo.api import objects
 from cachezoo.api.pages import Several, named, several
 from cachezoo.api.reading import read
 from cachezoo.api.results import Result
-from cachezoo.cli.flash import decided, geometry_given, leads_of, modes_of, policies_of, refuse_learned, shipped_of
+from cachezoo.cli.flash import (
+    decided,
+    geometry_given,
+    leads_of,
+    modes_of,
+    policies_of,
+    refuse_learned,
+    refuse_unbundled,
+    shipped_of,
+)
 from cachezoo.cli.flash import values_of as flash_values
 from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import floors, write_rates
@@ -116,6 +125,7 @@ def flash(
         }  # fmt: skip
         return objects.flash(objects.asked(source, ignore, of_pages=of_pages), options, policy is not None)
     refuse_of_objects(ignore)
+    refuse_unbundled(options, bool(bundle))
     own = objects.addressed(source, each_access=False)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]

@@ -100,6 +100,7 @@ def flash(
         asked = objects.Asked(own, trace.name, objects.rules_of(ignore))
         return objects.flash(asked, options, policy is not None, files, as_json)
     objects.refuse_of_objects(ignore)
+    refuse_unbundled(options, bool(bundle))
     own = at_speed(own, speed)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]
@@ -121,17 +122,26 @@ def policies_of(text: str | None, bundles: bool) -> list[str]:
     """The policies as given, each once, a bundle's always; an unknown one is refused before anything is read.
 
     Raises:
-        ConfigError: unknown, or baleen without a bundle.
+        ConfigError: unknown.
     """
     from cachezoo.questions.flash.options import BALEEN, POLICIES
 
     if text is None:
         return [name for name in POLICIES if bundles or name != BALEEN]
-    found = names(text, "--policy", POLICIES, f"the flash cache has {', '.join(POLICIES)}; page caches are compare's")
-    if BALEEN in found and not bundles:
+    return names(text, "--policy", POLICIES, f"the flash cache has {', '.join(POLICIES)}; page caches are compare's")
+
+
+def refuse_unbundled(options: "FlashOptions", bundles: bool) -> None:
+    """Refuse a trained model without its bundle; only on objects is one trained as the command runs.
+
+    Raises:
+        ConfigError: baleen without a bundle.
+    """
+    from cachezoo.questions.flash.options import BALEEN
+
+    if BALEEN in options.policies and not bundles:
         fix = "name its bundle, --bundle models/bundles/admission.CATEGORY.lgbm"
         raise ConfigError(f"--policy baleen: that is a trained model; {fix}")
-    return found
 
 
 def modes_of(text: str | None) -> list[str] | None:

@@ -14,7 +14,7 @@ from cachezoo.show.output import print_lines, print_rows
 if TYPE_CHECKING:
     from cachezoo.questions.flash.options import FlashOptions
     from cachezoo.questions.objects.bench import ObjectBench, Rules
-    from cachezoo.questions.objects.flash import ObjectFlash
+    from cachezoo.questions.objects.flash import ObjectFlash, ObjectLead
     from cachezoo.questions.objects.recommendation import Aim, ObjectRecommendation
     from cachezoo.sizes import Size
     from cachezoo.traces.objects import ObjectTrace
@@ -156,12 +156,12 @@ def flashed(
     Raises:
         ConfigError: a policy that needs addresses or the future was asked for.
     """
-    from cachezoo.questions.objects.flash import POLICIES, object_flash
+    from cachezoo.questions.objects.flash import ALL, object_flash
 
-    admissions = [name for name in options.policies if name in POLICIES]
+    admissions = [name for name in options.policies if name in ALL]
     if chosen and len(admissions) < len(options.policies):
-        left = next(name for name in options.policies if name not in POLICIES)
-        raise ConfigError(f"--policy {left}: a flash cache of objects has {', '.join(POLICIES)}")
+        left = next(name for name in options.policies if name not in ALL)
+        raise ConfigError(f"--policy {left}: a flash cache of objects has {', '.join(ALL)}")
     bench, (capacity,) = bench_of(asked, [options.capacity])
     return bench, object_flash(bench, capacity, options.rates, admissions, options.cost, advance)
 
@@ -292,14 +292,33 @@ def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
 
 def leads_of(found: "ObjectFlash") -> list[str]:
     """What the table of a flash cache of objects says: which admission leads, and what none does."""
-    from cachezoo.contest.verdict import LEAST_SAVING, verdict
+    from cachezoo.questions.flash.options import BALEEN
+
+    said = [f"at {own.rate}: {_led(own)}" for own in found.leads]
+    said += found.left_out
+    if not any(row.admission == BALEEN for row in found.rows) and not found.left_out:
+        said.append("--policy baleen also runs an admission that learns on the first half what is worth a write.")
+    return [*said, "Nothing is read ahead, and no model that sees addresses decides: objects have none."]
+
+
+def _led(own: "ObjectLead") -> str:
+    """What a lead says, and of a model whether it is ahead."""
+    from cachezoo.contest.choice import Goal
     from cachezoo.show.formats import percent
 
-    said = [
-        f"at {rate}: {admission} saves {percent(lead.value, 1)} of the disks' time ({verdict(lead, LEAST_SAVING)})"
-        for rate, admission, lead in found.leads
-    ]
-    return [*said, "Nothing is read ahead, and no model that sees addresses decides: objects have none."]
+    ours, rival, trained = own.ours, own.rival, own.ours.trainings
+    name, share = rival.admission, percent(abs(own.lead.value), 1)
+    does = f"saves {share} of the disks' time of {name}" if own.lead.value >= 0 else f"takes {share} more than {name}"
+    said = f"{ours.admission} {does} ({own.verdict})"
+    if not trained:
+        return said
+    each = [Goal.COST.lead(one.mean, rival.mean) for one in trained]
+    low, high = percent(min(each), 1), percent(max(each), 1)
+    writes = f"it writes {percent(ours.written_share, 1)}, {name} {percent(rival.written_share, 1)}"
+    said = f"{said}, by seed {low} to {high}; {writes}"
+    if own.ahead:
+        return said
+    return f"{said}. It is not ahead: {'it writes more than allowed' if own.overwrites else f'{name} needs no model'}"
 
 
 def recommend(

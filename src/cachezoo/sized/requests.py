@@ -84,6 +84,11 @@ class Requests:
             expires = np.where(life == NO_TTL, NEVER, time + np.minimum(life, NEVER // SECOND_US) * SECOND_US)
         return cls(ids[chosen], size[chosen], trace.op[chosen], n_objects, time, expires, row)
 
+    def first(self, n: int) -> "Requests":
+        """The first n requests, their objects numbered as before."""
+        rest = (None if own is None else own[:n] for own in (self.time_us, self.expires_us, self.row))
+        return Requests(self.ids[:n], self.size[:n], self.op[:n], self.n_objects, *rest)
+
     @cached_property
     def object_bytes(self) -> I64:
         """int64[n_objects]: the first size known of each object, 0 of one of which none is."""

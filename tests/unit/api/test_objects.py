@@ -111,7 +111,7 @@ def test_what_needs_addresses_is_refused(ask, trace):
         (lambda trace: cz.compare(trace, bundle=["nowhere"]), "--bundle"),
         (lambda trace: cz.curve(trace, sample="0.1"), "--sample"),
         (lambda trace: cz.recommend(trace, target_ms=1.0), "--target-ms"),
-        (lambda trace: cz.flash(trace, "baleen"), "baleen"),
+        (lambda trace: cz.flash(trace, "opt"), "opt"),
         (lambda trace: cz.simulate([1, 2], ignore="ttl"), "traces of objects"),
         (lambda trace: cz.recommend([1, 2], by="bytes"), "--by bytes"),
     ],

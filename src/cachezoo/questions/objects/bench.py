@@ -11,6 +11,7 @@ from cachezoo.contest.choice import Outcome
 from cachezoo.contest.counting import AUTO, SECOND_HALF, Count
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
+from cachezoo.sized.components import Composition
 from cachezoo.sized.requests import Requests
 from cachezoo.sized.simulate import SizedRun, simulate
 from cachezoo.sizes import BYTES, Size, human
@@ -127,8 +128,8 @@ class ObjectBench:
         times = self.trace.time_us if rows is None else self.trace.time_us[rows]
         return self.count.place(len(requests), filled, times)
 
-    def run(self, policy: str, capacity: int) -> ObjectRun:
-        """Run a policy over the whole trace.
+    def run(self, policy: str | Composition, capacity: int) -> ObjectRun:
+        """Run a policy, or its components, over the whole trace.
 
         Raises:
             ConfigError: as `cachezoo.sized.simulate.simulate`.
