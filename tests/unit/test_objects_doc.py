@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 
 def test_all_commands_are_run():
-    assert [words[0] for words in COMMANDS] == ["cachezoo"] * 8
+    assert [words[0] for words in COMMANDS] == ["cachezoo"] * 9
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[1:]))
