@@ -96,8 +96,8 @@ def test_mutators_change_most_inputs_and_stay_short(change) -> None:
 
 
 def test_a_lost_row_is_a_finding(tmp_path, monkeypatch) -> None:
-    honest = trace_targets.read_files
-    monkeypatch.setattr(trace_targets, "read_files", lambda files: honest(files).take(np.arange(5)))
+    honest = trace_targets.read_either
+    monkeypatch.setattr(trace_targets, "read_either", lambda files: honest(files).take(np.arange(5)))
     finding = attempt(trace_targets.trace_target("msr"), trace_seeds("msr")[0], tmp_path)
     assert finding is not None and finding.key == "Broken in no silent loss"
 

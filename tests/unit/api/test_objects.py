@@ -94,7 +94,9 @@ def test_rows_stand_for_so_many_accesses():
 
 
 @pytest.mark.parametrize(
-    "ask", [cz.wear, cz.size, lambda trace: cz.share([trace, trace])], ids=["wear", "size", "share"]
+    "ask",
+    [lambda trace: cz.wear(trace), lambda trace: cz.size(trace), lambda trace: cz.share([trace, trace])],
+    ids=["wear", "size", "share"],
 )
 def test_what_needs_addresses_is_refused(ask, trace):
     with pytest.raises(TraceError, match="mine: names objects by keys and has no addresses"):
