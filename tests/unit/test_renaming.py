@@ -33,6 +33,8 @@ COMMANDS = {
     "recommend --only wear": ("--unit", "64KiB", "--free", "6", "--op", "60%", "--streams", "1,4"),
     "recommend --only cache-wear": ("--streams", "1", "--op", "80%", "--size", "50%"),
     "recommend --only flash": ("--prefetch", "none,next(8)"),
+    "recommend --only share": ("trace.parquet", "--names", "one,two", "--fragment", "16"),
+    "device replay": ("--device", "exosx20_990pro", "-o", "replayed.parquet"),
     "recommend --for bcache": (),
     "device response": ("--device", "exosx20_990pro", "--depth", "2"),
 }
