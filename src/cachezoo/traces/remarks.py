@@ -38,6 +38,7 @@ LINES: dict[str, Callable[[str], str]] = {
     "op": "inferred: {}".format,
     "time": "inferred: times are {}".format,
     "size": "inferred: sizes are {}".format,
+    "columns_not_read": "left out: the columns {}".format,
     "wait": "unit: waits are {}".format,
     "one_volume": "inferred: one volume, as {}".format,
     "event": "joined: a request is made where an event says {}".format,
@@ -62,6 +63,8 @@ def remarks_of(extra: Mapping[str, str]) -> list[str]:
         what, dot, kind = key.partition(".")
         if dot and what == "left_out":
             found.append(f"left out: {int(count):,} ({LEFT_OUT.get(kind, f'{kind}: no reads or writes of data')})")
+        elif dot and what == "rounded":
+            found.append(f"rounded: {kind}, {count}")
         elif dot and what == "sector_bytes":
             found.append(f"unit: sectors of disk {kind} have {count} bytes, by the header")
     events = json.loads(extra.get("events", "{}"))  # what a capture counted
@@ -73,4 +76,4 @@ def remarks_of(extra: Mapping[str, str]) -> list[str]:
 
 def is_remarked(key: str) -> bool:
     """Whether a metadata key is said by a line of `remarks_of`."""
-    return key in LINES or key == "time_jumps" or key.startswith(("left_out.", "sector_bytes."))
+    return key in LINES or key == "time_jumps" or key.startswith(("left_out.", "rounded.", "sector_bytes."))
