@@ -42,7 +42,7 @@ def test_joined_events_are_counted(tmp_path):
 def test_every_note_of_every_reader_is_a_line(tmp_path):
     path = tmp_path / "t"
     for fmt in FORMATS:
-        if fmt == "columns":
+        if fmt in ("columns", "binary_ids"):  # what they are has to be said
             continue
         for data in trace_seeds(fmt):
             path.write_bytes(data)
