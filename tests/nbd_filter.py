@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cachezoo.devices.nbd.client import connected
+from cachezoo.serve.control import listens
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"
 
@@ -78,10 +79,10 @@ class Server:
         self.process.wait(30)
 
 
-def wait_for(server: Server, ready: Path) -> None:
-    """Until nbdkit has written its process id, which it does when clients can connect."""
+def wait_for(server: Server, ready: Path, commands: Path | None) -> None:
+    """Until nbdkit has written its process id, and its filter takes commands, which it does a moment later."""
     end = time.monotonic() + 60
-    while not (ready.exists() and ready.read_text()):
+    while not (ready.exists() and ready.read_text() and (commands is None or listens(commands))):
         assert server.process.poll() is None, server.said.read_text()
         assert time.monotonic() < end, "nbdkit was not ready within 60 s"
         time.sleep(0.005)
@@ -121,8 +122,10 @@ def serve(filter_file: Path | None, folder: Path, options: list[str], plugin: li
     with said.open("wb") as file:
         process = subprocess.Popen(command, stderr=file, cwd=folder, env=os.environ | (variables or {}))
     server = Server(process, path, said)
+    named = dict(option.split("=", 1) for option in options if "=" in option)
+    commands = Path(named["cz-control"]) if "cz-control" in named else None
     try:
-        wait_for(server, ready)
+        wait_for(server, ready, commands)
         yield server
     finally:
         if process.poll() is None:

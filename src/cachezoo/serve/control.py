@@ -15,6 +15,12 @@ PATIENCE_S = 60.0  # a bundle is verified before it is taken
 MOST = 1 << 20
 
 
+def listens(path: Path) -> bool:
+    """Whether the filter takes commands there: nbdkit writes its process id a moment before it does."""
+    with socket.socket(socket.AF_UNIX) as wire:
+        return wire.connect_ex(str(path)) == 0
+
+
 def ask(path: Path, command: str, options: Options | None = None, patience_s: float = PATIENCE_S) -> dict[str, Any]:
     """The filter's answer.
 

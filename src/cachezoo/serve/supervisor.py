@@ -84,7 +84,7 @@ class Served:
         return self.note()
 
     def _run(self, lock: int) -> None:
-        """Start nbdkit, and wait until clients can connect."""
+        """Start nbdkit, and wait until clients can connect and commands are taken."""
         line = found.command(self.wanted, *map(str, (self.state.socket, self.state.control, self.state.ready)))
         self._lock = os.dup(lock)
         # The main thread starts it: --exit-with-parent is of the thread that did.
@@ -94,7 +94,7 @@ class Served:
         listener = self._listener = threading.Thread(target=self._listen, args=(self._child,), daemon=True)
         listener.start()
         end = time.monotonic() + START_S
-        while not (self.state.ready.exists() and self.state.ready.read_text()):
+        while not (self.state.ready.exists() and self.state.ready.read_text() and control.listens(self.state.control)):
             if self._child.poll() is not None:
                 listener.join(LOOK_S)
                 raise ServeError(self._why())

@@ -238,6 +238,7 @@ def test_a_library_that_needs_more_than_glibc_is_for_this_kind_of_machine_alone(
     assert own(tmp_path / "one.so", "linux_x86_64") == "linux_x86_64"
 
 
+@pytest.mark.slow(seconds=60)
 def test_the_wheel_runs_without_numpy(tmp_path):
     sources = tmp_path / "sources"
     for name in ("runtimes", "src/cachezoo/runtime", "src/cachezoo/bundles"):
