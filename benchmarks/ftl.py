@@ -20,6 +20,10 @@ import numpy.typing as npt
 from timing import least
 
 from cachezoo.errors import CachezooError
+from cachezoo.flash_drive.placements import rule
+from cachezoo.flash_drive.run import wear
+from cachezoo.flash_drive.theory import choices_waf, fifo_waf, full_share
+from cachezoo.flash_drive.writes import NEVER, DriveWrites, drive_writes
 from cachezoo.kernels.ftl import FlashDrive, run_ftl
 from cachezoo.kernels.placing import SepBit
 from cachezoo.seeds import derive_seed
@@ -28,10 +32,6 @@ from cachezoo.sizes import human
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.wear.placements import rule
-from cachezoo.wear.run import wear
-from cachezoo.wear.theory import choices_waf, fifo_waf, full_share
-from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
 
 REFEREE_WRITES = 568_270
 REFEREE = {1: 3.359, 2: 3.243}

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 from timing import least
 
+from cachezoo.flash_drive.names import BOUNDS, BY_DRIVE, LEGACY
+from cachezoo.flash_drive.placements import INSIDE
 from cachezoo.kernels.ftl import FlashDrive, run_ftl
 from cachezoo.kernels.placing import BY_HOST
 from cachezoo.kernels.placing.state import CLASSES
@@ -25,8 +27,6 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import BOUNDS, BY_DRIVE, LEGACY
-from cachezoo.wear.placements import INSIDE
 from cachezoo.zoo.streams.bench import Bench
 
 RAW = Path("data/raw/captured")

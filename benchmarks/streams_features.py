@@ -10,12 +10,12 @@ import argparse
 from pathlib import Path
 
 from cachezoo.features.fios import chosen, chunk_features, shared_of, theta_of
+from cachezoo.flash_drive.writes import volume_starts
 from cachezoo.labels.streams import label_streams
 from cachezoo.traces.chunks import CHUNK_BYTES, WINDOWS, chunk_writes
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import OP_WRITE
-from cachezoo.wear.writes import volume_starts
 from cachezoo.zoo.streams.cluster import COMBINATIONS, bits_of, cluster_bits, dictionary_of
 from cachezoo.zoo.streams.dictionary import base_bytes
 

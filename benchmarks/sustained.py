@@ -13,6 +13,9 @@ from itertools import pairwise
 
 from placements import CAPTURES, VICTIMS, cycles_of
 
+from cachezoo.flash_drive.names import EQUAL, LEGACY, SEPBIT
+from cachezoo.flash_drive.placements import rule
+from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive
 from cachezoo.synth.fit import fit
@@ -20,9 +23,6 @@ from cachezoo.synth.generate import synthetic
 from cachezoo.synth.overwrite import overwriting
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import EQUAL, LEGACY, SEPBIT
-from cachezoo.wear.placements import rule
-from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.bench import SEEDS, Bench
 
 STREAMS = 16

@@ -21,7 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import CachezooError
-from cachezoo.flash.policies import rejectx
+from cachezoo.flash_cache.policies import rejectx
+from cachezoo.flash_drive.placements import Placement
+from cachezoo.flash_drive.run import wear
+from cachezoo.flash_drive.writes import DriveWrites
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.flash.model import decide, open_bundles
@@ -35,9 +38,6 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.wear.placements import Placement
-from cachezoo.wear.run import wear
-from cachezoo.wear.writes import DriveWrites
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 

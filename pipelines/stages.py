@@ -104,7 +104,7 @@ def features(params: "Params", key: str) -> None:
 
 def label_episodes(params: "Params", key: str) -> None:
     """Baleen's episodes and OPT labels of a trace, from that trace alone."""
-    from cachezoo.flash.problem import label_of
+    from cachezoo.flash_cache.problem import label_of
     from cachezoo.labels.episode_file import write_episode_labels
     from cachezoo.traces.store import read_trace
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from cachezoo.coded import Coded
+from cachezoo.flash_drive.names import LIFETIME, Kind
 from cachezoo.kernels.deaths import NAMES
 from cachezoo.models.trained import FILE, Feature, TraceUse, TrainedModel, read_trained
 from cachezoo.serving.forest import ForestSession, read_forest
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.table import Trace, TraceMeta
-from cachezoo.wear.names import LIFETIME, Kind
 from cachezoo.zoo.streams.deaths import Lifetimes, fit_lifetimes
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from cachezoo.zoo.streams.dictionary import FILE as SID

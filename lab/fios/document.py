@@ -6,10 +6,10 @@ from statistics import median
 from typing import Annotated
 
 from cachezoo.documents import Document, Interval
+from cachezoo.flash_drive.names import EQUAL, LEGACY, ORACLE, Kind
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
 from cachezoo.show.formats import percent
-from cachezoo.wear.names import EQUAL, LEGACY, ORACLE, Kind
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cachezoo.flash_drive.names import EQUAL, ORACLE
 from cachezoo.show.formats import number, percent
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, VERMILION
 from cachezoo.show.table import Cell, Column, Table
-from cachezoo.wear.names import EQUAL, ORACLE
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 from lab.claims.plot import headed, page
 from lab.fios.document import DriveCase, DriveRow, FiosFigure

@@ -16,6 +16,10 @@ from statistics import pstdev
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cachezoo.errors import DeviceError, TraceError
+from cachezoo.flash_drive.names import EQUAL, LEGACY
+from cachezoo.flash_drive.placements import Placement, grid, rule
+from cachezoo.flash_drive.run import Wear
+from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.jobs import run_all
 from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.params import At, Picked
@@ -25,10 +29,6 @@ from cachezoo.settings.wear import Drive, StreamsLabel
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.wear.names import EQUAL, LEGACY
-from cachezoo.wear.placements import Placement, grid, rule
-from cachezoo.wear.run import Wear
-from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 from cachezoo.zoo.streams.fit import why_not

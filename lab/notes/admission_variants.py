@@ -19,9 +19,9 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64
 from cachezoo.config.load import load_params
-from cachezoo.flash.load import load_curve, load_windows, time_scale
-from cachezoo.flash.policies import learned, prefetch_of
-from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
+from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
+from cachezoo.flash_cache.policies import learned, prefetch_of
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.models.forest import Forest, Scorer, fit_regression, forest_scorer
 from cachezoo.models.trained import FittedModel

@@ -16,12 +16,12 @@ import numpy as np
 
 from cachezoo.config.load import load_params
 from cachezoo.errors import CachezooError
+from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.labels.streams import labels_of
 from cachezoo.models.trained import TrainedModel
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams import evaluate, fit, judge
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.deaths import fit_lifetimes

@@ -23,12 +23,12 @@ from cachezoo.config.load import load_params
 from cachezoo.contest.lead import Mean
 from cachezoo.contest.verdict import LEAST_SAVING, verdict
 from cachezoo.features.fios import BASE_ROWS, HIGH, LETTERS
+from cachezoo.flash_drive.names import EQUAL, LEGACY
 from cachezoo.seeds import derive_seed
 from cachezoo.show import markdown
 from cachezoo.show.formats import number
 from cachezoo.show.output import drawn
 from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
-from cachezoo.wear.names import EQUAL, LEGACY
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 from lab.fios.document import FILE, DriveCase, read_fios
 

@@ -17,10 +17,10 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.config.load import load_params
 from cachezoo.errors import DeviceError
+from cachezoo.flash_drive.names import LEGACY
+from cachezoo.flash_drive.placements import Placement, rule
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
 from cachezoo.seeds import derive_seed
-from cachezoo.wear.names import LEGACY
-from cachezoo.wear.placements import Placement, rule
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
 from cachezoo.zoo.streams.fit import CONTEXT, read_cycle

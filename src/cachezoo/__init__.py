@@ -4,7 +4,6 @@
 """
 
 import os
-import sys
 from importlib import import_module
 
 __version__ = "0.1.0"
@@ -21,11 +20,9 @@ def __getattr__(name: str) -> object:
     """What `cachezoo.api` has of this name."""
     if name not in _ASKED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    api = import_module("cachezoo.api")
-    # Two names are rooms of the package too, which an import sets here: `api` has imported both, so they stay set.
-    for known in _ASKED:
-        setattr(sys.modules[__name__], known, getattr(api, known))
-    return getattr(api, name)
+    value: object = getattr(import_module("cachezoo.api"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

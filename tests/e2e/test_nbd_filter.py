@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cachezoo.bundles import Coded, RequestBatch, load
 from cachezoo.bundles.protocol import model_digest
 from cachezoo.bundles.release import release, sign_release
-from cachezoo.flash.modes import plain_prefetch
+from cachezoo.flash_cache.modes import plain_prefetch
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.seeds import derive_seed

@@ -1,4 +1,4 @@
-/* Prefetch modes, as src/cachezoo/flash/modes.py has them. */
+/* Prefetch modes, as src/cachezoo/flash_cache/modes.py has them. */
 #include <string.h>
 
 #include "flash.h"

@@ -150,7 +150,7 @@ def modes_of(text: str | None) -> list[str] | None:
     Raises:
         ConfigError: no mode.
     """
-    from cachezoo.flash.modes import ALL, is_mode
+    from cachezoo.flash_cache.modes import ALL, is_mode
 
     if text is None:
         return None
@@ -160,7 +160,7 @@ def modes_of(text: str | None) -> list[str] | None:
 
 def refuse_learned(options: "FlashOptions", ranged: bool) -> None:
     """A learned mode needs a prefetch bundle; without other modes the policies without a model have none to run in."""
-    from cachezoo.flash.modes import ML_MODES
+    from cachezoo.flash_cache.modes import ML_MODES
 
     learned = [mode for mode in options.prefetch or () if mode in ML_MODES]
     if learned and not ranged:
@@ -184,7 +184,7 @@ def geometry_given(segment: str | None, block: str | None) -> "Geometry | None":
 
 def decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") -> "FlashModel":
     """What an opened bundle decides on a trace, in the modes that are requested."""
-    from cachezoo.flash.modes import ML_MODES
+    from cachezoo.flash_cache.modes import ML_MODES
     from cachezoo.questions.flash.model import decide
 
     return decide(bundles, trace, [mode for mode in options.prefetch or () if mode in ML_MODES])
@@ -288,7 +288,7 @@ def leads_of(found: "FlashTable") -> list[str]:
 
 
 def _with(row: "RateRow") -> str:
-    from cachezoo.flash.modes import NONE
+    from cachezoo.flash_cache.modes import NONE
 
     return f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
 
@@ -298,7 +298,7 @@ def shipped_of(found: "FlashTable") -> list[str]:
 
     A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
     """
-    from cachezoo.flash.modes import NONE
+    from cachezoo.flash_cache.modes import NONE
     from cachezoo.questions.flash.bench import MODEL
 
     lines = []

@@ -121,7 +121,7 @@ def tiers(
 def _decisions(opened: "FlashBundles", ts: "TierStream") -> "Bool":
     """bool[n]: whether each request's pages are admitted, by the threshold that the bundle was shipped with."""
     from cachezoo.cli.flash import warn_of_drift
-    from cachezoo.flash.modes import NONE
+    from cachezoo.flash_cache.modes import NONE
     from cachezoo.questions.flash.model import decide
 
     model = decide(opened, ts.trace)

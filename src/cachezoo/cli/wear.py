@@ -273,8 +273,8 @@ def dictionary_of(path: Path) -> "Dictionary":
 
 def _print(found: "WearTable", name: str) -> None:
     from cachezoo.console import out
+    from cachezoo.flash_drive.names import BOUNDS, BY_DRIVE
     from cachezoo.questions.wear.verdict import answer
-    from cachezoo.wear.names import BOUNDS, BY_DRIVE
 
     out().print(answer(found), soft_wrap=True, markup=False)
     caption = (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.labels.episode_rows import METADATA_KEY
 from cachezoo.labels.episodes import (

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from cachezoo.arrays import F64, I64, Bool
-from cachezoo.flash.problem import BudgetSetting, FlashProblem, meet_budget
+from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, meet_budget
 from cachezoo.kernels.episodes import Episodes, find_episodes, range_costs
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch
 from cachezoo.kernels.segments import Geometry

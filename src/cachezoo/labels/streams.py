@@ -109,7 +109,7 @@ class StreamLabels:
         """int64[m]: chunk numbers in the addresses of a drive.
 
         Args:
-            starts: first byte of each volume in them, at a chunk's boundary (`cachezoo.wear.writes.volume_starts`).
+            starts: first bytes of the volumes in them, each a chunk's (`cachezoo.flash_drive.writes.volume_starts`).
         """
         first = np.array([starts[name] // CHUNK_BYTES for name in self.volume.names], np.int64)
         found: I64 = first[self.volume.codes] + self.chunk

@@ -21,9 +21,9 @@ from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import average
 from cachezoo.errors import ConfigError, no_trace
-from cachezoo.flash.modes import NONE
-from cachezoo.flash.policies import prefetch_of
-from cachezoo.flash.problem import flash_problem, label_of
+from cachezoo.flash_cache.modes import NONE
+from cachezoo.flash_cache.policies import prefetch_of
+from cachezoo.flash_cache.problem import flash_problem, label_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.params import traces_of
 from cachezoo.questions.page.bundle import simulate_bundle

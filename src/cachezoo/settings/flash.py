@@ -27,7 +27,7 @@ class BlockGeometry(Strict):
 class EpisodeLabel(BlockGeometry):
     """`label.episodes`: geometry, cache, write budget, and how the eviction age is found."""
 
-    # categories whose geometry is another one, see `cachezoo.flash.problem`
+    # categories whose geometry is another one, see `cachezoo.flash_cache.problem`
     geometry: dict[str, BlockGeometry] = Field(default_factory=dict)
     cache_fraction: Part  # flash cache's size, as a part of the trace's distinct segments
     write_budget: Part  # segment writes allowed, as a part of AcceptAll's simulated writes over the whole run

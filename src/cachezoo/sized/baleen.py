@@ -15,7 +15,7 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64, I32, I64, U8, Bool
 from cachezoo.coded import Coded
-from cachezoo.flash.problem import meet_budget
+from cachezoo.flash_cache.problem import meet_budget
 from cachezoo.kernels.admit import mask
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.history import KINDS, update_history

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
+from cachezoo.flash_drive.theory import choices_waf, full_share
 from cachezoo.kernels.ftl import FlashDrive, run_ftl
 from cachezoo.kernels.placing import BY_HOST, SepBit
 from cachezoo.kernels.placing.dac import Dac
@@ -16,7 +17,6 @@ from cachezoo.kernels.placing.multilog import MultiLog
 from cachezoo.kernels.placing.sfs import Sfs
 from cachezoo.kernels.placing.state import CLASSES
 from cachezoo.kernels.placing.warcip import Warcip
-from cachezoo.wear.theory import choices_waf, full_share
 from tests.oracles import placing as oracle
 
 FIELDS = ("host", "copied", "erased", "host_by_stream", "copied_by_stream", "erases", "valid", "block")

@@ -7,7 +7,7 @@ import pytest
 
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.io import read_table
 from cachezoo.kernels.episodes import find_episodes
 from cachezoo.kernels.segments import Geometry

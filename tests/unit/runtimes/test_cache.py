@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles import Coded, RequestBatch, load
-from cachezoo.flash.modes import plain_prefetch
+from cachezoo.flash_cache.modes import plain_prefetch
 from cachezoo.kernels.flash import simulate_flash
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.segments import Geometry, expand_segments

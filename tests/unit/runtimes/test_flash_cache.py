@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.flash.modes import plain_prefetch
+from cachezoo.flash_cache.modes import plain_prefetch
 from cachezoo.kernels.flash import FlashRun, Prefetch, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.seeds import derive_seed

@@ -10,9 +10,9 @@ import pytest
 from cachezoo.arrays import I64
 from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
-from cachezoo.flash.load import load_windows, measure, time_scale
-from cachezoo.flash.policies import rejectx
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash_cache.load import load_windows, measure, time_scale
+from cachezoo.flash_cache.policies import rejectx
+from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.labels.episode_file import footprint
 from cachezoo.labels.episodes import label_problem
 from cachezoo.policies.registry import OPTIMUM, classics

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachezoo.flash_drive.run import wear
+from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.kernels.ftl import run_ftl
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.formats.columns import parsed
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Discards
-from cachezoo.wear.run import wear
-from cachezoo.wear.writes import drive_writes
 from tests.trace_data import read as read_files
 from tests.trace_data import texts
 

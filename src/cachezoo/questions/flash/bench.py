@@ -6,9 +6,9 @@ from typing import Literal
 
 from cachezoo.arrays import F64
 from cachezoo.contest.choice import Outcome
-from cachezoo.flash.load import LoadWindows, load_curve, load_windows, measure, time_scale
-from cachezoo.flash.policies import Tuned, baseline, learned, prefetch_of
-from cachezoo.flash.problem import FlashProblem
+from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, measure, time_scale
+from cachezoo.flash_cache.policies import Tuned, baseline, learned, prefetch_of
+from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import Admission, OptMode
 from cachezoo.metrics.flash import FlashRow

@@ -11,7 +11,7 @@ from cachezoo.bundles.drift import drift
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
 from cachezoo.errors import ConfigError
-from cachezoo.flash.modes import ML_MODES, NONE
+from cachezoo.flash_cache.modes import ML_MODES, NONE
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import Geometry
 from cachezoo.serving.requests import batch_of

@@ -10,8 +10,8 @@ import numpy as np
 
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError
-from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED
-from cachezoo.flash.problem import FlashProblem, flash_problem_at
+from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem_at
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.segments import Geometry
 from cachezoo.sizes import PAGE_BYTES, Size, human

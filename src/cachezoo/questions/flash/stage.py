@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Literal
 from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.contest.lead import ratio_of, saving
-from cachezoo.flash.load import STATISTICS
-from cachezoo.flash.modes import NONE, is_plain
-from cachezoo.flash.policies import (
+from cachezoo.flash_cache.load import STATISTICS
+from cachezoo.flash_cache.modes import NONE, is_plain
+from cachezoo.flash_cache.policies import (
     ACCEPT_ALL,
     BASELINES,
     BUDGETED,
@@ -44,7 +44,7 @@ from cachezoo.flash.policies import (
     modes_of,
     prefetch_of,
 )
-from cachezoo.flash.problem import FlashProblem, flash_problem, label_of
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episode_file import describe
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, EpisodeLabels, OptMode, choose_episodes, label_problem

@@ -20,10 +20,10 @@ from cachezoo.console import Advance
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
-from cachezoo.flash.load import LoadWindows, load_curve
-from cachezoo.flash.modes import ML_MODES, NONE
-from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED, prefetch_of
-from cachezoo.flash.problem import FlashProblem
+from cachezoo.flash_cache.load import LoadWindows, load_curve
+from cachezoo.flash_cache.modes import ML_MODES, NONE
+from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, prefetch_of
+from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.io import atomic_file
 from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, Admission, OptMode, label_problem

@@ -18,8 +18,8 @@ from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.contest.lead import Lead, over_seeds, saving
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import ConfigError, TrainingError
-from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED, COIN_FLIP, COIN_STEPS, REJECTX
-from cachezoo.flash.problem import meet_budget
+from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, COIN_FLIP, COIN_STEPS, REJECTX
+from cachezoo.flash_cache.problem import meet_budget
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.questions.flash.options import BALEEN, TOLERANCE, WriteRate

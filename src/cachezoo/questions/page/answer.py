@@ -11,7 +11,7 @@ from typing import Any
 
 from cachezoo.contest.verdict import LEAST_HITS, Worth
 from cachezoo.errors import CachezooError
-from cachezoo.flash.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.policies.mounted import missing
 from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Writes

@@ -19,7 +19,7 @@ from cachezoo.contest.choice import Goal, Outcome, choose
 from cachezoo.contest.counting import AUTO, Count, first_accesses
 from cachezoo.curves.sampling import Part, draw
 from cachezoo.devices.service import ServiceTimes
-from cachezoo.flash.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import COLD, stack_distances
 from cachezoo.policies.registry import OPTIMUM, policy

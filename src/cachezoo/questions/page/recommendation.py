@@ -10,7 +10,7 @@ from cachezoo.contest.verdict import LEAST_HITS, Verdict, Worth
 from cachezoo.devices.built_in import BUILT_IN, DEFAULT, DEFAULT_ENDURANCE_TB
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
-from cachezoo.flash.load import DAY_S
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.questions.page.bench import Run

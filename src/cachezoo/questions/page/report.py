@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cachezoo.flash.load import DAY_S
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.questions.page import answer, sentences
 from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, name_of
 from cachezoo.questions.page.recommendation import Recommendation

@@ -6,7 +6,7 @@ import numpy as np
 
 from cachezoo.contest.verdict import LEAST_HITS, Verdict
 from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
-from cachezoo.flash.load import DAY_S, TIME_SCALE_KEY, time_scale
+from cachezoo.flash_cache.load import DAY_S, TIME_SCALE_KEY, time_scale
 from cachezoo.questions.page.candidates import SIMPLEST, name_of
 from cachezoo.questions.page.likeness import Likeness
 from cachezoo.questions.page.recommendation import Recommendation

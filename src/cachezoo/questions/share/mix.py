@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cachezoo.arrays import I32, I64, Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.flash.load import time_scale
+from cachezoo.flash_cache.load import time_scale
 from cachezoo.kernels.partition import add_misses
 from cachezoo.kernels.stack_distance import stack_distances
 from cachezoo.kernels.virtual.queues import Moves, moves

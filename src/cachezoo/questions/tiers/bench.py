@@ -16,7 +16,7 @@ from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.flash.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.questions.tiers.prices import Cost, cost

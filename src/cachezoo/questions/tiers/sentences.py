@@ -9,7 +9,7 @@ from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Mean
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.contest.words import saves
-from cachezoo.flash.load import DAY_S
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.questions.page.sentences import SAVED
 from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.advice import Advice, Offer

@@ -1,7 +1,7 @@
 """What a hierarchy does to its SSD: write amplification, erases, and how long the SSD lasts.
 
-The pages that are written to the SSD go through the drive of `cachezoo.wear`: each to its slot, in place, as a page
-cache's do. What leaves the SSD is not trimmed: its slot is garbage only when it is written again.
+The pages that are written to the SSD go through the drive of `cachezoo.flash_drive`: each to its slot, in place, as a
+page cache's do. What leaves the SSD is not trimmed: its slot is garbage only when it is written again.
 """
 
 import math
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from cachezoo.contest.blocks import BLOCKS
-from cachezoo.flash.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S, time_scale
+from cachezoo.flash_drive.run import wear
+from cachezoo.flash_drive.writes import DriveWrites
 from cachezoo.questions.tiers.reduced import Reduced
 from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.wear.run import wear
-from cachezoo.wear.writes import DriveWrites
 
 BLOCK_SIZES = (64, 32, 16, 8)
 GC_FREE_BLOCKS = 1

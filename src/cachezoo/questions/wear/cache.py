@@ -13,7 +13,8 @@ from cachezoo.arrays import I32, I64
 from cachezoo.console import Advance
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.flash.problem import FlashProblem
+from cachezoo.flash_cache.problem import FlashProblem
+from cachezoo.flash_drive.writes import DriveWrites
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.kernels.outcome import HIT, PREFETCH
 from cachezoo.kernels.slots import slots_written
@@ -22,7 +23,6 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.wear.options import LEARNED, WearOptions
 from cachezoo.questions.wear.table import WearTable, check_room, count_rows, wear_table
 from cachezoo.sizes import PAGE_BYTES, human_pages
-from cachezoo.wear.writes import DriveWrites
 
 
 @dataclass(frozen=True)

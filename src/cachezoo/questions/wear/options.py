@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cachezoo.errors import ConfigError
+from cachezoo.flash_drive.names import AUTOSTREAM, BOUNDS, BUNDLE, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
+from cachezoo.flash_drive.writes import volume_starts
 from cachezoo.settings.wear import Drive, Victim
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import AUTOSTREAM, BOUNDS, BUNDLE, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
-from cachezoo.wear.writes import volume_starts
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 
 PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, MULTIQ, LIFETIME, *BY_DRIVE, *BOUNDS)

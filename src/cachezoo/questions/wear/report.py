@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cachezoo.flash_drive.names import EQUAL, LEGACY, LIFETIME, ORACLE
 from cachezoo.questions.wear.verdict import CHOSEN, DEPENDS, NO, PARTS, UNSURE, YES, pays
 from cachezoo.show.formats import NONE, number, percent, span
 from cachezoo.show.plots import STREAMS
 from cachezoo.show.section import Figure, Section
 from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, LIGHT, SKY, VERMILION, panels, save
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
-from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ORACLE
 from cachezoo.zoo.base import ReportSection, Results
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 

@@ -17,16 +17,7 @@ from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.lead import Interval
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import DeviceError, TraceError
-from cachezoo.io import atomic_file
-from cachezoo.labels.streams import StreamLabels, labels_of
-from cachezoo.questions.wear.options import WearOptions
-from cachezoo.seeds import derive_seed
-from cachezoo.settings.wear import Drive, Victim
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
-from cachezoo.sizes import human
-from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.table import Trace
-from cachezoo.wear.names import (
+from cachezoo.flash_drive.names import (
     AUTOSTREAM,
     BOUNDS,
     BUNDLE,
@@ -42,9 +33,18 @@ from cachezoo.wear.names import (
     WARCIP,
     Kind,
 )
-from cachezoo.wear.placements import INSIDE, Grids, Parameters, Placement, combinations, rule
-from cachezoo.wear.run import Wear, drive_for
-from cachezoo.wear.writes import DriveWrites, drive_writes, volume_starts
+from cachezoo.flash_drive.placements import INSIDE, Grids, Parameters, Placement, combinations, rule
+from cachezoo.flash_drive.run import Wear, drive_for
+from cachezoo.flash_drive.writes import DriveWrites, drive_writes, volume_starts
+from cachezoo.io import atomic_file
+from cachezoo.labels.streams import StreamLabels, labels_of
+from cachezoo.questions.wear.options import WearOptions
+from cachezoo.seeds import derive_seed
+from cachezoo.settings.wear import Drive, Victim
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
+from cachezoo.sizes import human
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import Trace
 from cachezoo.zoo.streams.bench import Bench, classes_and_parts
 from cachezoo.zoo.streams.cluster import bits_of, cluster_bits, dictionary_of
 from cachezoo.zoo.streams.deaths import Lifetimes, fit_lifetimes
@@ -378,7 +378,7 @@ def wear_table(
         bundle: the dictionary of one.
 
     Raises:
-        DeviceError: a drive that is too small, see `cachezoo.wear.run.drive_for`.
+        DeviceError: a drive that is too small, see `cachezoo.flash_drive.run.drive_for`.
         TraceError: the cycle that is counted writes too little.
     """
     drives = list(product(options.over_provisioning, options.victims))

@@ -13,12 +13,12 @@ from typing import Any
 
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict
 from cachezoo.contest.words import saves
+from cachezoo.flash_drive.names import AUTOSTREAM, BOUNDS, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
 from cachezoo.questions.wear.cache import CacheWrites
 from cachezoo.questions.wear.table import Advice, WearTable
 from cachezoo.show.formats import number, ordinary, percent, share, span
 from cachezoo.show.table import Cell
 from cachezoo.sizes import human
-from cachezoo.wear.names import AUTOSTREAM, BOUNDS, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
 from cachezoo.zoo.streams.metrics import StreamsModel, StreamsRow
 
 SHORT = 0.5  # a cycle that writes less than this of the trace's distinct pages is little to judge by

@@ -14,7 +14,7 @@ from cachezoo import paths
 from cachezoo.arrays import F32, Bool
 from cachezoo.errors import TrainingError, no_trace
 from cachezoo.features.history import AdmissionFeatures, feature_list
-from cachezoo.flash.problem import label_of
+from cachezoo.flash_cache.problem import label_of
 from cachezoo.io import dump_json
 from cachezoo.models.forest import Forest, ForestRows, fit_forest, write_forests
 from cachezoo.models.inputs import INPUTS_FILE, distribution

@@ -8,7 +8,7 @@ import numpy as np
 
 from cachezoo.arrays import F32, I32, Bool
 from cachezoo.features.history import user_key
-from cachezoo.flash.modes import NONE, plain_prefetch
+from cachezoo.flash_cache.modes import NONE, plain_prefetch
 from cachezoo.kernels.flash import FlashRun, Prefetch, simulate_flash
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, expand_segments, segment_keys
 from cachezoo.serving.requests import RequestBatch

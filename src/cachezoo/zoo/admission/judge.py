@@ -20,9 +20,9 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.contest.lead import Lead, saving
-from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
-from cachezoo.flash.modes import NONE
-from cachezoo.flash.policies import (
+from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, time_scale
+from cachezoo.flash_cache.modes import NONE
+from cachezoo.flash_cache.policies import (
     BUDGETED,
     REJECTX,
     WithoutModel,
@@ -33,7 +33,7 @@ from cachezoo.flash.policies import (
     threshold_curve,
     threshold_for_budget,
 )
-from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
+from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import label_problem
 from cachezoo.models.curves import CURVES_FILE, read_curves

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.arrays import F32
-from cachezoo.flash.modes import ALL_ON_MISS, ALL_ON_PARTIAL, ML_MODES, NONE, is_plain
+from cachezoo.flash_cache.modes import ALL_ON_MISS, ALL_ON_PARTIAL, ML_MODES, NONE, is_plain
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.serving import history
 from cachezoo.serving.forest import forests_cost

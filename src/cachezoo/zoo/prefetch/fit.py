@@ -16,7 +16,7 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F32, F64, I32, I64, Bool
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.flash.problem import label_of
+from cachezoo.flash_cache.problem import label_of
 from cachezoo.io import dump_json, sha256_file
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.models.forest import Forest, ForestRows, fit_forest, forest_scorer, write_forests

@@ -20,10 +20,10 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F64, Bool
 from cachezoo.errors import TrainingError
-from cachezoo.flash.load import LoadWindows
-from cachezoo.flash.modes import ML_MODES, NONE, is_plain, plain_modes
-from cachezoo.flash.policies import best_without_model, prefetch_of, threshold_curve
-from cachezoo.flash.problem import BudgetSetting, FlashProblem, flash_problem, label_of
+from cachezoo.flash_cache.load import LoadWindows
+from cachezoo.flash_cache.modes import ML_MODES, NONE, is_plain, plain_modes
+from cachezoo.flash_cache.policies import best_without_model, prefetch_of, threshold_curve
+from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.models.forest import Scorer, forests_of, write_judged_forests

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cachezoo.arrays import F32, F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.features.history import AdmissionFeatures
-from cachezoo.flash.modes import ALL, is_mode, is_plain, plain_prefetch
+from cachezoo.flash_cache.modes import ALL, is_mode, is_plain, plain_prefetch
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import Geometry
 from cachezoo.serving.ranges import LARGEST, number
@@ -32,7 +32,7 @@ class PrefetchServing(HistoryServing):
     Its inputs are those of the category's admission model: a runtime that has both computes the rows once, by either.
 
     Attributes:
-        mode: how it prefetches, see `cachezoo.flash.modes`.
+        mode: how it prefetches, see `cachezoo.flash_cache.modes`.
         threshold: of the admission model's scores, in place of its own: with it, admission and prefetch together meet
             the write budget.
     """

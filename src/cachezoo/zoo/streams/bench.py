@@ -9,13 +9,13 @@ import numpy as np
 
 from cachezoo.arrays import U8
 from cachezoo.errors import ConfigError
+from cachezoo.flash_drive.names import LIFETIME, ONLINE
+from cachezoo.flash_drive.placements import Parameters, Placement
+from cachezoo.flash_drive.run import Wear, wear
+from cachezoo.flash_drive.writes import DriveWrites, drive_writes
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import LIFETIME, ONLINE
-from cachezoo.wear.placements import Parameters, Placement
-from cachezoo.wear.run import Wear, wear
-from cachezoo.wear.writes import DriveWrites, drive_writes
 from cachezoo.zoo.streams.deaths import Lifetimes
 from cachezoo.zoo.streams.learn import Variant
 from cachezoo.zoo.streams.metrics import Tried
@@ -53,7 +53,7 @@ class Bench:
         return cls(writes, drive, streams, int(writes.starts[len(train)]))
 
     def run(self, placement: Placement, counted: int = -1, seed: int = 0) -> Wear:
-        """What a placement does to the drive in a cycle; -1 is the last. `seed` is of chance, see `cachezoo.wear.run`.
+        """What a placement does to the drive in a cycle; -1 is the last. `seed`: see `cachezoo.flash_drive.run`.
 
         Raises:
             DeviceError: the drive has no room for its streams.

@@ -23,6 +23,7 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64, I64, U8
 from cachezoo.errors import TrainingError
+from cachezoo.flash_drive.writes import NEVER, DriveWrites, drive_writes
 from cachezoo.io import read_json, write_json
 from cachezoo.kernels.deaths import NAMES, Requests, describe_writes
 from cachezoo.models.forest import fit_regression, read_forest_text
@@ -30,7 +31,6 @@ from cachezoo.seeds import derive_seed
 from cachezoo.serving.forest import read_forest
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.table import Trace
-from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
 from cachezoo.zoo.streams.serve import MEMORY, PLACED_BY_LIFETIME, PLACEMENT, streams_of
 from cachezoo.zoo.streams.settings import Lifetime
 
@@ -170,7 +170,7 @@ def fit_lifetimes(
         seed: of params.yaml.
         category: of the model.
         page_bytes: a flash page of the drive that will be served.
-        starts: where its volumes begin, see `cachezoo.wear.writes.drive_writes`; None for one volume.
+        starts: where its volumes begin, see `cachezoo.flash_drive.writes.drive_writes`; None for one volume.
 
     Raises:
         TraceError: nothing is written.

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
+from cachezoo.flash_drive.names import EQUAL, LEGACY, LIFETIME, ONLINE
+from cachezoo.flash_drive.placements import Placement, rule
+from cachezoo.flash_drive.writes import several_volumes, volume_starts
 from cachezoo.labels.streams import read_stream_labels
 from cachezoo.models.trained import TrainedModel, read_fitted, read_trained
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ONLINE
-from cachezoo.wear.placements import Placement, rule
-from cachezoo.wear.writes import several_volumes, volume_starts
 from cachezoo.zoo.streams.bench import Bench, online
 from cachezoo.zoo.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.zoo.streams.dictionary import FILE

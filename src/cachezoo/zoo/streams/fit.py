@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cachezoo import paths
 from cachezoo.errors import TraceError
+from cachezoo.flash_drive.names import LEGACY
+from cachezoo.flash_drive.writes import several_volumes
 from cachezoo.io import atomic_dir, sha256_file
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
 from cachezoo.models.trained import Feature, FittedModel, TraceUse
@@ -19,8 +21,6 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.wear.names import LEGACY
-from cachezoo.wear.writes import several_volumes
 from cachezoo.zoo.streams.deaths import fit_lifetimes
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES
 from cachezoo.zoo.streams.learn import Variant, all_names, learn, named, write_variants

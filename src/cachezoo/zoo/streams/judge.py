@@ -19,6 +19,10 @@ from cachezoo import paths
 from cachezoo.contest.lead import Lead
 from cachezoo.documents import Document, Figures
 from cachezoo.errors import DeviceError, TraceError
+from cachezoo.flash_drive.names import LEGACY
+from cachezoo.flash_drive.placements import Placement, grid
+from cachezoo.flash_drive.run import Wear
+from cachezoo.flash_drive.writes import several_volumes, volume_starts
 from cachezoo.io import atomic_dir, sha256_file, write_json
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import read
@@ -27,10 +31,6 @@ from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.wear import Drive, Victim
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.wear.names import LEGACY
-from cachezoo.wear.placements import Placement, grid
-from cachezoo.wear.run import Wear
-from cachezoo.wear.writes import several_volumes, volume_starts
 from cachezoo.zoo.streams.bench import Bench, classes_and_parts
 from cachezoo.zoo.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, FILE, UNKNOWN_STREAM, Dictionary

@@ -29,9 +29,9 @@ import numpy as np
 from cachezoo.arrays import F64, I64, U8
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.features.fios import LETTERS
+from cachezoo.flash_drive.writes import DriveWrites
 from cachezoo.kernels.ranges import Line
 from cachezoo.labels.streams import StreamLabels
-from cachezoo.wear.writes import DriveWrites
 from cachezoo.zoo.streams.cluster import (
     COMBINATIONS,
     REAL_SETS,

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from cachezoo import paths
 from cachezoo.documents import Document, Figures, Interval
+from cachezoo.flash_drive.names import Kind
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
 from cachezoo.show.formats import percent
-from cachezoo.wear.names import Kind
 
 WAF = "flash pages written over pages that the host wrote"
 LEARNED = "features that FIOS chooses by the train cycle's characteristics; empty for none"

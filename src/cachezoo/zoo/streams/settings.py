@@ -70,7 +70,7 @@ class Classes(Strict):
 
 
 class Equal(Strict):
-    """Values of the arguments of `cachezoo.wear.placements.equal`; an argument that is left out keeps its default."""
+    """Values of the arguments of `cachezoo.flash_drive.placements.equal`; what is left out keeps its default."""
 
     streams: list[Streams] | None = None
 

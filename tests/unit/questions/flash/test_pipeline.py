@@ -8,7 +8,7 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.errors import CachezooError
-from cachezoo.flash.policies import BASELINES
+from cachezoo.flash_cache.policies import BASELINES
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.models.trained import read_trained
 from cachezoo.questions.flash.stage import Baselines, LabelledTrace, Settings, evaluate_flash, evaluate_further

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.flash.policies import learned
-from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.flash_cache.policies import learned
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import OPT_MODES, choose_episodes, label_problem
 from cachezoo.models.trained import TrainedModel

@@ -10,8 +10,8 @@ import pytest
 from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
-from cachezoo.flash.policies import Tuned, baseline, prefetch_of
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash_cache.policies import Tuned, baseline, prefetch_of
+from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.questions.flash.bench import FlashOutcome
 from cachezoo.questions.flash.model import decide, geometry_of, open_bundles

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.flash import simulate_flash
 from cachezoo.kernels.slots import slots_written
 from cachezoo.policies.registry import policy

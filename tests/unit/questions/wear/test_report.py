@@ -2,13 +2,13 @@
 
 import pytest
 
+from cachezoo.flash_drive.names import BOUNDS, BY_DRIVE, LEGACY
 from cachezoo.models.measured import Measured
 from cachezoo.questions.results import Results, of_categories
 from cachezoo.questions.wear.options import PLACEMENTS
 from cachezoo.questions.wear.report import PART, RESULTS, compared
 from cachezoo.questions.wear.verdict import RUNS, pays
 from cachezoo.show.style import settings
-from cachezoo.wear.names import BOUNDS, BY_DRIVE, LEGACY
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 
 MODEL = "streams.ledger.fios"

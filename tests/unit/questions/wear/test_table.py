@@ -7,6 +7,8 @@ import pytest
 
 from cachezoo.coded import Coded
 from cachezoo.contest.verdict import Verdict
+from cachezoo.flash_drive.names import BOUNDS
+from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.questions.wear.options import WearOptions
 from cachezoo.questions.wear.table import Placing, wear_table
 from cachezoo.questions.wear.verdict import answer
@@ -14,8 +16,6 @@ from cachezoo.settings.wear import Drive
 from cachezoo.show.formats import ordinary
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_READ, Trace
-from cachezoo.wear.names import BOUNDS
-from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.deaths import MOST_PARTS
 from tests.wear_data import CHUNKS, on_volume, skewed, written

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles.measured import Metrics, measured, promotion
-from cachezoo.flash.load import load_curve, load_windows
-from cachezoo.flash.modes import plain_modes
-from cachezoo.flash.policies import best_without_model, rejectx
-from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.flash_cache.load import load_curve, load_windows
+from cachezoo.flash_cache.modes import plain_modes
+from cachezoo.flash_cache.policies import best_without_model, rejectx
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.labels.episodes import label_problem
 from cachezoo.models.trained import read_trained
 from cachezoo.traces.table import Trace

@@ -11,7 +11,7 @@ from cachezoo.bundles.card import model_card
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import build_bundle, refusal, write_bundle
 from cachezoo.errors import BundleError
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.zoo.admission.model import load_admission

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.flash.modes import ML_MODES, is_plain, plain_modes
-from cachezoo.flash.policies import Tuned, WithoutModel, best_without_model, prefetch_of
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash_cache.modes import ML_MODES, is_plain, plain_modes
+from cachezoo.flash_cache.policies import Tuned, WithoutModel, best_without_model, prefetch_of
+from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.labels.episodes import label_problem, opt_range
 from cachezoo.metrics.flash import ModeFigures

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
 from cachezoo.features.history import feature_list
-from cachezoo.flash.modes import ML_MODES, plain_modes, plain_prefetch
+from cachezoo.flash_cache.modes import ML_MODES, plain_modes, plain_prefetch
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.zoo.prefetch.serve import PrefetchServing, predicted_range

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TrainingError
+from cachezoo.flash_drive.placements import rule
+from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.kernels.deaths import NAMES
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.table import Trace
-from cachezoo.wear.placements import rule
-from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.bench import Bench, classes_and_parts, online
 from cachezoo.zoo.streams.deaths import MOST_PARTS, NUMBERS, fit_lifetimes, inputs_of, read_lifetimes, rows_of
 from cachezoo.zoo.streams.dictionary import Dictionary

@@ -10,10 +10,10 @@ from cachezoo.bundles.card import inspect, render
 from cachezoo.bundles.drift import drift
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
+from cachezoo.flash_drive.names import LIFETIME
 from cachezoo.kernels.deaths import RECORD_BYTES
 from cachezoo.models.trained import TraceUse, TrainedModel, read_trained
 from cachezoo.serving.requests import batch_of, join
-from cachezoo.wear.names import LIFETIME
 from cachezoo.zoo.streams import judge
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.serve import PAGES_KEPT, state_bytes, streams_of

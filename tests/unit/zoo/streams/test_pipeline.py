@@ -8,6 +8,7 @@ import pytest
 
 from cachezoo.contest.lead import saving
 from cachezoo.errors import ConfigError, TraceError, TrainingError
+from cachezoo.flash_drive.placements import Placement, rule
 from cachezoo.io import write_json
 from cachezoo.labels.streams import label_trace, labels_of, read_stream_labels
 from cachezoo.models.trained import TrainedModel
@@ -15,7 +16,6 @@ from cachezoo.settings.wear import Drive
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import OP_READ, Trace
-from cachezoo.wear.placements import Placement, rule
 from cachezoo.zoo.streams import evaluate as test_stage
 from cachezoo.zoo.streams import fit, judge
 from cachezoo.zoo.streams.bench import Bench

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from cachezoo.flash_drive.theory import choices_waf, fifo_waf, full_share
 from cachezoo.kernels.ftl import FlashDrive, run_ftl
-from cachezoo.wear.theory import choices_waf, fifo_waf, full_share
 
 BOTH, HOW = ("greedy", "cost-benefit"), ("keep", "shared", "apart")
 GREEDY = 1000  # blocks drawn, of which the emptiest is as good as the emptiest of all

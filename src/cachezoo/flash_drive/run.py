@@ -13,11 +13,11 @@ from cachezoo.arrays import F64, I64, U8
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.lead import Lead, Mean, ratio_of, saving
 from cachezoo.errors import DeviceError, TraceError
+from cachezoo.flash_drive.writes import DriveWrites
 from cachezoo.kernels.ftl import FlashDrive, open_blocks, run_ftl
 from cachezoo.kernels.placing import BY_HOST, Rule
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import human
-from cachezoo.wear.writes import DriveWrites
 
 LEAST_SPARE = 2
 

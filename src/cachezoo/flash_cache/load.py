@@ -13,7 +13,7 @@ import numpy as np
 from cachezoo.arrays import F64, I64
 from cachezoo.contest.lead import mean_of
 from cachezoo.errors import TraceError
-from cachezoo.flash.problem import FlashProblem
+from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.metrics.flash import Load, Statistic, Statistics
 from cachezoo.settings.flash import FlashPolicy

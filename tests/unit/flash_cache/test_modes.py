@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.flash.modes import ML_MODES, is_mode, is_plain, plain_modes, plain_prefetch
+from cachezoo.flash_cache.modes import ML_MODES, is_mode, is_plain, plain_modes, plain_prefetch
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, expand_segments
 from tests.baleen_data import partial_scans, small_requests

@@ -13,6 +13,9 @@ import numpy as np
 
 from cachezoo.arrays import I64, U8
 from cachezoo.errors import ConfigError
+from cachezoo.flash_drive import names
+from cachezoo.flash_drive.names import BOUNDS, BY_DRIVE, LEGACY, Kind
+from cachezoo.flash_drive.writes import NEVER, DriveWrites
 from cachezoo.kernels.autostream import multiq as queues
 from cachezoo.kernels.autostream import sfr
 from cachezoo.kernels.placing import BY_HOST, Rule, SepBit
@@ -23,9 +26,6 @@ from cachezoo.kernels.placing.mida import Mida
 from cachezoo.kernels.placing.multilog import MultiLog
 from cachezoo.kernels.placing.sfs import Sfs
 from cachezoo.kernels.placing.warcip import Warcip
-from cachezoo.wear import names
-from cachezoo.wear.names import BOUNDS, BY_DRIVE, LEGACY, Kind
-from cachezoo.wear.writes import NEVER, DriveWrites
 
 MIB = 1 << 20
 Parameters = Mapping[str, Any]

@@ -4,7 +4,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.flash.problem import label_of, meet_budget
+from cachezoo.flash_cache.problem import label_of, meet_budget
 from cachezoo.settings.flash import EpisodeLabel
 
 

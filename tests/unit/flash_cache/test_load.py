@@ -5,8 +5,8 @@ import pytest
 
 from cachezoo.contest.lead import mean_of
 from cachezoo.errors import TraceError
-from cachezoo.flash.load import load_curve, load_windows, measure, time_scale
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash_cache.load import load_curve, load_windows, measure, time_scale
+from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
 from tests.baleen_data import FLASH, LABEL, make_trace
 

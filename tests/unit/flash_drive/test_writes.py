@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
+from cachezoo.flash_drive.writes import NEVER, drive_writes, volume_starts
 from cachezoo.traces.chunks import CHUNK_BYTES
-from cachezoo.wear.writes import NEVER, drive_writes, volume_starts
 from tests.request_data import requests_of, trace_of, traces
 
 

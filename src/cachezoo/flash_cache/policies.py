@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cachezoo.arrays import F64
-from cachezoo.flash.modes import NONE, plain_modes, plain_prefetch
-from cachezoo.flash.problem import BudgetSetting, FlashProblem, meet_budget
+from cachezoo.flash_cache.modes import NONE, plain_modes, plain_prefetch
+from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, meet_budget
 from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
 from cachezoo.metrics.flash import TITLES, ModeFigures, PolicyModes
 from cachezoo.seeds import derive_seed

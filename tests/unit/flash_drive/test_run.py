@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import DeviceError, TraceError
+from cachezoo.flash_drive.run import drive_for, wear
+from cachezoo.flash_drive.writes import NEVER, DriveWrites, drive_writes
 from cachezoo.kernels.ftl import FlashDrive, run_ftl
 from cachezoo.kernels.placing import SepBit
 from cachezoo.settings.wear import Drive
-from cachezoo.wear.run import drive_for, wear
-from cachezoo.wear.writes import NEVER, DriveWrites, drive_writes
 from tests.trace_data import read, sample
 
 SETTINGS = Drive(over_provisioning=0.2, gc_free_blocks=5)

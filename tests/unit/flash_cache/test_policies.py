@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cachezoo.flash.modes import plain_modes
-from cachezoo.flash.policies import (
+from cachezoo.flash_cache.modes import plain_modes
+from cachezoo.flash_cache.policies import (
     BUDGETED,
     Tuned,
     accept_all,
@@ -17,7 +17,7 @@ from cachezoo.flash.policies import (
     threshold_curve,
     threshold_for_budget,
 )
-from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.metrics.flash import PolicyModes
 from tests.baleen_data import FLASH, LABEL, lone_segments, make_trace, partial_scans

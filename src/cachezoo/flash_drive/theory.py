@@ -1,6 +1,6 @@
 """Write amplification of uniform random writes by theory: what a drive of many blocks comes to at rest, by its victim.
 
-It is what the simulated drive is held against, in `tests/unit/wear/test_theory.py` and `benchmarks/ftl.py`.
+It is what the simulated drive is held against, in `tests/unit/flash_drive/test_theory.py` and `benchmarks/ftl.py`.
 """
 
 import math

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import ConfigError
+from cachezoo.flash_drive.placements import INSIDE, PLACEMENTS, autostream, equal, grid, legacy, multiq, oracle, rule
+from cachezoo.flash_drive.run import wear
+from cachezoo.flash_drive.writes import NEVER, DriveWrites
 from cachezoo.settings.wear import Drive
-from cachezoo.wear.placements import INSIDE, PLACEMENTS, autostream, equal, grid, legacy, multiq, oracle, rule
-from cachezoo.wear.run import wear
-from cachezoo.wear.writes import NEVER, DriveWrites
 from tests.oracles import autostream as naive
 
 
