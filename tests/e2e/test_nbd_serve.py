@@ -140,6 +140,19 @@ def test_it_serves_is_looked_at_changed_and_stopped(machine):
     assert "nothing is served" in machine.run("status", status=1)
 
 
+def test_models_of_a_page_cache_are_served_and_take_each_others_place(machine):
+    stored = ROOT / "tests/golden/protocol2"
+    with machine.start(policy=str(stored / "caching.database.lstm1x8"), mode="through") as process:
+        machine.read_all()
+        assert machine.status()["counters"]["kind"] == "caching"
+        said = machine.run("reload", "--policy", str(stored / "reuse.follow"))
+        assert said.startswith("d: reuse.follow decides now")
+        machine.write(3)
+        machine.read_all()
+        assert machine.status()["counters"]["policy_failures"] == 0
+        process.terminate()
+
+
 @pytest.mark.parametrize("victim", ["pid", "nbdkit_pid"])
 def test_a_start_after_a_kill_goes_on(machine, victim):
     with machine.start(label="label") as process:
