@@ -7,10 +7,13 @@ it.
 import csv
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
+from cachezoo.cli import app
 from tests.command_line import run
 
 REQUESTS = 2000
@@ -18,7 +21,8 @@ VOLUMES, USERS = ("a0", "m1", "z2"), ("httpd", "mysqld")
 # New names, whose order is another.
 RENAMED = {"a0": "sdz", "m1": "0", "z2": "md/7", "httpd": "zeta", "mysqld": "alpha"}
 # What names the file, or measures this run.
-OF_THE_FILE = re.compile(r"sha256|digest|requests_per_s|kernel_s|seconds_to|elapsed|source_bytes|_us_measured")
+OF_THE_FILE = re.compile(r"sha256|digest|requests_per_s|kernel_s|seconds_to|elapsed|source_bytes|output|trace_id")
+DIGEST = re.compile(r"\b[0-9a-f]{60,64}\b")
 COMMANDS = {
     "trace info": (),
     "trace report": (),
@@ -77,7 +81,8 @@ def written(folder, table):
     folder.mkdir()
     with (folder / "trace.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["time_us", "op", "offset", "size", "volume", "user"], *table])
-    run("trace", "ingest", folder / "trace.csv", "-o", folder / "trace.parquet")
+    for name in ("trace", "other"):
+        run("trace", "ingest", folder / "trace.csv", "--id", name, "-o", folder / f"{name}.parquet")
     return folder
 
 
@@ -89,6 +94,7 @@ def without_names(value):
     if isinstance(value, list):
         return [without_names(own) for own in value]
     if isinstance(value, str):
+        value = DIGEST.sub("", value)
         for old, new in RENAMED.items():
             value = re.sub(rf"\b{re.escape(old)}\b", new, value)
     return value
@@ -98,6 +104,26 @@ def figures(command, folder, monkeypatch, file, words):
     monkeypatch.chdir(folder)
     done = run(*command.split(), file, *words, "--json")
     return without_names(json.loads(done.stdout))
+
+
+# Why a command that reads a trace is not here.
+ELSEWHERE = {
+    "trace ingest": "brings in what all of these read",
+    "trace formats": "says of which format a file is",
+    "trace add": "records a file",
+    "trace sample": "draws by names: another name is another draw",
+    "models bundle drift": "bundles/test_drift.py",
+}
+# Changes of a trace, and where they write.
+CHANGES = {
+    "trace convert": ("--to", "msr", "-o", "made.csv"),
+    "trace cut": ("--first-row", "100", "--last-row", "1500", "-o", "made.parquet"),
+    "trace split": ("--at", "0.5", "-o", "made"),
+    "trace split --by volume": ("-o", "made-by-volume"),
+    "trace merge": ("other.parquet", "--share", "1", "--share", "2", "-o", "made.parquet"),
+    "trace anonymise": ("--key", "secret", "-o", "made.parquet"),
+    "trace synth": ("--requests", "1000", "-o", "made.parquet"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +153,31 @@ def test_names_of_volumes_and_programs(command, by_volume, monkeypatch):
 def test_numbers_of_pages(command, by_page, monkeypatch):
     old, new = (figures(command, folder, monkeypatch, "trace.parquet", OF_PAGES[command]) for folder in by_page)
     assert new == old
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_what_is_made_of_a_renamed_trace(command, by_volume, monkeypatch, tmp_path):
+    """The change says the same, and what it made is the same trace by its figures."""
+    found = []
+    for source in by_volume:
+        folder = shutil.copytree(source, tmp_path / source.name)
+        (folder / "secret").write_bytes(bytes(range(32)))
+        said = figures(command, folder, monkeypatch, "trace.parquet", CHANGES[command])
+        place = folder / CHANGES[command][-1]
+        made = sorted(place.iterdir()) if place.is_dir() else [place]
+        infos = [figures("trace info", folder, monkeypatch, file, ()) for file in made]
+        found.append((said, sorted(infos, key=json.dumps)))
+    assert found[1] == found[0]
+
+
+def reading(command, path=()):
+    """Names of the commands that are listed and read a trace."""
+    for name in command.list_commands(None) if hasattr(command, "commands") else ():
+        yield from reading(command.commands[name], (*path, name))
+    if any(re.search(r"TRACE|\bFILE", str(one.metavar)) for one in command.params if one.param_type_name == "argument"):
+        yield " ".join(path)
+
+
+def test_no_command_that_reads_a_trace_is_left_out():
+    here = {command.split(" --")[0] for command in (*COMMANDS, *CHANGES)}
+    assert set(reading(get_command(app))) == here | set(ELSEWHERE)

@@ -66,6 +66,21 @@ def test_a_trace_is_like_itself_and_unlike_one_of_other_names():
     assert table_of(larger, "t").row_count == len(bundle.manifest["features"])
 
 
+def test_new_names_of_volumes_and_programs_that_the_model_does_not_know_change_nothing():
+    bundle, batch = load(STORED), batch_of(make_trace(2000, 3))
+    stating(bundle, bundle.serving().features(batch), batch.op == 0)
+    found = []
+    for names in ("pqr", "zox"):  # in the order of the alphabet, and in another
+        columns = {name: getattr(batch, name) for name in ("volume", "namespace", "user")}
+        renamed = {
+            name: replace(column, names=tuple(f"{names[k]} of nobody" for k in range(len(column.names))))
+            for name, column in columns.items()
+            if column is not None
+        }
+        found.append(drift(bundle, replace(batch, **renamed)))
+    assert found[0].inputs == found[1].inputs and found[0].admitted == found[1].admitted
+
+
 def test_names_that_a_block_trace_cannot_have_are_left_out_and_said_to_be(tmp_path, monkeypatch):
     bundle, trace = load(STORED), make_trace(2000, 3)
     batch = batch_of(trace)
