@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +21,19 @@ from cachezoo.arrays import I64
 BLANKS = " \t"
 INT64_END = 2**63
 MOST_WHOLE = str(INT64_END - 1)
+MOST_KEY = str(2 * INT64_END - 1)
+KEYS_AS_TEXTS = "read the keys as texts with the option keys=text"
 MOST_DIGITS = 100  # Python refuses to convert thousands
-MOST_POWER = 999
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
 DAY_US = 86_400 * SECOND_US
+MOST_ZONE = 1400  # hours and minutes from UTC of the zone furthest away
 
 _WHOLE = re.compile(r"-?[0-9]+(\.0*)?|-?[0-9]+\.?[0-9]*[eE][+-]?[0-9]{1,3}")
 _PARTS = r"^[ \t]*(?P<sign>-?)(?P<whole>[0-9]+)\.?(?P<part>[0-9]*)(?:[eE](?P<power>[+-]?[0-9]{1,3}))?[ \t]*$"
 _SIMPLE = r"^[ \t]*(?P<n>-?[0-9]{1,18})(?:\.0*)?[ \t]*$"
+_KEY = r"0|[1-9][0-9]{0,19}"
+_SIGNED_KEY = r"0|-?[1-9][0-9]{0,18}"
 _FLOAT = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _COMMA = r"[+-]?([0-9]+,?[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?"
 _DAY = r"(?P<year>[0-9]{4})[-/](?P<month>[0-9]{2})[-/](?P<day>[0-9]{2})"
@@ -51,6 +56,7 @@ class Kind:
         of: numbers of texts: int64 or float64, null where a text is none.
         value: the number of one text that looks so; None where it is none after all.
         moment: whether the numbers are microseconds.
+        fix: what to do about a text that is none.
     """
 
     what: str
@@ -59,6 +65,7 @@ class Kind:
     of: Callable[[pa.ChunkedArray], pa.ChunkedArray]
     value: Callable[[str], int | float | None]
     moment: bool = False
+    fix: str = "fix or drop the row"
 
     def matches(self, text: str) -> bool:
         """Whether a text, blanks around it off, is such a value."""
@@ -70,7 +77,7 @@ class Kind:
             return None
         if self.stored == pa.int64() and self.pattern.fullmatch(text) and _exact(text) is not None:
             return f"{text[:40]}, which 64 bits cannot hold; check the unit"
-        return f"{text[:40]!r}, not {self.what}; fix or drop the row"
+        return f"{text[:40]!r}, not {self.what}; {self.fix}"
 
 
 def _normal(text: str) -> tuple[str, str, int] | None:
@@ -106,23 +113,40 @@ def whole_of(text: str) -> int | None:
     return None if exact is None or not -INT64_END < exact < INT64_END else exact
 
 
-def rounded_to(texts: pa.ChunkedArray) -> int:
-    """The finest power of ten that whole numbers are written to.
+class Precision(NamedTuple):
+    """How finely whole numbers are written of which some have an exponent, so far.
 
-    Args:
-        texts: numbers of which some have an exponent.
-
-    Returns:
-        17 for `1E+17` and 2 for `1.28E+4`, 0 where one of them says its last digit; of `1.5E+17` and `1.28E+17` 15.
+    Attributes:
+        digits: the most that one with an exponent has.
+        largest: the power of ten of the largest of these.
+        plain: that of the largest without an exponent, which says its last digit.
     """
-    found = pc.extract_regex(texts.combine_chunks(), _PARTS)
-    found = found.filter(pc.is_valid(found))
-    if not len(found):
-        return 0
-    # Without an exponent a number says its last digit.
-    power = _numbers(pc.struct_field(found, "power"), signed=True)
-    finest = power - np.asarray(pc.utf8_length(pc.struct_field(found, "part")), np.int64)
-    return max(int(finest.min()), 0)
+
+    digits: int = 0
+    largest: int = 0
+    plain: int = -1
+
+    def and_of(self, texts: pa.ChunkedArray) -> "Precision":
+        """The same with some more numbers."""
+        found = pc.extract_regex(texts.combine_chunks(), _PARTS)
+        whole, part, power = (pc.fill_null(pc.struct_field(found, name), "") for name in ("whole", "part", "power"))
+        digits = pc.utf8_ltrim(pc.binary_join_element_wise(whole, part, ""), "0")
+        width, after = (np.asarray(pc.utf8_length(column), np.int64) for column in (digits, part))
+        at = _numbers(power, signed=True) - after + width - 1
+        marked, some = np.asarray(pc.not_equal(power, ""), bool), width > 0  # zeros say nothing
+        return Precision(
+            max(self.digits, int(width[marked].max(initial=0))),
+            max(self.largest, int(at[marked & some].max(initial=0))),
+            max(self.plain, int(at[~marked & some].max(initial=-1))),
+        )
+
+    @property
+    def rounded_to(self) -> int:
+        """The power of ten to which the largest number is rounded: 17 for `1E+17`, 15 with `1.28E+17` and `7`; or 0.
+
+        Spreadsheets write short numbers without an exponent: those say nothing of longer ones.
+        """
+        return max(self.largest - self.digits + 1, 0) if self.digits and self.plain < self.largest else 0
 
 
 def _wholes(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -178,6 +202,27 @@ def _signed(bits: int) -> int:
     return bits - 2 * INT64_END if bits >= INT64_END else bits
 
 
+def _keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """int64 of whole numbers from 0 on that are their digits alone, by their 64 bits: no two texts are one number."""
+    if pc.all(pc.match_substring_regex(texts, "^(0|[1-9][0-9]{0,17})$")).as_py():
+        return texts.cast(pa.int64())
+    bare = pc.utf8_trim(texts, BLANKS)
+    short = pc.less(pc.utf8_length(bare), len(MOST_KEY))
+    good = pc.and_(pc.match_substring_regex(bare, f"^({_KEY})$"), pc.or_(short, pc.less_equal(bare, MOST_KEY)))
+    return pc.if_else(good, bare, pa.scalar(None, pa.string())).cast(pa.uint64()).cast(pa.int64(), safe=False)
+
+
+def _signed_keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """int64 of whole numbers that are their sign and digits alone: no two texts are one number."""
+    bare = pc.utf8_trim(texts, BLANKS)
+    digits = pc.utf8_ltrim(bare, "-")
+    short = pc.less(pc.utf8_length(digits), len(MOST_WHOLE))
+    good = pc.and_(
+        pc.match_substring_regex(bare, f"^({_SIGNED_KEY})$"), pc.or_(short, pc.less_equal(digits, MOST_WHOLE))
+    )
+    return pc.if_else(good, bare, pa.scalar(None, pa.string())).cast(pa.int64())
+
+
 def _commas(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """float64 of numbers with a decimal comma; null where not finite."""
     good = pc.match_substring_regex(texts, rf"^[ \t]*{_COMMA}[ \t]*$")
@@ -215,6 +260,7 @@ def _dates(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     zone = pc.replace_substring(pc.fill_null(pc.struct_field(found, "zone"), ""), ":", "")
     zone = pc.if_else(pc.equal(zone, "Z"), "", zone)
     away = _numbers(zone, signed=True)  # of +0130, 130
+    good &= (np.abs(away) <= MOST_ZONE) & (np.abs(away) % 100 < 60)
     away = np.sign(away) * (np.abs(away) // 100 * 60 + np.abs(away) % 100)
     seconds = hour * 3600 + (minute - away) * 60 + second
     return _nulled((first + day - 1) * DAY_US + seconds * SECOND_US + _part_us(found), good)
@@ -240,6 +286,22 @@ def _one(of: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> Callable[[str], in
 
 KINDS = {
     "int": Kind("a whole number", _WHOLE, pa.int64(), _wholes, whole_of),
+    "key": Kind(
+        "a whole number in digits alone, as the first keys are",
+        re.compile(_KEY),
+        pa.string(),  # as a number, pyarrow would take 007 for 7
+        _keys,
+        lambda text: _signed(int(text)) if int(text) < 2 * INT64_END else None,
+        fix=KEYS_AS_TEXTS,
+    ),
+    "signed_key": Kind(
+        "a whole number in digits alone, as the first keys are",
+        re.compile(_SIGNED_KEY),
+        pa.string(),
+        _signed_keys,
+        whole_of,
+        fix=KEYS_AS_TEXTS,
+    ),
     "float": Kind("a number", re.compile(_FLOAT), pa.float64(), _as_they_are, _finite),
     "hex": Kind(
         "a hexadecimal number of 64 bits such as 0x1f",

@@ -1,6 +1,7 @@
 """What readers of requests of objects share: keys, what ops mean, and times to live."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -8,11 +9,14 @@ import pyarrow as pa
 from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import Rows
+from cachezoo.traces.delimited import Column, Rows
+from cachezoo.traces.formats.base import Options
 from cachezoo.traces.formats.other_ops import by_name
 from cachezoo.traces.objects import NO_TTL, OP_DELETE
-from cachezoo.traces.reading import BAD_TIME
+from cachezoo.traces.reading import PER_UNIT_US
+from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, OP_WRITE
+from cachezoo.traces.values import KINDS
 
 # What key-value stores and caches call their operations, in small letters.
 STORE_OPS = {
@@ -26,16 +30,47 @@ KEY_LINES = 200  # by which keys are numbers or texts
 OPS_MEANT = (OP_READ, OP_WRITE, OP_DELETE)
 
 
-def key_kind(values: Iterable[str]) -> str:
-    """``int`` where the keys that a file begins with are whole numbers of 64 bits as written, else ``text``."""
-    return "int" if all(_is_plain(value) for value in values) else "text"
+class KeyOptions(Options):
+    """How keys are read: as the beginning of a file has them, or as texts."""
+
+    # ``auto``: whole numbers where the first keys are; ``text``: texts, so that 7 and 007 are two keys
+    keys: Literal["auto", "text"] = "auto"
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a key is the number that it is read as, and no other text is read as the same."""
-    digits = text.removeprefix("-")
-    whole = len(digits) < 20 and digits.isascii() and digits.isdigit()
-    return whole and (digits == "0" or not digits.startswith("0")) and int(digits) < 2**63
+class TimedKeyOptions(KeyOptions):
+    """How keys are read, and the unit of time."""
+
+    time_unit: Literal["s", "ms", "us", "ns"] = "s"
+
+
+def key_kind(values: Iterable[str], keys: str = "auto") -> str:
+    """The kind of a column of keys.
+
+    Args:
+        values: the keys that a file begins with.
+        keys: as of `KeyOptions`.
+
+    Returns:
+        ``key`` where they are whole numbers of 64 bits as written, ``signed_key`` where some are below 0, and later
+        ones that are not are bad rows; else ``text``.
+    """
+    given = list(values)
+    kinds = ("key", "signed_key") if keys == "auto" else ()
+    return next((kind for kind in kinds if all(map(KINDS[kind].matches, given))), "text")
+
+
+def key_column(source: Source, place: int, fewest: int, keys: str, delimiter: str | None = ",") -> Column:
+    """The column of keys of a file without a header, by its first lines.
+
+    Args:
+        source: the file.
+        place: the index of its keys.
+        fewest: how many fields a row has at least.
+        keys: as of `KeyOptions`.
+        delimiter: one character; None for blanks.
+    """
+    rows = [line.split(delimiter) for line in source.first_lines() if not line.startswith("#")]
+    return Column("key", key_kind((row[place].strip() for row in rows if len(row) >= fewest), keys))
 
 
 def keys_of(rows: Rows, name: str) -> I64 | Coded:
@@ -60,9 +95,18 @@ def meanings(text: str) -> dict[str, int]:
     return found
 
 
-def lasting(rows: Rows, name: str) -> I64 | None:
-    """Times to live of a column in seconds; none where it is empty, or where there is no column."""
+def lasting(rows: Rows, name: str, unit: str = "s") -> I64 | None:
+    """Times to live of an optional column in whole seconds, what is shorter a second.
+
+    Args:
+        rows: some rows.
+        name: the column.
+        unit: what it counts, a key of `PER_UNIT_US`.
+
+    Returns:
+        int64, `NO_TTL` where it is empty or below 0, which is never; None where there is no column.
+    """
     if not rows.has(name):
         return None
-    given = rows.ints(name)
-    return np.where(given == BAD_TIME, NO_TTL, given)
+    given = np.maximum(rows.ints(name), NO_TTL)  # an empty one is the least int64
+    return -(-given // round(1e6 / PER_UNIT_US[unit]))
