@@ -271,7 +271,8 @@ typedef struct cz_ticket {
     uint64_t number; /* of the request, from 0 */
     cz_request request;
     float row[CZ_MAX_FEATURES];    /* model inputs, normalised; workload: none, they are of whole windows */
-    double output[CZ_MAX_OUTPUTS]; /* of kinds that run at every request; workload: of the last whole window */
+    double output[CZ_MAX_OUTPUTS]; /* of kinds that run at every request; workload: of the last whole window; caching:
+                                    * the fifth is log2(capacity / distinct pages of the recent window) */
     int32_t category;              /* workload: in force for this request, known from earlier windows alone */
 } cz_ticket;
 
@@ -380,6 +381,11 @@ CZ_API int cz_restore(cz_stream *stream, const char *path, cz_error *error);
  * cz_cache_options gave none. Where the new bundle lacks one of these, cz_cache_access says CZ_BAD_BUNDLE or
  * CZ_BAD_CALL and changes nothing. */
 CZ_API int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error);
+
+/* Of kind caching: 0 where the bundle has thresholds for caches of several sizes, and this one, against the pages used of
+ * late before the last request, is more than half an octave smaller or larger than all of them; those of the nearest size
+ * decide then. While a cache fills for the first time it seems large. Else 1, and of other kinds. Since 1.4.0. */
+CZ_API int cz_calibrated(const cz_stream *stream);
 
 /* A log of requests as a trace that `cachezoo trace ingest` reads (format csv), with the names that a stream knows. It is
  * a new file. Columns that the first request leaves CZ_UNKNOWN are not in it: a later name in one is CZ_BAD_CALL. A

@@ -11,6 +11,14 @@
 #include "sequence.h"
 
 #define MOST_DEMOTE (1 << 20)
+#define MOST_SIZES 64
+#define SLACK 0.5 /* octaves beyond the sizes that a model was calibrated for */
+
+/* What it decides by where the cache is so large: log2(capacity / distinct pages of the recent window). */
+typedef struct size_rule {
+    double ratio, threshold;
+    bool single;
+} size_rule;
 
 typedef struct caching {
     cz_lstm *network;
@@ -19,6 +27,8 @@ typedef struct caching {
     cz_horizons horizons; /* without the capacity */
     double clip;
     float threshold;
+    size_rule sizes[MOST_SIZES]; /* rising; none: the threshold and the rules hold at every size */
+    size_t n_sizes;
     int64_t reset_every; /* 0: the state is carried on */
     int64_t demote_capacities;
     cz_rules rules; /* without capacity and period */
@@ -29,6 +39,7 @@ typedef struct caching_stream {
     cz_sequence *history;
     cz_lstm_state *state;
     double log2_capacity;
+    double ratio; /* before the last request, log2(capacity / distinct pages of the recent window) */
     int64_t last_us;
     int64_t steps;         /* of the network since it began */
     float tags[CZ_N_TAGS]; /* of the request before */
@@ -117,6 +128,19 @@ static int read_choice(const cz_values *values, const char *where, const char *p
     return CZ_OK;
 }
 
+static int read_sizes(const cz_values *values, const char *where, caching *model, cz_error *error) {
+    const cz_json *sizes = cz_values_get(values, "calibration.by_capacity");
+    for (size_t i = 0; sizes && i < sizes->length && i < MOST_SIZES; i++) {
+        const cz_json *one = &sizes->items[i], *ratio = cz_json_get(one, "ratio_log2"),
+                      *threshold = cz_json_get(one, "threshold"), *queues = cz_json_get(one, "queues");
+        if (!ratio || !threshold || !queues || queues->type != CZ_JSON_TEXT)
+            return cz_fail(error, CZ_BAD_BUNDLE, "%s: calibration.by_capacity has no rule; export it again", where);
+        model->sizes[model->n_sizes++] =
+            (size_rule){ratio->number, threshold->number, strcmp(queues->text, "single") == 0};
+    }
+    return CZ_OK;
+}
+
 static int read_policy(const cz_values *values, const char *where, caching *model, cz_error *error) {
     double threshold = 0;
     bool resets = false;
@@ -134,6 +158,8 @@ static int read_policy(const cz_values *values, const char *where, caching *mode
         code = read_choice(values, where, "policy.on_hit", "stay", "requeue", &model->rules.requeue, error);
     if (!code)
         code = read_choice(values, where, "policy.queues", "three", "single", &model->rules.single, error);
+    if (!code)
+        code = read_sizes(values, where, model, error);
     if (!code && (!fill || fill->type != CZ_JSON_BOOL))
         code = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.fill_free is neither true nor false", where);
     if (code)
@@ -237,6 +263,7 @@ static int look(caching_stream *stream, const cz_request *request, cz_ticket *ti
     stream->last_us = request->time_us;
     cz_sequence_step(stream->history, request, raw);
     fill_row(model, stream, raw, ticket->row);
+    stream->ratio = ticket->output[CZ_N_TAGS] = (double)raw[CZ_RATIO];
     return CZ_OK;
 }
 
@@ -255,11 +282,36 @@ static int observe(cz_stream *base, const cz_request *request, cz_ticket *ticket
     return CZ_OK;
 }
 
+/* A size's rule holds for a quarter of the way to the next; between them the threshold is linear in the ratio, and the
+ * queue rule that of the nearer one. */
+static int32_t queue_at(const caching *model, double ratio, const float outputs[CZ_N_TAGS]) {
+    if (!model->n_sizes)
+        return cz_manager_decide(outputs, model->threshold, model->rules.single);
+    const size_rule *low = model->sizes, *last = model->sizes + model->n_sizes - 1;
+    double within = ratio < low->ratio ? low->ratio : ratio > last->ratio ? last->ratio : ratio;
+    while (low + 1 < last && low[1].ratio <= within)
+        low++;
+    double part = (within - low->ratio) / (low[1].ratio - low->ratio);
+    double along = 2.0 * part - 0.5;
+    along = along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along;
+    double threshold = low->threshold + along * (low[1].threshold - low->threshold);
+    return cz_manager_decide(outputs, (float)threshold, part < 0.5 ? low->single : low[1].single);
+}
+
 static int32_t queue_of(const caching *model, const double output[CZ_MAX_OUTPUTS]) {
     float outputs[CZ_N_TAGS];
     for (int i = 0; i < CZ_N_TAGS; i++)
         outputs[i] = (float)output[i];
-    return cz_manager_decide(outputs, model->threshold, model->rules.single);
+    return queue_at(model, output[CZ_N_TAGS], outputs);
+}
+
+static bool calibrated(const cz_stream *base) {
+    const caching_stream *stream = (const caching_stream *)base;
+    const caching *model = base->model;
+    if (!base->observed || !model->n_sizes)
+        return true;
+    return stream->ratio >= model->sizes[0].ratio - SLACK &&
+           stream->ratio <= model->sizes[model->n_sizes - 1].ratio + SLACK;
 }
 
 static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision) {
@@ -395,7 +447,7 @@ static int remake_row(set *of, const caching *model, const cz_golden *golden, in
         memcpy(outputs, golden->outputs + row * CZ_N_TAGS, sizeof(float) * CZ_N_TAGS);
     else
         step(model, of->stream, ticket.row, outputs);
-    int32_t queue = cz_manager_decide(outputs, model->threshold, model->rules.single);
+    int32_t queue = queue_at(model, ticket.output[CZ_N_TAGS], outputs);
     cz_manager_serve(of->manager, request->volume, request->offset / CZ_PAGE_BYTES, pages_of(request),
                      request->op == CZ_WRITE, queue, of->units, of->victims, &served);
     cz_caching_tell(&of->stream->base, served.tags);
@@ -444,4 +496,5 @@ const cz_kind_ops cz_kind_caching = {
     .may_swap = may_swap,
     .swapped = swapped,
     .stats = stats,
+    .calibrated = calibrated,
 };

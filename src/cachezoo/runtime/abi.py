@@ -240,6 +240,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_close": (None, [c_void_p]),
     "cz_bundle_info": (None, [c_void_p, POINTER(Info)]),
     "cz_verify": (c_int, [c_void_p, POINTER(Report), POINTER(Error)]),
+    "cz_calibrated": (c_int, [c_void_p]),
     "cz_placement": (c_int, [c_void_p, c_uint64]),
     "cz_place_pages": (c_int64, [c_void_p, POINTER(Request), POINTER(c_uint8), c_int64]),
     "cz_virtual_settings_of": (c_int, [c_void_p, POINTER(VirtualSettings), POINTER(Error)]),

@@ -195,6 +195,14 @@ class Model:
         release = int(self._library.cz_bundle_release(self._bundle.handle))
         return {**values, "kind": abi.KINDS[found.kind], "release": release}
 
+    @property
+    def calibrated(self) -> bool:
+        """False where the thresholds were chosen for caches that are smaller, or larger, against what is used of late.
+
+        Of kind caching, and of the last request; while a cache fills for the first time it seems large.
+        """
+        return bool(self._library.cz_calibrated(self._stream.handle))
+
     def _code(self, column: int, text: str | None) -> int:
         if text is None:
             return abi.UNKNOWN
