@@ -360,6 +360,30 @@ CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_
  * CZ_BAD_CALL where the slot or the unit is there, or the unit is not let in, and of kind virtual. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
 
+/* Models that take turns in a cache of kind caching, as RC-RNN's configuration manager has it. Said once, before the first
+ * request or cz_cache_put. The monitor, a stream of kind workload, then observes each request before the cache serves it, so
+ * it knows volumes by the same numbers. Where the category in force has a bundle, that one decides from this request on:
+ * the cache's stream goes on with it as after cz_swap, its rules are the cache's, and the resident pages stay. It is asked
+ * about the last request of each, alone, from a zero state, and the queues are filled anew by what it says: what it does
+ * not want is the next to leave. That takes a step of its network for each such request, within the call. Where there is no
+ * category yet, an unknown one, or one without a bundle, who decides goes on. Bundles have a category of the monitor's
+ * each, the same inputs, policy.memory and shape of network as the stream's, and outlive the cache. A page takes 109 bytes
+ * more. Since 1.4.0. */
+CZ_API int cz_cache_follow(cz_cache *cache, cz_stream *monitor, const cz_bundle *const *bundles, int32_t count,
+                           cz_error *error);
+
+typedef struct cz_following {
+    int32_t category; /* in force for the last request, CZ_UNKNOWN before the first vote, -2 unknown */
+    int32_t decides;  /* category whose model decides; CZ_UNKNOWN: that of the cache's stream, as it began */
+    uint64_t takeovers, asked,
+        moved; /* models that took over, requests they were asked about, pages that changed queue */
+} cz_following;
+
+/* CZ_BAD_CALL where no models take turns. Since 1.4.0. */
+CZ_API int cz_cache_following(const cz_cache *cache, cz_following *following);
+/* Name of a category of a workload bundle, by its place; NULL past the last, and of other kinds. Since 1.4.0. */
+CZ_API const char *cz_category(const cz_bundle *bundle, int32_t place);
+
 /* ---- state, counters, log ---- */
 
 typedef struct cz_counters {

@@ -42,6 +42,7 @@ typedef struct caching_stream {
     double ratio; /* before the last request, log2(capacity / distinct pages of the recent window) */
     int64_t last_us;
     int64_t steps;         /* of the network since it began */
+    float raw[CZ_N_RAW];   /* of the last request */
     float tags[CZ_N_TAGS]; /* of the request before */
     bool joined;           /* a cache gives the tags */
 } caching_stream;
@@ -256,14 +257,13 @@ static void step(const caching *model, caching_stream *stream, const float *row,
 
 static int look(caching_stream *stream, const cz_request *request, cz_ticket *ticket) {
     const caching *model = stream->base.model;
-    float raw[CZ_N_RAW];
     if (!cz_request_fits(request) || request->time_us < stream->last_us)
         return CZ_BAD_CALL;
     *ticket = (cz_ticket){.number = stream->base.observed++, .request = *request};
     stream->last_us = request->time_us;
-    cz_sequence_step(stream->history, request, raw);
-    fill_row(model, stream, raw, ticket->row);
-    stream->ratio = ticket->output[CZ_N_TAGS] = (double)raw[CZ_RATIO];
+    cz_sequence_step(stream->history, request, stream->raw);
+    fill_row(model, stream, stream->raw, ticket->row);
+    stream->ratio = ticket->output[CZ_N_TAGS] = (double)stream->raw[CZ_RATIO];
     return CZ_OK;
 }
 
@@ -364,8 +364,8 @@ static int restore(cz_stream *base, const unsigned char *buffer, size_t size, cz
     return CZ_OK;
 }
 
-static int may_swap(const void *from, const void *to, cz_error *error) {
-    const caching *one = from, *other = to;
+/* Histories and states are of one kind. */
+static int same_shape(const caching *one, const caching *other, cz_error *error) {
     const cz_horizons *a = &one->horizons, *b = &other->horizons;
     if (one->features != other->features || one->open != other->open ||
         !cz_inputs_same(one->inputs, other->inputs, one->open))
@@ -375,6 +375,14 @@ static int may_swap(const void *from, const void *to, cz_error *error) {
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with another policy.memory; begin a new one");
     if (one->layers != other->layers || one->units != other->units)
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with a network of another shape; begin a new one");
+    return CZ_OK;
+}
+
+static int may_swap(const void *from, const void *to, cz_error *error) {
+    const caching *one = from, *other = to;
+    int code = same_shape(one, other, error);
+    if (code)
+        return code;
     /* The stream's cache keeps its queues as these rules have filled them. */
     const cz_rules *old = &one->rules, *rules = &other->rules;
     if (old->percent != rules->percent || old->requeue != rules->requeue || old->fill != rules->fill ||
@@ -390,6 +398,39 @@ static void swapped(cz_stream *base) {
     caching_stream *stream = (caching_stream *)base;
     cz_lstm_state_zero(stream->state);
     stream->steps = 0;
+}
+
+/* ---- models that take turns ---- */
+
+int cz_caching_may_follow(const cz_stream *stream, const void *given, cz_error *error) {
+    const caching *model = given;
+    if (model->open < model->features)
+        return cz_fail(error, CZ_BAD_CALL,
+                       "a model that is fed its own tags takes no turns: another's cache does not have them");
+    return same_shape(stream->model, model, error);
+}
+
+void cz_caching_go_on(cz_stream *stream, const cz_bundle *bundle, const void *model) {
+    stream->bundle = bundle;
+    stream->model = model;
+    stream->swaps++;
+    swapped(stream);
+}
+
+void cz_caching_raw(const cz_stream *stream, float raw[CZ_N_RAW]) {
+    memcpy(raw, ((const caching_stream *)stream)->raw, sizeof((const caching_stream *)stream)->raw);
+}
+
+int32_t cz_caching_alone(cz_stream *base, const float raw[CZ_N_RAW]) {
+    caching_stream *stream = (caching_stream *)base;
+    const caching *model = base->model;
+    float row[CZ_MAX_FEATURES], outputs[CZ_N_TAGS];
+    fill_row(model, stream, raw, row);
+    cz_lstm_state_zero(stream->state);
+    stream->steps = 0;
+    step(model, stream, row, outputs);
+    swapped(base);
+    return queue_at(model, (double)raw[CZ_RATIO], outputs);
 }
 
 /* ---- golden sets ---- */
