@@ -130,7 +130,7 @@ def test_flash_meets_its_budget_on_the_first_half(trace):
     found = asked("recommend --only flash", trace, "--write-rate", "30%")
     everything, *budgeted = found["rows"]
     assert everything["admission"] == "accept_all"
-    assert {row["admission"] for row in budgeted} == {"coin_flip", "rejectx"}
+    assert {row["admission"] for row in budgeted} == {"coin_flip", "rejectx", "by_size"}
     assert all(row["bytes_written"] < everything["bytes_written"] for row in budgeted)
 
 
@@ -156,7 +156,7 @@ def test_flash_says_that_an_admission_can_be_learned(trace):
         (
             "recommend --only flash",
             ("--policy", "opt"),
-            "of objects has accept_all, coin_flip, rejectx, baleen",
+            "of objects has accept_all, coin_flip, rejectx, by_size, baleen",
         ),
         ("recommend --only flash", ("--policy", "baleen", "--bundle", "b"), "b: "),
         ("recommend --only tiers", (), "has no addresses"),

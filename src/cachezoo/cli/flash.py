@@ -30,7 +30,9 @@ def flash(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
     policy: Annotated[
         str | None,
-        typer.Option(help="Of accept_all, coin_flip, rejectx, baleen, opt; with commas. Default all that can run."),
+        typer.Option(
+            help="Of accept_all, coin_flip, rejectx, baleen, opt; by_size on objects; with commas. Default all."
+        ),
     ] = None,
     bundle: Annotated[
         list[Path] | None,
@@ -125,20 +127,25 @@ def policies_of(text: str | None, bundles: bool) -> list[str]:
         ConfigError: unknown.
     """
     from cachezoo.questions.flash.options import BALEEN, POLICIES
+    from cachezoo.questions.objects.flash import BY_SIZE
 
     if text is None:
         return [name for name in POLICIES if bundles or name != BALEEN]
-    return names(text, "--policy", POLICIES, f"the flash cache has {', '.join(POLICIES)}; page caches are compare's")
+    known = (*POLICIES, BY_SIZE)
+    return names(text, "--policy", known, f"the flash cache has {', '.join(POLICIES)}; page caches are compare's")
 
 
 def refuse_unbundled(options: "FlashOptions", bundles: bool) -> None:
-    """Refuse a trained model without its bundle; only on objects is one trained as the command runs.
+    """Refuse on addresses what is of objects alone: an admission by size, and a model that is trained as it runs.
 
     Raises:
-        ConfigError: baleen without a bundle.
+        ConfigError: by_size, or baleen without a bundle.
     """
     from cachezoo.questions.flash.options import BALEEN
+    from cachezoo.questions.objects.flash import BY_SIZE
 
+    if BY_SIZE in options.policies:
+        raise ConfigError(f"--policy {BY_SIZE}: objects have sizes, and this trace has addresses; leave it out")
     if BALEEN in options.policies and not bundles:
         fix = "name its bundle, --bundle models/bundles/admission.CATEGORY.lgbm"
         raise ConfigError(f"--policy baleen: that is a trained model; {fix}")

@@ -156,11 +156,10 @@ def flashed(
     Raises:
         ConfigError: a policy that needs addresses or the future was asked for.
     """
-    from cachezoo.questions.objects.flash import ALL, object_flash
+    from cachezoo.questions.objects.flash import ALL, POLICIES, object_flash
 
-    admissions = [name for name in options.policies if name in ALL]
-    if chosen and len(admissions) < len(options.policies):
-        left = next(name for name in options.policies if name not in ALL)
+    admissions = list(options.policies if chosen else POLICIES)
+    if (left := next((name for name in admissions if name not in ALL), None)) is not None:
         raise ConfigError(f"--policy {left}: a flash cache of objects has {', '.join(ALL)}")
     bench, (capacity,) = bench_of(asked, [options.capacity])
     return bench, object_flash(bench, capacity, options.rates, admissions, options.cost, advance)
@@ -275,16 +274,20 @@ def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
     from cachezoo.show.formats import percent
 
     rows = [
-        {**row.values(), "write_rate": row.rate or "all", "written": percent(row.written_share, 1)}
+        {
+            **row.values(),
+            "write_rate": row.rate or "all",
+            "written": percent(row.written_share, 1) + ("" if row.reached else " *"),
+        }
         for row in found.rows
     ]
     columns = ["write_rate", "admission", "hit_ratio", "byte_hit_ratio", "written", "disk_seconds_per_request"]
     if any(row["disks_busy"] is not None for row in rows):
         columns.append("disks_busy")
     title = f"{name}: a flash cache of {bench.shown(found.capacity)} of objects before hard disks"
-    below = (
-        "knobs set on the first half of the requests, figures of the second; written: share of what accept_all writes"
-    )
+    below = "knobs are set on the first half, figures are of the second; written: share of what accept_all writes"
+    if not all(row.reached for row in found.rows):
+        below += "; * no setting comes close to the rate: the next below it"
     print_rows(rows, title, below, columns)
     for line in leads_of(found):
         print_lines(line)
@@ -306,19 +309,18 @@ def _led(own: "ObjectLead") -> str:
     from cachezoo.contest.choice import Goal
     from cachezoo.show.formats import percent
 
-    ours, rival, trained = own.ours, own.rival, own.ours.trainings
+    ours, rival = own.ours, own.rival
     name, share = rival.admission, percent(abs(own.lead.value), 1)
     does = f"saves {share} of the disks' time of {name}" if own.lead.value >= 0 else f"takes {share} more than {name}"
     said = f"{ours.admission} {does} ({own.verdict})"
-    if not trained:
-        return said
-    each = [Goal.COST.lead(one.mean, rival.mean) for one in trained]
-    low, high = percent(min(each), 1), percent(max(each), 1)
-    writes = f"it writes {percent(ours.written_share, 1)}, {name} {percent(rival.written_share, 1)}"
-    said = f"{said}, by seed {low} to {high}; {writes}"
-    if own.ahead:
-        return said
-    return f"{said}. It is not ahead: {'it writes more than allowed' if own.overwrites else f'{name} needs no model'}"
+    if ours.trainings:
+        each = [Goal.COST.lead(one.mean, rival.mean) for one in ours.trainings]
+        said += f", by seed {percent(min(each), 1)} to {percent(max(each), 1)}"
+    if own.overwrites or ours.trainings:
+        said += f"; it writes {percent(ours.written_share, 1)}, {name} {percent(rival.written_share, 1)}"
+    if own.overwrites:
+        return f"{said}, and {percent(own.allowed, 1)} are allowed: it is not ahead"
+    return said if own.ahead or not ours.trainings else f"{said}: run {name}, which needs no model"
 
 
 def recommend(

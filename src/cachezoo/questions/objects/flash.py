@@ -1,11 +1,12 @@
 """A flash cache of objects before hard disks: how busy the disks are at each write rate, by admission.
 
 What `cachezoo.questions.flash` is for blocks, without what needs addresses: nothing is read ahead, and no admission
-sees where an object lies. An admission's knob is set on the first half of the trace, and judged on the second; one that
-learns is trained on the first part of the first half, and its knob is set on what is left of that half.
+sees where an object lies. An admission's knob is what decides how much it lets in: a probability, a window, a size, a
+threshold. All knobs are set on the last part of the first half of the trace, and judged on the second half; what learns
+is trained on the part of the first half before.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,11 +36,9 @@ from cachezoo.traces.table import OP_READ, OP_WRITE
 EVICTION = "lru"
 WINDOWS = 2.0 ** (np.arange(-48, 49) / 4)
 """Windows of RejectX that are tried, in capacities."""
-KNOBS: dict[str, tuple[int, Callable[[int], str]]] = {
-    COIN_FLIP: (COIN_STEPS, lambda step: f"coinflip(p={step / COIN_STEPS!r})+{EVICTION}"),
-    REJECTX: (len(WINDOWS) - 1, lambda step: f"rejectx(window_capacities={float(WINDOWS[step])!r})+{EVICTION}"),
-}
-POLICIES = (ACCEPT_ALL, *KNOBS)
+BY_SIZE = "by_size"
+UNTRAINED = (*BUDGETED, BY_SIZE)
+POLICIES = (ACCEPT_ALL, *UNTRAINED)
 """Those that run unless others are named."""
 ALL = (*POLICIES, BALEEN)
 TRAINED_ON = 0.7
@@ -47,7 +46,7 @@ TRAINED_ON = 0.7
 SEEDS, STEPS = 5, 1024
 """Trainings, and thresholds of scores that are tried."""
 LEAST_REQUESTS = 200
-"""On which a knob is set."""
+"""On which the knob of what is trained is set."""
 OVER = 0.1
 """Writes over those allowed, relative, from which on a lead in time is none."""
 
@@ -69,7 +68,8 @@ class ObjectFlashRow(Outcome):
     written_share: float  # of what accept_all writes there
     write_bytes_s: float | None  # None without a clock
     disks_busy: float | None  # by the reads that miss; likewise
-    chosen_by: float  # the seconds of a disk's head a request of the first half, which chooses between the untrained
+    # the seconds of a disk's head a request where the knob was set, which chooses between the untrained
+    chosen_by: float
     trainings: tuple[Outcome, ...] = ()  # of each seed
 
     def values(self) -> dict[str, Any]:
@@ -109,12 +109,12 @@ class ObjectLead:
 
     @property
     def overwrites(self) -> bool:
-        """Whether it writes more than the rate allows, and than the rival: its time is then no fair one."""
-        return self.ours.written_share > max(self.allowed, self.rival.written_share) * (1 + OVER)
+        """Whether it writes more than the rate allows: its time is then no fair one."""
+        return self.ours.written_share > self.allowed * (1 + OVER)
 
     @property
     def ahead(self) -> bool:
-        """Whether it saves enough to be worth it, at no more writes."""
+        """Whether it saves enough to be worth it, and keeps to the rate."""
         return self.verdict == Verdict.BETTER and not self.overwrites
 
     def values(self) -> dict[str, Any]:
@@ -131,8 +131,8 @@ class ObjectFlash:
 
     capacity: int  # bytes
     rows: tuple[ObjectFlashRow, ...]  # accept_all first; then by rate and admission as given
-    # of each rate: of the untrained, that of the fewer seconds on the first half against the next; and a trained one
-    # against the former
+    # of each rate: of the untrained, that of the fewest seconds where the knobs were set against the next; and a
+    # trained one against the former
     leads: tuple[ObjectLead, ...]
     left_out: tuple[str, ...] = ()  # why what was asked for did not run
 
@@ -152,6 +152,7 @@ class _Problem:
     def __init__(self, bench: ObjectBench, capacity: int, cost: DiskHead) -> None:
         self.bench, self.capacity, self.cost = bench, capacity, cost
         self.half = bench.first(capacity)
+        self.cut = int(TRAINED_ON * self.half)
         clock, time = Clock(), bench.trace.time_us
         clock.add(time)
         self.seconds = float(time[-1] - time[0]) / 1e6 if clock.ticks(bench.trace.meta.extra) else 0.0
@@ -160,9 +161,25 @@ class _Problem:
         self.second_s = float(at[-1] - at[self.half]) / 1e6 if self.seconds else 0.0
         self.everything = bench.run(EVICTION, capacity)
         wrote = self.written(self.everything)
-        self.first_all, self.second_all = (
-            float(wrote[part].sum()) for part in (slice(0, self.half), slice(self.half, None))
+        self.first_all, self.knob_all, self.second_all = (
+            float(wrote[part].sum())
+            for part in (slice(0, self.half), slice(self.cut, self.half), slice(self.half, None))
         )
+        sizes = bench.requests.size[: self.half][bench.asked[: self.half]]
+        # The sizes above which objects may stay out, and one that lets none in.
+        self.sizes = np.unique(np.append(np.quantile(sizes, np.linspace(0, 1, STEPS + 1), method="nearest"), 1))
+
+    def text_of(self, name: str, step: int) -> str:
+        """An untrained admission with a setting of its knob; larger ones let more in."""
+        if name == COIN_FLIP:
+            return f"coinflip(p={step / COIN_STEPS!r})+{EVICTION}"
+        if name == REJECTX:
+            return f"rejectx(window_capacities={float(WINDOWS[step])!r})+{EVICTION}"
+        return f"bysize(largest={int(self.sizes[step])})+{EVICTION}"
+
+    def settings(self, name: str) -> int:
+        """The largest setting of an untrained admission's knob."""
+        return {COIN_FLIP: COIN_STEPS, REJECTX: len(WINDOWS) - 1, BY_SIZE: len(self.sizes) - 1}[name]
 
     def written(self, run: ObjectRun) -> I64:
         """int64[n]: bytes that each request wrote to the flash."""
@@ -178,7 +195,9 @@ class _Problem:
         self, runs: Sequence[ObjectRun], admission: str, policy: str, rate: str = "", reached: bool = True
     ) -> ObjectFlashRow:
         """The figures of a run, or of those of several trainings, on the second half."""
-        costs = [np.split(self.disk_seconds(run), [self.half]) for run in runs]
+        asked = self.bench.asked  # a delete is no request, and costs no time
+        parts = (slice(self.cut, self.half), slice(self.half, None))
+        costs = [tuple(self.disk_seconds(run)[part][asked[part]] for part in parts) for run in runs]
         before, cost = (np.mean(np.stack(part), axis=0) for part in zip(*costs, strict=True))
         written = round(float(np.mean([self.written(run)[self.half :].sum() for run in runs])))
         per_s = (lambda value: float(value) / self.second_s) if self.second_s else (lambda value: None)
@@ -187,21 +206,26 @@ class _Problem:
             float(np.mean([run.found.hit_ratio for run in runs])),
             float(np.mean([run.found.byte_hit_ratio for run in runs])),
             written, written / max(self.second_all, 1.0), per_s(written), per_s(cost.sum()),
-            float(before.mean()) if self.half else 0.0,
+            float(before.mean()) if len(before) else 0.0,
             tuple(Outcome(float(own.mean()), block_means(own)) for _, own in costs) if len(runs) > 1 else (),
         )  # fmt: skip
 
-    def budget(self, rate: WriteRate) -> float:
-        """Bytes that the first half may write.
+    def share(self, rate: WriteRate) -> float:
+        """Share of what accept_all writes that the first half may write.
 
         Raises:
-            ConfigError: a rate in bytes a second, of a trace without a clock.
+            ConfigError: a rate in bytes a second, of a trace without a clock; one at which no object can be written.
         """
-        if rate.bytes_s is None:
-            return self.first_all * rate.share
-        if not self.seconds:
+        if rate.bytes_s is not None and not self.seconds:
             raise ConfigError(f"--write-rate {rate.text}: the trace has no clock, so there is no rate; give a share")
-        return rate.bytes_s * (self.seconds - self.second_s)
+        first_s = self.seconds - self.second_s
+        found = rate.share if rate.bytes_s is None else rate.bytes_s * first_s / max(self.first_all, 1.0)
+        known = self.bench.requests.object_bytes
+        least = int(known[known > 0].min())
+        if self.knob_all and found * self.knob_all < least:
+            short = f"where the knobs are set that is less than the smallest object, {least:,} bytes"
+            raise ConfigError(f"--write-rate {rate.text}: {short}; give a higher rate, or a longer trace")
+        return found
 
     def allowed(self, rate: WriteRate) -> float:
         """Share of what accept_all writes on the second half that a rate allows there."""
@@ -223,13 +247,13 @@ def object_flash(
     Args:
         bench: the trace, counted from its second half on.
         capacity: bytes.
-        rates: each to be met on the first half by every admission that has a knob.
+        rates: each to be met, where knobs are set, by every admission that has one.
         admissions: of `ALL`; where Baleen's is among them, those that it is compared with run too.
         cost: of a disk's I/O.
         advance: progress, in runs of an admission at a rate.
 
     Raises:
-        ConfigError: sizes are ignored, or a rate is in bytes a second and the trace has no clock.
+        ConfigError: sizes are ignored, or as of `_Problem.share`.
     """
     if not bench.rules.sizes:
         raise ConfigError("--ignore sizes: a flash cache is written in bytes; leave the option out")
@@ -238,24 +262,24 @@ def object_flash(
     if trained and not _have_lightgbm():
         trained, left_out = False, ["baleen is left out: lightgbm is not installed; pip install cachezoo[models]"]
     names = [name for name in admissions if name != ACCEPT_ALL and (trained or name != BALEEN)]
-    names += [name for name in BUDGETED if BALEEN in admissions and name not in names]
+    names += [name for name in UNTRAINED if BALEEN in admissions and name not in names]
     rows = [problem.row([problem.everything], ACCEPT_ALL, EVICTION)] if ACCEPT_ALL in admissions else []
     leads, done = list[ObjectLead](), 0
     for rate in rates:
-        budget, found = problem.budget(rate), list[ObjectFlashRow]()
+        share, found = problem.share(rate), list[ObjectFlashRow]()
         for name in names:
             if advance is not None:
                 advance(done, f"{name} at {rate.text}")
             done += 1
             if name != BALEEN:
-                found.append(_at_budget(problem, name, rate.text, budget))
+                found.append(_at_budget(problem, name, rate.text, share))
                 continue
             try:
-                found.append(_trained(problem, rate.text, budget))
+                found.append(_trained(problem, rate.text, share))
             except TrainingError as error:
                 left_out.append(f"baleen at {rate.text} is left out: {error}")
         rows += found
-        ranked = sorted((row for row in found if row.admission in KNOBS), key=lambda row: row.chosen_by)
+        ranked = sorted((row for row in found if row.admission in UNTRAINED), key=lambda row: row.chosen_by)
         pairs = [(ranked[0], ranked[1])] if len(ranked) > 1 else []
         pairs += [(row, ranked[0]) for row in found if row.admission == BALEEN]
         allowed = problem.allowed(rate)
@@ -272,23 +296,22 @@ def _have_lightgbm() -> bool:
     return True
 
 
-def _at_budget(problem: _Problem, name: str, rate: str, budget: float) -> ObjectFlashRow:
-    """An admission with the knob whose writes on the first half come nearest to the budget from below."""
-    most, text_of = KNOBS[name]
+def _at_budget(problem: _Problem, name: str, rate: str, share: float) -> ObjectFlashRow:
+    """An untrained admission with the setting that meets the share of accept_all's writes, or the next below."""
     runs = dict[int, ObjectRun]()
 
     def writes_at(step: int) -> int:
         if step not in runs:
             runs.clear()
-            runs[step] = problem.bench.run(text_of(step), problem.capacity)
-        return int(problem.written(runs[step])[: problem.half].sum())
+            runs[step] = problem.bench.run(problem.text_of(name, step), problem.capacity)
+        return int(problem.written(runs[step])[problem.cut : problem.half].sum())
 
-    found = meet_budget(writes_at, most, budget, TOLERANCE)
+    found = meet_budget(writes_at, problem.settings(name), share * problem.knob_all, TOLERANCE)
     writes_at(found.index)
     return problem.row([runs[found.index]], name, runs[found.index].policy, rate, found.reached)
 
 
-def _trained(problem: _Problem, rate: str, budget: float) -> ObjectFlashRow:
+def _trained(problem: _Problem, rate: str, share: float) -> ObjectFlashRow:
     """Baleen's admission, trained `SEEDS` times on the first part of the first half, each with its own threshold.
 
     The budgets of the two parts of the first half are the same share of what accept_all writes there.
@@ -297,11 +320,11 @@ def _trained(problem: _Problem, rate: str, budget: float) -> ObjectFlashRow:
         TrainingError: there is too little to learn from.
     """
     bench, half = problem.bench, problem.half
-    requests, cut = bench.requests, int(TRAINED_ON * half)
+    requests, cut = bench.requests, problem.cut
     if half - cut < LEAST_REQUESTS:
         raise TrainingError(f"{half:,} requests in the first half: too few to learn from")
     flash = Flash(problem.capacity, problem.cost, bench.rules.around)
-    wrote, share = problem.written(problem.everything), budget / max(problem.first_all, 1.0)
+    wrote = problem.written(problem.everything)
 
     def writes(decisions: Bool, since: int) -> int:
         part = requests.first(len(decisions))
@@ -320,7 +343,7 @@ def _trained(problem: _Problem, rate: str, budget: float) -> ObjectFlashRow:
         steps = np.append(tried[0] + 1.0, tried)
         found = meet_budget(
             lambda step, own=scores, at=steps: writes(own[:half] >= at[step], cut),  # type: ignore[misc]
-            len(steps) - 1, share * float(wrote[cut:half].sum()), TOLERANCE,
+            len(steps) - 1, share * problem.knob_all, TOLERANCE,
         )  # fmt: skip
         runs.append(bench.run(decided(scores >= steps[found.index]), problem.capacity))
         reached = reached and found.reached

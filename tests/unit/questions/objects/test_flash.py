@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cachezoo.cli import objects
 from cachezoo.cli.objects import leads_of
 from cachezoo.coded import Coded
 from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.contest.verdict import Verdict
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.flash import DiskHead
+from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.questions.flash.options import WriteRate
 from cachezoo.questions.objects import flash
 from cachezoo.questions.objects.bench import ObjectBench, Rules
@@ -22,16 +24,25 @@ from cachezoo.traces.table import TraceMeta
 RATE = WriteRate("25%", None, 0.25)
 
 
-def trace(n=12_000, seed=4):
-    """Half of the requests are for objects that return twice and never again, in namespaces of their own."""
+def trace(n=12_000, seed=4, sizes=1, lives=(10, 2)):
+    """Objects of two kinds in namespaces of their own, half of the requests each; 50 of a kind live at a time.
+
+    Args:
+        n: requests.
+        seed: of the draws.
+        sizes: how many there are; of one, a size tells nothing.
+        lives: requests for an object of either kind; of equal ones, a namespace tells nothing.
+    """
     draw = np.random.default_rng(seed)
-    hot = draw.random(n) < 0.5
-    cold = np.cumsum(~hot)
-    key = np.where(hot, draw.integers(0, 600, n), 10_000 + cold // 150 * 50 + cold % 50)
-    space = np.where(hot, key % 3, 3 + key % 3).astype(np.int32)
+    first = draw.random(n) < 0.5
+    key = np.zeros(n, np.int64)
+    for kind, own in enumerate((first, ~first)):
+        turn, place = np.divmod(np.arange(own.sum()), 50)
+        key[own] = 10_000 * kind + (turn + place * lives[kind] // 50) // lives[kind] * 50 + place
+    space = np.where(first, key % 3, 3 + key % 3).astype(np.int32)
     return ObjectTrace(
         time_us=np.arange(n) * 1000, op=(draw.random(n) < 0.1).astype(np.uint8), key=key,
-        size=1000 + key * 7919 % 9000, meta=TraceMeta("t", "x", "x", ""),
+        size=5000 + key * 7919 % 9000 % sizes, meta=TraceMeta("t", "x", "x", ""),
         namespace=Coded(space, ("a", "b", "c", "d", "e", "f")),
     )  # fmt: skip
 
@@ -47,12 +58,44 @@ def found():
 
 
 def test_baleen_is_ahead_where_the_namespace_tells_what_returns(found):
-    assert [row.admission for row in found.rows] == ["accept_all", "baleen", "coin_flip", "rejectx"]
+    assert [row.admission for row in found.rows] == ["accept_all", "baleen", "coin_flip", "rejectx", "by_size"]
     lead = found.leads[-1]
     assert lead.ours.admission == "baleen" and lead.ahead and lead.verdict == Verdict.BETTER
-    assert lead.rival.chosen_by == min(row.chosen_by for row in found.rows if row.admission in flash.KNOBS)
+    assert lead.rival.chosen_by == min(row.chosen_by for row in found.rows if row.admission in flash.UNTRAINED)
     assert lead.ours.written_share < 0.3
-    assert lead.values()["ahead"] and "It is not ahead" not in " ".join(leads_of(found))
+    assert lead.values()["ahead"] and "not ahead" not in " ".join(leads_of(found))
+
+
+def test_where_sizes_differ_an_admission_by_size_is_the_rival(monkeypatch):
+    """A small object saves as much of a disk's time as a large one, for fewer bytes written."""
+    monkeypatch.setattr(flash, "SEEDS", 2)
+    found = ran(trace(sizes=9000, lives=(3, 3)))
+    assert found.leads[0].ours.admission == found.leads[-1].rival.admission == "by_size"
+    assert not found.leads[-1].ahead and "run by_size, which needs no model" in " ".join(leads_of(found))
+
+
+def test_a_knob_without_a_setting_near_the_rate_is_marked(capsys):
+    bench = ObjectBench(trace(3000))
+    found = object_flash(bench, bench.whole // 10, (RATE,), ("coin_flip", "by_size"), DiskHead())
+    assert [row.reached for row in found.rows] == [True, False]
+    objects._print_flash("t", bench, found)
+    said = capsys.readouterr().out
+    assert said.count("% *") == 1 and "* no setting comes close to the rate" in " ".join(said.split())
+
+
+def test_knobs_meet_the_rate_where_they_are_set():
+    own = trace(sizes=9000)
+    bench = ObjectBench(own)
+    found = object_flash(bench, int(0.1 * bench.whole), (RATE,), ("coin_flip",), DiskHead()).rows[0]
+    half, cut = len(own) // 2, int(flash.TRAINED_ON * (len(own) // 2))
+    wrote = []
+    for policy in ("lru", found.policy):
+        run = bench.run(policy, int(0.1 * bench.whole)).found
+        writes = (run.outcome == ADMITTED) | ((run.outcome == HIT) & (own.op == 1))
+        wrote.append(int(own.size[cut:half][writes[cut:half]].sum()))
+    assert found.reached and wrote[1] == pytest.approx(0.25 * wrote[0], rel=0.025)
+    with pytest.raises(ConfigError, match="less than the smallest object"):
+        object_flash(bench, 100_000, (WriteRate("1B/s", 1.0, 0.0),), ("coin_flip",), DiskHead())
 
 
 def test_the_row_is_the_mean_of_the_seeds(found):
@@ -63,9 +106,9 @@ def test_the_row_is_the_mean_of_the_seeds(found):
     assert row.values()["disk_seconds_by_seed"] == [own.mean for own in row.trainings]
 
 
-def test_new_names_and_a_second_run_change_no_figure(found, monkeypatch):
+def test_new_names_and_a_second_run_change_no_figure(monkeypatch):
     monkeypatch.setattr(flash, "SEEDS", 2)
-    own = trace()
+    own = trace(6000)
     draw = np.random.default_rng(9)
     keys = np.unique(own.key)
     place = draw.choice(2**62, len(keys), replace=False)
@@ -121,8 +164,8 @@ def test_a_lead_has_the_variance_of_time_and_of_the_seeds():
     ("ours", "written", "ahead", "said"),
     [
         (7.0, 0.2, True, "saves 30.0 % of the disks' time of rejectx (better)"),
-        (7.0, 0.4, False, "It is not ahead: it writes more than allowed"),
-        (9.9, 0.2, False, "It is not ahead: rejectx needs no model"),
+        (7.0, 0.4, False, "25.0 % are allowed: it is not ahead"),
+        (9.9, 0.2, False, ": run rejectx, which needs no model"),
         (11.0, 0.2, False, "baleen takes 10.0 % more than rejectx (worse)"),
     ],
 )
@@ -139,7 +182,7 @@ def test_it_is_ahead_only_if_that_is_worth_it_and_it_writes_no_more(ours, writte
 def test_without_lightgbm_it_is_left_out_and_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     found = ran(trace(3000))
-    assert [row.admission for row in found.rows] == ["coin_flip", "rejectx"]
+    assert [row.admission for row in found.rows] == ["coin_flip", "rejectx", "by_size"]
     assert "lightgbm is not installed" in found.left_out[0] and found.left_out[0] in leads_of(found)
 
 
