@@ -6,7 +6,7 @@ from cachezoo.contest.verdict import Verdict
 from cachezoo.questions.objects.bench import ObjectBench
 from cachezoo.questions.objects.recommendation import SIMPLEST, ObjectRecommendation
 from cachezoo.show.formats import duration, number, points, share
-from cachezoo.sizes import BINARY, BYTES, MOST_PAGES, PAGE_BYTES, Size, human
+from cachezoo.sizes import BINARY, BYTES, Size, human
 from cachezoo.traces.clock import Clock
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.table import OP_READ
@@ -89,7 +89,7 @@ def trust(found: ObjectRecommendation) -> str:
 
 def typed(bench: ObjectBench, capacity: int) -> str:
     """A size as `--size` takes it, which is that capacity exactly."""
-    if bench.rules.sizes and PAGE_BYTES <= capacity <= PAGE_BYTES * MOST_PAGES:
+    if bench.rules.sizes:
         unit = next(unit for unit in reversed(BINARY) if capacity % BYTES[unit] == 0)
         return f"{capacity // BYTES[unit]}{unit}"
     shares = (f"{100 * capacity / bench.whole:.{digits}f}%" for digits in range(17))
