@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -55,7 +55,7 @@ def named(part: Any) -> str:  # noqa: ANN401 - a class, function or forest
     name = str(getattr(part, "__name__", type(part).__name__)).strip("<>")
     known = next((key for key, own in _NAMED.items() if own is part), None)
     if known is None:
-        known = next(free for free in (name, *(f"{name}_{k}" for k in count(2))) if free not in _NAMED)
+        known = next(free for free in chain([name], (f"{name}_{k}" for k in count(2))) if free not in _NAMED)
         _NAMED[known] = part
     return f"{HERE}{OWN}{known}"
 
