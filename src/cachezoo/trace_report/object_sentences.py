@@ -22,6 +22,7 @@ from cachezoo.trace_report.sentences import (
 )
 
 OBJECTS = Named("object", "requests")
+MANY_UNSIZED = 0.01  # of the objects, from which on nothing is said of shares of bytes
 LEAST_VOID = 0.001  # of the requests, from which on it is said that they find theirs void
 UNKNOWN_SIZES = "No request says how large an object is: a capacity counts objects, and nothing is said of bytes."
 
@@ -29,6 +30,12 @@ UNKNOWN_SIZES = "No request says how large an object is: a capacity counts objec
 def capacity_words(curve: ObjectCurve, capacity: float) -> str:
     """A capacity, in bytes or objects."""
     return size(capacity) if curve.unit == "bytes" else f"{number(capacity)} objects"
+
+
+def unsized(found: ObjectCharacteristics) -> bool:
+    """Whether so many objects have no known size that shares of bytes are not of the whole trace."""
+    own = found.sizes
+    return own is None or own.unknown_objects >= MANY_UNSIZED * (own.unknown_objects + own.object_bytes.count)
 
 
 def curve_sentence(found: ObjectCharacteristics) -> str:
@@ -47,7 +54,7 @@ def curve_sentence(found: ObjectCharacteristics) -> str:
         f"{of_all}) for hits on {share(float(own.hit_ratio[at]))} of the requests"
     )
     more = ""
-    if own.byte_hit_ratio is not None:
+    if own.byte_hit_ratio is not None and not unsized(found):
         of_bytes = float(own.byte_hit_ratio[at])
         lead = float(own.hit_ratio[at]) - of_bytes
         told += f" and {share(of_bytes)} of the bytes"
@@ -63,15 +70,16 @@ def reuse_sentence(found: ObjectCharacteristics) -> str:
         return "No object is requested twice: a cache of any size gets no hit."
     told = f"{share(own.again_share)} of the requests are for objects requested before"
     within = [f"{number(own.requests_between.median)} other requests"]
-    if own.bytes_between is not None:
+    if own.bytes_between is not None and not unsized(found):
         within.append(f"{size(own.bytes_between.median)} that they ask for")
     if own.time_between_s is not None:
         within.append(duration(own.time_between_s.median))
     told += f", half of those within {words(within)}"
-    void = own.again_share - own.held_share
+    void, these = own.again_share - own.held_share, "these"
     if void >= LEAST_VOID:
         told += f"; {share(void)} find theirs deleted or expired since, which no cache can hit"
-    means = "little to cache" if own.held_share < LITTLE_REUSE else "a cache can get at most these"
+        these = f"the other {share(own.held_share)}"
+    means = "little to cache" if own.held_share < LITTLE_REUSE else f"a cache can get at most {these}"
     means = "much to cache" if own.held_share >= MUCH_REUSE else means
     return f"{told}: {means}."
 
@@ -97,11 +105,12 @@ def sizes_sentence(found: ObjectCharacteristics) -> str:
         return UNKNOWN_SIZES
     told = (
         f"Half of the objects have at most {size(own.object_bytes.median)}, half of the requests ask for at most "
-        f"{size(own.request_bytes.median)}; the largest tenth of the objects has {share(own.largest_tenth_share)} of "
-        "the bytes"
+        f"{size(own.request_bytes.median)}"
     )
-    if own.largest_tenth_share >= HALF:
-        told += ", so a policy that weighs sizes (GDSF, AdaptSize) may hit more requests"
+    if not unsized(found):
+        told += f"; the largest tenth of the objects has {share(own.largest_tenth_share)} of the bytes"
+        if own.largest_tenth_share >= HALF:
+            told += ", so a policy that weighs sizes (GDSF, AdaptSize) may hit more requests"
     if own.unknown_objects:
         told += f"; of {number(own.unknown_objects)} objects no request says a size, so that they never enter"
     return f"{told}."

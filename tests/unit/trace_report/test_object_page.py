@@ -103,7 +103,8 @@ def test_how_much_cache(found, hits, of_bytes, words):
         found.curve, whole=1024, capacities=np.array([256, 512, 1024]), hit_ratio=np.array(hits),
         byte_hit_ratio=np.array(of_bytes),
     )  # fmt: skip
-    text = said(sentences.curve_sentence(replace(found, curve=own)))
+    sizes = replace(found.sizes, unknown_objects=0)
+    text = said(sentences.curve_sentence(replace(found, curve=own, sizes=sizes)))
     assert all(part in text for part in words), text
 
 
@@ -111,7 +112,12 @@ def test_how_much_cache(found, hits, of_bytes, words):
     ("again", "held", "words"),
     [
         (0.6, 0.6, ("60 % of the requests are for objects requested before", ": much to cache.")),
-        (0.6, 0.4, ("; 20 % find theirs deleted or expired since, which no cache can hit: a cache can get at most",)),
+        (
+            0.6,
+            0.4,
+            ("; 20 % find theirs deleted or expired since, which no", "hit: a cache can get at most the other 40 %."),
+        ),
+        (0.3, 0.3, (": a cache can get at most these.",)),
         (0.08, 0.08, (": little to cache.",)),
     ],
 )
@@ -135,14 +141,24 @@ def test_reads_and_writes(found, reads, words):
 
 
 def test_sizes(found):
-    sizes = replace(found.sizes, largest_tenth_share=0.6, unknown_objects=2)
+    sizes = replace(found.sizes, largest_tenth_share=0.6, unknown_objects=0)
     text = said(sentences.sizes_sentence(replace(found, sizes=sizes)))
     assert "the largest tenth of the objects has 60 % of the bytes, so a policy that weighs sizes" in text
-    assert "of 2 objects no request says a size" in text
     few = replace(found.sizes, largest_tenth_share=0.3, unknown_objects=0)
     text = said(sentences.sizes_sentence(replace(found, sizes=few)))
     assert "weighs" not in text and "no request says" not in text
     assert sentences.sizes_sentence(replace(found, sizes=None)) == sentences.UNKNOWN_SIZES
+
+
+def test_where_sizes_are_unknown_nothing_is_said_of_shares_of_bytes(found):
+    many = replace(found.sizes, object_bytes=replace(found.sizes.object_bytes, count=990), largest_tenth_share=0.6)
+    for unknown, telling in ((9, True), (10, False)):
+        own = replace(found, sizes=replace(many, unknown_objects=unknown))
+        text = said(sentences.sizes_sentence(own))
+        assert f"of {unknown} objects no request says a size" in text
+        assert ("of the bytes, so a policy" in text) == telling
+        assert ("of the bytes, at least" in said(sentences.curve_sentence(own))) == telling
+        assert ("that they ask for" in said(sentences.reuse_sentence(own))) == telling
 
 
 def test_deletes_and_times_to_live(found):
