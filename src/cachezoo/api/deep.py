@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from cachezoo.api import objects
-from cachezoo.api.pages import Several, named, several
+from cachezoo.api.given import number, one_of, path, paths, switch, text, text_or_none, texts
+from cachezoo.api.given import with_commas as listed
+from cachezoo.api.given import with_commas_or_none as listed_or_none
+from cachezoo.api.pages import Several, named
 from cachezoo.api.reading import read
 from cachezoo.api.results import Result
 from cachezoo.cli.flash import (
@@ -21,9 +24,9 @@ from cachezoo.cli.flash import (
 )
 from cachezoo.cli.flash import values_of as flash_values
 from cachezoo.cli.objects import refuse_of_objects
-from cachezoo.cli.options import floors, write_rates
+from cachezoo.cli.options import floors, in_range, whole_in_range, write_rates
 from cachezoo.cli.options import victims as victims_of
-from cachezoo.cli.share import DEFAULT_BY
+from cachezoo.cli.share import DEFAULT_BY, ApartOption
 from cachezoo.cli.size import options_of as size_options
 from cachezoo.cli.size import prices_of
 from cachezoo.cli.terms import terms_of
@@ -40,7 +43,7 @@ from cachezoo.questions.flash.table import draw_flash, flash_table
 from cachezoo.questions.page.recommendation import models_of
 from cachezoo.questions.share import answer as share_words
 from cachezoo.questions.share.case import compare as compare_shares
-from cachezoo.questions.share.mix import mix_traces
+from cachezoo.questions.share.mix import OrderOption, mix_traces
 from cachezoo.questions.share.partitioners import parse, parse_several
 from cachezoo.questions.share.plot import draw as draw_share
 from cachezoo.questions.tiers import sentences as size_words
@@ -72,11 +75,11 @@ def _traces(given: Any) -> list[Trace]:  # noqa: ANN401 - as of `read`
 
 def flash(
     trace: Any,  # noqa: ANN401 - as of `read`
-    policy: str | None = None,
+    policy: Several | None = None,
     *,
-    bundle: Sequence[Path | str] = (),
-    write_rate: str = "25%",
-    prefetch: str | None = None,
+    bundle: Path | str | Sequence[Path | str] = (),
+    write_rate: Several = "25%",
+    prefetch: Several | None = None,
     size: str = "10%",
     segment: str | None = None,
     block: str | None = None,
@@ -109,23 +112,27 @@ def flash(
     Raises:
         ConfigError, BundleError, TraceError: as the command says.
     """
-    given = geometry_given(segment, block)
+    given = geometry_given(text_or_none(segment, "segment"), text_or_none(block, "block"))
+    folders, ignored = paths(bundle, "bundle"), listed_or_none(ignore, "ignore")
     options = FlashOptions(
-        capacity=Size.parse(size), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
-        prefetch=modes_of(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(count), rated_dwpd=rated_dwpd,
+        capacity=Size.parse(text(size, "size")), rates=write_rates(listed(write_rate, "write_rate")),
+        policies=policies_of(listed_or_none(policy, "policy"), bool(folders)),
+        prefetch=modes_of(listed_or_none(prefetch, "prefetch")), count=Count(text(count, "count")),
+        cost=DiskHead(in_range(seek_ms, "seek_ms"), in_range(disk_mib_s, "disk_mib_s")),
+        rated_dwpd=in_range(rated_dwpd, "rated_dwpd"),
     )  # fmt: skip
-    opened = open_bundles([Path(path) for path in bundle])
+    opened = open_bundles(folders)
     geometry = geometry_of(opened, given)
     refuse_learned(options, any(own.prefetch is not None for own in opened))
     source = read(trace)
     if isinstance(source, ObjectTrace):
         of_pages = {
-            "--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,
+            "--bundle": bool(folders), "--prefetch": prefetch is not None, "--segment": segment is not None,
             "--block": block is not None, "--count": count != "half",
         }  # fmt: skip
-        return objects.flash(objects.asked(source, ignore, of_pages=of_pages), options, policy is not None)
-    refuse_of_objects(ignore)
-    refuse_unbundled(options, bool(bundle))
+        return objects.flash(objects.asked(source, ignored, of_pages=of_pages), options, policy is not None)
+    refuse_of_objects(ignored)
+    refuse_unbundled(options, bool(folders))
     own = objects.addressed(source, each_access=False)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]
@@ -138,15 +145,15 @@ def flash(
 
 def wear(
     trace: Any,  # noqa: ANN401 - as of `read`
-    by: str = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
+    by: Several = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
     *,
-    streams: str = "1,4,16",
-    op: str = "11%",
+    streams: str | int | Sequence[int] = "1,4,16",
+    op: str | float | Sequence[str | float] = "11%",
     cycles: int | None = None,
     bundle: Path | str | None = None,
     ssd: str | None = None,
     endurance: int = 3000,
-    victim: str = "greedy,cost-benefit",
+    victim: Several = "greedy,cost-benefit",
     copies: Copies = "keep",
     unit: str = "512KiB",
     trims: bool = True,
@@ -175,10 +182,16 @@ def wear(
     Raises:
         ConfigError, BundleError, TraceError: as the command says.
     """
-    options = wear_options(by, streams, op, endurance, ssd, bundle is not None)
-    drive = drive_of(options.drive, unit, free, copies).model_copy(update={"trims": trims})
-    options = replace(options, victims=victims_of(victim), drive=drive)
-    learned = None if bundle is None else dictionary_of(Path(bundle))
+    one_of(copies, "copies", Copies)
+    cycles = None if cycles is None else whole_in_range(cycles, "cycles")
+    options = wear_options(
+        listed(by, "by"), listed(streams, "streams"), listed(op, "op"), whole_in_range(endurance, "endurance"),
+        text_or_none(ssd, "ssd"), bundle is not None,
+    )  # fmt: skip
+    drive = drive_of(options.drive, text(unit, "unit"), whole_in_range(free, "free"), copies)
+    drive = drive.model_copy(update={"trims": switch(trims, "trims")})
+    options = replace(options, victims=victims_of(listed(victim, "victim")), drive=drive)
+    learned = None if bundle is None else dictionary_of(path(bundle, "bundle"))
     traces = _traces(trace)
     names = [own.meta.trace_id for own in traces]
     own = cycles_of(traces, cycles)
@@ -204,7 +217,7 @@ def size(
     endurance: str | None = None,
     parts: bool = False,
     working_set: str | None = None,
-    by: str | None = None,
+    by: Several | None = None,
     device: str | None = None,
     workers: int = 1,
 ) -> Result:
@@ -230,11 +243,16 @@ def size(
     Raises:
         ConfigError, TraceError: as the command says.
     """
-    hit = None if target_hit is None else str(target_hit)
+    hit, device = None if target_hit is None else str(target_hit), text_or_none(device, "device")
+    workers, listed_prices = whole_in_range(workers, "workers"), text_or_none(prices, "prices")
     options = replace(
-        size_options(spend, target_ms, hit, working_set, by, device), **terms_of(lifetime, endurance, parts)
-    )
-    sets = prices_of(prices, {})
+        size_options(
+            text_or_none(spend, "spend"), number(target_ms, "target_ms"), hit,
+            text_or_none(working_set, "working_set"), listed_or_none(by, "by"), device,
+        ),
+        **terms_of(text(lifetime, "lifetime"), text_or_none(endurance, "endurance"), switch(parts, "parts")),
+    )  # fmt: skip
+    sets = prices_of(listed_prices, {})
     if len(sets) > 1:
         raise ConfigError(f"prices {prices}: give one name; compare answers of several")
     ((listed, one),) = sets.items()
@@ -252,14 +270,14 @@ def share(
     traces: Any,  # noqa: ANN401 - as of `read`
     size: str = "10%",
     *,
-    by: str | None = None,
+    by: Several | None = None,
     now: str = "shared",
     floor: Several = (),
     fragment: int = 256,
-    order: Literal["auto", "lockstep", "clock"] = "auto",
-    apart: Literal["auto", "source", "volume"] = "auto",
-    names: Sequence[str] = (),
-    count: str = "half",
+    order: OrderOption = "auto",
+    apart: ApartOption = "auto",
+    names: Several = (),
+    count: Several = "half",
     device: str | None = None,
 ) -> Result:
     """One cache for several applications: `cachezoo recommend --only share`.
@@ -283,13 +301,20 @@ def share(
     Raises:
         ConfigError, TraceError: as the command says.
     """
-    cache, candidates = Size.parse(size), parse_several(DEFAULT_BY if by is None else by, fragment)
-    models = BUILT_IN if device is None else load_models(device)
-    mix = mix_traces(_traces(traces), order, None if apart == "auto" else apart, tuple(names))
+    one_of(order, "order", OrderOption)
+    one_of(apart, "apart", ApartOption)
+    partitioners = listed_or_none(by, "by") or DEFAULT_BY
+    candidates = parse_several(partitioners, whole_in_range(fragment, "fragment"))
+    cache, current, counted = Size.parse(text(size, "size")), text(now, "now"), listed(count, "count")
+    called = [name.strip() for name in names.split(",")] if isinstance(names, str) and names else texts(names, "names")
+    least = texts(floor, "floor")
+    profile = text_or_none(device, "device")
+    models = BUILT_IN if profile is None else load_models(profile)
+    mix = mix_traces(_traces(traces), order, None if apart == "auto" else apart, tuple(called))
     pages = cache.pages(mix.n_pages)
     found = compare_shares(
-        mix, candidates, pages, count, models.hdd, _no_progress, must_fit=by is not None,
-        now=parse(now, candidates[0].fragment), floors=floors(several(floor), mix.names, pages),
+        mix, candidates, pages, counted, models.hdd, _no_progress, must_fit=by is not None,
+        now=parse(current, candidates[0].fragment), floors=floors(least, mix.names, pages),
     )  # fmt: skip
     values, title = share_words.values(found), share_words.title(found)
     says = [share_words.answer(found), *mix.remarks, *found.left_out]

@@ -10,6 +10,7 @@ from cachezoo.errors import TraceError
 from cachezoo.questions.objects.answer import lines
 from cachezoo.questions.objects.recommendation import Aim
 from cachezoo.questions.objects.recommendation import recommend as recommended
+from cachezoo.questions.page.sentences import SAVED
 from cachezoo.sizes import Size
 from cachezoo.traces.objects import Either, ObjectTrace
 from cachezoo.traces.read import replayed
@@ -18,6 +19,8 @@ from cachezoo.traces.table import Trace
 
 if TYPE_CHECKING:
     from cachezoo.questions.flash.options import FlashOptions
+
+SAVED_AS = f"{SAVED}.parquet"  # canonical: a command needs no word on how to read it
 
 
 def asked(
@@ -79,9 +82,11 @@ def flash(own: command.Asked, options: "FlashOptions", chosen: bool) -> Result:
     return Result(title, values, values["rows"], command.leads_of(found), found)
 
 
-def recommend(own: command.Asked, aim: Aim) -> Result:
-    """As `cachezoo.recommend`."""
+def recommend(own: command.Asked, aim: Aim, name: str, *, piped: bool) -> Result:
+    """As `cachezoo.recommend`; `name` and `piped` are those of `pages.named`."""
     found = recommended(own.trace, own.rules, aim)
-    values = {"trace": own.name, **found.values()}
-    says = [f"{label}: {text}" for label, text in lines(found, own.name)]
-    return Result(f"Which cache for {own.name}?", values, values["sizes"], says, found)
+    values = {"trace": name, **found.values()}
+    says = [f"{label}: {text}" for label, text in lines(found, SAVED_AS if piped else name)]
+    if piped and found.useful:
+        says[-1] += f" (save the trace as {SAVED_AS} first)"
+    return Result(f"Which cache for {name}?", values, values["sizes"], says, found)

@@ -6,23 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo.api import objects
+from cachezoo.api.given import number, one_of, path, paths, switch, text, text_or_none, texts, with_commas_or_none
+from cachezoo.api.given import policies as given_policies
 from cachezoo.api.reading import read
 from cachezoo.api.results import Result
 from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import endurance as endurance_of
-from cachezoo.cli.options import hit_ratio, page_bytes, sample_rate
+from cachezoo.cli.options import hit_ratio, in_range, page_bytes, sample_rate, whole_in_range
 from cachezoo.cli.options import sizes as sizes_of
 from cachezoo.cli.runs import bench_of, check_sizes, known, known_anywhere, options_of
 from cachezoo.contest.counting import Count
 from cachezoo.curves.curve import capacities_of, rising
 from cachezoo.curves.measure import curves
 from cachezoo.errors import ConfigError
-from cachezoo.policies.own import named as own_name
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.questions.objects.recommendation import Aim as ObjectAim
 from cachezoo.questions.objects.recommendation import By
 from cachezoo.questions.page import sweep as engine
 from cachezoo.questions.page.answer import lines
+from cachezoo.questions.page.bench import Options
 from cachezoo.questions.page.bundle import run_bundle
 from cachezoo.questions.page.likeness import bundles_folder
 from cachezoo.questions.page.recommendation import Options as Aim
@@ -31,40 +33,43 @@ from cachezoo.questions.page.recommendation import recommend as recommended
 from cachezoo.questions.page.report import curve as drawn_curve
 from cachezoo.questions.page.report import values_of
 from cachezoo.sizes import PAGE_BYTES, Size
-from cachezoo.traces.objects import ObjectTrace
+from cachezoo.traces.objects import Either, ObjectTrace
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.table import Trace
 
 Several = str | Sequence[str]
 MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
 
 
-def several(given: Several) -> list[str]:
-    """One text or several, as a list.
-
-    Raises:
-        ConfigError: something else.
-    """
-    found = list(given) if isinstance(given, list | tuple) else [given]
-    for own in found:
-        if not isinstance(own, str):
-            raise ConfigError(f"{own!r}: give a text, as the command's option takes it, such as '64MiB' or 's3fifo'")
-    return [str(own) for own in found]
-
-
-def policies(given: Any) -> list[str]:  # noqa: ANN401 - a text, a class, or several
+def policies(given: Any, *, least: int = 0) -> list[str]:  # noqa: ANN401 - a text, a class, or several
     """Texts of policies that a cache of pages or one of objects has; a class of one's own by its name.
 
     Raises:
-        ConfigError: neither has one.
+        ConfigError: neither has one, or there are fewer than `least`.
     """
-    found = given if isinstance(given, list | tuple) else [given]
-    texts = several([own if isinstance(own, str) else own_name(own) for own in found])
+    texts = given_policies([] if given is None and not least else given, least=least)
     known_anywhere(texts)
     return texts
 
 
-def named(source: Any, trace: Trace) -> tuple[str, bool]:  # noqa: ANN401 - as of `read`
+def _sizes(given: Any) -> list[Size]:  # noqa: ANN401 - a text, or several
+    return sizes_of(texts(given, "size", least=1), "")
+
+
+def _options(
+    count: str, writes: str, unit: str, device: str | None, decision_us: float, page_size: str, first: int | None
+) -> Options:
+    """How policies run, with each option checked as the command line checks it.
+
+    Raises:
+        ConfigError: one cannot be.
+    """
+    charged = in_range(decision_us, "decision_us")
+    words = (text(count, "count"), text(writes, "writes"), text(unit, "unit"), text_or_none(device, "device"))
+    taken = None if first is None else whole_in_range(first, "first")
+    return options_of(*words, charged, page_size=text(page_size, "page_size"), first=taken)
+
+
+def named(source: Any, trace: Either) -> tuple[str, bool]:  # noqa: ANN401 - as of `read`
     """What commands to run next call a trace, and whether it is in memory alone, so that it has to be saved first."""
     return (str(source), False) if isinstance(source, str | Path) else (trace.meta.trace_id, True)
 
@@ -121,16 +126,18 @@ def simulate(
         ConfigError: an unknown policy, or an option that cannot be.
         TraceError: what the reader says.
     """
-    names, sizes = policies(policy), sizes_of(several(size), "10%")
-    options = options_of(count, writes, unit, device, decision_us, page_size=page_size, first=first)
+    names, sizes = policies(policy, least=1), _sizes(size)
+    options = _options(count, writes, unit, device, decision_us, page_size, first)
+    ignored = with_commas_or_none(ignore, "ignore")
     own = read(trace)
     if isinstance(own, ObjectTrace):
         given = _of_pages(unit, page_size, device, decision_us)
-        return objects.simulate(objects.asked(own, ignore, first, writes, count, given), names, sizes)
-    refuse_of_objects(ignore)
+        asked = objects.asked(own, ignored, options.first, options.writes, count, given)
+        return objects.simulate(asked, names, sizes)
+    refuse_of_objects(ignored)
     ids, bench = known(names), bench_of(objects.addressed(own), options, sizes)
     check_sizes(bench, ids, sizes)
-    rows = [bench.run(own, bench.size(one), decision_us).values() for own in ids for one in sizes]
+    rows = [bench.run(own, bench.size(one), options.decision_us).values() for own in ids for one in sizes]
     name = bench.trace.meta.trace_id
     title = f"{', '.join(ids)} on {name}"
     values = {"trace": name, "policies": ids, "runs": rows}
@@ -143,7 +150,7 @@ def compare(
     size: Several = "10%",
     *,
     all_classics: bool = False,
-    bundle: Sequence[Path | str] = (),
+    bundle: Path | str | Sequence[Path | str] = (),
     count: str = "half",
     writes: str = "back",
     unit: str = "page",
@@ -177,33 +184,35 @@ def compare(
         ConfigError: as `simulate`, or a bundle with other writes than back or another unit than a page.
         BundleError: a damaged bundle, or one that decides nothing in a page cache.
     """
-    given, sizes = policies(policy), sizes_of(several(size), "10%")
-    options = options_of(count, writes, unit, device, decision_us, page_size=page_size, first=first)
-    if bundle and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
+    given, sizes, every = policies(policy), _sizes(size), switch(all_classics, "all_classics")
+    folders, ignored = paths(bundle, "bundle"), with_commas_or_none(ignore, "ignore")
+    options = _options(count, writes, unit, device, decision_us, page_size, first)
+    if folders and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
         message = (
             "a bundle's cache writes back and admits pages of 4 KiB one by one; leave writes, unit and page_size out"
         )
         raise ConfigError(message)
     own = read(trace)
     if isinstance(own, ObjectTrace):
-        pages = {**_of_pages(unit, page_size, device, decision_us), "--bundle": bool(bundle)}
-        return objects.compare(objects.asked(own, ignore, first, writes, count, pages), given, all_classics, sizes)
-    refuse_of_objects(ignore)
+        pages = {**_of_pages(unit, page_size, device, decision_us), "--bundle": bool(folders)}
+        asked = objects.asked(own, ignored, options.first, options.writes, count, pages)
+        return objects.compare(asked, given, every, sizes)
+    refuse_of_objects(ignored)
     ids, bench = known(given), bench_of(objects.addressed(own), options, sizes)
-    names = [*dict.fromkeys([*ids, *(classics() if all_classics or not ids else []), OPTIMUM])]
+    names = [*dict.fromkeys([*ids, *(classics() if every or not ids else []), OPTIMUM])]
     check_sizes(bench, names, sizes)
     runs = []
     for one in sizes:
         capacity = bench.size(one)
         rows = [bench.run(name, capacity).values() for name in names]
-        rows += [run_bundle(bench, Path(path), capacity, decision_us).values() for path in bundle]
+        rows += [run_bundle(bench, folder, capacity, options.decision_us).values() for folder in folders]
         runs.append(engine.compare(rows))
     shown = [row for run in runs for row in run["rows"]]
     name = bench.trace.meta.trace_id
     best = dict.fromkeys(run["best_classic"] for run in runs if run["best_classic"] is not None)
     says = [f"best classic: {', '.join(best)}"] if best else []
     values = {"trace_id": name, "runs": runs}
-    title = f"{len(names) + len(bundle)} caches on {name}"
+    title = f"{len(names) + len(folders)} caches on {name}"
     return Result(title, values, shown, says, bench, lambda path: _drawn(shown, title, path))
 
 
@@ -238,19 +247,22 @@ def curve(
     Raises:
         ConfigError: as `simulate`, or a policy that has no curve.
     """
-    given, rate, page = policies(policy), sample_rate(sample), page_bytes(page_size)
-    typed = sizes_of(several(size), "") if size else []
+    given, rate, page = policies(policy), sample_rate(str(sample)), page_bytes(text(page_size, "page_size"))
+    typed = sizes_of(texts(size, "size"), "") if size else []
+    points, rule = whole_in_range(points, "points"), Count(text(count, "count"))
+    first = None if first is None else whole_in_range(first, "first")
+    ignored = with_commas_or_none(ignore, "ignore")
     source = read(trace)
     if isinstance(source, ObjectTrace):
         of_pages = {"--page-size": page_size != "4KiB", "--sample": rate is not None}
-        return objects.curve(objects.asked(source, ignore, first, count=count, of_pages=of_pages), given, points, typed)
-    refuse_of_objects(ignore)
+        asked = objects.asked(source, ignored, first, count=count, of_pages=of_pages)
+        return objects.curve(asked, given, points, typed)
+    refuse_of_objects(ignored)
     ids, own = known(given or ["lru", OPTIMUM]), engine.taken(objects.addressed(source), first)
     pages = expand_pages(own, page)
-    rule = Count(count).on(pages, own.time_us)
     capacities = rising([one.pages(pages.n_pages, page) for one in typed]) if typed else capacities_of(pages, points)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
-    found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule)
+    found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule.on(pages, own.time_us))
     rows = [{**row, "page_bytes": page} for one in found for row in one.rows()]
     name = own.meta.trace_id
     values = {"trace": name, "page_accesses": len(pages.page_ids), "rows": rows}
@@ -291,24 +303,27 @@ def recommend(
         ConfigError: an aim that cannot be, or a folder that is not there.
         BundleError: a damaged bundle.
     """
+    one_of(by, "by", By)
+    most, device = text_or_none(size, "size"), text_or_none(device, "device")
     aim = Aim(
-        Size.parse(size) if size is not None else None,
-        hit_ratio(str(target_hit)) if target_hit is not None else None,
-        target_ms, device, endurance_of(endurance), ask_models=ask_models,
+        None if most is None else Size.parse(most),
+        None if target_hit is None else hit_ratio(str(target_hit)),
+        number(target_ms, "target_ms"), device, endurance_of(text(endurance, "endurance")),
+        ask_models=switch(ask_models, "ask_models"),
     )  # fmt: skip
-    profile = models_of(device)
-    folder = bundles_folder(None if models is None else Path(models)) if ask_models else None
+    profile, ignored = models_of(device), with_commas_or_none(ignore, "ignore")
+    folder = bundles_folder(None if models is None else path(models, "models")) if ask_models else None
     read_in = read(trace)
+    name, piped = named(trace, read_in)
     if isinstance(read_in, ObjectTrace):
         of_pages = {
             "--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
             "--endurance": endurance != "1200TBW",
         }  # fmt: skip
-        asked = objects.asked(read_in, ignore, of_pages=of_pages)
-        return objects.recommend(asked, ObjectAim(by, aim.budget, aim.hit))
-    refuse_of_objects(ignore, by)
+        asked = objects.asked(read_in, ignored, of_pages=of_pages)
+        return objects.recommend(asked, ObjectAim(by, aim.budget, aim.hit), name, piped=piped)
+    refuse_of_objects(ignored, by)
     own = objects.addressed(read_in)
-    name, piped = named(trace, own)
     found = recommended(name, own, profile, replace(aim, piped=piped), folder, classify=True)
     values = values_of(found)
     says = [f"{line.label}: {' '.join([*line.texts, *line.commands])}" for line in lines(found)]

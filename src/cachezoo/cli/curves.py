@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
-from cachezoo.cli.options import page_bytes, sample_rate, sizes
+from cachezoo.cli.options import RANGES, page_bytes, sample_rate, sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
     Counted,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cachezoo.traces.pages import PageAccesses
 
 app = typer.Typer()
+LEAST, MOST = RANGES["points"]
 MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
 
 
@@ -40,7 +41,7 @@ def curve(
     policy: Annotated[
         list[str] | None, typer.Option(help="As of simulate, repeatable; default LRU and the optimum.")
     ] = None,
-    points: Annotated[int, typer.Option(min=2, max=1000, help="How many, if --size is not given.")] = 24,
+    points: Annotated[int, typer.Option(min=LEAST, max=MOST, help="How many, if --size is not given.")] = 24,
     size: Sizes = None,
     sample: Annotated[
         str, typer.Option(metavar="auto|exact|RATE", help="Simulate a part of the pages: 0.01; auto: if need be.")

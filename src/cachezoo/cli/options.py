@@ -6,7 +6,9 @@ Each takes the option's name, as every message begins with it and the text: `--s
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, cast, get_args
+from math import isfinite
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from cachezoo.numerals import number, whole
 from cachezoo.sizes import BYTES, LONGEST, NUMBER, PAGE_BYTES, UNITS, Size, human, refused
@@ -44,6 +46,59 @@ MOST_PRICE = 1e6
 MOST_DWPD, MOST_YEARS = 1e3, 100.0
 LEAST_OP, MOST_OP = 0.01, 0.9
 MOST_PAGE_BYTES = 1 << 20
+
+
+class Range(NamedTuple):
+    """Least and most of an option that is a number."""
+
+    least: float  # an int where the option is a whole number
+    most: float | None = None
+
+
+# Of options by their names in Python, which have no typer to check them; tests hold the commands' own to these.
+RANGES = {
+    "cycles": Range(2, 100),
+    "decision_us": Range(0.0, 1e9),
+    "disk_mib_s": Range(0.001, 1e9),
+    "endurance": Range(1, 1_000_000),
+    "first": Range(1),
+    "fragment": Range(1, 65_536),
+    "free": Range(1, 1_000),
+    "points": Range(2, 1_000),
+    "rated_dwpd": Range(0.001, 1e6),
+    "seek_ms": Range(0.001, 1e6),
+    "workers": Range(1, 1_024),
+}
+
+
+def is_number(given: object) -> bool:
+    """Whether it is a finite number of Python or NumPy; True and False are none."""
+    return isinstance(given, Real) and not isinstance(given, bool) and isfinite(given)
+
+
+def in_range(given: Any, name: str) -> float:  # noqa: ANN401 - whatever Python gives
+    """A number of the option `name`, of its range in `RANGES`.
+
+    Raises:
+        ConfigError: no number, or one outside the range.
+    """
+    least, most = RANGES[name]
+    if not is_number(given) or given < least or (most is not None and given > most):
+        to = "" if most is None else f" and at most {most:,.15g}"
+        raise refused(name, str(given), f"give a number of at least {least:,.15g}{to}")
+    return float(given)
+
+
+def whole_in_range(given: Any, name: str) -> int:  # noqa: ANN401 - whatever Python gives
+    """A whole number of the option `name`, of its range.
+
+    Raises:
+        ConfigError: none, or one outside the range.
+    """
+    if not isinstance(given, Integral):
+        raise refused(name, str(given), "give a whole number")
+    in_range(given, name)
+    return int(given)
 
 
 def parts(text: str) -> list[str]:

@@ -119,7 +119,7 @@ def recommend(
             {"--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
              "--endurance": endure != "1200TBW", "--output with a page": page is not None}
         )  # fmt: skip
-        asked = objects.Asked(requests, trace.name, objects.rules_of(ignore))
+        asked = objects.Asked(requests, str(trace), objects.rules_of(ignore))
         return objects.recommend(asked, Aim(by, most, hit), options.reading, wanted, as_json, more)
     objects.refuse_of_objects(ignore, by)
     with progress(f"recommending for {trace.name}", 1.0) as advance:

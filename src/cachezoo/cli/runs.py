@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.options import page_bytes
+from cachezoo.cli.options import RANGES, page_bytes
 from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
@@ -58,7 +58,10 @@ Ignore = Annotated[
         help="What a cache of objects does not heed: deletes, times to live, sizes (it then holds so many objects).",
     ),
 ]
-First = Annotated[int | None, typer.Option("--first", min=1, help="Take so many requests, the trace's first ones.")]
+First = Annotated[
+    int | None,
+    typer.Option("--first", min=RANGES["first"].least, help="Take so many requests, the trace's first ones."),
+]
 Speed = Annotated[
     float | None,
     typer.Option(
@@ -66,8 +69,10 @@ Speed = Annotated[
     ),
 ]
 ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
+LEAST_DECISION, MOST_DECISION = RANGES["decision_us"]
 DecisionUs = Annotated[
-    float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
+    float,
+    typer.Option(min=LEAST_DECISION, max=MOST_DECISION, help="Microseconds a decision takes, charged to each request."),
 ]
 
 

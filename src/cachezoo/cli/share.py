@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.options import RANGES, floors
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
 from cachezoo.show.output import print_rows
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from cachezoo.questions.share.case import Comparison
 
 app = typer.Typer()
+ApartOption = Literal["auto", "source", "volume"]
 OURS = "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)"  # chosen on mixes of training traces: benchmarks/share.py
 DEFAULT_BY = (
     f"shared,shared(policy=auto),equal,equal(policy=auto),proportional,learned,learned(talus=1),ucp,climb,gvpa,{OURS},"
@@ -52,8 +54,8 @@ def share(
     fragment: Annotated[
         int,
         typer.Option(
-            min=1,
-            max=65536,
+            min=RANGES["fragment"].least,
+            max=RANGES["fragment"].most,
             help="Pages of 4 KiB that are given out together, for partitioners without a fragment= of their own.",
         ),
     ] = 256,
@@ -65,7 +67,7 @@ def share(
         ),
     ] = "auto",
     apart: Annotated[
-        Literal["auto", "source", "volume"],
+        ApartOption,
         typer.Option(
             help="What makes an application: source: the source that a request of a mixture came from; volume: its "
             "volume; auto: a trace each, or of one trace its sources."
@@ -99,7 +101,6 @@ def share(
 
     Every reference is a page of 4 KiB, read or written alike. All partitioners get the same cache, in whole fragments.
     """
-    from cachezoo.cli.options import floors
     from cachezoo.cli.runs import present
     from cachezoo.console import err, progress
     from cachezoo.devices.built_in import BUILT_IN

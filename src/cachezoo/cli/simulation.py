@@ -10,6 +10,8 @@ from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs, p
 from cachezoo.cli.options import sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
+    LEAST_DECISION,
+    MOST_DECISION,
     ByOp,
     Counted,
     DecisionUs,
@@ -162,7 +164,12 @@ def compare(
     first: First = None,
     device: DeviceOption = None,
     decision_us: Annotated[
-        float, typer.Option(min=0.0, max=1e9, help="Microseconds a bundle's decision takes, charged to each request.")
+        float,
+        typer.Option(
+            min=LEAST_DECISION,
+            max=MOST_DECISION,
+            help="Microseconds a bundle's decision takes, charged to each request.",
+        ),
     ] = 0.0,
     by_op: ByOp = False,
     ignore: Ignore = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same
-from cachezoo.cli.options import hit_ratio, in_bytes, money, price
+from cachezoo.cli.options import RANGES, hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
 from cachezoo.errors import ConfigError
@@ -60,7 +60,10 @@ def size(
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keeps points that are done, and goes on from them.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes, of a long trace.")] = 2,
+    workers: Annotated[
+        int,
+        typer.Option(min=RANGES["workers"].least, max=RANGES["workers"].most, help="Processes, of a long trace."),
+    ] = 2,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,

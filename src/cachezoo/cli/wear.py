@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
-from cachezoo.cli.options import in_bytes, over_provisioning, stream_counts, victims
+from cachezoo.cli.options import RANGES, in_bytes, over_provisioning, stream_counts, victims
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Policies, TracePath, known
 from cachezoo.errors import ConfigError
@@ -26,9 +26,17 @@ app = typer.Typer()
 SEED = 0
 Shares = Annotated[str, typer.Option("--op", help="Shares of flash without an address, with commas.")]
 Cycles = Annotated[
-    int | None, typer.Option(min=2, max=100, help="Parts that one trace is cut into; default 3. The last counts.")
+    int | None,
+    typer.Option(
+        min=RANGES["cycles"].least,
+        max=RANGES["cycles"].most,
+        help="Parts that one trace is cut into; default 3. The last counts.",
+    ),
 ]
-Endurance = Annotated[int, typer.Option(min=1, max=1_000_000, help="Erases that a block endures.")]
+Endurance = Annotated[
+    int,
+    typer.Option(min=RANGES["endurance"].least, max=RANGES["endurance"].most, help="Erases that a block endures."),
+]
 COLUMNS = [
     "placement",
     "OP",
@@ -95,7 +103,10 @@ def wear(
         bool,
         typer.Option(help="Whether the drive heeds discards, in traces that have any: what is given up is garbage."),
     ] = True,
-    free: Annotated[int, typer.Option(min=1, max=1_000, help="Blocks that the drive keeps free.")] = 8,
+    free: Annotated[
+        int,
+        typer.Option(min=RANGES["free"].least, max=RANGES["free"].most, help="Blocks that the drive keeps free."),
+    ] = 8,
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,

@@ -1,6 +1,7 @@
 """Traces of objects from Python: read as such, and asked what the commands are."""
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import cachezoo as cz
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.table import Trace
+from tests.command_line import run
 from tests.unit.api.test_answers import printed, timeless
 
 COLUMNS = "time=time,key=key,size=size,op=op,ttl=ttl"
@@ -130,3 +132,34 @@ def test_pages_are_as_large_as_asked():
     assert cz.simulate(lines, "lru", "2p", count="all", page_size="16KiB", first=2).hit_ratio == 1 / 2
     assert cz.curve(lines, "lru", "1p", count="all", page_size="16KiB")["hit_ratio"] == 6 / 8
     assert cz.compare(lines, "lru", "1p", count="all", page_size="16KiB").rows[0]["hit_ratio"] == 6 / 8
+
+
+def command_in(said):
+    """The words of the command at the end of an answer, and its figures where it is run."""
+    return shlex.split(said.partition("In simulation: cachezoo ")[2].partition(" (")[0])
+
+
+@pytest.fixture
+def canonical(file, tmp_path):
+    path = tmp_path / "a folder" / "mine.parquet"
+    path.parent.mkdir()
+    run("trace", "ingest", file, *OPTIONS, "-o", path)
+    return path
+
+
+def test_the_answers_command_runs_and_repeats_its_figures(canonical, monkeypatch):
+    monkeypatch.chdir(canonical.parents[1])
+    found = cz.recommend("a folder/mine.parquet")
+    printed_answer = "".join(run("recommend", "a folder/mine.parquet").stdout.splitlines()[-1:])
+    words, answer = command_in(found.says[-1]), dict(found.values)
+    assert words == command_in(printed_answer) and words[1] == "a folder/mine.parquet"
+    (again,) = json.loads(run(*words, "--json").stdout)["runs"]
+    picked = found.rows[answer["recommended"]]
+    assert again["policy"] == picked["policy"] and again["hit_ratio"] == picked["hit_ratio"]
+
+
+def test_the_answer_on_a_trace_in_memory_says_to_save_it(trace):
+    found = cz.recommend(trace)
+    assert command_in(found.says[-1])[1] == "FILE.parquet"
+    assert found.says[-1].endswith(" (save the trace as FILE.parquet first)")
+    assert "trace formats" not in found.says[0]
