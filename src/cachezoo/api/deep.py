@@ -93,7 +93,7 @@ def flash(
 
     Args:
         trace: a trace, or what `cachezoo.read` takes.
-        policy: of accept_all, coin_flip, rejectx, baleen, opt; on objects by_size; with commas; by default all.
+        policy: of accept_all, coin_flip, rejectx, baleen, opt, on objects by_size; with commas; by default all that can run.
         bundle: folders of admission bundles, or of a prefetch bundle beside its admission.
         write_rate: what the SSD may be written at most: `10,20MB/s`, `500GiB/day`, `25%`.
         prefetch: modes with commas.
@@ -128,7 +128,7 @@ def flash(
     if isinstance(source, ObjectTrace):
         of_pages = {
             "--bundle": bool(folders), "--prefetch": prefetch is not None, "--segment": segment is not None,
-            "--block": block is not None, "--count": count != "half",
+            "--block": block is not None, "--count": options.count != Count(),
         }  # fmt: skip
         return objects.flash(objects.asked(source, ignored, of_pages=of_pages), options, policy is not None)
     refuse_of_objects(ignored)

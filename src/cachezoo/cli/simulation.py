@@ -30,15 +30,17 @@ from cachezoo.cli.runs import (
     draw,
     known,
     known_anywhere,
+    of_pages,
     options_of,
     present,
+    refuse_for_bundles,
     requests_of,
     shown,
 )  # fmt: skip
 from cachezoo.errors import ConfigError
 from cachezoo.show.formats import percent
 from cachezoo.show.output import print_lines, print_rows
-from cachezoo.sizes import PAGE_BYTES, human_pages
+from cachezoo.sizes import human_pages
 
 if TYPE_CHECKING:
     from cachezoo.traces.table import Trace
@@ -97,11 +99,8 @@ def simulate(
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
     requests = requests_of(trace, reading)
     if isinstance(requests, ObjectTrace):
-        objects.refuse_of_pages(
-            {"--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
-             "--decision-us": decision_us != 0, "--by-op": by_op, "--over-time": over_time is not None,
-             "--misses": misses is not None}
-        )  # fmt: skip
+        of_rows = {"--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None}
+        objects.refuse_of_pages({**of_pages(options), **of_rows})
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.simulate(asked, policy or [], capacities, files, as_json)
     objects.refuse_of_objects(ignore)
@@ -198,19 +197,12 @@ def compare(
     files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
-    if bundle and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
-        message = (
-            "a bundle's cache writes back and admits pages of 4 KiB one by one; leave --writes, --unit and --page-size "
-            "out where there is --bundle"
-        )
-        raise ConfigError(message)
+    if bundle:
+        refuse_for_bundles(options)
     present([trace])
     requests = requests_of(trace, reading)
     if isinstance(requests, ObjectTrace):
-        objects.refuse_of_pages(
-            {"--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
-             "--decision-us": decision_us != 0, "--by-op": by_op, "--bundle": bool(bundle)}
-        )  # fmt: skip
+        objects.refuse_of_pages({**of_pages(options), "--by-op": by_op, "--bundle": bool(bundle)})
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.compare(asked, policy or [], every, capacities, files, as_json)
     objects.refuse_of_objects(ignore)
