@@ -93,7 +93,7 @@ def flash(
 
     Args:
         trace: a trace, or what `cachezoo.read` takes.
-        policy: of accept_all, coin_flip, rejectx, baleen, opt, on objects by_size; with commas; by default all that can run.
+        policy: of accept_all, coin_flip, rejectx, baleen, opt; on objects by_size; with commas; by default all.
         bundle: folders of admission bundles, or of a prefetch bundle beside its admission.
         write_rate: what the SSD may be written at most: `10,20MB/s`, `500GiB/day`, `25%`.
         prefetch: modes with commas.
