@@ -26,7 +26,7 @@ from cachezoo.bundles import load
 from cachezoo.bundles.reader import Bundle
 from cachezoo.console import out
 from cachezoo.kernels import manager
-from cachezoo.kernels.manager_limits import manager_limits
+from cachezoo.kernels.manager_limits import lane_rules
 from cachezoo.models.onnx_lstm import Graph as OnnxGraph
 from cachezoo.models.onnx_lstm import one_step
 from cachezoo.seeds import derive_seed
@@ -95,8 +95,8 @@ def caching_agreement(program: Path, path: Path, batch: RequestBatch) -> Agreeme
     cache = serving.cache(capacity)
     served = serving.run(batch, pages, [cache], keep=True)
     queues = np.zeros((len(batch), 1), np.int32)
-    lane, threshold = np.zeros(1, np.int64), np.array([serving.threshold], np.float32)
-    manager.decide_all(served.outputs[0][:, None], lane, threshold, manager_limits(serving.policy, [cache]), queues)
+    rules = lane_rules([cache], serving.read(batch, pages, [capacity])[1])
+    manager.decide_all(served.outputs[0][:, None], np.zeros(1, np.int64), *rules, queues)
     hits = np.add.reduceat(served.hits(0).astype(np.int32), pages.request_start[:-1])
     rows = np.stack([served.decisions[0], hits, served.replaced[0], served.dirty_evicted[0]], axis=1)
     runner = Runner(program, path, batch, served.features.shape[2], 4)

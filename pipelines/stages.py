@@ -274,6 +274,7 @@ STAGES = {
             "cachezoo.zoo.caching.judge:Settings",
             [
                 "data/requests/{category}",
+                "data/responses/{category}",
                 "data/labels/benefit/{category}",
                 "models/fitted/caching/caching.{category}.{arch_caching}",
             ],

@@ -221,23 +221,31 @@ def waiting(facts: Facts) -> str:
     columns = [
         Column("test trace", numeric=False),
         Column("model", "the promoted one with the most hits", numeric=False),
-        Column("background", "its mean response time less the best classic's, written back in the background"),
-        Column("waiting", "the same where requests wait"),
+        Column("background", "its mean response time less the fastest classic's, written back in the background"),
+        Column("fastest", "classic, in the background", numeric=False),
+        Column("waiting", "the same where requests wait, and which classic is the fastest then"),
     ]
     best, rows = best_models(facts.run), []
     tests = [pair for one in facts.run.pages for pair in one.tests().items()]
     for key, trace in tests:
         model = best.get(key)
-        rival = next((row for row in trace.rows if row.policy == trace.best_classic), None)
-        if model is not None and rival is not None:
-            quick = _change(model.mean_response_us, rival.mean_response_us)
-            slow = _change(model.mean_response_waiting_us, rival.mean_response_waiting_us)
-            rows.append([name_cell(key), Cell(model.shown), quick, slow])
+        rivals = [row for row in trace.rows if row.kind == "classic"]
+        if model is not None and rivals:
+            quick, name = _against(model.mean_response_us, {row.policy: row.mean_response_us for row in rivals})
+            slow, other = _against(
+                model.mean_response_waiting_us, {row.policy: row.mean_response_waiting_us for row in rivals}
+            )
+            rows.append([name_cell(key), Cell(model.shown), quick, Cell(name), replace(slow, note=other)])
     return _block(Table("Response times, and what is written back", columns, rows))
 
 
-def _change(ours: float | None, rival: float | None) -> Cell:
-    return Cell(NONE) if not ours or not rival else Cell(percent(ours / rival - 1, 1, signed=True), ours / rival - 1)
+def _against(ours: float | None, rivals: Mapping[str, float | None]) -> tuple[Cell, str]:
+    """What a model's time is over the fastest rival's, and who that is."""
+    known = {name: time for name, time in rivals.items() if time}
+    if not ours or not known:
+        return Cell(NONE), NONE
+    name, time = min(known.items(), key=lambda item: item[1])
+    return Cell(percent(ours / time - 1, 1, signed=True), ours / time - 1), name
 
 
 BLOCKS: Mapping[str, Mapping[str, Block]] = {

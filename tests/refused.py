@@ -165,6 +165,7 @@ def _put(content: bytes, key: str, data: bytes) -> bytes:
     return data.rstrip()[:-1].rstrip() + b', "' + key.encode() + b'": ' + content + b"}"
 
 
+SIZE = {"ratio_log2": -2.0, "threshold": 0.5, "queues": "three"}
 # ---- values: kind, place, value, what is said
 VALUES: list[tuple[str, str, object, str]] = [
     *(("admission", "PROTOCOL", value, r"PROTOCOL.*; this release reads 2") for value in (0, 1, 3, True, "1", None)),
@@ -239,6 +240,10 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("caching", "policy.memory.clip", 0, "breaks exclusiveMinimum"),
     ("caching", "policy.memory.window_accesses", 5001, "are more than memory_accesses"),
     ("caching", "calibration.threshold", 3, "breaks maximum"),
+    ("caching", "calibration.by_capacity", [SIZE], "has one entry alone|give two entries"),
+    ("caching", "calibration.by_capacity", [SIZE, SIZE], "does not rise by ratio_log2|by rising ratio_log2"),
+    ("caching", "calibration.by_capacity", [SIZE, {**SIZE, "queues": "two"}], "breaks enum"),
+    ("caching", "calibration.by_capacity", [SIZE, {"ratio_log2": 1.0, "queues": "three"}], "threshold is missing"),
     ("caching", "arch.layers", 65, "breaks maximum"),
     ("caching", "conformance.int8", 0, "breaks exclusiveMinimum"),
     ("caching", "geometry.page_bytes", 8192, "breaks const"),

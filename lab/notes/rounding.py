@@ -20,7 +20,7 @@ from cachezoo.arrays import F32, F64
 from cachezoo.bundles import load
 from cachezoo.console import out
 from cachezoo.kernels import manager
-from cachezoo.kernels.manager_limits import manager_limits
+from cachezoo.kernels.manager_limits import lane_rules
 from cachezoo.models.weights import lstm_layers
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
@@ -159,7 +159,8 @@ class Decisions:
         self.manifest = manifest
         model = self._serving(weights)
         self.cache = model.cache(max(1, int(CAPACITY * batch.pages().n_pages)))
-        self.rows = model.inputs(batch, batch.pages(), [self.cache.capacity])
+        self.rows, ratio = model.read(batch, batch.pages(), [self.cache.capacity])
+        self.rules = lane_rules([self.cache], ratio)
 
     def _serving(self, weights: Weights) -> CachingServing:
         every = int(self.policy["sequence"]) if self.policy["state"] == "reset100" else 0
@@ -169,8 +170,7 @@ class Decisions:
     def of(self, weights: Weights) -> npt.NDArray[np.int32]:
         """The queue of each request."""
         outputs, queues = self._serving(weights).outputs(self.rows), np.zeros((len(self.rows), 1), np.int32)
-        threshold = np.array([self.cache.threshold], np.float32)
-        manager.decide_all(outputs, np.zeros(1, np.int64), threshold, manager_limits(self.policy, [self.cache]), queues)
+        manager.decide_all(outputs, np.zeros(1, np.int64), *self.rules, queues)
         return queues[:, 0]
 
 

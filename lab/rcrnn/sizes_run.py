@@ -1,7 +1,7 @@
 """The simulations behind Figs. 10 to 15: caching models, classics and the optimum at the sizes without metrics.
 
 The sizes are those that the models were labelled and trained for (`label.benefit.capacities`) but the one that the
-stage evaluate is of. A model acts there by the threshold that it was judged with at its own size.
+stage evaluate is of. A model acts there by the thresholds that validation chose for them.
 """
 
 from collections.abc import Iterator

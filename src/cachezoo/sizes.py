@@ -28,14 +28,14 @@ class Size:
     text: str  # as typed, without the blanks around it
     number: Decimal  # in units
     unit: str  # a key of `BYTES`; ``%`` of a trace's distinct pages; ``p``, pages of 4 KiB
+    option: str = "--size"  # that it was typed at
 
     @classmethod
     def parse(cls, text: str, option: str = "--size") -> "Size":
         """A size from ``64MiB``, ``1.5GB``, ``10%`` or ``4096p``; units in upper or lower case.
 
         Raises:
-            ConfigError: no size, a bare number, an unknown unit, not above 0, parts of a page, more than 100 %, or more
-                pages than a cache can have.
+            ConfigError: no size, a bare number, an unknown unit, not above 0, parts of a page, or more than 100 %.
         """
         own = text.strip()
         match = NUMBER.fullmatch(own) if len(own) <= LONGEST else None
@@ -52,12 +52,7 @@ class Size:
             raise refused(option, own, "at most 100 % of a trace's distinct pages can be held")
         if unit == "p" and number % 1:
             raise refused(option, own, f"there are no parts of a page; write {int(number) + 1}p")
-        if unit in BYTES and number * BYTES[unit] < PAGE_BYTES:
-            raise refused(option, own, "less than a page; the least is 4KiB")
-        found = cls(own, number, unit)
-        if unit != "%" and found.pages(1) > MOST_PAGES:
-            raise refused(option, own, f"no cache has so many pages; the most is {human(MOST_PAGES * PAGE_BYTES)}")
-        return found
+        return cls(own, number, unit, option)
 
     def pages(self, n_pages: int, page_bytes: int = PAGE_BYTES) -> int:
         """Whole pages, at least 1: of a percentage rounded, of bytes what fits.
@@ -67,13 +62,16 @@ class Size:
             page_bytes: of a page, what ``p`` counts too.
 
         Raises:
-            ConfigError: it is less than a page.
+            ConfigError: it is less than a page, or more pages than a cache can have.
         """
         if self.unit == "%":
             return pages_of(float(self.number), n_pages)
         found = int(self.number * BYTES[self.unit]) // page_bytes if self.unit in BYTES else int(self.number)
         if not found:
-            raise ConfigError(f"size {self}: less than a page; the least is {human(page_bytes)}")
+            raise refused(self.option, self.text, f"less than a page; the least is {human(page_bytes)}")
+        if found > MOST_PAGES:
+            most = human(MOST_PAGES * page_bytes)
+            raise refused(self.option, self.text, f"no cache has so many pages; the most is {most}")
         return found
 
     def __str__(self) -> str:

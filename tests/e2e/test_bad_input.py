@@ -18,9 +18,10 @@ import yaml
 from cachezoo.closure import Project
 from scripts import data_dictionary
 from tests.e2e import damage
-from tests.e2e.workspace import ROOT, Stage, contents, run
+from tests.e2e.workspace import ROOT, Stage, contents, listing, run
 
 SCRIPTS = sorted(path.name for path in Project(ROOT).stages())
+APART = ("mlflow", "__pycache__", ".cache")
 # Rows are joined by position; with one file alone, nothing tells that its last row is gone.
 ROWS = ("data/requests", "data/responses", "data/labels", "data/features")
 # Both read everything that there is and draw it: of two ways of damage, where they read first, one is tried at a time,
@@ -46,11 +47,6 @@ pytestmark = pytest.mark.slow(seconds=300)
 def workspace(made, monkeypatch):
     monkeypatch.chdir(made.folder)
     return made
-
-
-def listing() -> set[str]:
-    apart = ("mlflow", "__pycache__", ".cache")
-    return {str(path) for path in Path().rglob("*") if not any(name in str(path) for name in apart)}
 
 
 def groups(dep: str) -> dict[str, list[Path]]:
@@ -100,7 +96,7 @@ def damaged(files: list[Path], way: damage.Damage, keep: Path) -> Iterator[None]
 
 def complaint(stage: Stage, files: list[Path], way: damage.Damage) -> str | None:
     """What is wrong with how a stage takes damaged files; its outputs are put back."""
-    before, names = contents(stage.outs), listing()
+    before, names = contents(stage.outs), listing(*APART)
     try:
         status, said = run(*stage.command)
     except Exception as error:  # noqa: BLE001 - any is a finding
@@ -112,8 +108,9 @@ def complaint(stage: Stage, files: list[Path], way: damage.Damage) -> str | None
             Path(name).write_bytes(content)
         optional = any(str(files[0]).startswith(name) and way.__name__ == kind for name, kind in OPTIONAL)
         return None if after == before or optional else "accepted, with other outputs"
-    if after != before or listing() != names:
-        return f"outputs changed: {sorted(listing() ^ names)}"
+    changed = listing(*APART) ^ names
+    if after != before or changed:
+        return f"outputs changed: {sorted(changed)}"
     if len(said.strip().splitlines()) != 1:
         return f"not one line: {said!r}"
     named = any(file.name in said or re.search(rf"\b{re.escape(file.stem)}\b", said) for file in files)

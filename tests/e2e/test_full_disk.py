@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from cachezoo.cli import app
 from cachezoo.closure import Project
 from cachezoo.errors import CachezooError
-from tests.e2e.workspace import ROOT, contents, forget_times, run
+from tests.e2e.workspace import ROOT, contents, forget_times, listing, run
 
 SCRIPTS = sorted(path.name for path in Project(ROOT).stages())
 # MLflow keeps its database open for as long as a process lives, which a disk that is to be unmounted must not see; and
@@ -22,6 +22,7 @@ SCRIPTS = sorted(path.name for path in Project(ROOT).stages())
 APART = ("track", "fit_caching", "fit_workload", "judge_caching", "judge_workload")
 SIZE_MIB = 128
 FILLER = "filler"
+OTHERS = ("mlflow", ".cache", FILLER)
 ROOM = 16 * 1024
 
 pytestmark = [pytest.mark.slow(seconds=300), pytest.mark.needs("root", "loop")]
@@ -87,21 +88,16 @@ def apart(*command: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def files() -> set[str]:
-    apart = ("mlflow", ".cache", FILLER)
-    return {str(path) for path in Path().rglob("*") if not any(name in str(path) for name in apart)}
-
-
 def without_room(stage, start, room: int) -> None:
     """Start a stage where so many bytes are free: it says so in one line, or has room enough; nothing is lost."""
-    before, names = contents(stage.outs), files()
+    before, names = contents(stage.outs), listing(*OTHERS)
     assert before
     fill(room)
     try:
         status, said = start(*stage.command)
     finally:
         Path(FILLER).unlink()
-    assert files() == names
+    assert listing(*OTHERS) == names
     assert contents(stage.outs) == before
     if room and status == 0:
         return
@@ -143,7 +139,7 @@ def test_a_command_without_room_says_so_and_loses_nothing(disk, name):
     values = {"raw": raw, "trace": traces[0], "other": traces[-1], "out": out}
     command = ["trace", *(word.format(**values) for word in COMMANDS[name])]
     CliRunner().invoke(app, command, catch_exceptions=False)
-    before, names = out.read_bytes(), files()
+    before, names = out.read_bytes(), listing(*OTHERS)
     fill(0)
     try:
         with pytest.raises(CachezooError, match=f"{out}: cannot be written .No space left on device.*make room"):
@@ -151,7 +147,7 @@ def test_a_command_without_room_says_so_and_loses_nothing(disk, name):
     finally:
         Path(FILLER).unlink()
     assert out.read_bytes() == before
-    assert files() == names
+    assert listing(*OTHERS) == names
     out.unlink()
     CliRunner().invoke(app, command, catch_exceptions=False)
     assert out.read_bytes() == before

@@ -87,7 +87,7 @@ def written(folder, table):
 
 
 def without_names(value):
-    """Figures alone; names in their old words, lists of what is named in one order."""
+    """Figures alone: names by their new words, and what has a name in the order of these."""
     if isinstance(value, dict):
         known = {RENAMED.get(key, key): own for key, own in value.items() if not OF_THE_FILE.search(key)}
         return {key: without_names(own) for key, own in sorted(known.items())}

@@ -32,9 +32,7 @@ def test_a_size_is_whole_pages(text, pages):
         ("64M", "unknown unit 'M'; use one of B, KiB"),
         ("64 MiBs", "unknown unit 'MiBs'"),
         ("0%", "above 0"), ("0MiB", "above 0"), ("101%", "at most 100 %"), ("1.5p", "no parts of a page; write 2p"),
-        ("1KB", "less than a page"), ("4095B", "less than a page"),
-        (f"{MOST_PAGES + 1}p", "no cache has so"),
-        ("9999TiB", "no cache has so"), ("ten", "write a size as 64MiB"), ("", "write a size as"),
+        ("ten", "write a size as 64MiB"), ("", "write a size as"),
         ("-3p", "write a size as"), ("1,5GiB", "write a size as"), ("²p", "write a size as"),
         ("1e3p", "write a size as"),
         ("nan%", "write a size as"), ("9" * 5000 + "p", "write a size as"), ("5%\n6%", "write a size as"),
@@ -44,6 +42,19 @@ def test_what_is_no_size_is_refused_with_the_fix(text, said):
     with pytest.raises(ConfigError) as refused:
         Size.parse(text)
     assert said in str(refused.value) and len(str(refused.value)) < 200 and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1KB", "less than a page; the least is 4 KiB"), ("4095B", "less than a page"),
+        (f"{MOST_PAGES + 1}p", "no cache has so many pages; the most is 8 TiB"), ("9999TiB", "no cache has so"),
+        ("9" * 20 + "TiB", "no cache has so"),
+    ],
+)  # fmt: skip
+def test_less_than_a_page_and_more_pages_than_can_be_are_refused_of_pages(text, said):
+    with pytest.raises(ConfigError, match=f"^--ram '{text}': {said}"):
+        Size.parse(text, "--ram").pages(N)
 
 
 def test_the_message_names_what_the_size_is_of():

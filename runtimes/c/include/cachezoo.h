@@ -271,7 +271,8 @@ typedef struct cz_ticket {
     uint64_t number; /* of the request, from 0 */
     cz_request request;
     float row[CZ_MAX_FEATURES];    /* model inputs, normalised; workload: none, they are of whole windows */
-    double output[CZ_MAX_OUTPUTS]; /* of kinds that run at every request; workload: of the last whole window */
+    double output[CZ_MAX_OUTPUTS]; /* of kinds that run at every request; workload: of the last whole window; caching:
+                                    * the fifth is log2(capacity / distinct pages of the recent window) */
     int32_t category;              /* workload: in force for this request, known from earlier windows alone */
 } cz_ticket;
 
@@ -359,6 +360,30 @@ CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_
  * CZ_BAD_CALL where the slot or the unit is there, or the unit is not let in, and of kind virtual. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
 
+/* Models that take turns in a cache of kind caching, as RC-RNN's configuration manager has it. Said once, before the first
+ * request or cz_cache_put. The monitor, a stream of kind workload, then observes each request before the cache serves it, so
+ * it knows volumes by the same numbers. Where the category in force has a bundle, that one decides from this request on:
+ * the cache's stream goes on with it as after cz_swap, its rules are the cache's, and the resident pages stay. It is asked
+ * about the last request of each, alone, from a zero state, and the queues are filled anew by what it says: what it does
+ * not want is the next to leave. That takes a step of its network for each such request, within the call. Where there is no
+ * category yet, an unknown one, or one without a bundle, who decides goes on. Bundles have a category of the monitor's
+ * each, the same inputs, policy.memory and shape of network as the stream's, and outlive the cache. A page takes 109 bytes
+ * more. Since 1.4.0. */
+CZ_API int cz_cache_follow(cz_cache *cache, cz_stream *monitor, const cz_bundle *const *bundles, int32_t count,
+                           cz_error *error);
+
+typedef struct cz_following {
+    int32_t category; /* in force for the last request, CZ_UNKNOWN before the first vote, -2 unknown */
+    int32_t decides;  /* category whose model decides; CZ_UNKNOWN: that of the cache's stream, as it began */
+    uint64_t takeovers, asked,
+        moved; /* models that took over, requests they were asked about, pages that changed queue */
+} cz_following;
+
+/* CZ_BAD_CALL where no models take turns. Since 1.4.0. */
+CZ_API int cz_cache_following(const cz_cache *cache, cz_following *following);
+/* Name of a category of a workload bundle, by its place; NULL past the last, and of other kinds. Since 1.4.0. */
+CZ_API const char *cz_category(const cz_bundle *bundle, int32_t place);
+
 /* ---- state, counters, log ---- */
 
 typedef struct cz_counters {
@@ -380,6 +405,11 @@ CZ_API int cz_restore(cz_stream *stream, const char *path, cz_error *error);
  * cz_cache_options gave none. Where the new bundle lacks one of these, cz_cache_access says CZ_BAD_BUNDLE or
  * CZ_BAD_CALL and changes nothing. */
 CZ_API int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error);
+
+/* Of kind caching: 0 where the bundle has thresholds for caches of several sizes, and this one, against the pages used of
+ * late before the last request, is more than half an octave smaller or larger than all of them; those of the nearest size
+ * decide then. While a cache fills for the first time it seems large. Else 1, and of other kinds. Since 1.4.0. */
+CZ_API int cz_calibrated(const cz_stream *stream);
 
 /* A log of requests as a trace that `cachezoo trace ingest` reads (format csv), with the names that a stream knows. It is
  * a new file. Columns that the first request leaves CZ_UNKNOWN are not in it: a later name in one is CZ_BAD_CALL. A

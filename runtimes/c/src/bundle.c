@@ -76,3 +76,11 @@ void cz_bundle_info(const cz_bundle *bundle, cz_info *info) {
     memcpy(info->digest, bundle->digest, sizeof info->digest);
     memcpy(info->model_digest, bundle->model_digest, sizeof info->model_digest);
 }
+
+const char *cz_category(const cz_bundle *bundle, int32_t place) {
+    const cz_json *classes =
+        bundle && bundle->ops->kind == CZ_WORKLOAD ? cz_json_get(&bundle->root, "policy.classes") : NULL;
+    if (!classes || classes->type != CZ_JSON_LIST || place < 0 || (size_t)place >= classes->length)
+        return NULL;
+    return classes->items[place].text;
+}

@@ -303,6 +303,19 @@ int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot) 
                         : cz_pages_put(cache->pages, volume, number, slot);
 }
 
+int cz_cache_follow(cz_cache *cache, cz_stream *monitor, const cz_bundle *const *bundles, int32_t count,
+                    cz_error *error) {
+    if (!cache || !cache->pages)
+        return cz_fail(error, CZ_BAD_CALL, "models take turns in a cache of kind caching");
+    return cz_pages_follow(cache->pages, monitor, bundles, count, error);
+}
+
+int cz_cache_following(const cz_cache *cache, cz_following *following) {
+    if (!cache || !cache->pages || !following)
+        return CZ_BAD_CALL;
+    return cz_pages_following(cache->pages, following);
+}
+
 void cz_cache_stats(const cz_cache *cache, cz_counters *counters) {
     if (!counters)
         return;

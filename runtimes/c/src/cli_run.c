@@ -219,6 +219,9 @@ int cz_cli_run(const cz_arguments *given) {
         print_streams(&on);
     else
         print_counters(&on);
+    if (!result && !cz_calibrated(on.stream))
+        cz_print(stderr, "cz: warning: %s: its thresholds are for caches of another size against what was used of late",
+                 given->path);
     cz_csv_close(&line);
     if (on.data)
         munmap(on.data, on.size);

@@ -120,6 +120,7 @@ typedef struct cz_kind_ops {
     void (*swapped)(cz_stream *stream);
     /* forgotten, keys, bytes and what the kind counts itself; cz_stats adds requests and the bytes of names. */
     void (*stats)(const cz_stream *stream, cz_counters *counters);
+    bool (*calibrated)(const cz_stream *stream); /* see cz_calibrated; NULL where every size is */
 } cz_kind_ops;
 
 extern const cz_kind_ops cz_kind_admission, cz_kind_prefetch, cz_kind_caching, cz_kind_workload, cz_kind_reuse,

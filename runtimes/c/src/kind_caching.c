@@ -11,6 +11,14 @@
 #include "sequence.h"
 
 #define MOST_DEMOTE (1 << 20)
+#define MOST_SIZES 64
+#define SLACK 0.5 /* octaves beyond the sizes that a model was calibrated for */
+
+/* What it decides by where the cache is so large: log2(capacity / distinct pages of the recent window). */
+typedef struct size_rule {
+    double ratio, threshold;
+    bool single;
+} size_rule;
 
 typedef struct caching {
     cz_lstm *network;
@@ -19,6 +27,8 @@ typedef struct caching {
     cz_horizons horizons; /* without the capacity */
     double clip;
     float threshold;
+    size_rule sizes[MOST_SIZES]; /* rising; none: the threshold and the rules hold at every size */
+    size_t n_sizes;
     int64_t reset_every; /* 0: the state is carried on */
     int64_t demote_capacities;
     cz_rules rules; /* without capacity and period */
@@ -29,8 +39,10 @@ typedef struct caching_stream {
     cz_sequence *history;
     cz_lstm_state *state;
     double log2_capacity;
+    double ratio; /* before the last request, log2(capacity / distinct pages of the recent window) */
     int64_t last_us;
     int64_t steps;         /* of the network since it began */
+    float raw[CZ_N_RAW];   /* of the last request */
     float tags[CZ_N_TAGS]; /* of the request before */
     bool joined;           /* a cache gives the tags */
 } caching_stream;
@@ -117,6 +129,19 @@ static int read_choice(const cz_values *values, const char *where, const char *p
     return CZ_OK;
 }
 
+static int read_sizes(const cz_values *values, const char *where, caching *model, cz_error *error) {
+    const cz_json *sizes = cz_values_get(values, "calibration.by_capacity");
+    for (size_t i = 0; sizes && i < sizes->length && i < MOST_SIZES; i++) {
+        const cz_json *one = &sizes->items[i], *ratio = cz_json_get(one, "ratio_log2"),
+                      *threshold = cz_json_get(one, "threshold"), *queues = cz_json_get(one, "queues");
+        if (!ratio || !threshold || !queues || queues->type != CZ_JSON_TEXT)
+            return cz_fail(error, CZ_BAD_BUNDLE, "%s: calibration.by_capacity has no rule; export it again", where);
+        model->sizes[model->n_sizes++] =
+            (size_rule){ratio->number, threshold->number, strcmp(queues->text, "single") == 0};
+    }
+    return CZ_OK;
+}
+
 static int read_policy(const cz_values *values, const char *where, caching *model, cz_error *error) {
     double threshold = 0;
     bool resets = false;
@@ -134,6 +159,8 @@ static int read_policy(const cz_values *values, const char *where, caching *mode
         code = read_choice(values, where, "policy.on_hit", "stay", "requeue", &model->rules.requeue, error);
     if (!code)
         code = read_choice(values, where, "policy.queues", "three", "single", &model->rules.single, error);
+    if (!code)
+        code = read_sizes(values, where, model, error);
     if (!code && (!fill || fill->type != CZ_JSON_BOOL))
         code = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.fill_free is neither true nor false", where);
     if (code)
@@ -230,13 +257,13 @@ static void step(const caching *model, caching_stream *stream, const float *row,
 
 static int look(caching_stream *stream, const cz_request *request, cz_ticket *ticket) {
     const caching *model = stream->base.model;
-    float raw[CZ_N_RAW];
     if (!cz_request_fits(request) || request->time_us < stream->last_us)
         return CZ_BAD_CALL;
     *ticket = (cz_ticket){.number = stream->base.observed++, .request = *request};
     stream->last_us = request->time_us;
-    cz_sequence_step(stream->history, request, raw);
-    fill_row(model, stream, raw, ticket->row);
+    cz_sequence_step(stream->history, request, stream->raw);
+    fill_row(model, stream, stream->raw, ticket->row);
+    stream->ratio = ticket->output[CZ_N_TAGS] = (double)stream->raw[CZ_RATIO];
     return CZ_OK;
 }
 
@@ -255,11 +282,36 @@ static int observe(cz_stream *base, const cz_request *request, cz_ticket *ticket
     return CZ_OK;
 }
 
+/* A size's rule holds for a quarter of the way to the next; between them the threshold is linear in the ratio, and the
+ * queue rule that of the nearer one. */
+static int32_t queue_at(const caching *model, double ratio, const float outputs[CZ_N_TAGS]) {
+    if (!model->n_sizes)
+        return cz_manager_decide(outputs, model->threshold, model->rules.single);
+    const size_rule *low = model->sizes, *last = model->sizes + model->n_sizes - 1;
+    double within = ratio < low->ratio ? low->ratio : ratio > last->ratio ? last->ratio : ratio;
+    while (low + 1 < last && low[1].ratio <= within)
+        low++;
+    double part = (within - low->ratio) / (low[1].ratio - low->ratio);
+    double along = 2.0 * part - 0.5;
+    along = along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along;
+    double threshold = low->threshold + along * (low[1].threshold - low->threshold);
+    return cz_manager_decide(outputs, (float)threshold, part < 0.5 ? low->single : low[1].single);
+}
+
 static int32_t queue_of(const caching *model, const double output[CZ_MAX_OUTPUTS]) {
     float outputs[CZ_N_TAGS];
     for (int i = 0; i < CZ_N_TAGS; i++)
         outputs[i] = (float)output[i];
-    return cz_manager_decide(outputs, model->threshold, model->rules.single);
+    return queue_at(model, output[CZ_N_TAGS], outputs);
+}
+
+static bool calibrated(const cz_stream *base) {
+    const caching_stream *stream = (const caching_stream *)base;
+    const caching *model = base->model;
+    if (!base->observed || !model->n_sizes)
+        return true;
+    return stream->ratio >= model->sizes[0].ratio - SLACK &&
+           stream->ratio <= model->sizes[model->n_sizes - 1].ratio + SLACK;
 }
 
 static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision) {
@@ -312,8 +364,8 @@ static int restore(cz_stream *base, const unsigned char *buffer, size_t size, cz
     return CZ_OK;
 }
 
-static int may_swap(const void *from, const void *to, cz_error *error) {
-    const caching *one = from, *other = to;
+/* Histories and states are of one kind. */
+static int same_shape(const caching *one, const caching *other, cz_error *error) {
     const cz_horizons *a = &one->horizons, *b = &other->horizons;
     if (one->features != other->features || one->open != other->open ||
         !cz_inputs_same(one->inputs, other->inputs, one->open))
@@ -323,6 +375,14 @@ static int may_swap(const void *from, const void *to, cz_error *error) {
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with another policy.memory; begin a new one");
     if (one->layers != other->layers || one->units != other->units)
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with a network of another shape; begin a new one");
+    return CZ_OK;
+}
+
+static int may_swap(const void *from, const void *to, cz_error *error) {
+    const caching *one = from, *other = to;
+    int code = same_shape(one, other, error);
+    if (code)
+        return code;
     /* The stream's cache keeps its queues as these rules have filled them. */
     const cz_rules *old = &one->rules, *rules = &other->rules;
     if (old->percent != rules->percent || old->requeue != rules->requeue || old->fill != rules->fill ||
@@ -338,6 +398,39 @@ static void swapped(cz_stream *base) {
     caching_stream *stream = (caching_stream *)base;
     cz_lstm_state_zero(stream->state);
     stream->steps = 0;
+}
+
+/* ---- models that take turns ---- */
+
+int cz_caching_may_follow(const cz_stream *stream, const void *given, cz_error *error) {
+    const caching *model = given;
+    if (model->open < model->features)
+        return cz_fail(error, CZ_BAD_CALL,
+                       "a model that is fed its own tags takes no turns: another's cache does not have them");
+    return same_shape(stream->model, model, error);
+}
+
+void cz_caching_go_on(cz_stream *stream, const cz_bundle *bundle, const void *model) {
+    stream->bundle = bundle;
+    stream->model = model;
+    stream->swaps++;
+    swapped(stream);
+}
+
+void cz_caching_raw(const cz_stream *stream, float raw[CZ_N_RAW]) {
+    memcpy(raw, ((const caching_stream *)stream)->raw, sizeof((const caching_stream *)stream)->raw);
+}
+
+int32_t cz_caching_alone(cz_stream *base, const float raw[CZ_N_RAW]) {
+    caching_stream *stream = (caching_stream *)base;
+    const caching *model = base->model;
+    float row[CZ_MAX_FEATURES], outputs[CZ_N_TAGS];
+    fill_row(model, stream, raw, row);
+    cz_lstm_state_zero(stream->state);
+    stream->steps = 0;
+    step(model, stream, row, outputs);
+    swapped(base);
+    return queue_at(model, (double)raw[CZ_RATIO], outputs);
 }
 
 /* ---- golden sets ---- */
@@ -395,7 +488,7 @@ static int remake_row(set *of, const caching *model, const cz_golden *golden, in
         memcpy(outputs, golden->outputs + row * CZ_N_TAGS, sizeof(float) * CZ_N_TAGS);
     else
         step(model, of->stream, ticket.row, outputs);
-    int32_t queue = cz_manager_decide(outputs, model->threshold, model->rules.single);
+    int32_t queue = queue_at(model, ticket.output[CZ_N_TAGS], outputs);
     cz_manager_serve(of->manager, request->volume, request->offset / CZ_PAGE_BYTES, pages_of(request),
                      request->op == CZ_WRITE, queue, of->units, of->victims, &served);
     cz_caching_tell(&of->stream->base, served.tags);
@@ -444,4 +537,5 @@ const cz_kind_ops cz_kind_caching = {
     .may_swap = may_swap,
     .swapped = swapped,
     .stats = stats,
+    .calibrated = calibrated,
 };

@@ -287,6 +287,44 @@ bool cz_manager_drop(cz_manager *m, int32_t volume, int64_t number, cz_unit *uni
     return true;
 }
 
+void cz_manager_set_rules(cz_manager *m, const cz_rules *rules) {
+    m->rules = *rules;
+}
+
+int64_t cz_manager_accesses(const cz_manager *m) {
+    return m->accesses;
+}
+
+int32_t cz_manager_queue(const cz_manager *m, int32_t slot) {
+    return m->nodes[slot].queue;
+}
+
+bool cz_manager_holds(const cz_manager *m, int32_t slot, int32_t volume, int64_t number) {
+    const cz_key *key = &m->index.keys[slot];
+    return m->nodes[slot].queue != ABSENT && key->volume == volume && key->number == number;
+}
+
+int64_t cz_manager_requeue(cz_manager *m, const int32_t *slots, const uint8_t *queues, const int64_t *stamps,
+                           int64_t n) {
+    int64_t moved = 0;
+    for (int64_t k = 0; k < n; k++) {
+        moved += m->nodes[slots[k]].queue != (queues[k] == ABSENT ? SOON : queues[k]);
+        leave(m, slots[k]);
+        cz_unlink(&m->entered, slots[k]);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        int q = (queues[k] == ABSENT ? SOON : queues[k]) - 1;
+        if (queues[k] != ABSENT)
+            enter_head(m, slots[k], q);
+        clock_on(m, slots[k], q);
+        m->nodes[slots[k]].stamp = stamps[k];
+    }
+    for (int64_t k = n - 1; k >= 0; k--)
+        if (queues[k] == ABSENT)
+            enter_tail(m, slots[k], SOON - 1);
+    return moved;
+}
+
 void cz_manager_stats(const cz_manager *m, cz_counters *counters) {
     size_t n = (size_t)m->rules.capacity;
     *counters = m->counts;

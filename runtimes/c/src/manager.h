@@ -38,6 +38,18 @@ void cz_manager_serve(cz_manager *manager, int32_t volume, int64_t first, int64_
 /* Take a page out that no longer holds what the disk does; false where it is not there. It counts as no eviction. */
 bool cz_manager_drop(cz_manager *manager, int32_t volume, int64_t number, cz_unit *unit);
 
+/* Another model's rules, for as many pages; its decisions are to follow by cz_manager_requeue. */
+void cz_manager_set_rules(cz_manager *manager, const cz_rules *rules);
+int64_t cz_manager_accesses(const cz_manager *manager); /* page accesses so far */
+/* The queue of the page in a slot, 0 where there is none; and whether it is that page. */
+int32_t cz_manager_queue(const cz_manager *manager, int32_t slot);
+bool cz_manager_holds(const cz_manager *manager, int32_t slot, int32_t volume, int64_t number);
+/* As if every page had entered at its last access by these decisions: the most recent at the head of its queue, its clock
+ * begun then; a page that is not wanted goes to the tail of soon. `slots` are all resident pages, the least recently used
+ * first; stamps, page accesses before the last request of each, never fall. Returns how many changed their queue. */
+int64_t cz_manager_requeue(cz_manager *manager, const int32_t *slots, const uint8_t *queues, const int64_t *stamps,
+                           int64_t n);
+
 void cz_manager_stats(const cz_manager *manager, cz_counters *counters);
 
 #endif

@@ -6,6 +6,7 @@
 #include "caching.h"
 #include "policy.h"
 #include "reuse.h"
+#include "turns.h"
 #include "virtual.h"
 
 #define PAGE_BYTES 4096
@@ -22,6 +23,7 @@ struct cz_pages {
     enum cz_kind kind;
     enum cz_writes writes;
     cz_manager *manager; /* of kind caching; NULL of the others, whose caches are the streams' own */
+    cz_turns *turns;     /* of models that take turns; NULL: one decides */
     cz_unit *units, *victims;
     int64_t max_request, capacity;
     slot_map slots;
@@ -101,6 +103,7 @@ int cz_pages_new(const cz_cache_options *options, cz_stream *stream, enum cz_wri
 void cz_pages_free(cz_pages *pages) {
     if (!pages)
         return;
+    cz_turns_free(pages->turns);
     cz_manager_free(pages->manager);
     free(pages->slots.device);
     free(pages->slots.own);
@@ -127,8 +130,11 @@ static int serve_caching(cz_pages *pages, const cz_request *request, int64_t fir
         code = cz_decide(pages->stream, &ticket, &access->decision);
     if (code != CZ_OK)
         return code;
+    int64_t stamp = cz_manager_accesses(pages->manager);
     cz_manager_serve(pages->manager, request->volume, first, count, request->op == CZ_WRITE, access->decision.queue,
                      pages->units, pages->victims, &served);
+    if (pages->turns)
+        cz_turns_note(pages->turns, pages->manager, pages->units, count, stamp);
     cz_caching_tell(pages->stream, served.tags);
     access->asked = served.queue >= 0;
     access->decision.queue = served.queue;
@@ -304,6 +310,8 @@ int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *acces
         return serve_policy(pages, request, count, access);
     if (pages->kind == CZ_VIRTUAL)
         return serve_virtual(pages, request, first, access);
+    if (pages->turns && (code = cz_turns_before(pages->turns, request, pages->manager)) != CZ_OK)
+        return code;
     if (request->op == CZ_WRITE && pages->writes == CZ_AROUND)
         code = write_around(pages, request, first, count, access);
     else
@@ -361,6 +369,26 @@ int cz_pages_put(cz_pages *pages, int32_t volume, int64_t number, int32_t slot) 
     of->device[other] = before;
     of->own[before] = other;
     of->put[slot] = 1;
+    if (pages->turns)
+        cz_turns_put(pages->turns, own);
+    return CZ_OK;
+}
+
+int cz_pages_follow(cz_pages *pages, cz_stream *monitor, const cz_bundle *const *bundles, int32_t count,
+                    cz_error *error) {
+    cz_counters counters;
+    cz_pages_stats(pages, &counters);
+    if (pages->kind != CZ_CACHING)
+        return cz_fail(error, CZ_BAD_CALL, "models take turns in a cache of kind caching");
+    if (pages->begun || pages->turns || counters.keys)
+        return cz_fail(error, CZ_BAD_CALL, "models take turns from the first page on: say so once, before it");
+    return cz_turns_new(pages->capacity, pages->stream, monitor, bundles, count, &pages->turns, error);
+}
+
+int cz_pages_following(const cz_pages *pages, cz_following *following) {
+    if (!pages->turns)
+        return CZ_BAD_CALL;
+    cz_turns_stats(pages->turns, following);
     return CZ_OK;
 }
 
@@ -377,7 +405,7 @@ void cz_pages_stats(const cz_pages *pages, cz_counters *counters) {
         return;
     cz_manager_stats(pages->manager, counters);
     counters->decisions = pages->counters.decisions;
-    counters->bytes += pages->counters.bytes;
+    counters->bytes += pages->counters.bytes + (pages->turns ? cz_turns_bytes(pages->turns) : 0);
     if (pages->writes != CZ_BACK)
         counters->dirty_evicted = 0;
 }

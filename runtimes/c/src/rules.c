@@ -58,6 +58,17 @@ static int check_pair(const cz_values *values, const char *name, const cz_json *
     return no_model(values, error, "has ends in the wrong order", name);
 }
 
+static int check_sizes(const cz_values *values, cz_error *error) {
+    const cz_json *sizes = cz_values_get(values, "calibration.by_capacity");
+    if (sizes && sizes->length == 1)
+        return no_model(values, error, "has one entry alone", "calibration.by_capacity");
+    for (size_t i = 1; sizes && i < sizes->length; i++)
+        if (cz_json_get(&sizes->items[i], "ratio_log2")->number <=
+            cz_json_get(&sizes->items[i - 1], "ratio_log2")->number)
+            return no_model(values, error, "does not rise by ratio_log2", "calibration.by_capacity");
+    return CZ_OK;
+}
+
 static int check_caching(const cz_values *values, cz_error *error) {
     const cz_json *ranges = cz_values_get(values, "policy.ranges"),
                   *ratio = cz_values_get(values, "policy.capacity_ratio_log2");
@@ -67,7 +78,7 @@ static int check_caching(const cz_values *values, cz_error *error) {
     if (!result && cz_values_get(values, "policy.memory.window_accesses")->number >
                        cz_values_get(values, "policy.memory.memory_accesses")->number)
         result = no_model(values, error, "are more than memory_accesses", "policy.memory.window_accesses");
-    return result;
+    return result ? result : check_sizes(values, error);
 }
 
 static int check_workload(const cz_values *values, cz_error *error) {

@@ -104,6 +104,10 @@ void cz_stats(const cz_stream *stream, cz_counters *counters) {
     counters->bytes += cz_names_bytes(stream->names);
 }
 
+int cz_calibrated(const cz_stream *stream) {
+    return !stream || !stream->ops->calibrated || stream->ops->calibrated(stream);
+}
+
 int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error) {
     if (!stream || !bundle)
         return cz_fail(error, CZ_BAD_CALL, "cz_swap: no stream or no bundle; pass both");

@@ -171,6 +171,12 @@ static void test_calls_without_what_they_need(void) {
           cz_cache_access(cache, &request, NULL) == CZ_BAD_CALL);
     CHECK(cz_cache_drop(NULL, 0, 0, 1, &access) == CZ_BAD_CALL && cz_cache_drop(cache, 0, 0, 1, NULL) == CZ_BAD_CALL);
     CHECK(cz_cache_put(NULL, 0, 0, 0) == CZ_BAD_CALL && cz_log(NULL, &request) == CZ_BAD_CALL);
+    cz_following following;
+    CHECK(cz_cache_follow(NULL, stream, NULL, 0, &error) == CZ_BAD_CALL &&
+          cz_cache_follow(cache, stream, NULL, 0, &error) == CZ_BAD_CALL);
+    CHECK(cz_cache_following(NULL, &following) == CZ_BAD_CALL && cz_cache_following(cache, NULL) == CZ_BAD_CALL &&
+          cz_cache_following(cache, &following) == CZ_BAD_CALL);
+    CHECK(cz_category(NULL, 0) == NULL && cz_category(bundle, 0) == NULL);
     cz_stats(NULL, &counters);
     CHECK(counters.keys == 0);
     counters.keys = 7;

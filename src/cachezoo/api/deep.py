@@ -128,7 +128,7 @@ def flash(
     if isinstance(source, ObjectTrace):
         of_pages = {
             "--bundle": bool(folders), "--prefetch": prefetch is not None, "--segment": segment is not None,
-            "--block": block is not None, "--count": count != "half",
+            "--block": block is not None, "--count": options.count != Count(),
         }  # fmt: skip
         return objects.flash(objects.asked(source, ignored, of_pages=of_pages), options, policy is not None)
     refuse_of_objects(ignored)

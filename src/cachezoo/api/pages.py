@@ -9,16 +9,15 @@ from cachezoo.api import objects
 from cachezoo.api.given import number, one_of, path, paths, switch, text, text_or_none, texts, with_commas_or_none
 from cachezoo.api.given import policies as given_policies
 from cachezoo.api.reading import read
-from cachezoo.api.results import Result
+from cachezoo.api.results import Picture, Result
+from cachezoo.cli.curves import measured
 from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import endurance as endurance_of
 from cachezoo.cli.options import hit_ratio, in_range, page_bytes, sample_rate, whole_in_range
 from cachezoo.cli.options import sizes as sizes_of
-from cachezoo.cli.runs import bench_of, check_sizes, known, known_anywhere, options_of
+from cachezoo.cli.runs import bench_of, check_sizes, known, known_anywhere, of_pages, options_of, refuse_for_bundles
 from cachezoo.contest.counting import Count
-from cachezoo.curves.curve import capacities_of, rising
-from cachezoo.curves.measure import curves
-from cachezoo.errors import ConfigError
+from cachezoo.devices.built_in import DEFAULT_ENDURANCE_TB
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.questions.objects.recommendation import Aim as ObjectAim
 from cachezoo.questions.objects.recommendation import By
@@ -34,10 +33,8 @@ from cachezoo.questions.page.report import curve as drawn_curve
 from cachezoo.questions.page.report import values_of
 from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.objects import Either, ObjectTrace
-from cachezoo.traces.pages import expand_pages
 
 Several = str | Sequence[str]
-MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
 
 
 def policies(given: Any, *, least: int = 0) -> list[str]:  # noqa: ANN401 - a text, a class, or several
@@ -72,14 +69,6 @@ def _options(
 def named(source: Any, trace: Either) -> tuple[str, bool]:  # noqa: ANN401 - as of `read`
     """What commands to run next call a trace, and whether it is in memory alone, so that it has to be saved first."""
     return (str(source), False) if isinstance(source, str | Path) else (trace.meta.trace_id, True)
-
-
-def _of_pages(unit: str, page_size: str, device: str | None, decision_us: float) -> dict[str, bool]:
-    """Which options of caches of pages were given, as the commands call them."""
-    return {
-        "--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
-        "--decision-us": decision_us != 0,
-    }  # fmt: skip
 
 
 def _drawn(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
@@ -131,8 +120,7 @@ def simulate(
     ignored = with_commas_or_none(ignore, "ignore")
     own = read(trace)
     if isinstance(own, ObjectTrace):
-        given = _of_pages(unit, page_size, device, decision_us)
-        asked = objects.asked(own, ignored, options.first, options.writes, count, given)
+        asked = objects.asked(own, ignored, options.first, options.writes, count, of_pages(options))
         return objects.simulate(asked, names, sizes)
     refuse_of_objects(ignored)
     ids, bench = known(names), bench_of(objects.addressed(own), options, sizes)
@@ -187,15 +175,12 @@ def compare(
     given, sizes, every = policies(policy), _sizes(size), switch(all_classics, "all_classics")
     folders, ignored = paths(bundle, "bundle"), with_commas_or_none(ignore, "ignore")
     options = _options(count, writes, unit, device, decision_us, page_size, first)
-    if folders and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
-        message = (
-            "a bundle's cache writes back and admits pages of 4 KiB one by one; leave writes, unit and page_size out"
-        )
-        raise ConfigError(message)
+    if folders:
+        refuse_for_bundles(options)
     own = read(trace)
     if isinstance(own, ObjectTrace):
-        pages = {**_of_pages(unit, page_size, device, decision_us), "--bundle": bool(folders)}
-        asked = objects.asked(own, ignored, options.first, options.writes, count, pages)
+        bundled = {**of_pages(options), "--bundle": bool(folders)}
+        asked = objects.asked(own, ignored, options.first, options.writes, count, bundled)
         return objects.compare(asked, given, every, sizes)
     refuse_of_objects(ignored)
     ids, bench = known(given), bench_of(objects.addressed(own), options, sizes)
@@ -247,23 +232,20 @@ def curve(
     Raises:
         ConfigError: as `simulate`, or a policy that has no curve.
     """
-    given, rate, page = policies(policy), sample_rate(str(sample)), page_bytes(text(page_size, "page_size"))
+    given, sample, page = policies(policy), str(sample), page_bytes(text(page_size, "page_size"))
+    rate = sample_rate(sample)
     typed = sizes_of(texts(size, "size"), "") if size else []
     points, rule = whole_in_range(points, "points"), Count(text(count, "count"))
     first = None if first is None else whole_in_range(first, "first")
     ignored = with_commas_or_none(ignore, "ignore")
     source = read(trace)
     if isinstance(source, ObjectTrace):
-        of_pages = {"--page-size": page_size != "4KiB", "--sample": rate is not None}
-        asked = objects.asked(source, ignored, first, count=count, of_pages=of_pages)
+        sampled = {"--page-size": page != PAGE_BYTES, "--sample": rate is not None}
+        asked = objects.asked(source, ignored, first, count=count, of_pages=sampled)
         return objects.curve(asked, given, points, typed)
     refuse_of_objects(ignored)
     ids, own = known(given or ["lru", OPTIMUM]), engine.taken(objects.addressed(source), first)
-    pages = expand_pages(own, page)
-    capacities = rising([one.pages(pages.n_pages, page) for one in typed]) if typed else capacities_of(pages, points)
-    most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
-    found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule.on(pages, own.time_us))
-    rows = [{**row, "page_bytes": page} for one in found for row in one.rows()]
+    found, pages, rows = measured(own, ids, typed, points, page, sample, rule)
     name = own.meta.trace_id
     values = {"trace": name, "page_accesses": len(pages.page_ids), "rows": rows}
     return Result(f"{name}: page hit ratio", values, rows, found=found, draw=lambda path: _drawn(rows, name, path))
@@ -316,11 +298,11 @@ def recommend(
     read_in = read(trace)
     name, piped = named(trace, read_in)
     if isinstance(read_in, ObjectTrace):
-        of_pages = {
+        aims_of_pages = {
             "--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
-            "--endurance": endurance != "1200TBW",
+            "--endurance": aim.endurance_tb != DEFAULT_ENDURANCE_TB,
         }  # fmt: skip
-        asked = objects.asked(read_in, ignored, of_pages=of_pages)
+        asked = objects.asked(read_in, ignored, of_pages=aims_of_pages)
         return objects.recommend(asked, ObjectAim(by, aim.budget, aim.hit), name, piped=piped)
     refuse_of_objects(ignored, by)
     own = objects.addressed(read_in)
@@ -329,11 +311,6 @@ def recommend(
     says = [f"{line.label}: {' '.join([*line.texts, *line.commands])}" for line in lines(found)]
 
     def draw(path: Path) -> None:
-        from cachezoo.io import atomic_file
-
-        if path.suffix != ".svg":
-            raise ConfigError(f"{path}: this picture is an SVG; give a name that ends in .svg")
-        with atomic_file(path) as temporary:
-            temporary.write_text(drawn_curve(found).svg, encoding="utf-8")
+        Picture(drawn_curve(found).svg).save(path)
 
     return Result(f"Which cache for {name}?", values, values["sizes"], says, found, draw)

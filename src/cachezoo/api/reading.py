@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cachezoo.api import libcachesim
+from cachezoo.api.given import text, text_or_none
 from cachezoo.arrays import I64
 from cachezoo.cli.reading import chosen
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.sizes import refused
 from cachezoo.traces.formats.columns import required
 from cachezoo.traces.memory import hold_pages
 from cachezoo.traces.objects import Either, ObjectTrace
@@ -58,21 +60,37 @@ def read(
 
     Raises:
         TraceError: what the reader says.
-        ConfigError: something that no trace can be made of.
+        ConfigError: something that no trace can be made of, or a format of what is no file.
     """
-    if isinstance(source, Trace | ObjectTrace):
-        return source
-    text = ",".join(f"{role}={column}" for role, column in columns.items()) if isinstance(columns, Mapping) else columns
+    columns, options, name = _columns_text(columns), _options(options), text_or_none(name, "name")
     if isinstance(source, str | Path) or _is_paths(source):
         paths = [Path(source)] if isinstance(source, str | Path) else [Path(path) for path in source]
-        known, own = chosen(fmt, [f"{key}={value}" for key, value in (options or {}).items()], text)
+        known, own = chosen(text(fmt, "fmt"), [f"{key}={value}" for key, value in options.items()], columns)
         return read_either(TraceFiles(paths, known, trace_id=name, options=own), quiet=quiet)
+    if fmt != "auto":
+        raise refused("fmt", str(fmt), "it is of files; leave it out")
+    if (columns is not None or options) and (isinstance(source, Trace | ObjectTrace) or _is_row(source)):
+        raise refused("columns", columns or str(options), "they are of files and tables; leave them and options out")
+    if isinstance(source, Trace | ObjectTrace):
+        return source
     if libcachesim.is_reader(source):
-        source, text = libcachesim.table_of(source), text or libcachesim.COLUMNS
-        return _of_table(source, text, dict(options or {}), name or "reader", quiet)
-    if isinstance(source, np.ndarray | list | tuple | range) and not _has_columns(source):
-        return _of_pages(np.asarray(source), name or "array")
-    return _of_table(source, text, dict(options or {}), name or "table", quiet)
+        source, columns = libcachesim.table_of(source), columns or libcachesim.COLUMNS
+        return _of_table(source, columns, options, name or "reader", quiet)
+    if _is_row(source):
+        return _of_pages(_row(source), name or "array")
+    return _of_table(source, columns, options, name or "table", quiet)
+
+
+def _columns_text(columns: str | Mapping[str, str] | None) -> str | None:
+    if isinstance(columns, Mapping):
+        return ",".join(f"{role}={column}" for role, column in columns.items())
+    return text_or_none(columns, "columns")
+
+
+def _options(options: Mapping[str, str] | None) -> dict[str, str]:
+    if not isinstance(options, Mapping | None):
+        raise refused("options", str(options), "give a dict")
+    return dict(options or {})
 
 
 def _is_paths(source: object) -> bool:
@@ -81,6 +99,24 @@ def _is_paths(source: object) -> bool:
 
 def _has_columns(source: object) -> bool:
     return isinstance(source, np.ndarray) and source.dtype.names is not None
+
+
+def _is_row(source: object) -> bool:
+    """Whether it is an array, or what becomes one: a list, a range, a column of a DataFrame."""
+    one_axis = hasattr(source, "__array__") and getattr(source, "ndim", 0) == 1
+    return (one_axis or isinstance(source, np.ndarray | list | tuple | range)) and not _has_columns(source)
+
+
+def _row(source: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - as of `_is_row`
+    """It as an array.
+
+    Raises:
+        ConfigError: its parts are not as long.
+    """
+    try:
+        return np.asarray(source)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ConfigError(f"{type(source).__name__} is no trace: give a row of page numbers") from error
 
 
 def _of_pages(pages: np.ndarray[Any, Any], name: str) -> Trace:
@@ -110,6 +146,7 @@ def _of_pages(pages: np.ndarray[Any, Any], name: str) -> Trace:
 
 def _of_table(source: object, columns: str | None, options: dict[str, str], name: str, quiet: bool) -> Either:
     """A table's requests, through the reader of `--columns`, so that what it takes and refuses is the same."""
+    import pyarrow as pa
     import pyarrow.csv as csv
 
     table = _plain(_table(source))
@@ -118,7 +155,10 @@ def _of_table(source: object, columns: str | None, options: dict[str, str], name
     known, own = chosen("auto", [f"{key}={value}" for key, value in options.items()], columns)
     with TemporaryDirectory() as folder:
         path = Path(folder) / TABLE
-        csv.write_csv(table, path)
+        try:
+            csv.write_csv(table, path)
+        except pa.ArrowException as error:
+            raise ConfigError(f"{name}: cannot be written as text: {_words(error)}") from error
         if columns is not None:
             own = {"delimiter": "comma", "has_header": "true", **own}
         try:
@@ -127,10 +167,22 @@ def _of_table(source: object, columns: str | None, options: dict[str, str], name
             raise TraceError(str(error).replace(str(path), name)) from error
 
 
+def _words(error: Exception) -> str:
+    """What Arrow says, on one line."""
+    return " ".join("; ".join(map(str, error.args)).split())
+
+
 def _roles(names: Sequence[str]) -> str | None:
-    """`--columns` of a table with the canonical names; None where it has others, which its values then have to say."""
+    """`--columns` of a table with the canonical names; None where it has others, which its values then have to say.
+
+    Raises:
+        ConfigError: it names objects and places.
+    """
     known = CANONICAL
     if "key" in names:
+        if "offset" in names:
+            fix = "drop one, or name the columns that count in columns="
+            raise ConfigError(f"the table has a column key, of objects, and offset, of places: {fix}")
         known = {role: name for role, name in CANONICAL_OF_OBJECTS.items() if role not in NO_COLUMNS_OF_OBJECTS}
     roles = {role: column for role, column in known.items() if column.partition(":")[0] in names}
     if not set(required(roles)) <= set(roles):
@@ -146,21 +198,35 @@ def _table(source: object) -> "pa.Table":
     """
     import pyarrow as pa
 
-    if isinstance(source, pa.Table):
-        return source
-    if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source])
-    if isinstance(source, np.ndarray) and source.dtype.names is not None:
-        return pa.table({column: np.ascontiguousarray(source[column]) for column in source.dtype.names})
-    if isinstance(source, Mapping):
-        try:
-            return pa.table({str(column): pa.array(values) for column, values in source.items()})
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise ConfigError(f"a dict of arrays is a table where all are as long: {error}") from error
-    if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
-        return pa.table(source)
+    try:
+        if isinstance(source, pa.Table):
+            return source
+        if isinstance(source, pa.RecordBatch):
+            return pa.Table.from_batches([source])
+        if isinstance(source, np.ndarray) and source.dtype.names is not None:
+            return pa.table({own: _column(own, np.ascontiguousarray(source[own])) for own in source.dtype.names})
+        if isinstance(source, Mapping):
+            return pa.table({str(own): _column(str(own), values) for own, values in source.items()})
+        if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
+            return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"{type(source).__name__} is no table with a column a role: {_words(error)}") from error
     kinds = "a file, a DataFrame, an Arrow table, a dict of arrays, or an array of page numbers"
     raise ConfigError(f"{type(source).__name__} is no trace: give {kinds}")
+
+
+def _column(name: str, values: Any) -> "pa.Array":  # noqa: ANN401 - whatever a dict holds
+    """Values as a column.
+
+    Raises:
+        ConfigError: they are none.
+    """
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"column {name}: {_words(error)}; give a row of numbers, texts or dates") from error
 
 
 def _plain(table: "pa.Table") -> "pa.Table":
@@ -168,10 +234,16 @@ def _plain(table: "pa.Table") -> "pa.Table":
 
     The canonical `op` is 0 for a read, 1 for a write and, of objects, 2 for a delete, which no other table's numbers
     need mean.
+
+    Raises:
+        ConfigError: two columns have one name, one's name has a line break, or a column holds lists or the like.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    for own in table.column_names:
+        if table.column_names.count(own) > 1 or len(own.splitlines()) > 1:
+            raise ConfigError(f"column {own!r}: give each column a name of its own, on one line")
     columns = {}
     for column in table.column_names:
         values = table.column(column)
@@ -185,5 +257,7 @@ def _plain(table: "pa.Table") -> "pa.Table":
             values = pc.fill_null(pc.take(words, pc.if_else(known, values, None)), "unknown")
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
+        if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
+            raise ConfigError(f"column {column}: is of {values.type}; give numbers, texts or dates, or leave it out")
         columns[column] = values
     return pa.table(columns)

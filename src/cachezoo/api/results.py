@@ -36,7 +36,7 @@ class Picture:
 
         path = Path(path)
         if path.suffix != ".svg":
-            raise ConfigError(f"{path}: this picture is an SVG; give a name that ends in .svg, or plot(path) for .png")
+            raise ConfigError(f"{path}: this picture is an SVG; give a name that ends in .svg")
         with atomic_file(path) as temporary:
             temporary.write_text(self.svg, encoding="utf-8")
         return path
@@ -84,7 +84,7 @@ class Result:
 
     @property
     def hit_ratio(self) -> float:
-        """Of an answer of one row that has one: page hits per page access.
+        """Of an answer of one row that has one: page hits per page access, or of objects hits per request.
 
         Raises:
             ConfigError: there are several rows, or none has a hit ratio.
@@ -97,7 +97,7 @@ class Result:
         """The command's picture; written too where a path is given.
 
         Args:
-            path: a file that ends in .png or .svg.
+            path: a file that ends in .png or .svg; of `recommend` .svg alone.
 
         Raises:
             ConfigError: there is no picture of this, or the path ends otherwise.

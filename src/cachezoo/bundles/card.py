@@ -345,7 +345,9 @@ def _known(manifest: Mapping[str, Any]) -> list[str]:
     points = [f"- It has learned from {shown} alone. Other programs may do worse: compare on a trace of your own."]
     if calibration.get("capacity") is not None:
         size = _number(100 * calibration["capacity"])
-        points.append(f"- Chosen and judged with a page cache of {size} % of a trace's pages; other sizes are open.")
+        points.append(
+            f"- Chosen and judged with a page cache of {size} % of a trace's pages; {_other_sizes(calibration)}"
+        )
     fraction = manifest["policy"].get("cache_fraction")
     if fraction is not None:
         share = _number(100 * fraction)
@@ -359,6 +361,18 @@ def _known(manifest: Mapping[str, Any]) -> list[str]:
     many = len(provenance["seeds"])
     points.append(f"- {many} {'training' if many == 1 else 'trainings'}, by seed: {seeds}.")
     return points
+
+
+def _other_sizes(calibration: Mapping[str, Any]) -> str:
+    """What is known of a page cache of another size."""
+    shares = [100 * row["capacity"] for row in calibration.get("by_capacity", ()) if "capacity" in row]
+    if not shares:
+        return "other sizes are open."
+    low, high = _number(min(shares)), _number(max(shares))
+    return (
+        f"its thresholds are for {low} to {high} %. **Warning**: in a smaller or larger cache the nearest one decides, "
+        "and how well is not known."
+    )
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:

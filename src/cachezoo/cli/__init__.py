@@ -165,7 +165,10 @@ def main() -> None:
     except ModuleNotFoundError as error:  # of what a light installation leaves out
         if str(error.name).partition(".")[0] == "cachezoo":
             raise
-        fail(f"{error.name} is not installed, and this needs it: pip install 'cachezoo[models]', or [pipeline]", 1)
+        fail(
+            f"{error.name} is not installed, and this needs it: pip install '.[models]' in the clone, or '.[pipeline]'",
+            1,
+        )
     except MemoryError:
         fail("there is too little memory for this; give a part of the trace, or run it where there is more", 1)
     except (KeyboardInterrupt, typer.Abort):

@@ -1,5 +1,6 @@
 """Hit ratio over the size of the cache, and what the best cache could reach: `curve`, `bounds`."""
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,15 +21,19 @@ from cachezoo.cli.runs import (
     draw,
     known,
     known_anywhere,
+    of_pages,
     options_of,
     requests_of,
     shown,
 )  # fmt: skip
 from cachezoo.show.output import print_rows
+from cachezoo.sizes import PAGE_BYTES, Size
 
 if TYPE_CHECKING:
+    from cachezoo.contest.counting import Count
     from cachezoo.curves.curve import Curve
     from cachezoo.traces.pages import PageAccesses
+    from cachezoo.traces.table import Trace
 
 app = typer.Typer()
 LEAST, MOST = RANGES["points"]
@@ -61,36 +66,60 @@ def curve(
     Of a long trace, other policies are simulated in small on a sample of the pages, with standard errors.
     """
     from cachezoo.cli import objects
-    from cachezoo.console import progress
     from cachezoo.contest.counting import Count
-    from cachezoo.curves.curve import capacities_of, rising
-    from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.questions.page.sweep import taken
     from cachezoo.traces.objects import ObjectTrace
-    from cachezoo.traces.pages import expand_pages
 
     known_anywhere(policy or [])
     files = outputs(output, ("plot", "csv", "json"), [trace])
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
     read = requests_of(trace, reading_of([trace], fmt, option, columns, ask=not as_json))
     if isinstance(read, ObjectTrace):
-        objects.refuse_of_pages({"--page-size": page_size != "4KiB", "--sample": rate is not None})
+        objects.refuse_of_pages({"--page-size": page != PAGE_BYTES, "--sample": rate is not None})
         asked = objects.Asked(objects.first_of(read, first), trace.name, objects.rules_of(ignore), counted)
         return objects.curve(asked, policy or [], points, typed, files, as_json)
     objects.refuse_of_objects(ignore)
     ids, requests = known(policy or ["lru", OPTIMUM]), taken(read, first)
-    pages = expand_pages(requests, page)
-    rule = Count(counted).on(pages, requests.time_us)
-    capacities = rising([own.pages(pages.n_pages, page) for own in typed]) if typed else capacities_of(pages, points)
-    most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
-    with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
-        found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
-    rows = [{**row, "page_bytes": page} for own in found for row in own.rows()]
+    found, pages, rows = measured(requests, ids, typed, points, page, sample, Count(counted), shown=True)
     draw(files.get("plot"), rows, trace.name)
     if hand_out({"trace": trace.name, "page_accesses": len(pages.page_ids), "rows": rows}, as_json, files, rows):
         return
     _curve_table(found, trace.name, pages)
+
+
+def measured(
+    trace: "Trace", ids: list[str], typed: list[Size], points: int, page: int, sample: str, count: "Count", *,
+    shown: bool = False,
+) -> tuple[list["Curve"], "PageAccesses", list[dict[str, Any]]]:  # fmt: skip
+    """Curves of policies on a trace, from Python too.
+
+    Args:
+        trace: the trace.
+        ids: of policies.
+        typed: sizes of the cache; without any, `points` of them.
+        points: how many sizes.
+        page: bytes of a page of the cache.
+        sample: `auto`, `exact`, or a part of the pages, as typed.
+        count: from where on it counts.
+        shown: with a progress bar.
+
+    Returns:
+        The curves, the trace's page accesses, and a row for each policy and size.
+    """
+    from cachezoo.console import progress
+    from cachezoo.curves.curve import capacities_of, rising
+    from cachezoo.curves.measure import curves
+    from cachezoo.traces.pages import expand_pages
+
+    pages = expand_pages(trace, page)
+    rule, rate = count.on(pages, trace.time_us), sample_rate(sample)
+    capacities = rising([own.pages(pages.n_pages, page) for own in typed]) if typed else capacities_of(pages, points)
+    points = len(ids) * len(capacities)
+    most = MOST_SIMULATED // points if sample == "auto" else None
+    with progress(f"curves of {len(ids)} policies", points) if shown else nullcontext() as advance:
+        found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
+    return found, pages, [{**row, "page_bytes": page} for own in found for row in own.rows()]
 
 
 def _curve_table(found: list["Curve"], name: str, pages: "PageAccesses") -> None:
@@ -145,7 +174,7 @@ def bounds(
     options = options_of(counted, writes, "page", device, 0.0, reading, page_size, first)
     requests = requests_of(trace, reading)
     if isinstance(requests, ObjectTrace):
-        objects.refuse_of_pages({"--page-size": page_size != "4KiB", "--device": device is not None})
+        objects.refuse_of_pages(of_pages(options))
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.bounds(asked, capacities, files, as_json)
     objects.refuse_of_objects(ignore)

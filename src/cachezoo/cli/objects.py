@@ -261,7 +261,7 @@ def flash(
     from cachezoo.console import progress
 
     refuse_of_pages({"--output with a plot": "plot" in files})
-    with progress(f"flash cache on {asked.name}", float(len(options.rates) * len(options.policies))) as advance:
+    with progress(f"flash cache on {asked.name}", 1.0) as advance:
         bench, found = flashed(asked, options, chosen, advance)
     values = {"trace": asked.name, **found.values()}
     if hand_out(values, as_json, files, values["rows"]):

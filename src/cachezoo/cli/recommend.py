@@ -91,6 +91,7 @@ def recommend(
     """
     from cachezoo.cli import objects
     from cachezoo.console import progress
+    from cachezoo.devices.built_in import DEFAULT_ENDURANCE_TB
     from cachezoo.io import atomic_file
     from cachezoo.questions.objects.recommendation import Aim
     from cachezoo.questions.page.likeness import bundles_folder
@@ -117,7 +118,7 @@ def recommend(
     if isinstance(requests, ObjectTrace):
         objects.refuse_of_pages(
             {"--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
-             "--endurance": endure != "1200TBW", "--output with a page": page is not None}
+             "--endurance": options.endurance_tb != DEFAULT_ENDURANCE_TB, "--output with a page": page is not None}
         )  # fmt: skip
         asked = objects.Asked(requests, str(trace), objects.rules_of(ignore))
         return objects.recommend(asked, Aim(by, most, hit), options.reading, wanted, as_json, more)

@@ -97,6 +97,28 @@ def options_of(
     return Options(*rules, models, decision_us, reading, page_bytes=page, first=first)
 
 
+def of_pages(options: "Options") -> dict[str, bool]:
+    """Which options of caches of pages say something else than without them, as the commands call them."""
+    return {
+        "--unit": options.unit != "page", "--page-size": options.page_bytes != PAGE_BYTES,
+        "--device": options.device is not None, "--decision-us": options.decision_us != 0,
+    }  # fmt: skip
+
+
+def refuse_for_bundles(options: "Options") -> None:
+    """Refuse what a bundle's cache of pages cannot do.
+
+    Raises:
+        ConfigError: other writes than back, another unit than a page, or pages that are not of 4 KiB.
+    """
+    if (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
+        message = (
+            "a bundle's cache writes back and admits pages of 4 KiB one by one; leave --writes, --unit and --page-size "
+            "out where there is --bundle"
+        )
+        raise ConfigError(message)
+
+
 def at_speed(trace: "Trace", speed: float | None) -> "Trace":
     """A trace that is replayed so many times as fast; None leaves it as it is."""
     from cachezoo.traces.transforms import faster

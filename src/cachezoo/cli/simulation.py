@@ -30,15 +30,17 @@ from cachezoo.cli.runs import (
     draw,
     known,
     known_anywhere,
+    of_pages,
     options_of,
     present,
+    refuse_for_bundles,
     requests_of,
     shown,
 )  # fmt: skip
 from cachezoo.errors import ConfigError
 from cachezoo.show.formats import percent
 from cachezoo.show.output import print_lines, print_rows
-from cachezoo.sizes import PAGE_BYTES, human_pages
+from cachezoo.sizes import human_pages
 
 if TYPE_CHECKING:
     from cachezoo.traces.table import Trace
@@ -50,6 +52,7 @@ OPS = ("read_hit_ratio", "write_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
 PREFETCHED = ("prefetched", "prefetch_hits")
 RESPONSE = "mean_response_us"
+MARK = "†"  # behind a model that was chosen for caches of other sizes
 
 
 @app.command()
@@ -96,11 +99,8 @@ def simulate(
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
     requests = requests_of(trace, reading)
     if isinstance(requests, ObjectTrace):
-        objects.refuse_of_pages(
-            {"--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
-             "--decision-us": decision_us != 0, "--by-op": by_op, "--over-time": over_time is not None,
-             "--misses": misses is not None}
-        )  # fmt: skip
+        of_rows = {"--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None}
+        objects.refuse_of_pages({**of_pages(options), **of_rows})
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.simulate(asked, policy or [], capacities, files, as_json)
     objects.refuse_of_objects(ignore)
@@ -185,30 +185,24 @@ def compare(
     Without --size it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
     classics, or with --policy of those named there.
     """
+    from cachezoo.bundles.released import load
     from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.policies.registry import OPTIMUM, classics
     from cachezoo.questions.page import sweep as engine
-    from cachezoo.questions.page.bundle import run_bundle
+    from cachezoo.questions.page.bundle import out_of_calibration, run_bundle
     from cachezoo.traces.objects import ObjectTrace
 
     known_anywhere(policy or [])
     files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
-    if bundle and (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
-        message = (
-            "a bundle's cache writes back and admits pages of 4 KiB one by one; leave --writes, --unit and --page-size "
-            "out where there is --bundle"
-        )
-        raise ConfigError(message)
+    if bundle:
+        refuse_for_bundles(options)
     present([trace])
     requests = requests_of(trace, reading)
     if isinstance(requests, ObjectTrace):
-        objects.refuse_of_pages(
-            {"--unit": unit != "page", "--page-size": page_size != "4KiB", "--device": device is not None,
-             "--decision-us": decision_us != 0, "--by-op": by_op, "--bundle": bool(bundle)}
-        )  # fmt: skip
+        objects.refuse_of_pages({**of_pages(options), "--by-op": by_op, "--bundle": bool(bundle)})
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.compare(asked, policy or [], every, capacities, files, as_json)
     objects.refuse_of_objects(ignore)
@@ -217,6 +211,7 @@ def compare(
     every = every or not ids
     names = [*dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])]
     bundles, models = bundle or [], []
+    outside: list[dict[str, tuple[float, float]]] = [{} for _ in capacities]
     check_sizes(bench, names, capacities)
     count = len(names) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
@@ -224,19 +219,23 @@ def compare(
             advance(done, path.name)
             found = [run_bundle(bench, path, bench.size(own), options.decision_us) for own in capacities]
             models.append([run.values() for run in found])
+            for run, strange in zip(found, outside, strict=True):
+                if chosen := out_of_calibration(load(path), bench, run.capacity):
+                    strange[run.policy] = chosen
         own = replace(options, decision_us=0.0, quiet=True)
         rows = engine.sweep(
             [trace], names, capacities, own, workers, lambda done, note="": advance(len(bundles) + done, note)
         )
     runs = []
     for k in range(len(capacities)):
-        runs.append(engine.compare([*rows[k :: len(capacities)], *(model[k] for model in models)]))
+        compared = engine.compare([*rows[k :: len(capacities)], *(model[k] for model in models)])
+        runs.append({**compared, "out_of_calibration": sorted(outside[k])})
     every_row = [row for run in runs for row in run["rows"]]
     draw(files.get("plot"), every_row, trace.name)
     if hand_out({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, as_json, files, every_row):
         return
-    for compared in runs:
-        _compared(compared, trace.name, every, by_op)
+    for k, compared in enumerate(runs):
+        _compared(compared, trace.name, every, by_op, outside[k])
 
 
 def _check_misses(output: Path, trace: Path, runs: int) -> None:
@@ -285,8 +284,10 @@ def _print_over_time(runs: list[tuple[str, list[dict[str, Any]]]], title: str, b
     print_rows(rows, title, below, [*spans, *names], names)
 
 
-def _compared(run: dict[str, Any], name: str, every: bool, by_op: bool) -> None:
-    """The table of a comparison at one capacity."""
+def _compared(
+    run: dict[str, Any], name: str, every: bool, by_op: bool, outside: dict[str, tuple[float, float]]
+) -> None:
+    """The table of a comparison at one capacity; `outside` has the sizes that models were calibrated for, if others."""
     best = f"best classic{'' if every else ' of those shown'}: {run['best_classic']}"
     if run["best_classic"] is None:
         best = "no classic is shown to state gaps to; see --all-classics"
@@ -301,8 +302,18 @@ def _compared(run: dict[str, Any], name: str, every: bool, by_op: bool) -> None:
     ]
     size = human_pages(run["capacity"], run["rows"][0]["page_bytes"])
     title = f"{name}: {size}, {counted_words(run['rows'])}"
-    rows = [{**row, "gap_closed": percent(row["gap_closed"])} for row in run["rows"]]
+    rows = [
+        {
+            **row,
+            "policy": f"{row['policy']} {MARK}" if row["policy"] in outside else row["policy"],
+            "gap_closed": percent(row["gap_closed"]),
+        }
+        for row in run["rows"]
+    ]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
+    for policy, (low, high) in sorted(outside.items()):
+        chosen = percent(low, 0) if low == high else f"{percent(low, 0)} to {percent(high, 0)}"
+        print_lines(f"{MARK} {policy}: its threshold is for caches of {chosen} of a trace's distinct pages")
 
 
 @app.command()

@@ -10,6 +10,7 @@ of its past, then the times between its latest accesses, newest first; and a row
     D+1 … D+E           EDC: each access adds 1, and the sum halves every 2**(10 + 2k) accesses, k = 0 … E-1
     D+E+1               accesses remembered
     D+E+2               accesses of the stream since the first of them
+    D+E+3               its bytes, where pages have sizes: an object is a page here
 
 A training row is drawn by marking a page (`SAMPLE`); it is written when its label is known, and since nothing of the
 page's past changes in between, its features are those of the moment of the mark.
@@ -79,6 +80,8 @@ class Learner(NamedTuple):
         inputs: float32[most, features], rows to predict.
         at, scores: uint32[most] and float64[most], where a prediction is, and what it comes to.
         training: how the forest is trained.
+        sizes: float32[n_pages], bytes of each when it was last resident; empty where pages have no sizes.
+        weights: int64[n_pages], by which the accesses to a page's next one count in who leaves; empty: all alike.
     """
 
     pages: I32
@@ -90,6 +93,8 @@ class Learner(NamedTuple):
     at: U32
     scores: F64
     training: Training
+    sizes: F32
+    weights: I64
 
 
 def make(n_pages: int, deltas: int, counters: int, most: int, training: Training) -> Learner:
@@ -110,7 +115,7 @@ def make(n_pages: int, deltas: int, counters: int, most: int, training: Training
         pages, np.zeros((n_pages, counters), np.float32),
         np.zeros((training.rows, features + 1), np.float32), blank_forest(training.trees, training.leaves),
         blank_numbers(training.seed), np.zeros((most, features), np.float32), np.zeros(most, np.uint32),
-        np.zeros(most), training,
+        np.zeros(most), training, np.zeros(0, np.float32), np.zeros(0, np.int64),
     )  # fmt: skip
 
 
@@ -166,7 +171,7 @@ def remember(pages: I32, decayed: F32, page: int, i: int) -> None:
 
 
 @step
-def describe(pages: I32, decayed: F32, page: int, i: int, rows: F32, r: int) -> None:
+def describe(pages: I32, decayed: F32, sizes: F32, page: int, i: int, rows: F32, r: int) -> None:
     """Write a page's features at time i into row r."""
     age = i - pages[page, LAST]
     deltas = pages.shape[1] - DELTAS
@@ -178,6 +183,8 @@ def describe(pages: I32, decayed: F32, page: int, i: int, rows: F32, r: int) -> 
         rows[r, 1 + deltas + k] = decayed[page, k] * faded(age, k)
     rows[r, 1 + deltas + counters] = pages[page, COUNT]
     rows[r, 2 + deltas + counters] = i - pages[page, FIRST]
+    if sizes.size > 0:
+        rows[r, 3 + deltas + counters] = sizes[page]
 
 
 @step
@@ -185,7 +192,7 @@ def label(learner: Learner, page: int, distance: int) -> None:
     """A marked page becomes the ring's next row, since its distance is known; the mark goes."""
     rows, pages, numbers = learner.rows, learner.pages, learner.numbers
     place = numbers[WRITTEN] % rows.shape[0]
-    describe(pages, learner.decayed, page, pages[page, SAMPLE], rows, place)
+    describe(pages, learner.decayed, learner.sizes, page, pages[page, SAMPLE], rows, place)
     rows[place, rows.shape[1] - 1] = np.log(distance)
     numbers[WRITTEN] += 1
     pages[page, SAMPLE] = UNMARKED

@@ -20,8 +20,8 @@ QUEUES = 3
 SENTINELS = 2 * QUEUES
 
 # Columns of a cache's limits.
-CAPACITY, PERIOD, PERCENT, FILL, REQUEUE, SINGLE = range(6)
-N_LIMITS = 6
+CAPACITY, PERIOD, PERCENT, FILL, REQUEUE = range(5)
+N_LIMITS = 5
 
 # Rows of `nodes`.
 QUEUE, BEFORE, AFTER, OLDER, NEWER, TOP, DIRTY = range(7)
@@ -46,8 +46,7 @@ class State(NamedTuple):
         counters: int64[N_COUNTERS].
         limits: int64[N_LIMITS]: capacity in pages; demotion period in page accesses; the top's share in percent; 1
             where free space is filled whatever the decision (then `ABSENT` enters soon); 1 where a hit moves a page to
-            the queue decided on, and to the tail of soon if that is `ABSENT`, instead of to the head of its own; 1
-            where what is admitted always enters mean.
+            the queue decided on, and to the tail of soon if that is `ABSENT`, instead of to the head of its own.
     """
 
     nodes: I32
@@ -284,17 +283,17 @@ def decide(outputs: F32, threshold: float, single: int) -> int:
 
 
 @njit
-def decide_lanes(outputs: F32, thresholds: F32, limits: I64, queues: I32) -> None:
+def decide_lanes(outputs: F32, thresholds: F32, single: U8, queues: I32) -> None:
     """`decide` in every lane.
 
     Args:
         outputs: float32[L, 4] each lane's.
         thresholds: float32[L].
-        limits: int64[L, N_LIMITS].
+        single: uint8[L], 1 where what is admitted enters mean.
         queues: int32[L], written.
     """
     for lane in range(queues.size):
-        queues[lane] = decide(outputs[lane], thresholds[lane], limits[lane, SINGLE])
+        queues[lane] = decide(outputs[lane], thresholds[lane], single[lane])
 
 
 @njit
@@ -392,16 +391,16 @@ def requeue(lanes: State, lane: int, pages: I32, queues: I32, stamps: I64, drop:
 
 
 @njit
-def decide_all(outputs: F32, lane_of: I64, thresholds: F32, limits: I64, queues: I32) -> None:
+def decide_all(outputs: F32, lane_of: I64, thresholds: F32, single: U8, queues: I32) -> None:
     """`decide` for a whole trace in every lane.
 
     Args:
         outputs: float32[n, D, 4] of D models or capacities.
         lane_of: int64[L], which of them lane l reads.
-        thresholds: float32[L].
-        limits: int64[L, N_LIMITS].
+        thresholds: float32[n, L].
+        single: uint8[n, L], 1 where what is admitted enters mean.
         queues: int32[n, L], written.
     """
     for row in range(queues.shape[0]):
         for lane in range(queues.shape[1]):
-            queues[row, lane] = decide(outputs[row, lane_of[lane]], thresholds[lane], limits[lane, SINGLE])
+            queues[row, lane] = decide(outputs[row, lane_of[lane]], thresholds[row, lane], single[row, lane])

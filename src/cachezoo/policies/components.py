@@ -6,11 +6,13 @@ list those that there are, docs/howto-add-a-policy.md says how to write one.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from cachezoo.errors import ConfigError
 from cachezoo.policies.stream import Stream
 
+E = TypeVar("E")
+A = TypeVar("A")
 Step = Callable[..., Any]
 Values = Mapping[str, float]
 
@@ -105,10 +107,13 @@ class Admission:
 
 
 @dataclass(frozen=True)
-class Composition:
+class Parts(Generic[E, A]):
     """An eviction behind an admission, with the values of their parameters that differ from the defaults."""
 
-    eviction: Eviction
-    admission: Admission
+    eviction: E
+    admission: A
     eviction_values: Values = field(default_factory=dict)
     admission_values: Values = field(default_factory=dict)
+
+
+Composition = Parts[Eviction, Admission]

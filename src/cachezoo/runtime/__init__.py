@@ -19,13 +19,13 @@ from typing import Any
 
 from cachezoo.runtime import abi
 from cachezoo.runtime.abi import RuntimeFault
-from cachezoo.runtime.model import Access, Cache, Decision, Model, Path, Unit, bundle_of, policy_of
+from cachezoo.runtime.model import Access, Cache, Decision, Following, Model, Path, Unit, bundle_of, policy_of
 from cachezoo.runtime.tenants import Page, Reference, Tenants
 from cachezoo.runtime.virtual import Place, Settings, Share, Virtual
 
 __all__ = [
-    "Access", "Cache", "Decision", "Model", "Page", "Place", "Reference", "RuntimeFault", "Settings", "Share",
-    "Tenants", "Unit", "Virtual", "open", "policy",
+    "Access", "Cache", "Decision", "Following", "Model", "Page", "Place", "Reference", "RuntimeFault", "Settings",
+    "Share", "Tenants", "Unit", "Virtual", "open", "policy",
 ]  # fmt: skip
 
 

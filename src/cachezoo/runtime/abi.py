@@ -219,6 +219,18 @@ class TenantAccess(ctypes.Structure):
     _fields_ = [("outcome", c_int32), ("victims", POINTER(TenantPage)), ("n_victims", c_int64)]
 
 
+class Following(ctypes.Structure):
+    """cz_following."""
+
+    _fields_ = [
+        ("category", c_int32),
+        ("decides", c_int32),
+        ("takeovers", c_uint64),
+        ("asked", c_uint64),
+        ("moved", c_uint64),
+    ]
+
+
 COUNTERS = (
     "requests", "decisions", "units", "hits", "admitted", "prefetched", "evicted", "dirty_evicted", "bypassed",
     "forgotten", "keys", "bytes",
@@ -240,6 +252,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_close": (None, [c_void_p]),
     "cz_bundle_info": (None, [c_void_p, POINTER(Info)]),
     "cz_verify": (c_int, [c_void_p, POINTER(Report), POINTER(Error)]),
+    "cz_calibrated": (c_int, [c_void_p]),
     "cz_placement": (c_int, [c_void_p, c_uint64]),
     "cz_place_pages": (c_int64, [c_void_p, POINTER(Request), POINTER(c_uint8), c_int64]),
     "cz_virtual_settings_of": (c_int, [c_void_p, POINTER(VirtualSettings), POINTER(Error)]),
@@ -276,6 +289,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         c_int,
         [POINTER(CacheOptions), c_int, POINTER(c_void_p), POINTER(c_void_p), POINTER(Error)],
     ),
+    "cz_cache_follow": (c_int, [c_void_p, c_void_p, POINTER(c_void_p), c_int32, POINTER(Error)]),
+    "cz_cache_following": (c_int, [c_void_p, POINTER(Following)]),
+    "cz_category": (c_char_p, [c_void_p, c_int32]),
     "cz_cache_free": (None, [c_void_p]),
     "cz_cache_access": (c_int, [c_void_p, POINTER(Request), POINTER(AccessRow)]),
     "cz_stats": (None, [c_void_p, POINTER(Counters)]),

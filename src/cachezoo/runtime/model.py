@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
 from cachezoo.runtime import abi
@@ -81,6 +81,24 @@ class Access(NamedTuple):
     misses: int
     units: tuple[Unit, ...]
     victims: tuple[Unit, ...]
+
+
+class Following(NamedTuple):
+    """Which model decides, of those that take turns (`Cache.follow`).
+
+    Attributes:
+        category: in force for the last request; None before the first vote, and where it is unknown.
+        decides: category whose model decides; None: the cache's own model, as it began.
+        takeovers: models that took over.
+        asked: last requests of resident pages that they were asked about then.
+        moved: pages that changed their queue then.
+    """
+
+    category: str | None
+    decides: str | None
+    takeovers: int
+    asked: int
+    moved: int
 
 
 def _units(rows: Any, count: int) -> tuple[Unit, ...]:  # noqa: ANN401 - a pointer of ctypes
@@ -194,6 +212,14 @@ class Model:
         values.update({name: getattr(found, name) for name in numbers})
         release = int(self._library.cz_bundle_release(self._bundle.handle))
         return {**values, "kind": abi.KINDS[found.kind], "release": release}
+
+    @property
+    def calibrated(self) -> bool:
+        """False where the thresholds were chosen for caches that are smaller, or larger, against what is used of late.
+
+        Of kind caching, and of the last request; while a cache fills for the first time it seems large.
+        """
+        return bool(self._library.cz_calibrated(self._stream.handle))
 
     def _code(self, column: int, text: str | None) -> int:
         if text is None:
@@ -380,6 +406,39 @@ class Cache:
         cache, given = ctypes.c_void_p(), ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
         call(library.cz_cache_new_writes, ctypes.byref(options), writes, given, ctypes.byref(cache))
         self._cache = Owner(library, "cz_cache_free", cache)
+        self._monitor: Model | None = None
+        self._turns: tuple[Owner, ...] = ()
+
+    def follow(self, monitor: Model, models: Sequence[Model]) -> None:
+        """Let models of kind caching take turns: a workload model says whose category it is.
+
+        Pages stay where another takes over; it is asked about the last request of each, and the queues are filled anew.
+
+        Args:
+            monitor: of kind workload; its stream is the cache's from here on.
+            models: each of another category of the monitor's; their bundles alone are used.
+
+        Raises:
+            RuntimeFault: the cache has served a request, or a model does not fit; nothing has changed.
+        """
+        bundles = (ctypes.c_void_p * len(models))(*(model._bundle.handle for model in models))
+        given = ctypes.cast(bundles, ctypes.POINTER(ctypes.c_void_p))
+        library, handle = self._model._library, monitor._stream.handle
+        call(library.cz_cache_follow, self._cache.handle, handle, given, len(models))
+        self._monitor, self._turns = monitor, tuple(model._bundle for model in models)
+
+    def following(self) -> Following:
+        """Which model decides.
+
+        Raises:
+            RuntimeFault: none take turns.
+        """
+        found, library = abi.Following(), self._model._library
+        if self._monitor is None or library.cz_cache_following(self._cache.handle, ctypes.byref(found)) != 0:
+            raise RuntimeFault("no models take turns in this cache; call follow")
+        named = (library.cz_category(self._monitor._bundle.handle, place) for place in (found.category, found.decides))
+        category, decides = (None if name is None else name.decode("utf-8") for name in named)
+        return Following(category, decides, found.takeovers, found.asked, found.moved)
 
     def access(
         self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
@@ -388,6 +447,8 @@ class Cache:
         """Serve a request; `Model.observe` has the arguments, and must not be called as well."""
         row, request = abi.AccessRow(), self._model.request(time_us, op, offset, size, volume, namespace, user, flags)
         library = self._model._library
+        if self._monitor is not None:
+            self._monitor._code(0, volume)  # it numbers volumes by their first appearance, as the model does
         code = library.cz_cache_access(self._cache.handle, ctypes.byref(request), ctypes.byref(row))
         if code != 0:
             message = f"request at {offset} of {size} bytes, time {time_us}: a cache serves no such request"

@@ -1,13 +1,13 @@
 """The components that a cache of objects is composed of: an eviction and an admission, each with its parameters."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from cachezoo.arrays import I32, I64
 from cachezoo.kernels.sized import fifo
-from cachezoo.policies.components import Parameter, Step, Values
+from cachezoo.policies.components import Parameter, Parts, Step, Values
 from cachezoo.sized.requests import Requests
 
 
@@ -85,11 +85,4 @@ class Admission:
     learn_every: int = 0
 
 
-@dataclass(frozen=True)
-class Composition:
-    """An eviction behind an admission, with the values of their parameters that differ from the defaults."""
-
-    eviction: Eviction
-    admission: Admission
-    eviction_values: Values = field(default_factory=dict)
-    admission_values: Values = field(default_factory=dict)
+Composition = Parts[Eviction, Admission]

@@ -11,7 +11,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.sized import loop, table
-from cachezoo.policies.components import Step, settle
+from cachezoo.policies.components import Parts, Step, settle
 from cachezoo.sized.components import Composition, Place
 from cachezoo.sized.requests import Requests
 from cachezoo.sized.spec import parse
@@ -177,7 +177,7 @@ def simulate(
     """
     spec = parse(policy) if isinstance(policy, str) else None
     parts = spec.composition() if spec is not None else policy
-    assert isinstance(parts, Composition)
+    assert isinstance(parts, Parts)
     if warmup < 0:
         raise ConfigError(f"warm-up {warmup}: it is 0 requests or more")
     Course(parts, ONE if requests.time_us is None else ONE_TIMED, 1, around=around, resizing=resizing).serve(1)

@@ -158,3 +158,11 @@ def test_all_names_are_those_of_the_room():
     from cachezoo import api
 
     assert sorted(cachezoo._ASKED) == sorted(api.__all__)
+
+
+def test_the_picture_of_a_recommendation_is_an_svg(tmp_path):
+    found = cz.recommend([1, 2, 3, 4, 1, 2] * 60, ask_models=False)
+    with pytest.raises(ConfigError, match=r"ends in \.svg"):
+        found.plot(tmp_path / "own.png")
+    assert not list(tmp_path.iterdir())
+    assert found.plot(tmp_path / "own.svg").svg == (tmp_path / "own.svg").read_text()

@@ -125,6 +125,17 @@ def test_what_is_of_the_other_kind_of_trace_is_refused(ask, says, trace):
         ask(trace)
 
 
+def test_options_of_pages_count_by_what_they_say_not_by_how(file, trace):
+    by_default = cz.simulate(trace, "lru").hit_ratio
+    assert cz.simulate(trace, "lru", page_size="4096B", unit="page", decision_us=0).hit_ratio == by_default
+    assert cz.curve(trace, "lru", "10%", page_size="4096B")["hit_ratio"] == by_default
+    assert cz.recommend(trace, endurance="1.2PBW").says == cz.recommend(trace).says
+    for words in (("simulate",), ("compare", "--policy", "lru"), ("curve", "--size", "10%"), ("bounds",)):
+        run(words[0], file, *words[1:], *OPTIONS, "--page-size", "4096B")
+    with pytest.raises(ConfigError, match="--page-size"):
+        cz.simulate(trace, page_size="8192B")
+
+
 def test_pages_are_as_large_as_asked():
     lines = cz.read({"time_us": range(8), "op": [0] * 8, "offset": [4096 * k for k in range(8)], "size": [4096] * 8})
     assert cz.simulate(lines, "lru", "2p", count="all").hit_ratio == 0

@@ -81,7 +81,7 @@ def test_a_trace_is_given_back():
         (np.zeros((2, 2), int), ConfigError, "a row of page numbers"),
         ([], TraceError, "the trace is empty"),
         (7, ConfigError, "int is no trace"),
-        ({"time_us": [1], "op": [0, 1], "offset": [1], "size": [1]}, ConfigError, "all are as long"),
+        ({"time_us": [1], "op": [0, 1], "offset": [1], "size": [1]}, ConfigError, "expected length 1 but got length 2"),
         ({**ROWS, "op": [0, 1, 2]}, TraceError, "table: row"),
         ({**ROWS, "offset": [0, -4096, 0]}, TraceError, "table: row 2: offset is -4096"),
     ],
@@ -89,6 +89,66 @@ def test_a_trace_is_given_back():
 def test_what_is_no_trace_is_refused(source, error, says):
     with pytest.raises(error, match=says):
         cz.read(source, quiet=True)
+
+
+def with_column(values):
+    return pa.table(ROWS).append_column("x", values)
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ([[1, 2], [3]], "list is no trace: give a row"),
+        ({**ROWS, "size": 4096}, "column size: 'int' object is not iterable"),
+        ({**ROWS, "size": None}, "column size: "),
+        ({**ROWS, "offset": [2**70, 0, 0]}, "column offset: "),
+        ({**ROWS, "x": np.array([1j, 2j, 3j])}, "column x: "),
+        ({**ROWS, "x": [1, "a", 2]}, "column x: Could not convert 'a'"),
+        ({**ROWS, "x": [b"\xff", b"a", b"b"]}, "table: cannot be written as text"),
+        ({**ROWS, "x": [[1], [2, 3], []]}, "column x: is of list"),
+        (with_column(pa.array([{"a": 1}] * 3)), "column x: is of struct"),
+        (with_column(pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64()))), "column x: is of map"),
+        (pd.DataFrame(ROWS).assign(x=pd.period_range("2020", periods=3)), "column x: is of extension"),
+        (pd.DataFrame(ROWS).assign(x=[1, "a", object()]), "DataFrame is no table with a column a role: "),
+        (pd.concat([pd.DataFrame(ROWS), pd.DataFrame(ROWS)], axis=1), "Duplicate column names"),
+        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["size", "size"]), "column 'size': give each"),
+        (pd.DataFrame(ROWS).assign(**{"a\nb": 1}), "column 'a\\nb': give each column a name"),
+        (np.zeros(2, [("time_us", "i8"), ("x", "i8", (2,))]), "column x: only handle 1-dimensional"),
+        (np.zeros((2, 2), [("time_us", "i8")]), "column time_us: only handle 1-dimensional"),
+        (pa.chunked_array([[1, 2]]), "ChunkedArray is no table"),
+        ({**ROWS, "key": [1, 2, 3]}, "a column key, of objects, and offset, of places"),
+    ],
+)  # fmt: skip
+def test_what_is_no_table_is_refused_on_one_line(source, says):
+    with pytest.raises(ConfigError) as refused:
+        cz.read(source, quiet=True)
+    assert says in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (ROWS, {"fmt": "csv"}), ([1, 2], {"fmt": "msr"}), (ROWS, {"fmt": None}), ("nowhere.csv", {"fmt": 5}),
+        (ROWS, {"columns": ["time_us"]}), (ROWS, {"columns": 5}), (ROWS, {"options": ["delimiter=comma"]}),
+        (ROWS, {"name": 5}), ([1, 2], {"columns": "time=a"}), (cz.read([1]), {"columns": NAMED}),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_are_refused(source, options):
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        cz.read(source, quiet=True, **options)
+
+
+def test_key_counts_beside_offset_where_columns_say_so():
+    both = {**ROWS, "key": [1, 2, 3]}
+    assert columns(cz.read(both, columns="time=time_us:us,op=op,offset=offset,size=size", quiet=True))[2] == [
+        4096,
+        0,
+        8192,
+    ]
+
+
+def test_a_column_of_a_frame_is_reads_of_pages():
+    assert columns(cz.read(pd.DataFrame({"page": [3, 0, 3]})["page"])) == columns(cz.read([3, 0, 3]))
 
 
 def test_a_table_of_unknown_names_is_refused_without_a_name_of_this_machine():

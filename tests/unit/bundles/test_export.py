@@ -58,25 +58,15 @@ def project(trained: tuple[Path, RequestBatch], tmp_path: Path, monkeypatch: pyt
     return tmp_path
 
 
-def test_export(project: Path, trained: tuple[Path, RequestBatch]) -> None:
+def test_export_writes_a_sound_bundle_with_its_headline_on_its_card(project: Path, trained: Any) -> None:
     name = model_id(trained[0])
     digest = export_model(PARAMS, name)
     report = verify(paths.bundle(name))
     assert report["digest"] == digest and report["golden_rows"] >= 200
-    libraries = load(paths.bundle(name)).manifest["provenance"]["libraries"]
-    assert libraries["numpy"] == LIBRARIES["numpy"] and not any("+" in v for v in libraries.values())
-    assert export_model(PARAMS, name) == digest
-    write_json(Path("VERSIONS.json"), {name: {"0.1.0": "0" * 64}})
-    with pytest.raises(BundleError, match=r"VERSIONS\.json pins"):
-        export_model(PARAMS, name)
-    assert verify(paths.bundle(name))["digest"] == digest
-
-
-def test_a_model_of_all_categories_has_its_headline_on_its_card(project: Path, trained: Any) -> None:
-    name = model_id(trained[0])
-    system = SYSTEMS[name.split(".")[0]]
-    export_model(PARAMS, name)
     bundle = load(paths.bundle(name))
+    libraries = bundle.manifest["provenance"]["libraries"]
+    assert libraries["numpy"] == LIBRARIES["numpy"] and not any("+" in v for v in libraries.values())
+    system = SYSTEMS[name.split(".")[0]]
     test = bundle.manifest["measured"]["evaluated"]["test"]
     if system.scope in ("all", "stream category"):
         assert set(system.headline) <= set(test)
@@ -90,6 +80,18 @@ def test_a_model_of_all_categories_has_its_headline_on_its_card(project: Path, t
             "Don't use it on programs that it was not trained on: the median of the gap closed there is -0.1." in card
         )
         assert "| program_gap_closed | -0.1 |" in card and "All policies on the test trace" not in card
+
+
+# Requests of one category, and of all; that every kind's builds are equal is test_round_trip.py's.
+@pytest.mark.parametrize("trained", ["streams", "workload"], indirect=True)
+def test_a_second_export_is_the_first_and_another_s_version_is_refused(project: Path, trained: Any) -> None:
+    name = model_id(trained[0])
+    digest = export_model(PARAMS, name)
+    assert export_model(PARAMS, name) == digest
+    write_json(Path("VERSIONS.json"), {name: {"0.1.0": "0" * 64}})
+    with pytest.raises(BundleError, match=r"VERSIONS\.json pins"):
+        export_model(PARAMS, name)
+    assert verify(paths.bundle(name))["digest"] == digest
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,18 @@ def same_state(lanes: Lanes, lane: int, naive: NaiveManager) -> None:
         assert lanes.counters[lane, getattr(kernel, name.upper())] == count, name
 
 
+def singles(limits: np.ndarray) -> np.ndarray:
+    """uint8[L]: lanes with a single queue, which the tests write behind a lane's limits."""
+    return limits[:, kernel.N_LIMITS].astype(np.uint8)
+
+
 def compare(requests: list[list[int]], limits: list[Limits], seed: int) -> list[NaiveManager]:
     """Every step of `decide_lanes` and `serve_lanes` against the naive caches, then the whole trace in one go."""
     pages = pages_of(requests)
     rng = np.random.default_rng(seed)
     # Few distinct values, so that equal durations and outputs at the threshold are common.
     outputs = (rng.integers(0, 5, (len(requests), len(limits), 4)) / 4).astype(np.float32)
-    cut = (rng.integers(1, 4, len(limits)) / 4).astype(np.float32)
+    cut = (rng.integers(1, 4, (len(requests), len(limits))) / 4).astype(np.float32)
     op = rng.integers(0, 2, len(requests)).astype(np.uint8)
     lanes = Lanes(pages.n_pages, limits, len(pages.page_ids))
     naive = [NaiveManager(*row) for row in limits]
@@ -69,10 +74,10 @@ def compare(requests: list[list[int]], limits: list[Limits], seed: int) -> list[
     evictions = np.zeros((len(requests), len(limits), 2), np.int64)
     for i, request in enumerate(lists_of(pages)):
         first = int(pages.request_start[i])
-        kernel.decide_lanes(outputs[i], cut, lanes.limits, decisions[i])
+        kernel.decide_lanes(outputs[i], cut[i], singles(lanes.limits), decisions[i])
         got = lanes.serve(request, bool(op[i]), decisions[i].tolist(), first)
         for lane, manager in enumerate(naive):
-            queue = manager.decide(outputs[i, lane].tolist(), float(cut[lane]))
+            queue = manager.decide(outputs[i, lane].tolist(), float(cut[i, lane]))
             assert decisions[i, lane] == queue
             outcome, decided, tags = manager.serve(request, bool(op[i]), queue)
             assert lanes.outcome[lane, first : first + len(request)].tolist() == outcome
@@ -93,9 +98,10 @@ def whole_trace(
     lanes = Lanes(pages.n_pages, [tuple(row) for row in stepped.limits.tolist()], len(pages.page_ids))
     queues, seen = np.full_like(decisions, 7), np.full_like(evictions, 7)
     # The lanes' outputs in another order, and one that no lane reads.
-    lane_of = np.arange(len(cut))[::-1].copy()
+    lane_of = np.arange(cut.shape[1])[::-1].copy()
+    single = np.tile(singles(lanes.limits), (len(cut), 1))
     shuffled = np.concatenate([outputs[:, ::-1], np.ones_like(outputs[:, :1])], axis=1)
-    kernel.decide_all(shuffled, lane_of, cut, lanes.limits, queues)
+    kernel.decide_all(shuffled, lane_of, cut, single, queues)
     kernel.serve_all(lanes.own, pages.request_start, pages.page_ids, op, queues, lanes.outcome, seen)
     np.testing.assert_array_equal(queues, decisions)
     np.testing.assert_array_equal(seen, evictions)
@@ -217,9 +223,9 @@ def test_a_requeued_hit_starts_its_clock_anew() -> None:
     ],
 )
 def test_decides_at_or_above_the_threshold_and_equals_go_sooner(outputs: list[float], three: int, single: int) -> None:
-    limits = np.array([[4, 10, 0, 1, 0, 0], [4, 10, 0, 1, 0, 1]], np.int64)
     queues = np.zeros(2, np.int32)
-    kernel.decide_lanes(np.array([outputs] * 2, np.float32), np.full(2, 0.5, np.float32), limits, queues)
+    thresholds, single_queue = np.full(2, 0.5, np.float32), np.array([0, 1], np.uint8)
+    kernel.decide_lanes(np.array([outputs] * 2, np.float32), thresholds, single_queue, queues)
     assert queues.tolist() == [three, single]
 
 

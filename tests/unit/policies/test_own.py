@@ -144,6 +144,14 @@ def test_a_module_and_a_file_are_found_in_the_working_folder(module):
     assert policy(f"{module}:LRU").title == "The page used longest ago leaves."
 
 
+def test_a_path_may_have_blanks_and_a_docstring_no_words(module, tmp_path):
+    (tmp_path / "my parts").mkdir()
+    (tmp_path / "my parts" / "own.py").write_text(MODULE.replace("The page used longest ago leaves.", " "))
+    text = "rejectx + ./my parts/own.py:LRU + next(n=2)"
+    assert ran(text).hits == ran("rejectx+lru+next(n=2)").hits
+    assert policy(text).title == "one's own"
+
+
 def test_an_admission_is_a_class_or_a_function_of_all_requests(module):
     class Never:
         def __init__(self, capacity):
@@ -229,4 +237,6 @@ def test_the_command_line_runs_it(module, tmp_path):
 def test_a_name_is_of_one_object_alone():
     first, second = (type("Twin", (Lru,), {}) for _ in range(2))
     assert named(first) == named(first) != named(second)
+    taken = type("Twin_3", (Lru,), {})
+    assert len({named(own) for own in (taken, first, second, type("Twin", (Lru,), {}))}) == 4
     assert np.mean(policy(named(first)).simulate(Stream.of_pages([0, 0], 1), 1).outcome == HIT) == 0.5

@@ -10,12 +10,18 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from cachezoo.bundles import load
+from cachezoo.bundles.writer import write_bundle
+from cachezoo.kernels import manager
+from cachezoo.kernels.manager_limits import lane_rules
+from cachezoo.runtime import open as open_model
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.caching.infer import torch_infer
 from cachezoo.zoo.caching.serve import OUTPUTS, CachingServing
-from tests.bundle_data import documents, reseal
+from tests.baleen_data import make_trace
+from tests.bundle_data import EXPORT, documents, metrics, reseal
+from tests.lstm_data import write_caching
 from tests.unit.runtimes.test_pages import random_batch, rows_of
 
 PROGRAM = "serve_run"
@@ -54,13 +60,15 @@ def feed_back(manifest, weights):
                                      "encoding": "number", "mean": 0.0, "scale": 1.0})  # fmt: skip
 
 
-def caching_bundle(folder, policy, fed_back=False):
-    """The stored caching bundle with another policy; its golden rows are not those of this one any more."""
+def caching_bundle(folder, policy, fed_back=False, sizes=None):
+    """The stored caching bundle with another policy, and rules by size; its golden rows are other ones'."""
     shutil.copytree(STORED / "caching.database.lstm1x8", folder)
     weights = load_file(folder / "weights.safetensors")
 
     def change(manifest):
         manifest["policy"].update(policy, sequence=100)
+        if sizes:
+            manifest["calibration"]["by_capacity"] = sizes
         manifest["policy"]["ranges"] = {"gap": [0.0, 9.0], "age": [-3.0, 2.0]}
         if fed_back:
             feed_back(manifest, weights)
@@ -115,6 +123,56 @@ def test_a_model_that_is_fed_its_tags_gets_them_from_its_cache(program, tmp_path
     end = steady(outputs, threshold)
     assert end > 300
     assert np.array_equal(run(program, folder, batch, capacity=60, cache=True)["decisions"][:end], rows[:end])
+
+
+# Random requests to 300 pages: a cache of 60 is about log2(60 / 300) against what is used of late.
+SIZES = [
+    {"capacity": 0.05, "ratio_log2": -4.3, "threshold": 0.3, "queues": "single"},
+    {"capacity": 0.1, "ratio_log2": -3.3, "threshold": 0.5, "queues": "three"},
+    {"capacity": 0.2, "ratio_log2": -2.3, "threshold": 0.45, "queues": "single"},
+    {"capacity": 0.4, "ratio_log2": -1.3, "threshold": 0.6, "queues": "three"},
+]
+
+
+@pytest.mark.parametrize("capacity", [5, 15, 22, 30, 42, 60, 85, 120, 250])
+def test_every_size_decides_by_its_own_threshold_as_python_does(program, tmp_path, capacity):
+    folder, weights = caching_bundle(tmp_path / "bundle", POLICIES[0], sizes=SIZES)
+    batch = random_batch(3000, "sizes", pages=300)
+    manifest, pages = documents(folder), batch.pages()
+    keys = ("features", "policy", "calibration", "geometry")
+    serving = CachingServing(**{key: manifest[key] for key in keys}, infer=torch_infer(weights, 1))
+    cache = serving.cache(capacity)
+    outputs = serving.run(batch, pages, [cache], keep=True).outputs[0]
+    thresholds, single = lane_rules([cache], serving.read(batch, pages, [capacity])[1])
+    queues = np.zeros((len(batch), 1), np.int32)
+    manager.decide_all(outputs[:, None], np.zeros(1, np.int64), thresholds, single, queues)
+    found = run(program, folder, batch, capacity=capacity)["decisions"][:, 0]
+    assert (found == queues[:, 0]).mean() >= 0.999
+    assert 0 < (queues > 0).mean() < 1
+    late = slice(1500, None)
+    assert len(np.unique(thresholds[late])) > 1 or capacity in (5, 15, 250)
+    rows = served_by_python(folder, weights, batch, capacity)[2]
+    end = int(np.argmax(np.abs(outputs[:, 0] - thresholds[:, 0]) <= TOLERANCE)) or len(batch)
+    served = run(program, folder, batch, capacity=capacity, cache=True)["decisions"]
+    assert (served[:end, 0] == rows[:end, 0]).mean() >= 0.999
+
+
+def test_the_library_verifies_a_bundle_of_several_sizes_and_tells_others(library, tmp_path):
+    trace = make_trace(600, 9)
+    model = write_caching(trace, tmp_path / "trained")
+    sized = {**model.calibration, "by_capacity": SIZES[1:3]}
+    model.model_copy(update={"calibration": sized}).write(tmp_path / "trained")
+    batch = batch_of(trace)
+    write_bundle(tmp_path / "trained", batch, metrics(model.model_id), EXPORT, tmp_path / "bundle")
+    serving, seen = load(tmp_path / "bundle").serving(), []
+    with open_model(tmp_path / "bundle", 50) as runtime:
+        assert runtime.verify()["agreement"] == 1.0
+        columns = (batch.time_us.tolist(), batch.op.tolist(), batch.offset.tolist(), batch.size.tolist())
+        for at, op, offset, size in zip(*columns, strict=True):
+            runtime.observe(at, ("read", "write")[op], offset, size)
+            seen.append(runtime.calibrated)
+    ratio = serving.read(batch, batch.pages(), [50])[1][:, 0]
+    assert seen == serving.by_capacity.covers(ratio).tolist() and set(seen) == {True, False}
 
 
 def test_a_restored_stream_is_told_its_tags_again(program, tmp_path):

@@ -30,7 +30,7 @@ STRUCTURES = {
     "cz_error": abi.Error, "cz_info": abi.Info, "cz_report": abi.Report, "cz_stream_options": abi.StreamOptions,
     "cz_request": abi.Request, "cz_ticket": abi.Ticket, "cz_decision": abi.Decided,
     "cz_cache_options": abi.CacheOptions, "cz_unit": abi.UnitRow, "cz_access": abi.AccessRow,
-    "cz_counters": abi.Counters,
+    "cz_counters": abi.Counters, "cz_following": abi.Following,
 }  # fmt: skip
 pytestmark = pytest.mark.needs("gcc")
 

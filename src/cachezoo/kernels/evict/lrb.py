@@ -113,48 +113,54 @@ def has(state: State, page: int) -> bool:
 @step
 def touch(state: State, page: int, i: int) -> None:
     """Remember, and to the list's head."""
-    learner = state.learner
-    pages = learner.pages
-    window = reach(state, i)
-    slide(state, window, i)
-    if pages[page, SAMPLE] != UNMARKED:
-        label(learner, page, i - pages[page, SAMPLE])
-    remember(pages, learner.decayed, page, i)
-    state.board[pages[page, SLOT], UNTIL] = 0
+    pages = state.learner.pages
+    slide(state, i)
     unlink(pages[:, BEFORE], pages[:, AFTER], page)
-    link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
-    if i % state.settings.sample_every == 0:
-        mark(state, window, i)
+    meet(state, page, i)
 
 
 @step
 def insert(state: State, page: int, i: int) -> int:
     """In, and out with whom the forest expects last."""
-    learner = state.learner
-    pages, numbers = learner.pages, learner.numbers
-    window = reach(state, i)
-    slide(state, window, i)
+    pages, numbers = state.learner.pages, state.learner.numbers
+    slide(state, i)
     victim = NONE
     slot = numbers[USED]
     if slot == state.capacity:
-        victim = choose(state, i, window)
-        slot = pages[victim, SLOT]
-        pages[victim, SLOT] = ABSENT
-        unlink(pages[:, BEFORE], pages[:, AFTER], victim)
-        if pages[victim, LAST] <= i - window:
-            pages[victim, COUNT] = 0
+        victim = choose(state, i)
+        slot = retire(state, victim)
     else:
         numbers[USED] += 1
+    pages[page, SLOT] = slot
+    state.board[slot, PAGE] = page
+    meet(state, page, i)
+    return int(victim)
+
+
+@step
+def meet(state: State, page: int, i: int) -> None:
+    """An access to a page that has a slot: remembered, at the list's head, its prediction void."""
+    learner = state.learner
+    pages = learner.pages
     if pages[page, COUNT] > 0 and pages[page, SAMPLE] != UNMARKED:
         label(learner, page, i - pages[page, SAMPLE])
     remember(pages, learner.decayed, page, i)
-    pages[page, SLOT] = slot
-    state.board[slot, PAGE] = page
-    state.board[slot, UNTIL] = 0
+    state.board[pages[page, SLOT], UNTIL] = 0
     link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
     if i % state.settings.sample_every == 0:
-        mark(state, window, i)
-    return int(victim)
+        mark(state, i)
+
+
+@step
+def retire(state: State, page: int) -> int:
+    """A resident leaves, and is forgotten if it has left the window; the slot that it had."""
+    pages = state.learner.pages
+    slot = pages[page, SLOT]
+    pages[page, SLOT] = ABSENT
+    unlink(pages[:, BEFORE], pages[:, AFTER], page)
+    if pages[page, LAST] < state.learner.numbers[CURSOR]:
+        pages[page, COUNT] = 0
+    return int(slot)
 
 
 @step
@@ -164,9 +170,9 @@ def reach(state: State, i: int) -> int:
 
 
 @step
-def slide(state: State, window: int, i: int) -> None:
+def slide(state: State, i: int) -> None:
     """The window moves on to access i: pages last accessed W ago or more are labelled, and forgotten if outside."""
-    learner = state.learner
+    learner, window = state.learner, reach(state, i)
     pages, numbers = learner.pages, learner.numbers
     for t in range(numbers[CURSOR], i - window + 1):
         page = state.page_ids[t]
@@ -179,10 +185,10 @@ def slide(state: State, window: int, i: int) -> None:
 
 
 @step
-def mark(state: State, window: int, i: int) -> None:
+def mark(state: State, i: int) -> None:
     """Mark a page of the window, unless it has a mark: one whose last access is one of a few drawn at random."""
     pages = state.learner.pages
-    span = min(i + 1, window)
+    span = min(i + 1, reach(state, i))
     for _ in range(TRIALS):
         t = i - draw(state.learner.numbers, span)
         page = state.page_ids[t]
@@ -193,12 +199,21 @@ def mark(state: State, window: int, i: int) -> None:
 
 
 @step
-def choose(state: State, i: int, window: int) -> int:
+def worth(state: State, slot: int, i: int) -> float:
+    """What speaks for leaving: when the page is expected, or the accesses until then, weighed."""
+    due, weights = state.board[slot, DUE], state.learner.weights
+    if weights.size > 0:
+        return float((due - i) * weights[int(state.board[slot, PAGE])])
+    return float(due)
+
+
+@step
+def choose(state: State, i: int) -> int:
     """The resident to leave."""
     learner, board = state.learner, state.board
     pages, numbers = learner.pages, learner.numbers
     oldest = pages[pages.shape[0] - 1, BEFORE]
-    if numbers[TREES] == 0 or pages[oldest, LAST] <= i - window:
+    if numbers[TREES] == 0 or pages[oldest, LAST] < numbers[CURSOR]:
         return int(oldest)
     drawn, stale, scores = state.drawn, state.stale, learner.scores
     count = 0
@@ -208,7 +223,7 @@ def choose(state: State, i: int, window: int) -> int:
         if board[slot, UNTIL] <= i:
             board[slot, UNTIL] = i + 1
             stale[count] = slot
-            describe(pages, learner.decayed, int(board[slot, PAGE]), i, learner.inputs, count)
+            describe(pages, learner.decayed, learner.sizes, int(board[slot, PAGE]), i, learner.inputs, count)
             count += 1
     score(learner, count)
     for k in range(count):
@@ -217,6 +232,6 @@ def choose(state: State, i: int, window: int) -> int:
         board[stale[k], UNTIL] = i + max(1.0, state.settings.patience * distance)
     best = drawn[0]
     for c in range(1, drawn.size):
-        if board[drawn[c], DUE] > board[best, DUE]:
+        if worth(state, drawn[c], i) > worth(state, best, i):
             best = drawn[c]
     return int(board[best, PAGE])

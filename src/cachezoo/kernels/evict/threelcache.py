@@ -126,13 +126,9 @@ def has(state: State, page: int) -> bool:
 @step
 def touch(state: State, page: int, i: int) -> None:
     """Remember, void what was predicted, and to the list's head."""
-    learner = state.learner
-    pages, numbers = learner.pages, learner.numbers
-    numbers[ACCESSES] += 1
+    pages, numbers = state.learner.pages, state.learner.numbers
     numbers[HITS] += 1
-    if pages[page, SAMPLE] != UNMARKED:
-        label(learner, page, i - pages[page, SAMPLE])
-    remember(pages, learner.decayed, page, i)
+    meet(state, page, i)
     state.board[pages[page, SLOT], DUE] = -1.0
     if numbers[HAND] == page:
         numbers[HAND] = pages[page, BEFORE]
@@ -145,14 +141,9 @@ def touch(state: State, page: int, i: int) -> None:
 @step
 def insert(state: State, page: int, i: int) -> int:
     """In, and out with the farthest on the heap."""
-    learner, fresh = state.learner, state.fresh
-    pages, numbers = learner.pages, learner.numbers
-    numbers[ACCESSES] += 1
-    if pages[page, COUNT] > 0:
-        numbers[NEAR_HITS] += 1
-        if pages[page, SAMPLE] != UNMARKED:
-            label(learner, page, i - pages[page, SAMPLE])
-    remember(pages, learner.decayed, page, i)
+    pages, numbers = state.learner.pages, state.learner.numbers
+    numbers[NEAR_HITS] += pages[page, COUNT] > 0
+    meet(state, page, i)
     victim = NONE
     slot = numbers[USED]
     if slot == state.capacity:
@@ -162,20 +153,38 @@ def insert(state: State, page: int, i: int) -> int:
     else:
         numbers[USED] += 1
     pages[page, SLOT] = slot
-    pages[page, NUMBER] = -1
     state.board[slot, PAGE] = page
-    state.board[slot, DUE] = -1.0
+    enter(state, page)
+    if victim >= 0:
+        forget(state, i)
+        if i % state.settings.sample_every == 0:
+            mark(state, i)
+    return int(victim)
+
+
+@step
+def meet(state: State, page: int, i: int) -> None:
+    """An access: the label of a page that is marked and remembered; it is remembered."""
+    learner = state.learner
+    pages = learner.pages
+    learner.numbers[ACCESSES] += 1
+    if pages[page, COUNT] > 0 and pages[page, SAMPLE] != UNMARKED:
+        label(learner, page, i - pages[page, SAMPLE])
+    remember(pages, learner.decayed, page, i)
+
+
+@step
+def enter(state: State, page: int) -> None:
+    """A page that has a slot goes to the list's head, and is new."""
+    pages, numbers, fresh = state.learner.pages, state.learner.numbers, state.fresh
+    pages[page, NUMBER] = -1
+    state.board[pages[page, SLOT], DUE] = -1.0
     link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
     if numbers[TREES] > 0:
         numbers[NEW_OUT] += numbers[NEW_IN] - numbers[NEW_OUT] == fresh.size
         pages[page, NUMBER] = numbers[NEW_IN]
         fresh[numbers[NEW_IN] % fresh.size] = page
         numbers[NEW_IN] += 1
-    if victim >= 0:
-        forget(state, i)
-        if i % state.settings.sample_every == 0:
-            mark(state, i)
-    return int(victim)
 
 
 @step
@@ -259,7 +268,7 @@ def power(count: int) -> int:
 def predict(state: State, i: int) -> int:
     """Draw a batch from both ends, predict it, and put it on the heap; how many pages it was."""
     learner, drawn = state.learner, state.drawn
-    numbers = learner.numbers
+    numbers, weights = learner.numbers, learner.weights
     if numbers[LENGTH] == 0:
         numbers[LENGTH] = numbers[USED]
     batch = max(1, min(BATCH, numbers[USED] // 100 + 2, numbers[USED] // 2))
@@ -267,10 +276,13 @@ def predict(state: State, i: int) -> int:
     if (numbers[NEW_IN] - numbers[NEW_OUT]) * 10 <= numbers[USED] * numbers[RESERVE]:
         count = walk(state, count, batch)
     for k in range(count):
-        describe(learner.pages, learner.decayed, drawn[k], i, learner.inputs, k)
+        describe(learner.pages, learner.decayed, learner.sizes, drawn[k], i, learner.inputs, k)
     score(learner, count)
     for k in range(count):
-        due = i + np.exp(learner.scores[k])
+        distance = np.exp(learner.scores[k])
+        if weights.size > 0:
+            distance *= weights[drawn[k]]
+        due = i + distance
         state.board[learner.pages[drawn[k], SLOT], DUE] = due
         push(state.heap, numbers, due, drawn[k])
     return int(count)

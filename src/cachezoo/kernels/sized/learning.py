@@ -1,51 +1,33 @@
-"""What evictions of objects that learn as they go share: bytes among the features, and slots without gaps.
+"""What evictions of objects that learn as they go share: a learner that knows sizes, and slots without gaps.
 
-All else is `cachezoo.kernels.learning`'s: an object is a page there. An eviction may take several objects before one
-enters. The slot of who left last stays open for who enters, as with pages; when another leaves before, or the residents
-are drawn from otherwise, the last of them takes it.
+All else is the pages' kernels': an object is a page there. An eviction may take several objects before one enters. The
+slot of who left last stays open for who enters, as with pages; when another leaves before, or the residents are drawn
+from otherwise, the last of them takes it.
 """
 
 import numpy as np
 
-from cachezoo.arrays import F32, F64
-from cachezoo.kernels import learning
-from cachezoo.kernels.learning import NUMBERS, SLOT, USED, WRITTEN, Learner, Training, describe, label
+from cachezoo.arrays import F64, I64
+from cachezoo.kernels.learning import NUMBERS, SLOT, USED, Learner
 from cachezoo.kernels.step import step
 
 PAGE = 0  # column of a board: whose slot it is
 HOLE = NUMBERS - 1  # place in the learner's numbers: the open slot, -1 none
 
 
-def make_learner(n_objects: int, deltas: int, counters: int, most: int, training: Training) -> Learner:
-    """The pages' learner, nothing known yet, with room for the bytes among the features.
+def by_size(learner: Learner, weights: I64 | None) -> Learner:
+    """A pages' learner that knows nothing yet, with room for the bytes among the features.
 
     Args:
-        n_objects: ids are in [0, n_objects).
-        deltas: times between latest requests that are features.
-        counters: decayed counters that are features.
-        most: objects predicted at once.
-        training: how the forest is trained.
+        learner: its numbers are changed in place: no slot is open.
+        weights: int64[n_objects], by which distances are weighed; None: all alike.
     """
-    learner = learning.make(n_objects, deltas, counters, most, training)
-    features = learner.inputs.shape[1] + 1
-    rows = np.zeros((training.rows, features + 1), np.float32)
     learner.numbers[HOLE] = -1
-    return learner._replace(rows=rows, inputs=np.zeros((most, features), np.float32))
-
-
-@step
-def label_bytes(learner: Learner, sizes: F32, key: int, distance: int) -> None:
-    """As `learning.label`, and the bytes beside the other features."""
-    label(learner, key, distance)
-    rows = learner.rows
-    rows[(learner.numbers[WRITTEN] - 1) % rows.shape[0], rows.shape[1] - 2] = sizes[key]
-
-
-@step
-def describe_bytes(learner: Learner, sizes: F32, key: int, i: int, r: int) -> None:
-    """An object's features at request i, its bytes the last of them, into a row of `inputs`."""
-    describe(learner.pages, learner.decayed, key, i, learner.inputs, r)
-    learner.inputs[r, learner.inputs.shape[1] - 1] = sizes[key]
+    (rows, columns), (most, features) = learner.rows.shape, learner.inputs.shape
+    return learner._replace(
+        rows=np.zeros((rows, columns + 1), np.float32), inputs=np.zeros((most, features + 1), np.float32),
+        sizes=np.zeros(len(learner.decayed), np.float32), weights=learner.weights if weights is None else weights,
+    )  # fmt: skip
 
 
 @step
@@ -65,8 +47,8 @@ def fill(learner: Learner, board: F64) -> None:
 
 
 @step
-def take_slot(learner: Learner, board: F64, key: int) -> int:
-    """The open slot, or a new one, is the object's; returns it."""
+def take_slot(learner: Learner, board: F64, key: int) -> None:
+    """The open slot, or a new one, is the object's."""
     numbers = learner.numbers
     slot = numbers[HOLE]
     if slot < 0:
@@ -75,4 +57,3 @@ def take_slot(learner: Learner, board: F64, key: int) -> int:
     numbers[HOLE] = -1
     learner.pages[key, SLOT] = slot
     board[slot, PAGE] = key
-    return int(slot)

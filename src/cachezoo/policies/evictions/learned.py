@@ -149,18 +149,26 @@ def _training(values: Values) -> Training:
     return Training(rows, trees, leaves, threads, seed, float(values["learning_rate"]))
 
 
-def _make_threelcache(stream: Stream, capacity: int, values: Values) -> threelcache.State:
-    settings = threelcache.Settings(int(values["sample_every"]), int(values["deltas"]), _training(values))
-    return threelcache.make(len(stream), stream.n_pages, capacity, settings)
+def threelcache_settings(values: Values) -> threelcache.Settings:
+    """3L-Cache's settings by the values of its parameters."""
+    return threelcache.Settings(int(values["sample_every"]), int(values["deltas"]), _training(values))
 
 
-def _make_lrb(stream: Stream, capacity: int, values: Values) -> lrb.State:
-    settings = lrb.Settings(
+def lrb_settings(values: Values, capacity: int) -> lrb.Settings:
+    """LRB's settings by the values of its parameters, for a cache of so many pages."""
+    return lrb.Settings(
         window=max(1, round(values["window"] * capacity)), candidates=int(values["candidates"]),
         sample_every=int(values["sample_every"]), patience=float(values["patience"]), deltas=int(values["deltas"]),
         counters=int(values["counters"]), training=_training(values),
     )  # fmt: skip
-    return lrb.make(stream.page_ids, stream.n_pages, capacity, settings)
+
+
+def _make_threelcache(stream: Stream, capacity: int, values: Values) -> threelcache.State:
+    return threelcache.make(len(stream), stream.n_pages, capacity, threelcache_settings(values))
+
+
+def _make_lrb(stream: Stream, capacity: int, values: Values) -> lrb.State:
+    return lrb.make(stream.page_ids, stream.n_pages, capacity, lrb_settings(values, capacity))
 
 
 FORESTS = (

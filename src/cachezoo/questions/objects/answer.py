@@ -6,7 +6,7 @@ from cachezoo.contest.verdict import Verdict
 from cachezoo.questions.objects.bench import ObjectBench
 from cachezoo.questions.objects.recommendation import SIMPLEST, ObjectRecommendation
 from cachezoo.show.formats import duration, number, points, share
-from cachezoo.sizes import BINARY, BYTES, MOST_PAGES, PAGE_BYTES, Size, human
+from cachezoo.sizes import BINARY, BYTES, Size, human
 from cachezoo.traces.clock import Clock
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.table import OP_READ
@@ -53,14 +53,17 @@ def answer(found: ObjectRecommendation) -> str:
     """Size, policy, and what hits."""
     row, of = found.row, "bytes asked for" if found.aim.by == "bytes" else "requests"
     if not found.useful:
-        return f"No cache: even one for all objects hits only {share(max(own.hits for own in found.rows))} of {of}."
+        largest = "for all objects" if found.whole else f"of {found.bench.shown(row.capacity)}"
+        return f"No cache: even one {largest} hits only {share(max(own.hits for own in found.rows))} of {of}."
     size = f"{found.bench.shown(row.capacity)}{' (all objects)' if found.whole else ''}"
     policy = "any policy" if found.whole else row.ran.policy
     against = [] if found.whole or row.ran.policy == SIMPLEST else [f"lru {share(row.lru)}"]
     against.append(f"no cache of this size hits more than {share(row.upper)}")
     text = f"{size}, {policy}: {share(row.hits)} of {of} hit ({', '.join(against)})."
     if found.why == "on average":
-        return f"{text} That is on average: its interval begins below {share(found.aim.hit)}."
+        few = "too few requests are counted for an interval"
+        why = few if row.counted.interval is None else f"its interval begins below {share(found.aim.hit)}"
+        return f"{text} That is on average: {why}."
     if found.why == "unreachable":
         return f"{share(found.aim.hit)} cannot be reached with any size or policy tried; nearest: {text}"
     return text
@@ -89,7 +92,7 @@ def trust(found: ObjectRecommendation) -> str:
 
 def typed(bench: ObjectBench, capacity: int) -> str:
     """A size as `--size` takes it, which is that capacity exactly."""
-    if bench.rules.sizes and PAGE_BYTES <= capacity <= PAGE_BYTES * MOST_PAGES:
+    if bench.rules.sizes:
         unit = next(unit for unit in reversed(BINARY) if capacity % BYTES[unit] == 0)
         return f"{capacity // BYTES[unit]}{unit}"
     shares = (f"{100 * capacity / bench.whole:.{digits}f}%" for digits in range(17))

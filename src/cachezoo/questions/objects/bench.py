@@ -13,10 +13,11 @@ from cachezoo.errors import ConfigError
 from cachezoo.sized.components import Composition
 from cachezoo.sized.requests import Requests
 from cachezoo.sized.simulate import SizedRun, simulate
-from cachezoo.sizes import BYTES, Size, human
+from cachezoo.sizes import BYTES, Size, human, refused
 from cachezoo.traces.objects import OP_DELETE, ObjectTrace
 
 Row = dict[str, Any]
+MOST_BYTES = 2**62  # so that twice as many are a number of 64 bits
 
 
 @dataclass(frozen=True)
@@ -110,14 +111,17 @@ class ObjectBench:
         """Bytes of a size, or objects where sizes are ignored; a share is of all objects.
 
         Raises:
-            ConfigError: pages of objects, or bytes where sizes are ignored.
+            ConfigError: pages of objects, bytes where sizes are ignored, no byte, or more than a cache can have.
         """
         if given.unit == "%":
             return max(1, round(float(given.number) / 100 * self.whole))
         if given.unit not in BYTES or not self.rules.sizes:
             why = "objects are not pages" if given.unit not in BYTES else "sizes are ignored, so that it holds objects"
-            raise ConfigError(f"--size {given}: {why}; give a share of them, such as 10%")
-        return int(given.number * BYTES[given.unit])
+            raise refused(given.option, given.text, f"{why}; give a share of them, such as 10%")
+        found = int(given.number * BYTES[given.unit])
+        if not 0 < found < MOST_BYTES:
+            raise refused(given.option, given.text, f"a cache has at least one byte, and less than {human(MOST_BYTES)}")
+        return found
 
     def first(self, capacity: int) -> int:
         """The request from which on a trace counts."""

@@ -250,7 +250,7 @@ def object_flash(
         rates: each to be met, where knobs are set, by every admission that has one.
         admissions: of `ALL`; where Baleen's is among them, those that it is compared with run too.
         cost: of a disk's I/O.
-        advance: progress, in runs of an admission at a rate.
+        advance: progress, as a part of the work.
 
     Raises:
         ConfigError: sizes are ignored, or as of `_Problem.share`.
@@ -269,7 +269,7 @@ def object_flash(
         share, found = problem.share(rate), list[ObjectFlashRow]()
         for name in names:
             if advance is not None:
-                advance(done, f"{name} at {rate.text}")
+                advance(done / (len(rates) * len(names)), f"{name} at {rate.text}")
             done += 1
             if name != BALEEN:
                 found.append(_at_budget(problem, name, rate.text, share))

@@ -125,6 +125,8 @@ class _Judge:
         asked = bench.asked
         self.worth = np.where(asked, bench.requests.size if by == "bytes" else 1, 0).astype(np.float64)
         self.half = bench.first(1)
+        # Of time; none where nothing is asked for, so that no ratio is of 0.
+        self.blocks = blocks_in(len(self.worth) - self.half) if self.worth[self.half :].any() else 0
 
     def first(self, run: ObjectRun) -> float:
         """Of the first half, which chooses."""
@@ -139,20 +141,18 @@ class _Judge:
 
     def counted(self, run: ObjectRun) -> Mean:
         """Of the second half, with its interval."""
-        part = slice(self.half, None)
-        worth, blocks = self.worth[part], blocks_in(len(self.worth) - self.half)
+        worth, hits, blocks = self.worth[self.half :], run.hit[self.half :], self.blocks
         if not blocks:
             return Mean(self.second(run), None, 0.0)
-        return ratio_of(block_sums(worth * run.hit[part], blocks), block_sums(worth, blocks), self.second(run))
+        return ratio_of(block_sums(worth * hits, blocks), block_sums(worth, blocks), self.second(run))
 
     def lead(self, ours: ObjectRun, theirs: ObjectRun) -> Lead:
         """How far one is ahead of another on the second half."""
-        part = slice(self.half, None)
-        worth, value = self.worth[part], self.second(ours) - self.second(theirs)
-        blocks = blocks_in(len(worth))
-        hits = [block_sums(worth * run.hit[part], blocks) for run in (ours, theirs)] if blocks else []
+        worth, blocks = self.worth[self.half :], self.blocks
+        value = self.second(ours) - self.second(theirs)
         if not blocks:
             return ahead(np.zeros(0), np.zeros(0), value)
+        hits = [block_sums(worth * run.hit[self.half :], blocks) for run in (ours, theirs)]
         asked = block_sums(worth, blocks)
         found = ratio_of(hits[0] - hits[1], asked, value)
         by_block = np.divide(hits[0] - hits[1], asked, out=np.zeros(blocks), where=asked > 0)

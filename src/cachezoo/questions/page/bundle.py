@@ -48,6 +48,20 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
     return found
 
 
+def out_of_calibration(bundle: Bundle, bench: Bench, capacity: int) -> tuple[float, float] | None:
+    """Least and greatest cache, as parts of a trace's distinct pages, that a bundle's threshold was chosen for.
+
+    None where a cache of so many pages is among them, give or take a page, and where it decides by no threshold.
+    """
+    calibration, pages = bundle.manifest["calibration"], bench.pages.n_pages
+    judged = calibration.get("capacity")
+    if "threshold" not in calibration or judged is None:
+        return None
+    shares = [row.get("capacity", judged) for row in calibration.get("by_capacity", ())]
+    low, high = min(shares, default=judged), max(shares, default=judged)
+    return None if low * pages - 1 <= capacity <= high * pages + 1 else (low, high)
+
+
 def run_bundle(bench: Bench, given: Bundle | Path, capacity: int, decision_us: float = 0.0) -> Run:
     """`simulate_bundle` with the figures of a policy's run."""
     found = simulate_bundle(given, bench.trace, bench.pages, capacity, bench.case(capacity).first)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import F32, I32
+from cachezoo.arrays import F32, I32, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import manager
-from cachezoo.kernels.manager_limits import Cache, manager_limits
+from cachezoo.kernels.manager_limits import ByCapacity, Cache, lane_rules, manager_limits
 from cachezoo.kernels.sequence import region_slots
 from cachezoo.serving import lstm
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
@@ -56,7 +56,7 @@ def _contexts(manifest: Mapping[str, Any], batch: RequestBatch) -> list[dict[str
 
 
 def _recompute(serving: CachingServing, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:
-    found, cache = _ran(serving, batch, context)
+    found, _, rules = _ran(serving, batch, context)
     queue, hits, replaced, dirty = found.decisions.T
     pages_each = np.diff(batch.pages().request_start)
     branches = {name: int((queue == code).sum()) for code, name in enumerate(QUEUES)}
@@ -67,16 +67,21 @@ def _recompute(serving: CachingServing, batch: RequestBatch, context: Mapping[st
         "replaced": int(replaced.sum()),
         "dirty_evicted": int(dirty.sum()),
     }
-    return replace(found, branches=branches, steady=certain_rows(found.outputs, queue, cache))
+    return replace(found, branches=branches, steady=certain_rows(found.outputs, queue, rules))
 
 
-def _ran(serving: CachingServing, batch: RequestBatch, context: Mapping[str, Any]) -> tuple[Recomputed, Cache]:
-    """What a cache did with requests; no branches yet."""
+Rules = tuple[F32, U8]
+"""Of one cache, as `lane_rules` gives them: thresholds float32[n, 1], and uint8[n, 1] where there is a single queue."""
+
+
+def _ran(serving: CachingServing, batch: RequestBatch, context: Mapping[str, Any]) -> tuple[Recomputed, Cache, Rules]:
+    """What a cache did with requests, no branches yet; and what it decided by."""
     pages, cache = batch.pages(), serving.cache(int(context["capacity_pages"]))
     served = serving.run(batch, pages, [cache], keep=True)
     hits = np.add.reduceat(served.hits(0).astype(np.int32), pages.request_start[:-1])
     table = np.stack([served.decisions[0], hits, served.replaced[0], served.dirty_evicted[0]], axis=1)
-    return Recomputed(served.features[0], served.outputs[0], table.astype(np.int32), {}), cache
+    rules = lane_rules([cache], serving.read(batch, pages, [cache.capacity])[1])
+    return Recomputed(served.features[0], served.outputs[0], table.astype(np.int32), {}), cache, rules
 
 
 class WeightsSession:
@@ -97,12 +102,13 @@ class WeightsSession:
 
 
 def _check(manifest: Mapping[str, Any]) -> None:
-    """Ends of ranges are in order, and what belongs together is there.
+    """Ends of ranges are in order, sizes rise, and what belongs together is there.
 
     Raises:
         ConfigError: they are not.
     """
     policy = manifest["policy"]
+    ByCapacity.of(manifest["calibration"].get("by_capacity", ()))
     pairs = {f"ranges.{name}": pair for name, pair in policy.get("ranges", {}).items()}
     if "capacity_ratio_log2" in policy:
         pairs["capacity_ratio_log2"] = policy["capacity_ratio_log2"]
@@ -123,6 +129,7 @@ def _state(manifest: Mapping[str, Any]) -> State:
 
 Serve = Callable[[Mapping[str, Any]], CachingServing]
 THRESHOLD = "calibration.threshold"
+BY_CAPACITY = "calibration.by_capacity"
 REMEMBERED = "policy.memory.memory_accesses"
 MEMORY = {
     REMEMBERED: 48,
@@ -151,6 +158,14 @@ LARGE_MEMORY = {
     "policy.memory.region_bits": 3, "policy.memory.clip": 1000.0,
 }  # fmt: skip
 LARGE_FROM = 1 << 21  # the first page: 8 GiB
+# A cache that is now larger, now smaller than what was used of late: sizes between, on and beyond the entries.
+SIZED_PAGES = 8
+SIZES_OF = [
+    {"ratio_log2": -0.5, "threshold": 0.25, "queues": "three"},
+    {"ratio_log2": 0.0, "threshold": 0.9375, "queues": "single"},
+    {"ratio_log2": 1.0, "threshold": 0.5, "queues": "three"},
+    {"ratio_log2": 1.5, "threshold": 0.75, "queues": "single"},
+]
 DRAWN = 35  # draws in which pages of mean and late run out at once, and the order of their demotion shows later
 LATE_ALONE = "stay_late_alone"
 FEATURES = (
@@ -164,10 +179,9 @@ BRANCHES = (
 )  # fmt: skip
 
 
-def _decided(outputs: F32, cache: Cache, limits: Any) -> I32:  # noqa: ANN401 - int64[1, N_LIMITS]
+def _decided(outputs: F32, rules: Rules) -> I32:
     queues = np.zeros((len(outputs), 1), np.int32)
-    thresholds = np.array([cache.threshold], np.float32)
-    manager.decide_all(np.ascontiguousarray(outputs[:, None, :]), np.zeros(1, np.int64), thresholds, limits, queues)
+    manager.decide_all(np.ascontiguousarray(outputs[:, None, :]), np.zeros(1, np.int64), *rules, queues)
     return queues
 
 
@@ -230,37 +244,35 @@ class _Watch:
 
 
 def watch(
-    batch: RequestBatch, pages: PageAccesses, outputs: F32, cache: Cache, policy: Mapping[str, Any]
+    batch: RequestBatch, pages: PageAccesses, outputs: F32, cache: Cache, rules: Rules, policy: Mapping[str, Any]
 ) -> dict[str, int]:
     """Count the branches that a cache passes.
 
-    `outputs` float32[n, 4] are what it acts on, `policy` has the set's changes.
+    `outputs` float32[n, 4] are what it acts on by `rules`, `policy` has the set's changes.
 
     Returns:
         A count for each of `BRANCHES`.
     """
     limits = manager_limits(policy, [cache])
-    queues, one = _decided(outputs, cache, limits), _Watch(pages, limits)
+    queues, one, (thresholds, single) = _decided(outputs, rules), _Watch(pages, limits), rules
     for row in range(len(batch)):
         first, end = int(pages.request_start[row]), int(pages.request_start[row + 1])
         stays = np.sort(outputs[row, 1:])
         wanted = int(queues[row, 0])
         one.serve(pages.page_ids[first:end], first, int(batch.op[row]), queues[row])
         asked = queues[row, 0] >= 0
-        one.count("at_threshold", asked and outputs[row, 0] == np.float32(cache.threshold))
-        one.count("tie_of_queues", asked and wanted > 0 and cache.queues == "three" and stays[-1] == stays[-2])
+        one.count("at_threshold", asked and outputs[row, 0] == thresholds[row, 0])
+        one.count("tie_of_queues", asked and wanted > 0 and not single[row, 0] and stays[-1] == stays[-2])
     return one.found
 
 
-def certain_rows(outputs: F32, queues: I32, cache: Cache) -> int:
+def certain_rows(outputs: F32, queues: I32, rules: Rules) -> int:
     """Requests before the first decision that another runtime's last digits could turn."""
+    thresholds, single = rules[0][:, 0], rules[1][:, 0]
     stays = np.sort(outputs[:, 1:], axis=1)
-    at_threshold = np.abs(outputs[:, 0] - np.float32(cache.threshold)) <= 2 * OUTPUT_TOLERANCE
-    between_queues = (outputs[:, 0] >= np.float32(cache.threshold)) & (
-        stays[:, -1] - stays[:, -2] <= 2 * OUTPUT_TOLERANCE
-    )
-    if cache.queues == "single":
-        between_queues[:] = False
+    at_threshold = np.abs(outputs[:, 0] - thresholds) <= 2 * OUTPUT_TOLERANCE
+    near_tie = stays[:, -1] - stays[:, -2] <= 2 * OUTPUT_TOLERANCE
+    between_queues = (outputs[:, 0] >= thresholds) & near_tie & (single == 0)
     near = (queues >= 0) & (at_threshold | between_queues)
     return int(np.argmax(near)) if near.any() else len(queues)
 
@@ -351,9 +363,15 @@ def _by_the_model(
     batch, context = _memory_script().batch(), {"capacity_pages": capacity}
     one = SyntheticSet(name, batch, dict(changes), context)
     outputs = _recompute_set(manifest, serve, one).outputs
-    one = replace(one, changes={**changes, THRESHOLD: widest_gap(outputs[:, 0])})
+    one = replace(one, changes={**changes, **_one_threshold(manifest, widest_gap(outputs[:, 0]))})
     steady = _recompute_set(manifest, serve, one).steady
     return one if steady is None or steady == len(batch) else replace(one, requests=batch.part(0, max(1, steady)))
+
+
+def _one_threshold(manifest: Mapping[str, Any], threshold: float) -> dict[str, Any]:
+    """Changes to one threshold for every size."""
+    changes: dict[str, Any] = {THRESHOLD: threshold}
+    return changes | ({BY_CAPACITY: []} if "by_capacity" in manifest["calibration"] else {})
 
 
 def _narrow(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -376,10 +394,14 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     for name, (on_hit, queues, fill, protected, demote, capacity) in RULES.items():
         changes = {
             "policy.on_hit": on_hit, "policy.queues": queues, "policy.fill_free": fill,
-            "policy.protected_percent": protected, "policy.demote_capacities": demote, THRESHOLD: 0.5,
+            "policy.protected_percent": protected, "policy.demote_capacities": demote, **_one_threshold(manifest, 0.5),
         }  # fmt: skip
         context = {"capacity_pages": capacity, "outputs": GIVEN}
         found.append(SyntheticSet(name, batch, changes, context, _given_outputs(len(batch), name == LATE_ALONE)))
+    if manifest["calibration"].get("by_capacity"):
+        changes = {**MEMORY, BY_CAPACITY: SIZES_OF, "policy.on_hit": "stay"}
+        context = {"capacity_pages": SIZED_PAGES, "outputs": GIVEN}
+        found.append(SyntheticSet("by_capacity", batch, changes, context, _given_outputs(len(batch), late_alone=False)))
     return [*found, *_large(manifest)]
 
 
@@ -390,7 +412,7 @@ def _large(manifest: Mapping[str, Any]) -> list[SyntheticSet]:
     for name, (on_hit, protected, demote) in LARGE.items():
         changes: dict[str, Any] = {
             **LARGE_MEMORY, "policy.on_hit": on_hit, "policy.queues": "three", "policy.fill_free": True,
-            "policy.protected_percent": protected, "policy.demote_capacities": demote, THRESHOLD: 0.5,
+            "policy.protected_percent": protected, "policy.demote_capacities": demote, **_one_threshold(manifest, 0.5),
             **({"policy.ranges": uncut} if uncut else {}),
         }  # fmt: skip
         context = {"capacity_pages": LARGE_PAGES, "outputs": GIVEN}
@@ -400,7 +422,8 @@ def _large(manifest: Mapping[str, Any]) -> list[SyntheticSet]:
 
 def _wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     ranges = ("cut_by_range",) if manifest["policy"].get("ranges") else ()
-    return *FEATURES, *ranges, *BRANCHES, *RULES, *LARGE
+    sized = ("by_capacity",) if manifest["calibration"].get("by_capacity") else ()
+    return *FEATURES, *ranges, *BRANCHES, *RULES, *sized, *LARGE
 
 
 def _page_branches(batch: RequestBatch, pages: PageAccesses, memory: Mapping[str, Any]) -> dict[str, int]:
@@ -460,8 +483,8 @@ def _recompute_set(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet)
     serving, pages = serve(document), batch.pages()
     if one.given is not None:
         serving.infer, serving.infer_all = _given_infer(one.given), None
-    found, cache = _ran(serving, batch, one.context)
-    branches = watch(batch, pages, found.outputs, cache, document["policy"])
+    found, cache, rules = _ran(serving, batch, one.context)
+    branches = watch(batch, pages, found.outputs, cache, rules, document["policy"])
     branches |= _page_branches(batch, pages, document["policy"]["memory"]) | _request_branches(batch)
     branches |= {
         "cut_by_clip": int((np.abs(found.features) == np.float32(serving.memory.clip)).sum()),
@@ -469,7 +492,7 @@ def _recompute_set(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet)
         "state_reset": (len(batch) - 1) // serving.reset_every if serving.reset_every else 0,
         one.name: len(batch),
     }
-    steady = certain_rows(found.outputs, found.decisions[:, 0], cache) if one.given is None else None
+    steady = certain_rows(found.outputs, found.decisions[:, 0], rules) if one.given is None else None
     return replace(found, branches=branches, steady=steady)
 
 

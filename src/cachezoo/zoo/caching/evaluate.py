@@ -67,7 +67,7 @@ def evaluate_caching(
     if labels is not None:
         fraction = model.calibration["capacity"] if capacity_fraction is None else capacity_fraction
         key = (str(model.calibration["teacher"]), percent(fraction))
-        figures.update(label_metrics(served.outputs[0], labels.tags[key], serving.threshold))
+        figures.update(label_metrics(served.outputs[0], labels.tags[key], served.thresholds[0]))
         figures.update(oracle_figures(labels, key, trace, pages, capacity, model.policy))
     return CachingRun(model.model_id, _outcomes(served), served.totals[0], figures)
 

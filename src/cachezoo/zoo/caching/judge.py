@@ -9,27 +9,36 @@ One training is an anecdote, so the verdict is on all networks, each run in its 
 that hits most in the choosing blocks: it is chosen as freely. The lower end of the 90 % interval of the mean lead over
 it, over seeds and blocks, has to be above 0, and the lead has to be worth having. Fewer than five networks have no
 verdict.
+
+The network that is shipped is then run at other sizes, and for each of them a threshold and a queue rule is chosen on
+the same blocks. A runtime does not know the working set that it will see, so a size is what the model's own input
+`capacity.ratio` says: log2 of the capacity over the distinct pages of the recent window, in the median of the counted
+requests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from cachezoo import paths
-from cachezoo.arrays import F32, U8
+from cachezoo.arrays import F32, F64, U8, Bool
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means, halves
 from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import Mean, over_trainings
-from cachezoo.kernels.manager_limits import Cache
+from cachezoo.devices.responses import read_responses
+from cachezoo.devices.service import ServiceTimes
+from cachezoo.io import sha256_file
+from cachezoo.kernels.manager_limits import ByCapacity, Cache
 from cachezoo.kernels.outcome import HIT
 from cachezoo.labels.tags import Labels, Tags
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Simulator
+from cachezoo.policies.simulate import Outcomes, Simulator, count
 from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Roles
@@ -38,8 +47,9 @@ from cachezoo.traces.pages import capacity_pages, percent
 from cachezoo.training.fitted import folder_of, read_networks, write_judged_lstm
 from cachezoo.zoo.caching.infer import one_teacher, teacher_outputs, torch_serving
 from cachezoo.zoo.caching.metrics import PAPER_RULES, label_metrics, oracle_figures
+from cachezoo.zoo.caching.objective import best_of
 from cachezoo.zoo.caching.prepared import Prepared, first_requests, judging_requests, read_prepared
-from cachezoo.zoo.caching.serve import CachingServing
+from cachezoo.zoo.caching.serve import CachingServing, Served
 from cachezoo.zoo.caching.settings import Judge
 
 if TYPE_CHECKING:
@@ -132,6 +142,13 @@ class Case:
     warmup: int
     classics: dict[str, U8]
     optimum: U8
+    times: ServiceTimes | None  # of its requests, where response times choose
+
+    @cached_property
+    def choosing(self) -> Bool:
+        """bool[n]: counted requests without a page access in a judging block."""
+        judging = judging_requests(self.part.pages, self.part.pages.n_requests)
+        return ~judging & (self.part.pages.request_start[:-1] >= self.warmup)
 
 
 @dataclass(frozen=True)
@@ -141,6 +158,7 @@ class Ran:
     hits: U8
     written: int
     outputs: F32
+    waited_us: float  # service times of the choosing requests, in all; 0 without times
 
 
 @dataclass(frozen=True)
@@ -154,30 +172,24 @@ class Tried:
     runs: list[Ran]  # the best one's, trace by trace
     paper: list[Ran] | None  # those of the best one with the paper's rules; None where these are no candidates
 
-    @property
-    def rank(self) -> tuple[float, float]:
-        """How the best one compares with other networks' best."""
-        return _rank(self.rows[self.best])
-
-    def best_of_kinds(self) -> list[dict[str, Any]]:
+    def best_of_kinds(self, options: Judge) -> list[dict[str, Any]]:
         """The best threshold's row of each kind."""
-        return [
-            max((row for row, own in zip(self.rows, self.kinds, strict=True) if own == kind), key=_rank)
-            for kind in dict.fromkeys(self.kinds)
-        ]
+        found = []
+        for kind in dict.fromkeys(self.kinds):
+            rows = [row for row, own in zip(self.rows, self.kinds, strict=True) if own == kind]
+            found.append(rows[best_of(rows, options.objective, options.least_gain)])
+        return found
 
     def curve(self) -> list[dict[str, Any]]:
         """The rows of the best one's kind."""
         return [row for row, own in zip(self.rows, self.kinds, strict=True) if own == self.kinds[self.best]]
 
 
-def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
-    """More hits are better, and at equal hits a higher threshold, which writes less."""
-    return row["hit_ratio"], row["threshold"]
+def case_of(part: Prepared, settings: Settings, times: tuple[F64, F64] | None = None) -> Case:
+    """The first requests of a trace; the working set, and so the capacity, stays the whole trace's.
 
-
-def case_of(part: Prepared, settings: Settings) -> Case:
-    """The first requests of a trace; the working set, and so the capacity, stays the whole trace's."""
+    `times` are its requests' on the disk and the SSD, where response times choose.
+    """
     requests = settings.judge.closed_loop_requests
     pages = first_requests(part.pages, requests)
     tags = {key: Tags(own.bits[:requests]) for key, own in part.labels.tags.items()}
@@ -187,7 +199,8 @@ def case_of(part: Prepared, settings: Settings) -> Case:
     warmup = first_access(pages)
     names = [*classics(), *tuned_classics(settings.classics), OPTIMUM]
     rivals = {name: hits[warmup:] for name, hits in classic_hits(short, names, capacity)}
-    return Case(short, capacity, warmup, rivals, rivals.pop(OPTIMUM))
+    served = None if times is None else ServiceTimes.of(short.trace, *(own[:requests] for own in times))
+    return Case(short, capacity, warmup, rivals, rivals.pop(OPTIMUM), served)
 
 
 def classic_hits(part: Prepared, names: Sequence[str], capacity: int) -> Iterator[tuple[str, U8]]:
@@ -197,48 +210,78 @@ def classic_hits(part: Prepared, names: Sequence[str], capacity: int) -> Iterato
         yield name, (simulator.run(name, capacity, 0).outcome == HIT).astype(np.uint8)
 
 
-def _outputs(case: Case, model: FittedModel, weights: Mapping[str, F32], serving: CachingServing) -> F32:
-    """Outputs float32[n, 1, K, 4] of every teacher's heads; of a model fed its own tags, at even odds."""
-    batch = batch_of(case.part.trace)
+@dataclass(frozen=True)
+class _Seen:
+    """What a network makes of a trace at a case's capacity.
+
+    Attributes:
+        outputs: float32[n, 1, K, 4] of every teacher's heads; of a model fed its own tags, at even odds.
+        ratio: float32[n, 1], log2(capacity / distinct pages of the recent window) before each request.
+    """
+
+    outputs: F32
+    ratio: F32
+
+
+def _see(case: Case, model: FittedModel, weights: Mapping[str, F32], serving: CachingServing) -> _Seen:
+    batch, pages = batch_of(case.part.trace), case.part.pages
     with progress(f"{model.model_id}: outputs on {case.part.key}", len(batch)) as advance:
+        rows, ratio = serving.read(batch, pages, [case.capacity])
         if not serving.fed_back:
-            rows = serving.inputs(batch, case.part.pages, [case.capacity])
-            return teacher_outputs(weights, rows, int(model.arch["threads"]), serving.reset_every, advance)
-        cache = serving.cache(case.capacity)
-        own: F32 = serving.run(batch, case.part.pages, [cache], keep=True, advance=advance).outputs[0]
-        return own[:, None, None]
+            every = teacher_outputs(weights, rows, int(model.arch["threads"]), serving.reset_every, advance)
+            return _Seen(every, ratio)
+        own: F32 = serving.run(batch, pages, [serving.cache(case.capacity)], keep=True, advance=advance).outputs[0]
+        return _Seen(own[:, None, None], ratio)
 
 
-def run_all(case: Case, serving: CachingServing, candidates: Sequence[Candidate], outputs: F32) -> list[Ran]:
+def run_all(
+    case: Case, serving: CachingServing, candidates: Sequence[Candidate], seen: _Seen,
+    by_capacity: ByCapacity | None = None,
+) -> list[Ran]:  # fmt: skip
     """Run a network's candidates on a trace.
 
-    `outputs` float32[n, 1, K, 4] are those of `_outputs`; only where a cache's own tags enter them, `serving` computes
-    them.
+    Only where a cache's own tags enter the outputs, `serving` computes them. `by_capacity` takes the place of the
+    candidates' thresholds and queue rules.
     """
     pages, found = case.part.pages, []
     for place, teacher in enumerate(dict.fromkeys(candidate.teacher for candidate in candidates)):
         caches = [candidate.cache(case.capacity) for candidate in candidates if candidate.teacher == teacher]
+        caches = [replace(cache, by_capacity=by_capacity) for cache in caches]
         if serving.fed_back:
             served = serving.run(batch_of(case.part.trace), pages, caches, keep=True)
             each = list(served.outputs)
         else:
-            own = np.ascontiguousarray(outputs[:, :, place])
-            served = serving.serve(case.part.trace.op, pages, caches, own, np.zeros(len(caches), np.int64))
+            own, lanes = np.ascontiguousarray(seen.outputs[:, :, place]), np.zeros(len(caches), np.int64)
+            served = serving.serve(case.part.trace.op, pages, caches, own, seen.ratio, lanes)
             each = [own[:, 0]] * len(caches)
         hits = [served.hits(lane)[case.warmup :] for lane in range(len(caches))]
         written = [int(row["ssd_writes"]) for row in served.totals]
-        found += [Ran(*one) for one in zip(hits, written, each, strict=True)]
+        waited = [_waited_us(case, served, lane) for lane in range(len(caches))]
+        found += [Ran(*one) for one in zip(hits, written, each, waited, strict=True)]
     return found
 
 
-def _thresholds(cases: Sequence[Case], teacher: str, outputs: Sequence[F32], settings: Settings) -> list[float]:
+def _waited_us(case: Case, served: Served, lane: int) -> float:
+    """Service times of the choosing requests behind a lane's cache, in all; 0 without times."""
+    if case.times is None:
+        return 0.0
+    outcomes = Outcomes(served.outcome[lane], served.replaced[lane], served.dirty_evicted[lane])
+    run = count(case.part.trace, case.part.pages, "lane", case.capacity, case.warmup, outcomes)
+    return float(case.times.served(run.missing)[case.choosing].sum())
+
+
+def _thresholds(
+    cases: Sequence[Case], teacher: str, outputs: Sequence[F32], share: float, settings: Settings
+) -> list[float]:
     """Candidates for a teacher: quantiles of the outputs where its oracle was asked, on what does not judge.
 
-    `outputs` are float32[n] of its cached head on each trace.
+    `outputs` are float32[n] of its cached head on each trace, at a share of the working set; the oracle's are those at
+    the nearest share that is labelled.
     """
     options, asked = settings.judge, []
+    labelled = min(settings.label.capacities, key=lambda one: abs(np.log2(one / share)))
     for case, cached in zip(cases, outputs, strict=True):
-        tags = case.part.labels.tags[teacher, percent(settings.manager.capacity)]
+        tags = case.part.labels.tags[teacher, percent(labelled)]
         judging = judging_requests(case.part.pages, options.closed_loop_requests)
         asked.append(cached[tags.consulted & ~judging])
     return thresholds_of(np.concatenate(asked), options.thresholds)
@@ -248,32 +291,99 @@ def try_network(
     network: int, model: FittedModel, weights: Mapping[str, F32], cases: Sequence[Case], settings: Settings
 ) -> Tried:
     """Run a network in every way on every trace."""
-    policies, threads = base_policy(model, settings), int(model.arch["threads"])
-    values = model.model_dump(mode="json")
-    serving = torch_serving(values, policies, {"threshold": EVEN_ODDS}, one_teacher(weights, 0), threads)
-    outputs = [_outputs(case, model, weights, serving) for case in cases]
-    teachers = model.learned["teachers"]
+    serving, options = _serving_of(model, weights, settings), settings.judge
+    seen = [_see(case, model, weights, serving) for case in cases]
+    teachers, share = model.learned["teachers"], settings.manager.capacity
     thresholds = [
-        _thresholds(cases, teacher, [own[:, 0, place, 0] for own in outputs], settings)
+        _thresholds(cases, teacher, [own.outputs[:, 0, place, 0] for own in seen], share, settings)
         for place, teacher in enumerate(teachers)
     ]
     candidates = candidates_of(network, teachers, thresholds, settings.manager)
-    runs = [run_all(case, serving, candidates, own) for case, own in zip(cases, outputs, strict=True)]
-    rows = [
-        {
-            **asdict(candidate),
-            "hit_ratio": pooled([halves(own[k].hits)[0] for own in runs]),
-            "ssd_writes": sum(own[k].written for own in runs),
-        }
-        for k, candidate in enumerate(candidates)
-    ]
-    best = max(range(len(rows)), key=lambda k: _rank(rows[k]))
+    runs = [run_all(case, serving, candidates, own) for case, own in zip(cases, seen, strict=True)]
+    rows = _rows(cases, candidates, runs)
+    best = best_of(rows, options.objective, options.least_gain)
     paper = [k for k, row in enumerate(rows) if (row["on_hit"], row["queues"]) == PAPER_RULES]
-    best_paper = max(paper, key=lambda k: _rank(rows[k])) if paper else None
+    best_paper = None
+    if paper:
+        best_paper = paper[best_of([rows[k] for k in paper], options.objective, options.least_gain)]
     return Tried(
         rows, [candidate.kind for candidate in candidates], best, candidates[best], [own[best] for own in runs],
         None if best_paper is None else [own[best_paper] for own in runs],
     )  # fmt: skip
+
+
+def _serving_of(model: FittedModel, weights: Mapping[str, F32], settings: Settings) -> CachingServing:
+    """A network's serving, its first teacher's heads where it steps by itself."""
+    values, threads = model.model_dump(mode="json"), int(model.arch["threads"])
+    policies = base_policy(model, settings)
+    return torch_serving(values, policies, {"threshold": EVEN_ODDS}, one_teacher(weights, 0), threads)
+
+
+def _rows(
+    cases: Sequence[Case], candidates: Sequence[Candidate], runs: Sequence[Sequence[Ran]]
+) -> list[dict[str, Any]]:
+    """Of each candidate its values and what the choosing blocks say of it; `runs` by trace, then by candidate."""
+    rows: list[dict[str, Any]] = []
+    asked = sum(int(case.choosing.sum()) for case in cases if case.times is not None)
+    for k, candidate in enumerate(candidates):
+        own = [runs_of_trace[k] for runs_of_trace in runs]
+        row = {
+            **asdict(candidate),
+            "hit_ratio": pooled([halves(run.hits)[0] for run in own]),
+            "ssd_writes": sum(run.written for run in own),
+        }
+        rows.append(row | ({"response_us": sum(run.waited_us for run in own) / asked} if asked else {}))
+    return rows
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """A shipped network by size: its entries, smallest first, and its runs at the judged size as it acts by them."""
+
+    entries: list[dict[str, Any]]
+    runs: list[Ran]
+
+
+def by_capacity(
+    best: Tried, model: FittedModel, weights: Mapping[str, F32], cases: Sequence[Case], settings: Settings
+) -> _Sized:
+    """Choose a threshold and a queue rule for each size, with the shipped network, oracle and rule of hits.
+
+    A size that the recent window cannot tell from the next smaller one has no entry; one alone would say nothing.
+    """
+    chosen, options, judged = best.chosen, settings.judge, settings.manager.capacity
+    place = model.learned["teachers"].index(chosen.teacher)
+    alone = one_teacher(weights, place)
+    serving, entries, seen_at = _serving_of(model, alone, settings), [], {}
+    for share in sorted({*options.capacities, judged}):
+        sized = [replace(case, capacity=capacity_pages(share, case.part.pages.n_pages)) for case in cases]
+        seen = seen_at[share] = [_see(case, model, alone, serving) for case in sized]
+        if share == judged:
+            row = best.rows[best.best]
+        else:
+            own = [one.outputs[:, 0, 0, 0] for one in seen]
+            thresholds = _thresholds(sized, chosen.teacher, own, share, settings)
+            manager = settings.manager.model_copy(update={"on_hit": [chosen.on_hit]})
+            candidates = candidates_of(chosen.network, [chosen.teacher], [thresholds], manager)
+            runs = [run_all(case, serving, candidates, one) for case, one in zip(sized, seen, strict=True)]
+            rows = _rows(sized, candidates, runs)
+            row = rows[best_of(rows, options.objective, options.least_gain)]
+        ratio = np.concatenate(
+            [
+                one.ratio[case.part.pages.request_start[:-1] >= case.warmup, 0]
+                for one, case in zip(seen, sized, strict=True)
+            ]
+        )
+        kept = {name: row[name] for name in row if name not in ("network", "teacher", "on_hit")}
+        entries.append({"capacity": share, "ratio_log2": float(np.median(ratio)), **kept})
+    rising = [one for k, one in enumerate(entries) if k == 0 or one["ratio_log2"] > entries[k - 1]["ratio_log2"]]
+    if len(rising) < 2:
+        return _Sized([], best.runs)
+    table, seen = ByCapacity.of(rising), seen_at[judged]
+    return _Sized(
+        rising,
+        [run_all(case, serving, [chosen], one, table)[0] for case, one in zip(cases, seen, strict=True)],
+    )
 
 
 def pooled(hits: Sequence[U8]) -> float:
@@ -295,8 +405,9 @@ def base_policy(model: FittedModel, settings: Settings) -> dict[str, Any]:
         "fill_free": manager.fill_free,
         "on_hit": manager.on_hit[0],
         "queues": manager.queues[0],
-        "decide": "admitted iff cached >= calibration.threshold; queues three: to the likeliest of soon, mean, late; "
-        "queues single: to mean; on_hit requeue: hits are decided on too",
+        "decide": "admitted iff cached >= calibration.threshold, or that of calibration.by_capacity, which names the "
+        "queue rule, too; queues three: to the likeliest of soon, mean, late; queues single: to mean; on_hit requeue: "
+        "hits are decided on too",
         "capacity_ratio_log2": learned["capacity_ratio_log2"],
     }
 
@@ -309,6 +420,9 @@ class Choice:
     """What validation says of the candidates."""
 
     chosen: Candidate  # the best candidate
+    # By rising size: its share of the working set as `capacity`, `ratio_log2`, threshold and queue rule, and what they
+    # reach on the choosing blocks.
+    by_capacity: list[dict[str, Any]]
     # For each network, oracle and rules the best threshold, with its `hit_ratio` on the choosing blocks and the pages
     # written on the whole.
     candidates: list[dict[str, Any]]
@@ -362,29 +476,32 @@ def lead_of(networks: Sequence[Sequence[U8]], classic: Sequence[U8]) -> Mean:
 
 def choose(
     model: FittedModel, networks: Sequence[Mapping[str, F32]], parts: Sequence[Prepared], held_out: bool,
-    settings: Settings,
+    settings: Settings, times: Mapping[str, tuple[F64, F64]] | None = None,
 ) -> Choice:  # fmt: skip
     """Choose among the candidates and compare with the best classic on the same page accesses.
 
     The weights have the heads of all teachers in the order of `learned.teachers`. `held_out` is False where the parts
-    are the train traces, for want of others: then nothing is claimed.
+    are the train traces, for want of others: then nothing is claimed. `times` are those on the disk and the SSD of each
+    part's requests, by its key, where response times choose.
     """
-    cases = [case_of(part, settings) for part in parts]
+    options = settings.judge
+    cases = [case_of(part, settings, (times or {}).get(part.key)) for part in parts]
     tried = [try_network(place, model, weights, cases, settings) for place, weights in enumerate(networks)]
-    best = max(tried, key=lambda one: one.rank)
+    best = tried[best_of([one.rows[one.best] for one in tried], options.objective, options.least_gain)]
+    sized = by_capacity(best, model, networks[best.chosen.network], cases, settings)
     rivals = _Rivals.of(cases)
 
     def judged(runs: Sequence[Ran]) -> list[U8]:
         return [halves(run.hits)[1] for run in runs]
 
-    mine = [judged(one.runs) for one in tried]
+    mine = [judged(sized.runs if one is best else one.runs) for one in tried]
     ratios = [pooled(hits) for hits in mine]
     lead = lead_of(mine, rivals.hits[rivals.chosen])
     chosen = best.chosen
     policies = {**base_policy(model, settings), "on_hit": chosen.on_hit, "queues": chosen.queues}
-    tags = [_tag_metrics(case.part, run, chosen, settings) for case, run in zip(cases, best.runs, strict=True)]
+    tags = [_tag_metrics(case.part, run, chosen, settings) for case, run in zip(cases, sized.runs, strict=True)]
     figures: dict[str, float | None] = {
-        "hit_ratio": pooled(judged(best.runs)),
+        "hit_ratio": pooled(judged(sized.runs)),
         "paper_rules_hit_ratio": None if best.paper is None else pooled(judged(best.paper)),
         "seeds": float(len(tried)),
         "seeds_hit_ratio_mean": float(np.mean(ratios)),
@@ -401,8 +518,8 @@ def choose(
     ceiling, floor = figures["oracle_decided_hit_ratio"], figures["oracle_classic_hit_ratio"]
     able = ceiling is not None and floor is not None and ceiling >= floor
     beats, reason = _verdict(figures, rivals.chosen, held_out, able, settings.judge.least_gain)
-    table = [row for one in tried for row in one.best_of_kinds()]
-    return Choice(chosen, table, best.curve(), figures, beats, able, reason)
+    table = [row for one in tried for row in one.best_of_kinds(options)]
+    return Choice(chosen, sized.entries, table, best.curve(), figures, beats, able, reason)
 
 
 def _tag_metrics(part: Prepared, run: Ran, chosen: Candidate, settings: Settings) -> dict[str, float | None]:
@@ -450,12 +567,12 @@ def _verdict(figures: Mapping[str, Any], rival: str, held_out: bool, able: bool,
 
 def judge(
     model: FittedModel, networks: Sequence[Mapping[str, F32]], parts: Sequence[Prepared], held_out: bool,
-    settings: Settings,
+    settings: Settings, times: Mapping[str, tuple[F64, F64]] | None = None,
 ) -> tuple[Verdict, Candidate]:  # fmt: skip
     """Judge a fitted model.
 
     The weights have the heads of all teachers. Where there are no validation traces (`held_out`), the parts are the
-    train traces.
+    train traces. `times` as of `choose`.
 
     Returns:
         The verdict, and the candidate to ship: whose network and heads are kept.
@@ -469,12 +586,14 @@ def judge(
             calibration=calibration, policy=policies, validation={}, beats_baseline=False, reason=model.reason
         )
         return untrained, first
-    found = choose(model, networks, parts, held_out, settings)
+    found = choose(model, networks, parts, held_out, settings, times)
     chosen = found.chosen
     calibration |= {
         "threshold": chosen.threshold,
         "teacher": chosen.teacher,
         "network": chosen.network,
+        "objective": settings.judge.objective,
+        "by_capacity": found.by_capacity,
         "candidates": found.candidates,
         "thresholds": found.curve,
         "calibrated_on": "validation" if held_out else "train",
@@ -495,7 +614,7 @@ def judge_caching(params: "Params", category: str) -> None:
 
     Raises:
         TrainingError: there is no readable fitted model.
-        TraceError: a trace or its labels are missing or damaged.
+        TraceError: a trace, its labels or, where they choose, its response times are missing or damaged.
     """
     settings = Settings.of(params, category)
     name = f"caching.{category}.{settings.arch}"
@@ -504,7 +623,13 @@ def judge_caching(params: "Params", category: str) -> None:
     networks = read_networks(folder, fitted)
     held = settings.roles.get("validation", [])
     parts, inputs = read_prepared(category, held or settings.roles.get("train", []), settings.label)
-    verdict, chosen = judge(fitted, networks, parts, bool(held), settings)
+    times = {}
+    if settings.judge.objective == "response":
+        for part in parts:
+            path = paths.responses(category, part.key)
+            times[part.key] = read_responses(path, len(part.trace))
+            inputs[str(path)] = sha256_file(path)
+    verdict, chosen = judge(fitted, networks, parts, bool(held), settings, times)
     model = TrainedModel.of(fitted, verdict, inputs)
     kept = one_teacher(networks[chosen.network], fitted.learned["teachers"].index(chosen.teacher))
     write_judged_lstm(paths.trained(name), folder_of(folder, chosen.network), model, kept)

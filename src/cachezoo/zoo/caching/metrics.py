@@ -39,19 +39,19 @@ def tag_metrics(predicted: Bool, truth: Bool) -> dict[str, float | None]:
     }
 
 
-def label_metrics(outputs: F32, tags: Tags, threshold: float) -> dict[str, float | None]:
+def label_metrics(outputs: F32, tags: Tags, threshold: float | F32) -> dict[str, float | None]:
     """The model's tags against the oracle's, its own previous tags fed back.
 
     Args:
         outputs: float32[n, 4] of the run.
         tags: the oracle's, at the same capacity.
-        threshold: of the cached probability.
+        threshold: of the cached probability, one or float32[n].
 
     Returns:
         `cached_*` on consulted, settled requests that free space did not decide; `all_accuracy` with hits counted
         as the oracle tags them; `duration_accuracy` and `duration_majority` where the oracle cached.
     """
-    predicted = outputs[:, 0] >= np.float32(threshold)
+    predicted = outputs[:, 0] >= np.asarray(threshold, np.float32)
     rows = tags.taught
     figures = {f"cached_{k}": v for k, v in tag_metrics(predicted[rows], tags.cached[rows]).items()}
     every = tags.settled & ~tags.forced

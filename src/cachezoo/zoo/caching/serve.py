@@ -15,8 +15,8 @@ import numpy.typing as npt
 from cachezoo.arrays import F32, I32, I64, U8
 from cachezoo.errors import ConfigError
 from cachezoo.features.sequence import FEEDBACK_WIDTH, Columns, Memory, check_formulas, open_inputs, raw_columns
-from cachezoo.kernels import manager
-from cachezoo.kernels.manager_limits import Cache, manager_limits
+from cachezoo.kernels import manager, sequence
+from cachezoo.kernels.manager_limits import ByCapacity, Cache, lane_rules, manager_limits
 from cachezoo.kernels.outcome import HIT
 from cachezoo.serving.ranges import choice, flag
 from cachezoo.serving.requests import RequestBatch
@@ -46,6 +46,7 @@ class Served:
     replaced: I32  # int32[L, n] pages evicted by each request
     dirty_evicted: I32  # int32[L, n] those of them that had to be written to the disk
     totals: list[dict[str, int]]  # per lane, counts over the whole trace
+    thresholds: F32  # float32[L, n] what `cached` was held against; empty unless asked for
 
     def hits(self, lane: int) -> U8:
         """uint8[m], 1 for a page hit."""
@@ -94,7 +95,7 @@ class _Caches:
             row["ssd_writes"] = row["admitted"] + row["write_hits"]
         return Served(
             self.outcome, np.ascontiguousarray(self.decisions.T), outputs, features, evictions[:, :, 0].T,
-            evictions[:, :, 1].T, totals,
+            evictions[:, :, 1].T, totals, NOTHING[0],
         )  # fmt: skip
 
 
@@ -151,7 +152,7 @@ class CachingServing:
             features: inputs in order, with their normalisation; fed-back tags come last, all four or none.
             policy: `state`, `sequence`, `memory`, `on_hit`, `queues`, and the manager's settings; `ranges`, the least
                 and greatest value of each input in training, where the model was trained with them.
-            calibration: `threshold`.
+            calibration: `threshold`; `by_capacity`, where the model has one for each of several capacities.
             geometry: `page_bytes`.
             infer: one step of the network.
             encodings: none are used.
@@ -175,6 +176,7 @@ class CachingServing:
         self.memory = Memory.of(policy["memory"])
         self.ranges = _checked_ranges(policy.get("ranges", {}), features)
         self.threshold = float(calibration["threshold"])
+        self.by_capacity = ByCapacity.of(calibration.get("by_capacity", ()))
         resets = choice(policy["state"], "policy.state", STATES) == "reset100"
         self.reset_every = int(policy["sequence"]) if resets else 0
         flag(policy["fill_free"], "policy.fill_free")
@@ -188,15 +190,20 @@ class CachingServing:
         Raises:
             ConfigError: the policy names a rule that this release does not know.
         """
-        cache = Cache(capacity, self.threshold, str(self.policy["on_hit"]), str(self.policy["queues"]))
+        on_hit, queues = str(self.policy["on_hit"]), str(self.policy["queues"])
+        cache = Cache(capacity, self.threshold, on_hit, queues, self.by_capacity)
         manager_limits(self.policy, [cache])
         return cache
 
     def inputs(self, batch: RequestBatch, pages: PageAccesses, capacities: Sequence[int]) -> F32:
         """Model inputs float32[n, D, F] of D capacities, without fed-back tags."""
+        return self.read(batch, pages, capacities)[0]
+
+    def read(self, batch: RequestBatch, pages: PageAccesses, capacities: Sequence[int]) -> tuple[F32, F32]:
+        """The inputs, and float32[n, D], log2(capacity / distinct pages of the recent window) before each request."""
         columns = raw_columns(batch, pages, capacities, self.memory)
         rows = [self._open(columns, k) for k in range(len(capacities))]
-        return np.stack(rows, axis=1)
+        return np.stack(rows, axis=1), np.ascontiguousarray(columns.sized[:, :, sequence.RATIO].T)
 
     def _open(self, columns: Columns, lane: int) -> F32:
         return open_inputs(columns, lane, self.feature_entries, self.memory.clip, self.ranges)
@@ -217,7 +224,9 @@ class CachingServing:
                 advance(row)
         return outputs
 
-    def serve(self, op: U8, pages: PageAccesses, caches: Sequence[Cache], outputs: F32, lane_of: I64) -> Served:
+    def serve(
+        self, op: U8, pages: PageAccesses, caches: Sequence[Cache], outputs: F32, ratio: F32, lane_of: I64
+    ) -> Served:
         """Serve a trace from empty caches by outputs that are known.
 
         Args:
@@ -225,12 +234,11 @@ class CachingServing:
             pages: the requests' page accesses.
             caches: the lanes.
             outputs: float32[n, D, 4].
+            ratio: float32[n, D], of `read`.
             lane_of: int64[L], which of the D each lane reads.
         """
-        limits = manager_limits(self.policy, caches)
-        lanes = _Caches(limits, pages)
-        thresholds = np.array([cache.threshold for cache in caches], np.float32)
-        manager.decide_all(outputs, lane_of, thresholds, limits, lanes.decisions)
+        lanes = _Caches(manager_limits(self.policy, caches), pages)
+        manager.decide_all(outputs, lane_of, *lane_rules(caches, ratio[:, lane_of]), lanes.decisions)
         lanes.serve_all(op, pages)
         return lanes.served(NOTHING, NOTHING)
 
@@ -248,27 +256,31 @@ class CachingServing:
         manager_limits(self.policy, caches)
         capacities = sorted({cache.capacity for cache in caches})
         lane_of = np.array([capacities.index(cache.capacity) for cache in caches], np.int64)
-        rows = self.inputs(batch, pages, capacities)
+        rows, ratio = self.read(batch, pages, capacities)
         if self.fed_back:
-            served, outputs, rows = self._lockstep(batch.op, pages, caches, rows[:, lane_of], advance)
+            rules = lane_rules(caches, ratio[:, lane_of])
+            served, outputs, rows = self._lockstep(batch.op, pages, caches, rows[:, lane_of], rules, advance)
         else:
             outputs = self.outputs(rows, advance)
-            served = self.serve(batch.op, pages, caches, outputs, lane_of)
+            served = self.serve(batch.op, pages, caches, outputs, ratio, lane_of)
             outputs, rows = outputs[:, lane_of], rows[:, lane_of]
         if not keep:
             return served
-        return replace(served, outputs=outputs.transpose(1, 0, 2), features=rows.transpose(1, 0, 2))
+        thresholds = lane_rules(caches, ratio[:, lane_of])[0].T
+        return replace(
+            served, outputs=outputs.transpose(1, 0, 2), features=rows.transpose(1, 0, 2), thresholds=thresholds
+        )
 
     def _state_before(self, row: int, state: Any) -> Any:  # noqa: ANN401 - the state is the network's own
         return None if self.reset_every and row % self.reset_every == 0 else state
 
     def _lockstep(
-        self, op: U8, pages: PageAccesses, caches: Sequence[Cache], rows: F32, advance: Advance | None
-    ) -> tuple[Served, F32, F32]:
+        self, op: U8, pages: PageAccesses, caches: Sequence[Cache], rows: F32, rules: tuple[F32, U8],
+        advance: Advance | None,
+    ) -> tuple[Served, F32, F32]:  # fmt: skip
         """Caches whose own tags are inputs: what happened, the outputs and the whole inputs."""
-        limits = manager_limits(self.policy, caches)
-        thresholds = np.array([cache.threshold for cache in caches], np.float32)
-        lanes = _Caches(limits, pages)
+        thresholds, single = rules
+        lanes = _Caches(manager_limits(self.policy, caches), pages)
         whole = np.concatenate([rows, np.zeros((*rows.shape[:2], FEEDBACK_WIDTH), np.float32)], axis=2)
         outputs = np.empty((*rows.shape[:2], len(OUTPUTS)), np.float32)
         state: Any = None
@@ -276,7 +288,7 @@ class CachingServing:
             state = self._state_before(row, state)
             whole[row, :, -FEEDBACK_WIDTH:] = lanes.tags
             outputs[row], state = self.infer(whole[row], state)
-            manager.decide_lanes(outputs[row], thresholds, limits, lanes.decisions[row])
+            manager.decide_lanes(outputs[row], thresholds[row], single[row], lanes.decisions[row])
             low, high = int(pages.request_start[row]), int(pages.request_start[row + 1])
             lanes.serve(row, low, pages.page_ids[low:high], int(op[row]))
             if advance is not None and row % 1000 == 0:

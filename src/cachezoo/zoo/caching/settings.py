@@ -1,6 +1,6 @@
 """Sections `model.caching`, `fit.caching` and `judge.caching`."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -61,8 +61,18 @@ class Fit(LstmFit):
     augment: Augment  # copies of the train traces that are learned from too
 
 
+Objective = Literal["hits", "response", "writes"]
+
+
 class Judge(Strict):
     """`judge.caching`."""
+
+    # What is best: the most page hits; the shortest mean response time; or the fewest pages written to the SSD by a
+    # cache whose hit ratio is less than `least_gain` below the best. The verdict is on hits, whatever is chosen by.
+    objective: Objective
+    # Parts of a trace's working set; for each a threshold and a queue rule is chosen, and between them they go over
+    # into each other. The judged one, `policy.manager.capacity`, is always among them.
+    capacities: list[Annotated[float, Field(gt=0, lt=1)]] = Field(min_length=1)
 
     # How many thresholds of the cached probability are compared in closed loop, for each oracle and rules: those that
     # admit all and nothing, and quantiles of the model's outputs between them.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cachezoo.arrays import F32, I32, I64
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import manager
-from cachezoo.kernels.manager_limits import Cache, manager_limits
+from cachezoo.kernels.manager_limits import Cache, lane_rules, manager_limits
 from cachezoo.policies.simulate import Outcomes
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.pages import PageAccesses
@@ -120,9 +120,12 @@ class SwitchingCache:
         if lanes < 1:
             raise ConfigError(f"lanes {lanes}: a model is asked about at least one request at a time")
         self._models, self._op, self._pages, self._lanes = list(models), batch.op, pages, lanes
-        self._limits = [manager_limits(model.policy, [model.cache(capacity)]) for model in models]
+        caches = [model.cache(capacity) for model in models]
+        self._limits = [manager_limits(model.policy, [cache]) for model, cache in zip(models, caches, strict=True)]
         self._nobody = manager_limits(models[0].policy, [Cache(capacity, 0.0, "stay", "three")])
-        self._rows = [model.inputs(batch, pages, [capacity]) for model in models]
+        read = [model.read(batch, pages, [capacity]) for model in models]
+        self._rows = [rows for rows, _ in read]
+        self._rules = [lane_rules([cache], ratio) for cache, (_, ratio) in zip(caches, read, strict=True)]
 
     def run(self, plan: I32, requeue: Requeue) -> Switched:
         """Serve the trace from an empty cache.
@@ -171,9 +174,9 @@ class SwitchingCache:
         if requeue in ("none", "empty"):
             asked = asked[:0]
         in_order = requeue.startswith("in_order")
-        rows = self._rows[who][np.concatenate([asked if in_order else asked[:0], np.arange(first, end)])]
-        queues = self._decide(model, model.outputs(rows), limits)
-        wanted, queues = queues[: len(rows) - (end - first)], queues[len(rows) - (end - first) :]
+        which = np.concatenate([asked if in_order else asked[:0], np.arange(first, end)])
+        queues = self._decide(who, which, model.outputs(self._rows[who][which]))
+        wanted, queues = queues[: len(which) - (end - first)], queues[len(which) - (end - first) :]
         if requeue == "none" or not len(held):
             return Takeover(first, who, len(held), 0, 0), queues
         if requeue == "empty":
@@ -190,10 +193,11 @@ class SwitchingCache:
         model, rows = self._models[who], self._rows[who]
         parts = [rows[asked[low : low + self._lanes], 0] for low in range(0, len(asked), self._lanes)]
         outputs = np.concatenate([model.outputs(part[None])[0] for part in parts])
-        return self._decide(model, outputs[:, None], self._limits[who])
+        return self._decide(who, asked, outputs[:, None])
 
-    def _decide(self, model: CachingServing, outputs: F32, limits: I64) -> I32:
-        """int32[k, 1] queues of outputs float32[k, 1, 4]."""
+    def _decide(self, who: int, which: I64, outputs: F32) -> I32:
+        """int32[k, 1] queues of a model's outputs float32[k, 1, 4] on requests int64[k]."""
         queues = np.zeros((len(outputs), 1), np.int32)
-        manager.decide_all(np.ascontiguousarray(outputs), ONE, np.array([model.threshold], np.float32), limits, queues)
+        thresholds, single = self._rules[who]
+        manager.decide_all(np.ascontiguousarray(outputs), ONE, thresholds[which], single[which], queues)
         return queues

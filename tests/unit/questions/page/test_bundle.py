@@ -1,14 +1,17 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from cachezoo.bundles.reader import load
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.contest.counting import first_access
 from cachezoo.errors import BundleError
-from cachezoo.policies.simulate import count
-from cachezoo.questions.page.bundle import simulate_bundle
+from cachezoo.policies.simulate import Simulator, count
+from cachezoo.questions.page.bench import Bench
+from cachezoo.questions.page.bundle import out_of_calibration, simulate_bundle
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
@@ -53,6 +56,30 @@ def test_a_caching_bundle_runs_its_own_cache(
     assert whole.dirty_evictions == run.totals["dirty_evictions"] > 0
     assert whole.replacements == run.totals["replacements"] > whole.dirty_evictions
     assert whole.disk_writes >= whole.dirty_evictions
+
+
+def test_a_size_that_its_threshold_was_not_chosen_for_is_marked(tmp_path: Path) -> None:
+    trace = make_trace(400, 21)
+    write_trace(trace, tmp_path / "t.parquet")
+    bundle = load(STORED / "caching.database.lstm1x8")
+    bench = Bench.of(Simulator(trace, expand_pages(trace)))
+    tenth = bench.pages.n_pages // 10
+    assert out_of_calibration(bundle, bench, tenth) is None
+    assert out_of_calibration(bundle, bench, 2 * tenth) == (0.1, 0.1)
+    sizes = [{"capacity": share, "ratio_log2": -1 / share, "threshold": 0.5, "queues": "three"} for share in (0.1, 0.4)]
+    bundle.manifest["calibration"]["by_capacity"] = sizes
+    assert [out_of_calibration(bundle, bench, share * tenth) for share in (1, 4, 5)] == [None, None, (0.1, 0.4)]
+    classic = load(STORED / "reuse.follow")
+    assert out_of_calibration(classic, bench, 9 * tenth) is None
+    asked = ("compare", tmp_path / "t.parquet", "--policy", "lru", "--size", "10%,50%", "--bundle")
+    shown = run(*asked, STORED / "caching.database.lstm1x8").stdout
+    assert len(re.findall(r"caching.database.lstm1x8 †", shown)) == 1
+    assert (
+        "† caching.database.lstm1x8: its threshold is for caches of 10 % of a trace's distinct pages"
+        in shown.replace("\N{NO-BREAK SPACE}", " ")
+    )
+    found = json.loads(run(*asked, STORED / "caching.database.lstm1x8", "--json").stdout)["runs"]
+    assert [one["out_of_calibration"] for one in found] == [[], ["caching.database.lstm1x8"]]
 
 
 def test_a_workload_bundle_is_one_line(bundle_of: Callable[[str], Path]) -> None:

@@ -12,7 +12,6 @@ from cachezoo.bundles import load, verify, writer
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import BEGINNINGS, build_bundle, write_bundle
 from cachezoo.errors import BundleError
-from cachezoo.kernels.manager_limits import Cache
 from cachezoo.models.trained import read_trained
 from cachezoo.models.weights import read_weights
 from cachezoo.serving.requests import RequestBatch, batch_of
@@ -63,6 +62,26 @@ def test_states_layers_and_rules_replay(
     manifest = load(tmp_path / "bundle").manifest
     assert manifest["policy"]["state"] == state and manifest["golden"]["context"]["capacity_pages"] > 1
     assert (manifest["arch"]["layers"], manifest["arch"]["units"]) == (layers, 4)
+
+
+SIZES = [
+    {"capacity": 0.05, "ratio_log2": -4.0, "threshold": 0.48, "queues": "single", "hit_ratio": 0.1, "ssd_writes": 9},
+    {"capacity": 0.1, "ratio_log2": -3.0, "threshold": 0.5, "queues": "three", "hit_ratio": 0.2, "ssd_writes": 9},
+    {"capacity": 0.4, "ratio_log2": -1.0, "threshold": 0.55, "queues": "three", "hit_ratio": 0.3, "ssd_writes": 9},
+]
+
+
+def test_a_bundle_of_several_sizes_replays_and_says_for_which(folder: Path, tmp_path: Path) -> None:
+    path, trace = folder / "train.json", make_trace(600, 9)
+    values = json.loads(path.read_text())
+    values["calibration"]["by_capacity"] = SIZES
+    path.write_text(json.dumps(values))
+    write_bundle(folder, batch_of(trace), metrics(values["model_id"]), EXPORT, tmp_path / "bundle")
+    report, bundle = verify(tmp_path / "bundle"), load(tmp_path / "bundle")
+    assert report["ok"]
+    assert "by_capacity" in [one["name"] for one in bundle.manifest["golden"]["synthetic"]]
+    card = (tmp_path / "bundle/card.md").read_text()
+    assert "its thresholds are for 5 to 40 %. **Warning**: in a smaller or larger cache the nearest one decides" in card
 
 
 def test_golden_decisions_are_the_whole_cache(folder: Path, tmp_path: Path) -> None:
@@ -168,8 +187,8 @@ def test_steady_by_hand() -> None:
     passed, between = [0.1, 0.4, 0.4, 0.2], [0.9, 0.4, 0.4, 0.2]
     outputs = np.array([sure, at_threshold, passed, between], np.float32)
     queues = np.array([1, -1, 0, 1], np.int32)
-    cache = Cache(9, 0.5, "stay", "three")
-    assert certain_rows(outputs, queues, cache) == 3
-    assert certain_rows(outputs[:3], queues[:3], cache) == 3
-    assert certain_rows(outputs, np.array([1, 1, 0, 1], np.int32), cache) == 1
-    assert certain_rows(outputs, queues, replace(cache, queues="single")) == 4
+    thresholds, three, single = np.full((4, 1), 0.5, np.float32), np.zeros((4, 1), np.uint8), np.ones((4, 1), np.uint8)
+    assert certain_rows(outputs, queues, (thresholds, three)) == 3
+    assert certain_rows(outputs[:3], queues[:3], (thresholds[:3], three[:3])) == 3
+    assert certain_rows(outputs, np.array([1, 1, 0, 1], np.int32), (thresholds, three)) == 1
+    assert certain_rows(outputs, queues, (thresholds, single)) == 4

@@ -8,7 +8,7 @@ import pytest
 from cachezoo.errors import ConfigError
 from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, fit_features, open_inputs, raw_columns
 from cachezoo.features.table import read_features, write_features
-from cachezoo.kernels.manager_limits import Cache
+from cachezoo.kernels.manager_limits import ByCapacity, Cache
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 from cachezoo.traces.pages import capacity_pages, expand_pages
@@ -294,3 +294,73 @@ def test_a_page_stays_in_a_queue_for_a_while():
     policy = {**POLICY, "demote_capacities": 0.5, "protected_percent": 100}
     with pytest.raises(ConfigError, match=r"demote_capacities 0\.5: a page stays"):
         serve_decisions(TRACE.op, PAGES, queues, Cache(10, 0.5, "stay", "three"), policy)
+
+
+SIZES = [
+    {"ratio_log2": -3.0, "threshold": 0.4, "queues": "single"},
+    {"ratio_log2": -2.0, "threshold": 0.55, "queues": "three"},
+    {"ratio_log2": -0.5, "threshold": 0.5, "queues": "single"},
+]
+
+
+def naive_rule(ratio: float) -> tuple[float, bool]:
+    """The threshold, and whether there is a single queue, by hand."""
+    places = [row["ratio_log2"] for row in SIZES]
+    if ratio <= places[0] or ratio >= places[-1]:
+        row = SIZES[0 if ratio <= places[0] else -1]
+        return row["threshold"], row["queues"] == "single"
+    high = next(k for k, place in enumerate(places) if ratio < place)
+    low, up = SIZES[high - 1], SIZES[high]
+    part = (ratio - places[high - 1]) / (places[high] - places[high - 1])
+    single = (low if part < 0.5 else up)["queues"] == "single"
+    if part <= 0.25:
+        return low["threshold"], single
+    if part >= 0.75:
+        return up["threshold"], single
+    return low["threshold"] + (part - 0.25) * 2 * (up["threshold"] - low["threshold"]), single
+
+
+def naive_ratios(trace: Trace, capacity: int) -> list[float]:
+    """log2(capacity / distinct pages of the last `window_accesses` page accesses before each request)."""
+    seen: list[int] = []
+    ratios = []
+    for pages in lists_of(expand_pages(trace)):
+        ratios.append(np.log2(capacity / max(len(set(seen[-MEMORY["window_accesses"] :])), 1)))
+        seen += pages
+    return ratios
+
+
+@pytest.mark.parametrize("fed_back", [True, False])
+@pytest.mark.parametrize("capacity", [1, 4, 7, 12, 20, 60])
+def test_each_size_has_its_own_threshold_and_queue_rule(capacity: int, fed_back: bool) -> None:
+    entries = FEATURES if fed_back else OPEN
+    calibration = {"threshold": 0.9, "by_capacity": SIZES}
+    model = CachingServing(entries, POLICY, calibration, {"page_bytes": 4096}, toy(width=len(entries)))
+    served = model.run(batch_of(TRACE), PAGES, [model.cache(capacity)], keep=True)
+    rules = [naive_rule(ratio) for ratio in naive_ratios(TRACE, capacity)]
+    for decided, outputs, (threshold, single) in zip(served.decisions[0], served.outputs[0], rules, strict=True):
+        stay = 2 if single else 1 + int(np.argmax(outputs[1:]))
+        assert decided in (-1, 0 if outputs[0] < np.float32(threshold) else stay)
+    # Lanes of one threshold are run beside it, as before.
+    both = model.run(batch_of(TRACE), PAGES, [model.cache(capacity), replace(model.cache(capacity), by_capacity=None)])
+    np.testing.assert_array_equal(both.decisions[0], served.decisions[0])
+    if not fed_back:
+        alone = CachingServing(entries, POLICY, {"threshold": 0.9}, {"page_bytes": 4096}, toy(width=len(entries)))
+        np.testing.assert_array_equal(both.outcome[1], run(alone, [capacity]).outcome[0])
+
+
+def test_a_size_that_nothing_was_chosen_for_is_told_from_one_between() -> None:
+    table = ByCapacity.of(SIZES)
+    assert table is not None
+    seen = table.covers(np.array([-3.6, -3.4, -1.0, -0.1, 0.1], np.float32))
+    assert seen.tolist() == [False, True, True, True, False]
+    thresholds, single = table.at(np.array([-9.0, -3.0, -2.9, -2.5, -2.0, -1.25, 4.0], np.float32))
+    np.testing.assert_allclose(thresholds, [0.4, 0.4, 0.4, 0.475, 0.55, 0.525, 0.5], rtol=1e-6)
+    assert single.tolist() == [True, True, True, False, False, True, True]
+    assert ByCapacity.of([]) is None
+
+
+@pytest.mark.parametrize("rows", [SIZES[:1], SIZES[::-1], [{**SIZES[0], "queues": "two"}, SIZES[1]]])
+def test_sizes_that_do_not_rise_or_rules_that_there_are_not_are_refused(rows: list[dict[str, Any]]) -> None:
+    with pytest.raises(ConfigError, match="by_capacity"):
+        ByCapacity.of(rows)

@@ -1,0 +1,29 @@
+"""What the judge chooses a caching model's networks, oracles, rules and thresholds by: `judge.caching.objective`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cachezoo.zoo.caching.settings import Objective
+
+Row = Mapping[str, Any]
+Rank = tuple[float, ...]
+# At equal worth a higher threshold, which writes less.
+RANKS: dict[Objective, Callable[[Row], Rank]] = {
+    "hits": lambda row: (row["hit_ratio"], row["threshold"]),
+    "response": lambda row: (-row["response_us"], row["threshold"]),
+    "writes": lambda row: (-row["ssd_writes"], row["hit_ratio"], row["threshold"]),
+}
+
+
+def best_of(rows: Sequence[Row], objective: Objective, least_gain: float) -> int:
+    """The place of the best candidate.
+
+    Args:
+        rows: of each candidate `threshold`, `hit_ratio` and `ssd_writes`, and for response times `response_us`.
+        objective: `hits`, the most; `response`, the shortest mean response time; `writes`, the fewest pages written
+            among the candidates that hit no less than `least_gain` below the best.
+        least_gain: hit ratio that matters.
+    """
+    enough = max(row["hit_ratio"] for row in rows) - least_gain if objective == "writes" else 0.0
+    places = [place for place, row in enumerate(rows) if row["hit_ratio"] >= enough]
+    return max(places, key=lambda place: RANKS[objective](rows[place]))

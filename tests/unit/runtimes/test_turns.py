@@ -1,0 +1,170 @@
+"""Models that take turns in libcachezoo's cache of kind caching, beside the simulator's."""
+
+import shutil
+import struct
+
+import numpy as np
+import pytest
+
+from cachezoo.bundles import load
+from cachezoo.coded import Coded
+from cachezoo.runtime import RuntimeFault
+from cachezoo.runtime import open as open_model
+from cachezoo.runtime.model import OUTCOMES
+from cachezoo.seeds import derive_seed
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.zoo.caching.switching import SwitchingCache
+from tests.bundle_data import reseal
+from tests.unit.runtimes.test_python_runtime import GOLDEN
+
+CACHING, WORKLOAD = GOLDEN / "caching.database.lstm1x8", GOLDEN / "workload.lstm8"
+CAPACITY = 40
+TIE = 1e-5  # sums of float32 differ by less
+
+pytestmark = pytest.mark.needs("gcc")
+
+
+def changed(folder, name, category, threshold, scale, **policy):
+    """The caching bundle with other weights, rules, threshold and category."""
+    path = folder / name
+    shutil.copytree(CACHING, path)
+
+    def change(manifest):
+        manifest["category"] = category
+        manifest["calibration"]["threshold"] = threshold
+        manifest["policy"] |= policy
+
+    reseal(path, change)
+    file = path / "weights.safetensors"
+    content = bytearray(file.read_bytes())
+    begin = 8 + struct.unpack_from("<Q", content)[0]
+    weights = np.frombuffer(content, np.float32, offset=begin)
+    weights *= np.float32(scale)
+    file.write_bytes(content)
+    reseal(path)
+    return path
+
+
+def monitor(folder):
+    """The workload bundle, to which no window is strange, and one vote of which switches."""
+    path = folder / "monitor"
+    shutil.copytree(WORKLOAD, path)
+    reseal(path, lambda manifest: manifest["policy"].update(switch_votes=1, unknown_above={"window": 1e9, "vote": 1e9}))
+    return path
+
+
+@pytest.fixture
+def bundles(tmp_path):
+    """Of the monitor, of the model that begins, and of one for each category."""
+    rules = {"on_hit": "requeue", "queues": "single", "protected_percent": 50, "demote_capacities": 1}
+    return [
+        monitor(tmp_path),
+        CACHING,
+        changed(tmp_path, "pairs", "pairs", 0.5, 1.3),
+        changed(tmp_path, "turns", "turns", 0.45, 0.7, **rules, state="reset100"),
+    ]
+
+
+def requests(n=2400, seed=0):
+    """Runs of two kinds of load in turn: small random reads, and sequential ones that write."""
+    rng = np.random.default_rng(derive_seed(seed, "taking turns"))
+    calm = np.arange(n) // 300 % 2 == 0
+    page = np.where(calm, np.minimum(rng.exponential(25, n), 200).astype(np.int64), 64 + np.arange(n) * 2 % 90)
+    size = np.where(calm, rng.integers(1, 9, n) * 512, rng.integers(1, 40, n) * 512)
+    time_us = np.cumsum(np.where(calm, rng.integers(0, 90, n), rng.integers(2_000, 40_000, n)))
+    op = np.where(calm, 0, rng.random(n) < 0.5).astype(np.uint8)
+    volume = Coded.of([f"v{k}" for k in rng.integers(0, 2, n)])
+    return RequestBatch(time_us, op, page * 4096 + rng.integers(0, 8, n) * 512, size, volume)
+
+
+def plan_of(batch, path):
+    """Who decides: the model of the category in force, else who did; 0 begins."""
+    in_force = load(path).serving().run(batch).of_requests(len(batch))
+    plan = np.zeros(len(batch), np.int32)
+    for row, category in enumerate(in_force.tolist()):
+        plan[row] = category + 1 if category >= 0 else plan[row - 1]
+    return plan
+
+
+def rows_of(batch):
+    columns = [column.tolist() for column in (batch.time_us, batch.op, batch.offset, batch.size, batch.volume.codes)]
+    for at, op, offset, size, code in zip(*columns, strict=True):
+        yield at, ("read", "write")[op], offset, size, batch.volume.names[code]
+
+
+def test_a_cache_whose_models_take_turns_is_the_simulators(library, bundles):
+    batch = requests()
+    models, plan, pages = [load(path).serving() for path in bundles[1:]], plan_of(batch, bundles[0]), batch.pages()
+    for model in models:
+        outputs = model.outputs(model.inputs(batch, pages, [CAPACITY]))[:, 0]
+        assert np.abs(outputs[:, 0] - model.threshold).min() > TIE
+    expected = SwitchingCache(models, batch, pages, CAPACITY).run(plan, "alone")
+    with open_model(bundles[1], CAPACITY) as model, open_model(bundles[0]) as watching:
+        cache = model.cache(CAPACITY)
+        cache.follow(watching, [open_model(path, CAPACITY) for path in bundles[3:1:-1]])
+        made = [cache.access(*row) for row in rows_of(batch)]
+        found = cache.following()
+        cache.close()
+    outcome = [OUTCOMES.index(unit.outcome) for access in made for unit in access.units]
+    assert outcome == expected.outcomes.outcome.tolist()
+    assert [len(access.victims) for access in made] == expected.outcomes.replaced.tolist()
+    taken = [one for one in expected.takeovers if one.request > 0]
+    assert len({one.model for one in taken}) == 2 and len(taken) > 3
+    assert found[2:] == (len(taken), sum(one.steps for one in taken), sum(one.moved for one in taken))
+    assert min(found[2:]) > 0
+    assert found.decides == ("pairs", "turns")[plan[-1] - 1]
+
+
+def named(unit):
+    return unit.volume, unit.number
+
+
+def test_writes_that_go_around_are_seen_by_the_monitor_alone(library, bundles):
+    """The same takeovers, and no page that was written stays."""
+    batch = requests(1200)
+    with open_model(bundles[1], CAPACITY) as model, open_model(bundles[0]) as watching:
+        cache = model.cache(CAPACITY, writes="around")
+        cache.follow(watching, [open_model(path, CAPACITY) for path in bundles[2:]])
+        held = set()
+        for row in rows_of(batch):
+            access = cache.access(*row)
+            entered = {named(unit) for unit in access.units if unit.outcome == "admitted" and unit.slot >= 0}
+            used = {named(unit) for unit in access.units if unit.outcome == "hit"}
+            assert used <= held and not (row[1] == "write" and used | entered)
+            held = held - {named(unit) for unit in access.victims} | entered
+            assert len(held) <= CAPACITY
+        found = cache.following()
+        cache.close()
+    assert len(held) == CAPACITY
+    assert found.takeovers == np.count_nonzero(np.diff(plan_of(batch, bundles[0]))) > 2
+    assert min(found.asked, found.moved) > 0
+
+
+def test_what_does_not_fit_is_refused_in_a_line(library, bundles, tmp_path):
+    more = changed(tmp_path, "more", "pairs", 0.5, 1.0, memory={**load(CACHING).serving().policy["memory"],
+                                                                "window_accesses": 400})  # fmt: skip
+    with open_model(bundles[1], CAPACITY) as model, open_model(bundles[0]) as watching:
+        cache, pairs = model.cache(CAPACITY), open_model(bundles[2], CAPACITY)
+        wrong = {
+            "none is given": (watching, []),
+            "workload bundle": (pairs, [pairs]),
+            "its category 'database' is none": (watching, [model]),
+            "there is another model of category pairs": (watching, [pairs, pairs]),
+            "another policy.memory": (watching, [open_model(more, CAPACITY)]),
+            "not a bundle of kind caching": (watching, [open_model(GOLDEN / "admission.database.lgbm")]),
+        }
+        for said, given in wrong.items():
+            with pytest.raises(RuntimeFault, match=said):
+                cache.follow(*given)
+        with pytest.raises(RuntimeFault, match="no models take turns"):
+            cache.following()
+        cache.follow(watching, [pairs])
+        assert cache.following() == (None, None, 0, 0, 0)
+        with pytest.raises(RuntimeFault, match="say so once"):
+            cache.follow(watching, [pairs])
+        cache.close()
+    with open_model(GOLDEN / "reuse.follow", CAPACITY) as model, open_model(bundles[0]) as watching:
+        cache = model.cache(CAPACITY)
+        with pytest.raises(RuntimeFault, match="of kind caching"):
+            cache.follow(watching, [model])
+        cache.close()
