@@ -1,8 +1,5 @@
 """Models that take turns in libcachezoo's cache of kind caching, beside the simulator's."""
 
-import shutil
-import struct
-
 import numpy as np
 import pytest
 
@@ -14,55 +11,18 @@ from cachezoo.runtime.model import OUTCOMES
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.caching.switching import SwitchingCache
-from tests.bundle_data import reseal
+from tests.turns_data import CACHING, changed, turns
 from tests.unit.runtimes.test_python_runtime import GOLDEN
 
-CACHING, WORKLOAD = GOLDEN / "caching.database.lstm1x8", GOLDEN / "workload.lstm8"
 CAPACITY = 40
 TIE = 1e-5  # sums of float32 differ by less
 
 pytestmark = pytest.mark.needs("gcc")
 
 
-def changed(folder, name, category, threshold, scale, **policy):
-    """The caching bundle with other weights, rules, threshold and category."""
-    path = folder / name
-    shutil.copytree(CACHING, path)
-
-    def change(manifest):
-        manifest["category"] = category
-        manifest["calibration"]["threshold"] = threshold
-        manifest["policy"] |= policy
-
-    reseal(path, change)
-    file = path / "weights.safetensors"
-    content = bytearray(file.read_bytes())
-    begin = 8 + struct.unpack_from("<Q", content)[0]
-    weights = np.frombuffer(content, np.float32, offset=begin)
-    weights *= np.float32(scale)
-    file.write_bytes(content)
-    reseal(path)
-    return path
-
-
-def monitor(folder):
-    """The workload bundle, to which no window is strange, and one vote of which switches."""
-    path = folder / "monitor"
-    shutil.copytree(WORKLOAD, path)
-    reseal(path, lambda manifest: manifest["policy"].update(switch_votes=1, unknown_above={"window": 1e9, "vote": 1e9}))
-    return path
-
-
 @pytest.fixture
 def bundles(tmp_path):
-    """Of the monitor, of the model that begins, and of one for each category."""
-    rules = {"on_hit": "requeue", "queues": "single", "protected_percent": 50, "demote_capacities": 1}
-    return [
-        monitor(tmp_path),
-        CACHING,
-        changed(tmp_path, "pairs", "pairs", 0.5, 1.3),
-        changed(tmp_path, "turns", "turns", 0.45, 0.7, **rules, state="reset100"),
-    ]
+    return turns(tmp_path)
 
 
 def requests(n=2400, seed=0):
