@@ -90,8 +90,8 @@ def bench_of(asked: Asked, sizes: "Sequence[Size]") -> "tuple[ObjectBench, list[
     for capacity in found:
         if capacity > bench.whole:
             err().print(
-                f"warning: a size of {bench.shown(capacity)} is above {bench.shown(bench.whole)} of all objects: only "
-                "first requests miss"
+                f"warning: a size of {bench.shown(capacity)} is above {bench.shown(bench.whole)} of all objects, each "
+                "as large as it first was"
             )
     return bench, found
 

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -54,8 +55,7 @@ def named(part: Any) -> str:  # noqa: ANN401 - a class, function or forest
     name = str(getattr(part, "__name__", type(part).__name__)).strip("<>")
     known = next((key for key, own in _NAMED.items() if own is part), None)
     if known is None:
-        count = sum(key.rpartition("_")[0] == name or key == name for key in _NAMED)
-        known = f"{name}_{count + 1}" if count else name
+        known = next(free for free in (name, *(f"{name}_{k}" for k in count(2))) if free not in _NAMED)
         _NAMED[known] = part
     return f"{HERE}{OWN}{known}"
 
@@ -216,8 +216,8 @@ def composed(text: str) -> tuple[Spec, Composition, Bind | None]:
     Raises:
         ConfigError: a part that there is not, or is none; two of a kind; a bound, follower or virtual I/O cache beside.
     """
-    pieces = [piece.strip() for piece in split("".join(text.split()), "+")]
-    others = [piece for piece in pieces if OWN not in piece]
+    pieces = [piece.strip() for piece in split(text, "+")]
+    others = ["".join(piece.split()) for piece in pieces if OWN not in piece]
     spec = parse("+".join(others)) if others else Spec(Component(LRU.id))
     names_eviction = any(piece.partition("(")[0] in EVICTION for piece in others)
     composition, bind = spec.composition(), None
@@ -257,7 +257,7 @@ def _binding(part: Any, name: str) -> Bind:  # noqa: ANN401 - theirs
 
 
 def _title(part: Any) -> str:  # noqa: ANN401 - theirs
-    return str(part.__doc__ or "one's own").strip().splitlines()[0]
+    return next(iter(str(part.__doc__ or "").strip().splitlines()), "one's own")
 
 
 def guarded(run: Callable[[], Any], name: str) -> Any:  # noqa: ANN401 - what runs

@@ -3,9 +3,10 @@
 import shlex
 
 from cachezoo.contest.verdict import Verdict
+from cachezoo.questions.objects.bench import ObjectBench
 from cachezoo.questions.objects.recommendation import SIMPLEST, ObjectRecommendation
 from cachezoo.show.formats import duration, number, points, share
-from cachezoo.sizes import human
+from cachezoo.sizes import BINARY, BYTES, MOST_PAGES, PAGE_BYTES, Size, human
 from cachezoo.traces.clock import Clock
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.table import OP_READ
@@ -58,6 +59,8 @@ def answer(found: ObjectRecommendation) -> str:
     against = [] if found.whole or row.ran.policy == SIMPLEST else [f"lru {share(row.lru)}"]
     against.append(f"no cache of this size hits more than {share(row.upper)}")
     text = f"{size}, {policy}: {share(row.hits)} of {of} hit ({', '.join(against)})."
+    if found.why == "on average":
+        return f"{text} That is on average: its interval begins below {share(found.aim.hit)}."
     if found.why == "unreachable":
         return f"{share(found.aim.hit)} cannot be reached with any size or policy tried; nearest: {text}"
     return text
@@ -67,11 +70,9 @@ def trust(found: ObjectRecommendation) -> str:
     """How sure it is, and why not more."""
     row, bench = found.row, found.bench
     own, doubts = row.ran.found, list[str]()
-    if row.ran.interval is None:
+    if row.counted.interval is None:
         return f"Low: only {own.requests:,} requests are counted."
-    new = bench.requests.n_objects - 1 - int(bench.requests.ids[: own.warmup].max(initial=-1))
-    returns = own.requests - new
-    half = (row.ran.interval[1] - row.ran.interval[0]) / 2
+    returns, half = bench.returns(own.warmup), (row.counted.interval[1] - row.counted.interval[0]) / 2
     if returns < FEW_RETURNS:
         doubts.append(f"only {returns:,} of the requests that are counted are of objects seen before")
     if half > SURE:
@@ -86,10 +87,19 @@ def trust(found: ObjectRecommendation) -> str:
     return f"{level}: {'; '.join(doubts)}." if doubts else f"{level}: nothing speaks against it in what is counted."
 
 
+def typed(bench: ObjectBench, capacity: int) -> str:
+    """A size as `--size` takes it, which is that capacity exactly."""
+    if bench.rules.sizes and PAGE_BYTES <= capacity <= PAGE_BYTES * MOST_PAGES:
+        unit = next(unit for unit in reversed(BINARY) if capacity % BYTES[unit] == 0)
+        return f"{capacity // BYTES[unit]}{unit}"
+    shares = (f"{100 * capacity / bench.whole:.{digits}f}%" for digits in range(17))
+    return next(text for text in shares if float(text[:-1]) and bench.size(Size.parse(text)) == capacity)
+
+
 def run_it(found: ObjectRecommendation, name: str, reading: str) -> str:
     """The command that repeats the figures: nothing here serves objects."""
     bench, policy = found.bench, found.row.ran.policy
-    size = f"{100 * found.row.capacity / bench.whole:.6g}%"
+    size = typed(bench, found.row.capacity)
     ignored = [what for what in ("deletes", "ttl", "sizes") if not getattr(bench.rules, what)]
     words = ["cachezoo", "simulate", shlex.quote(name), "--policy", shlex.quote(policy), "--size", size]
     words += ["--ignore", ",".join(ignored)] if ignored else []

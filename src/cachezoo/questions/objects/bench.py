@@ -10,7 +10,6 @@ from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Outcome
 from cachezoo.contest.counting import AUTO, SECOND_HALF, Count
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.outcome import HIT
 from cachezoo.sized.components import Composition
 from cachezoo.sized.requests import Requests
 from cachezoo.sized.simulate import SizedRun, simulate
@@ -38,8 +37,12 @@ class ObjectRun(Outcome):
     """
 
     found: SizedRun
-    hit: Bool  # bool[n] of all requests, warm-up included
     unit: str  # of the capacity: ``bytes`` or ``objects``
+
+    @property
+    def hit(self) -> Bool:
+        """bool[n]: which of all requests hit, warm-up included."""
+        return self.found.hit
 
     @property
     def policy(self) -> str:
@@ -136,8 +139,13 @@ class ObjectBench:
         """
         first = self.first(capacity)
         found = simulate(self.requests, policy, capacity, warmup=first, around=self.rules.around)
-        hit = found.outcome == HIT
-        return ObjectRun(found.hit_ratio, block_means(hit[first:][self.asked[first:]]), found, hit, self.unit)
+        return ObjectRun(found.hit_ratio, block_means(found.hit[first:][self.asked[first:]]), found, self.unit)
+
+    def returns(self, since: int) -> int:
+        """How many requests, from one on, ask for an object that was asked for before."""
+        asked = np.flatnonzero(self.asked)
+        _, first = np.unique(self.requests.ids[asked], return_index=True)
+        return int((asked >= since).sum()) - int((asked[first] >= since).sum())
 
     @property
     def asked(self) -> Bool:

@@ -10,7 +10,7 @@ from cachezoo.console import Advance
 from cachezoo.contest.blocks import block_sums, blocks_in
 from cachezoo.contest.choice import Goal, choose
 from cachezoo.contest.counting import SECOND_HALF
-from cachezoo.contest.lead import Lead, ahead, ratio_of
+from cachezoo.contest.lead import Lead, Mean, ahead, ratio_of
 from cachezoo.contest.verdict import LEAST_HITS, Verdict, verdict
 from cachezoo.errors import ConfigError
 from cachezoo.questions.objects.bench import ObjectBench, ObjectRun, Rules
@@ -21,7 +21,8 @@ from cachezoo.traces.objects import ObjectTrace
 
 SIMPLEST = "lru"
 By = Literal["objects", "bytes"]
-Why = Literal["knee", "whole", "budget", "reached", "unreachable", "useless"]
+# `on average`: the target is reached, but not by the interval's low end
+Why = Literal["knee", "whole", "budget", "reached", "on average", "unreachable", "useless"]
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,21 @@ class SizeRow:
     """A size, with the policy that the first half chose for it, or LRU where that gains too little on the second."""
 
     ran: ObjectRun
-    hits: float  # of the kind that counts, on the second half
+    counted: Mean  # hit ratio of the kind that counts, on the second half
     chosen: str  # by the first half
     lead: Lead  # of the chosen one over LRU, on the second half
     lru: float  # hit ratio of LRU, of the kind that counts
     upper: float  # no cache of this size has more
+
+    @property
+    def hits(self) -> float:
+        """The hit ratio that counts."""
+        return self.counted.value
+
+    @property
+    def sure(self) -> float:
+        """A hit ratio that is reached with confidence."""
+        return self.counted.interval[0] if self.counted.interval else float("-inf")
 
     @property
     def capacity(self) -> int:
@@ -80,8 +91,9 @@ class ObjectRecommendation:
 
     @property
     def whole(self) -> bool:
-        """Whether it holds all objects, so that nothing is evicted."""
-        return self.row.capacity >= self.bench.whole
+        """Whether it holds all objects, so that nothing is evicted; where objects grow, it may not."""
+        ran = self.row.ran.found
+        return self.row.capacity >= self.bench.whole and not ran.evictions and not ran.too_large
 
     @property
     def useful(self) -> bool:
@@ -96,7 +108,8 @@ class ObjectRecommendation:
             "recommended": self.place if self.useful else None,
             "sizes": [
                 {
-                    **row.ran.values(), "chosen_on_first_half": row.chosen, "lead_over_lru": row.lead.values(),
+                    **row.ran.values(), "hits_that_count": row.hits, "interval": row.counted.interval,
+                    "chosen_on_first_half": row.chosen, "lead_over_lru": row.lead.values(),
                     "verdict": row.verdict, "lru": row.lru, "upper_bound": row.upper,
                 }
                 for row in self.rows
@@ -123,6 +136,14 @@ class _Judge:
 
     def _share(self, run: ObjectRun, part: slice) -> float:
         return float((self.worth[part] * run.hit[part]).sum() / max(self.worth[part].sum(), 1.0))
+
+    def counted(self, run: ObjectRun) -> Mean:
+        """Of the second half, with its interval."""
+        part = slice(self.half, None)
+        worth, blocks = self.worth[part], blocks_in(len(self.worth) - self.half)
+        if not blocks:
+            return Mean(self.second(run), None, 0.0)
+        return ratio_of(block_sums(worth * run.hit[part], blocks), block_sums(worth, blocks), self.second(run))
 
     def lead(self, ours: ObjectRun, theirs: ObjectRun) -> Lead:
         """How far one is ahead of another on the second half."""
@@ -180,7 +201,7 @@ def recommend(
         kept = choice.chosen if choice.chosen == SIMPLEST or (lead.blocks and lead.value >= LEAST_HITS) else SIMPLEST
         kind = "byte_hit_ratio" if aim.by == "bytes" else "hit_ratio"
         upper = bounds_row(bench, size)[f"{kind}_{UPPER}"]
-        rows.append(SizeRow(runs[kept], judge.second(runs[kept]), choice.chosen, lead, of_lru(size), upper))
+        rows.append(SizeRow(runs[kept], judge.counted(runs[kept]), choice.chosen, lead, of_lru(size), upper))
     return ObjectRecommendation(bench, aim, tuple(rows), *_pick(rows, budget, aim.hit))
 
 
@@ -190,8 +211,11 @@ def _pick(rows: Sequence[SizeRow], budget: int | None, hit: float | None) -> tup
     if max(hits) < USELESS:
         return len(rows) - 1, "useless"
     if hit is not None:
-        first = next((k for k, own in enumerate(hits) if own >= hit), None)
-        return (int(np.argmax(hits)), "unreachable") if first is None else (first, "reached")
+        sure = next((k for k, row in enumerate(rows) if row.sure >= hit), None)
+        if sure is not None:
+            return sure, "reached"
+        mean = next((k for k, own in enumerate(hits) if own >= hit), None)
+        return (int(np.argmax(hits)), "unreachable") if mean is None else (mean, "on average")
     if budget is not None:
         within = [row for row in rows if row.capacity <= budget]
         most = max(row.hits for row in within)
