@@ -3,8 +3,9 @@
 Run as `.venv/bin/python benchmarks/guesses.py [--tables N] [--seed N] [--show N] [FILE ...]`. Tables are written from
 requests that are known, with other columns among them, in any order, units, spellings and delimiter, with names or
 without. Requests are made up, or are those of traces' files. A guess is right where reading by it gives the same
-operations, addresses and sizes, and times within a thousandth of the span; it asks where it has none, says that it does
-not know the op, or gives several of which one is right; else it is wrong. `--show` prints tables that are wrong.
+operations, addresses and sizes, and times within a thousandth of the span; it asks where it says that it does not know
+the op, or gives several of which one is right; there may be no guess; else it is wrong. `--show` prints tables that are
+wrong.
 """
 
 import argparse
@@ -34,6 +35,7 @@ SIZE_NAMES = {1: ("size", "length", "bytes", "io_size"), 512: ("sectors", "nr_se
 OP_NAMES = ("op", "rw", "operation", "io_type")
 WORDS = (("R", "W"), ("r", "w"), ("read", "write"), ("READ", "WRITE"), ("RS", "WS"), ("RD", "WR"))
 PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+VERDICTS = ("right", "asked", "no guess", "wrong")
 
 
 @dataclass(frozen=True)
@@ -154,10 +156,10 @@ def agrees(trace: Trace, requests: Requests) -> bool:
 
 
 def verdict(one: Example, folder: Path) -> tuple[str, str]:
-    """``right``, ``asked`` or ``wrong``, and the guess."""
+    """One of `VERDICTS`, and the guess."""
     guess = guessed(one.lines)
     if not guess.columns:
-        return "asked", ""
+        return "no guess", ""
     path = folder / "table.txt"
     path.write_text("\n".join(one.lines) + "\n")
     for number, columns in enumerate((guess.columns, *guess.others)):
@@ -182,7 +184,7 @@ def _read(path: Path, columns: str) -> Trace | None:
 
 
 def run(tables: int, seed: int, traces: Sequence[Trace] = (), show: int = 0) -> Counter[str]:
-    """How many guesses are right, asked and wrong.
+    """How many tables have each of `VERDICTS`.
 
     Args:
         tables: how many.
@@ -210,7 +212,7 @@ def main() -> None:
     parser.add_argument("--show", type=int, default=0)
     given = parser.parse_args()
     counts = run(given.tables, given.seed, [read_any(path, quiet=True) for path in given.traces], given.show)
-    print(f"{given.tables} tables: " + ", ".join(f"{counts[name]} {name}" for name in ("right", "asked", "wrong")))
+    print(f"{given.tables} tables: " + ", ".join(f"{counts[name]} {name}" for name in VERDICTS))
 
 
 if __name__ == "__main__":
