@@ -20,6 +20,8 @@ from cachezoo.arrays import I64
 BLANKS = " \t"
 INT64_END = 2**63
 MOST_WHOLE = str(INT64_END - 1)
+MOST_KEY = str(2 * INT64_END - 1)
+KEYS_AS_TEXTS = "read the keys as texts with the option keys=text"
 MOST_DIGITS = 100  # Python refuses to convert thousands
 MOST_POWER = 999
 SECOND_US = 1_000_000
@@ -29,6 +31,8 @@ DAY_US = 86_400 * SECOND_US
 _WHOLE = re.compile(r"-?[0-9]+(\.0*)?|-?[0-9]+\.?[0-9]*[eE][+-]?[0-9]{1,3}")
 _PARTS = r"^[ \t]*(?P<sign>-?)(?P<whole>[0-9]+)\.?(?P<part>[0-9]*)(?:[eE](?P<power>[+-]?[0-9]{1,3}))?[ \t]*$"
 _SIMPLE = r"^[ \t]*(?P<n>-?[0-9]{1,18})(?:\.0*)?[ \t]*$"
+_KEY = r"0|[1-9][0-9]{0,19}"
+_SIGNED_KEY = r"0|-?[1-9][0-9]{0,18}"
 _FLOAT = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _COMMA = r"[+-]?([0-9]+,?[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?"
 _DAY = r"(?P<year>[0-9]{4})[-/](?P<month>[0-9]{2})[-/](?P<day>[0-9]{2})"
@@ -51,6 +55,7 @@ class Kind:
         of: numbers of texts: int64 or float64, null where a text is none.
         value: the number of one text that looks so; None where it is none after all.
         moment: whether the numbers are microseconds.
+        fix: what to do about a text that is none.
     """
 
     what: str
@@ -59,6 +64,7 @@ class Kind:
     of: Callable[[pa.ChunkedArray], pa.ChunkedArray]
     value: Callable[[str], int | float | None]
     moment: bool = False
+    fix: str = "fix or drop the row"
 
     def matches(self, text: str) -> bool:
         """Whether a text, blanks around it off, is such a value."""
@@ -70,7 +76,7 @@ class Kind:
             return None
         if self.stored == pa.int64() and self.pattern.fullmatch(text) and _exact(text) is not None:
             return f"{text[:40]}, which 64 bits cannot hold; check the unit"
-        return f"{text[:40]!r}, not {self.what}; fix or drop the row"
+        return f"{text[:40]!r}, not {self.what}; {self.fix}"
 
 
 def _normal(text: str) -> tuple[str, str, int] | None:
@@ -178,6 +184,27 @@ def _signed(bits: int) -> int:
     return bits - 2 * INT64_END if bits >= INT64_END else bits
 
 
+def _keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """int64 of whole numbers from 0 on that are their digits alone, by their 64 bits: no two texts are one number."""
+    if pc.all(pc.match_substring_regex(texts, "^(0|[1-9][0-9]{0,17})$")).as_py():
+        return texts.cast(pa.int64())
+    bare = pc.utf8_trim(texts, BLANKS)
+    short = pc.less(pc.utf8_length(bare), len(MOST_KEY))
+    good = pc.and_(pc.match_substring_regex(bare, f"^({_KEY})$"), pc.or_(short, pc.less_equal(bare, MOST_KEY)))
+    return pc.if_else(good, bare, pa.scalar(None, pa.string())).cast(pa.uint64()).cast(pa.int64(), safe=False)
+
+
+def _signed_keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """int64 of whole numbers that are their sign and digits alone: no two texts are one number."""
+    bare = pc.utf8_trim(texts, BLANKS)
+    digits = pc.utf8_ltrim(bare, "-")
+    short = pc.less(pc.utf8_length(digits), len(MOST_WHOLE))
+    good = pc.and_(
+        pc.match_substring_regex(bare, f"^({_SIGNED_KEY})$"), pc.or_(short, pc.less_equal(digits, MOST_WHOLE))
+    )
+    return pc.if_else(good, bare, pa.scalar(None, pa.string())).cast(pa.int64())
+
+
 def _commas(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """float64 of numbers with a decimal comma; null where not finite."""
     good = pc.match_substring_regex(texts, rf"^[ \t]*{_COMMA}[ \t]*$")
@@ -240,6 +267,22 @@ def _one(of: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> Callable[[str], in
 
 KINDS = {
     "int": Kind("a whole number", _WHOLE, pa.int64(), _wholes, whole_of),
+    "key": Kind(
+        "a whole number in digits alone, as the first keys are",
+        re.compile(_KEY),
+        pa.string(),  # as a number, pyarrow would take 007 for 7
+        _keys,
+        lambda text: _signed(int(text)) if int(text) < 2 * INT64_END else None,
+        fix=KEYS_AS_TEXTS,
+    ),
+    "signed_key": Kind(
+        "a whole number in digits alone, as the first keys are",
+        re.compile(_SIGNED_KEY),
+        pa.string(),
+        _signed_keys,
+        whole_of,
+        fix=KEYS_AS_TEXTS,
+    ),
     "float": Kind("a number", re.compile(_FLOAT), pa.float64(), _as_they_are, _finite),
     "hex": Kind(
         "a hexadecimal number of 64 bits such as 0x1f",

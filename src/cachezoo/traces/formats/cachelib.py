@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import Field as Setting
 
 from cachezoo.traces.delimited import delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options
+from cachezoo.traces.formats.base import Fit, Format, Head
 from cachezoo.traces.formats.headed import Field, is_headed, layout_of
-from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, keys_of, lasting, meanings
+from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, KeyOptions, keys_of, lasting, meanings
 from cachezoo.traces.formats.other_ops import data_only
 from cachezoo.traces.reading import ObjectChunk, Reading, counts_of, microseconds
 
@@ -40,13 +40,13 @@ CDN_FIELDS = (
 CODED = ("namespace", "user", "flags")
 
 
-class StoreOptions(Options):
+class StoreOptions(KeyOptions):
     """The unit of `op_time`."""
 
     time_unit: Literal["s", "ms", "us"] = "s"
 
 
-class CdnOptions(Options):
+class CdnOptions(KeyOptions):
     """What ops mean: values of a read, a slash, values of a write, and after another slash those of a delete."""
 
     ops: str = Setting(default="1|get/2|set/3|delete", max_length=200)
@@ -66,7 +66,7 @@ def read_store(reading: Reading, options: StoreOptions) -> Iterator[ObjectChunk]
     """Requests in the files' order; those of a file without times are numbered."""
     before = 0
     for source in reading.sources:
-        layout = layout_of(source, STORE_FIELDS)
+        layout = layout_of(source, STORE_FIELDS, keys=options.keys)
         if not any(column.name == "time" for column in layout.columns):
             reading.notes["time"] = "row numbers in microseconds: no column has times"
         last = 0
@@ -94,7 +94,7 @@ def read_cdn(reading: Reading, options: CdnOptions) -> Iterator[ObjectChunk]:
     ops = meanings(options.ops)
     reading.notes["size"] = "of whole objects: which part of one is requested is passed over"
     for source in reading.sources:
-        for rows in delimited(reading, layout_of(source, CDN_FIELDS), [source]):
+        for rows in delimited(reading, layout_of(source, CDN_FIELDS, keys=options.keys), [source]):
             op, text = rows.op("op", ops)
             ttl = lasting(rows, "ttl")
             chunk = ObjectChunk(

@@ -26,8 +26,8 @@ from cachezoo.arrays import I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import DELIMITERS, Column, Layout, Rows, delimited, split_line
-from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.formats.keyed import STORE_OPS, key_kind, keys_of, meanings
+from cachezoo.traces.formats.base import Fit, Format, Head
+from cachezoo.traces.formats.keyed import STORE_OPS, KeyOptions, key_kind, keys_of, meanings
 from cachezoo.traces.formats.other_ops import by_name, data_only
 from cachezoo.traces.objects import NO_TTL, OP_DELETE
 from cachezoo.traces.reading import (
@@ -74,7 +74,7 @@ BACK_US = DAY_US // 2  # a clock that is set back by more has passed midnight
 AHEAD_US = DAY_US * 23 // 24  # one that is set ahead by more is before midnight again
 
 
-class ColumnsOptions(Options):
+class ColumnsOptions(KeyOptions):
     """Which column is what, as the module says.
 
     Attributes:
@@ -354,7 +354,7 @@ def _plan(source: Source, head: Head, options: ColumnsOptions) -> _Plan:
         shared = [role for role, part in parts.items() if part.place == twice]
         message = f"{source.path}: columns: {' and '.join(shared)} are both column #{twice + 1}; give each its own"
         raise TraceError(message)
-    parts = _hex_together({role: _seen(role, part, table) for role, part in parts.items()}, table)
+    parts = _hex_together({role: _seen(role, part, table, options.keys) for role, part in parts.items()}, table)
     roles = {part.place: role for role, part in parts.items()}
     width = max(places, default=-1) + 1 if table.ragged else table.width
     columns = tuple(
@@ -373,7 +373,7 @@ def _stored_table(source: Source) -> Table:
     return Table(",", list(schema_of(source).names), True, first_rows(source))
 
 
-def _seen(role: str, part: Part, table: Table) -> Part:
+def _seen(role: str, part: Part, table: Table, keys: str) -> Part:
     """A part with the kind of its values, which the first rows show where it is not said.
 
     Times are floats, unless they are whole and floats would lose digits.
@@ -384,7 +384,7 @@ def _seen(role: str, part: Part, table: Table) -> Part:
     if part.kind or place is None:
         return part
     if role == "key":
-        return replace(part, kind=key_kind(row[place] for row in table.rows if len(row) > place))
+        return replace(part, kind=key_kind((row[place] for row in table.rows if len(row) > place), keys))
     kinds: tuple[str, ...] = ("int", "hex", "bare_hex") if role in ("offset", "size") else ("int",)
     if role in ("time", "latency"):
         values = [whole_of(row[place]) for row in table.rows if len(row) > place and row[place]]

@@ -45,8 +45,14 @@ def _wrong(found: list[str], fields: Sequence[Field]) -> str:
     return f"names {', '.join(twice)} more than once" if twice else ""
 
 
-def layout_of(source: Source, fields: Sequence[Field], delimiter: str = ",") -> Layout:
+def layout_of(source: Source, fields: Sequence[Field], delimiter: str = ",", keys: str = "auto") -> Layout:
     """The columns of a file as its header orders them; those of no field are passed over.
+
+    Args:
+        source: the file.
+        fields: what its header may name.
+        delimiter: one character.
+        keys: as of `cachezoo.traces.formats.keyed.KeyOptions`.
 
     Raises:
         TraceError: a needed column is missing, or one is named twice.
@@ -63,6 +69,6 @@ def layout_of(source: Source, fields: Sequence[Field], delimiter: str = ",") -> 
             columns.append(Column(f"unread_{place}", "skip"))
             continue
         values = (split_line(line, delimiter)[0][place : place + 1] for line in lines[1 : KEY_LINES + 1])
-        kind = key_kind(value[0] for value in values if value) if field.kind == "key" else field.kind
+        kind = key_kind((value[0] for value in values if value), keys) if field.kind == "key" else field.kind
         columns.append(Column(field.role, kind, optional=not field.needed and field.kind != "text"))
     return Layout(tuple(columns), delimiter, quoted=True, header=lambda _: True)

@@ -16,8 +16,8 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, merged
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int
-from cachezoo.traces.formats.keyed import key_kind, keys_of
+from cachezoo.traces.formats.base import Fit, Format, Head, is_int
+from cachezoo.traces.formats.keyed import KeyOptions, key_kind, keys_of
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.reading import BAD_OP, ObjectChunk, Reading, microseconds
 from cachezoo.traces.source import Source
@@ -64,13 +64,13 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if fits else Fit.NO
 
 
-def _layout(source: Source) -> tuple[Layout, dict[str, str]]:
+def _layout(source: Source, keys: str) -> tuple[Layout, dict[str, str]]:
     """A file's columns, and its operations by number; none where they are names."""
     lines = source.first_lines()
     codes = _codes(lines)
     layout, delimiter = (NUMBERED_LAYOUT, ",") if codes else (RAW_LAYOUT, None)
     rows = [line.split(delimiter) for line in lines if not line.startswith("#")]
-    kind = key_kind(row[2].strip() for row in rows if len(row) > 2)
+    kind = key_kind((row[2].strip() for row in rows if len(row) > 2), keys)
     time, op, _, size = layout.columns
     return replace(layout, columns=(time, op, Column("key", kind), size)), codes
 
@@ -97,16 +97,15 @@ def _chunk(rows: Rows, codes: dict[str, str]) -> ObjectChunk:
     )
 
 
-def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
+def read(reading: Reading, options: KeyOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order.
 
     Raises:
         TraceError: a comment numbers an operation that is none.
     """
-    del options
     reading.notes["size"] = "of whole objects: which part of one is requested is passed over"
     for source in reading.sources:
-        layout, codes = _layout(source)
+        layout, codes = _layout(source, options.keys)
         if unknown := [name for name in codes.values() if name not in OPS]:
             message = f"{source.path}: its comment names the operation {unknown[0][:40]!r}; known are {', '.join(OPS)}"
             raise TraceError(message)
@@ -119,6 +118,7 @@ FORMAT = Format(
     title="IBM's object store: time REST.op.OBJECT id [size [range]] at blanks, or with numbered ops (objects; ms)",
     recognise=recognise,
     read=read,
+    options=KeyOptions,
     needs="a second field such as REST.GET.OBJECT, or a comment `op type [Put:0, Get:1 …]`",
     name=r"ibm|objectstoretrace",
     objects=True,

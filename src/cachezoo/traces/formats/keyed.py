@@ -1,6 +1,7 @@
 """What readers of requests of objects share: keys, what ops mean, and times to live."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +10,12 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Rows
+from cachezoo.traces.formats.base import Options
 from cachezoo.traces.formats.other_ops import by_name
 from cachezoo.traces.objects import NO_TTL, OP_DELETE
 from cachezoo.traces.reading import BAD_TIME
 from cachezoo.traces.table import OP_READ, OP_WRITE
+from cachezoo.traces.values import KINDS
 
 # What key-value stores and caches call their operations, in small letters.
 STORE_OPS = {
@@ -26,16 +29,28 @@ KEY_LINES = 200  # by which keys are numbers or texts
 OPS_MEANT = (OP_READ, OP_WRITE, OP_DELETE)
 
 
-def key_kind(values: Iterable[str]) -> str:
-    """``int`` where the keys that a file begins with are whole numbers of 64 bits as written, else ``text``."""
-    return "int" if all(_is_plain(value) for value in values) else "text"
+class KeyOptions(Options):
+    """How keys are read: as the beginning of a file has them, or as texts."""
+
+    # ``auto``: whole numbers where the first keys are; ``text``: texts, so that 7 and 007 are two keys
+    keys: Literal["auto", "text"] = "auto"
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a key is the number that it is read as, and no other text is read as the same."""
-    digits = text.removeprefix("-")
-    whole = len(digits) < 20 and digits.isascii() and digits.isdigit()
-    return whole and (digits == "0" or not digits.startswith("0")) and int(digits) < 2**63
+def key_kind(values: Iterable[str], keys: str = "auto") -> str:
+    """The kind of a column of keys.
+
+    Args:
+        values: the keys that a file begins with.
+        keys: as of `KeyOptions`.
+
+    Returns:
+        ``key`` where they are whole numbers as written, ``signed_key`` where some are below 0, and later ones that are
+        not are bad rows; else ``text``.
+    """
+    given = list(values)
+    if keys == "text" or not all(map(KINDS["signed_key"].matches, given)):
+        return "text"
+    return "signed_key" if any(value.startswith("-") for value in given) else "key"
 
 
 def keys_of(rows: Rows, name: str) -> I64 | Coded:

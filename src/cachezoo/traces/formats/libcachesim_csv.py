@@ -17,7 +17,7 @@ from cachezoo.traces.delimited import DELIMITERS, Column, Layout, Rows, delimite
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
 from cachezoo.traces.formats.id_ways import timed_id_ways
 from cachezoo.traces.formats.identified import IdOptions
-from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, key_kind, keys_of, meanings
+from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, KeyOptions, key_kind, keys_of, meanings
 from cachezoo.traces.formats.libcachesim_written import write, write_objects
 from cachezoo.traces.formats.oraclegeneral import WriteOptions
 from cachezoo.traces.formats.other_ops import by_name, data_only
@@ -40,7 +40,7 @@ OF_OBJECTS = {"ttl": ("ttl", "ttl_s")}
 NO_DATA = by_name("nop")
 
 
-class CsvOptions(IdOptions):
+class CsvOptions(IdOptions, KeyOptions):
     """Where the columns are.
 
     Attributes:
@@ -141,7 +141,7 @@ def _layout(source: Source, options: CsvOptions) -> Layout:
     split = (_fields(line, delimiter)[found["obj_id"] :] for line in lines[headed : KEY_LINES + headed])
     ids = [values[0].strip() for values in split if values]
     if options.objects:
-        kinds["obj_id"] = key_kind(ids)
+        kinds["obj_id"] = key_kind(ids, options.keys)
     elif texts := [at for at, text in enumerate(ids) if not is_int(text)]:
         if 2 * len(texts) > len(ids):
             said = f"row {texts[0] + 1}: obj_id is {ids[texts[0]][:40]!r}, not a whole number"

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, key_kind, keys_of
+from cachezoo.traces.formats.base import Fit, Format, Head, is_int, most_fit
+from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, KeyOptions, key_kind, keys_of
 from cachezoo.traces.formats.other_ops import data_only
 from cachezoo.traces.reading import ObjectChunk, Reading, microseconds
 from cachezoo.traces.source import Source
@@ -39,17 +39,16 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if most_fit(head.rows(), 7, _row_fits) else Fit.NO
 
 
-def _layout(source: Source) -> Layout:
+def _layout(source: Source, keys: str) -> Layout:
     rows = [line.split(",") for line in source.first_lines() if not line.startswith("#")]
-    kind = key_kind(row[1].strip() for row in rows if len(row) == len(LAYOUT.columns))
+    kind = key_kind((row[1].strip() for row in rows if len(row) == len(LAYOUT.columns)), keys)
     return replace(LAYOUT, columns=(LAYOUT.columns[0], Column("key", kind), *LAYOUT.columns[2:]))
 
 
-def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
+def read(reading: Reading, options: KeyOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order; the client is kept as `user`."""
-    del options
     for source in reading.sources:
-        for rows in delimited(reading, _layout(source), [source]):
+        for rows in delimited(reading, _layout(source, options.keys), [source]):
             op, text = rows.op("op", STORE_OPS)
             chunk = ObjectChunk(
                 row=rows.row,
@@ -69,6 +68,7 @@ FORMAT = Format(
     title="Twitter's cache clusters: CSV time,key,key size,value size,client,op,ttl (objects; seconds)",
     recognise=recognise,
     read=read,
+    options=KeyOptions,
     layout=LAYOUT,
     needs="seven fields at commas, the sixth an operation such as get or set",
     name=r"\bcluster\d",

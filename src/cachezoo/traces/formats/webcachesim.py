@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.formats.keyed import key_kind, keys_of
+from cachezoo.traces.formats.base import Fit, Format, Head, is_int, most_fit
+from cachezoo.traces.formats.keyed import KeyOptions, key_kind, keys_of
 from cachezoo.traces.reading import SECTOR_BYTES, ObjectChunk, Reading, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ
@@ -22,8 +22,8 @@ MOST_ON_SECTORS = 0.5  # of sizes: those of objects are any number of bytes
 LEAST_REPEATED = 5
 
 
-class TrOptions(Options):
-    """The unit of time."""
+class TrOptions(KeyOptions):
+    """The unit of time, and how keys are read."""
 
     time_unit: Literal["s", "ms", "us", "ns"] = "s"
 
@@ -53,16 +53,16 @@ def recognise(head: Head) -> Fit:
     return Fit.LIKELY if comes_again and of_objects else Fit.NO
 
 
-def _kind(source: Source) -> str:
+def _kind(source: Source, keys: str) -> str:
     rows = [line.split() for line in source.first_lines() if not line.startswith("#")]
-    return key_kind(row[1] for row in rows if len(row) >= len(LAYOUT.columns))
+    return key_kind((row[1] for row in rows if len(row) >= len(LAYOUT.columns)), keys)
 
 
 def read(reading: Reading, options: TrOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order."""
     reading.notes |= {"op": "all reads: the format has none", "ids": "an object's key"}
     for source in reading.sources:
-        for rows in delimited(reading, _layout(_kind(source)), [source]):
+        for rows in delimited(reading, _layout(_kind(source, options.keys)), [source]):
             chunk = ObjectChunk(
                 row=rows.row,
                 time_us=microseconds(rows.floats("time"), options.time_unit),

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from cachezoo.traces.delimited import delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options
+from cachezoo.traces.formats.base import Fit, Format, Head
 from cachezoo.traces.formats.headed import Field, is_headed, layout_of
-from cachezoo.traces.formats.keyed import keys_of
+from cachezoo.traces.formats.keyed import KeyOptions, keys_of
 from cachezoo.traces.reading import ObjectChunk, Reading, microseconds
 from cachezoo.traces.table import OP_READ, UNKNOWN_LATENCY
 
@@ -31,12 +31,11 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if is_headed(head, FIELDS, "\t") else Fit.NO
 
 
-def read(reading: Reading, options: Options) -> Iterator[ObjectChunk]:
+def read(reading: Reading, options: KeyOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order; the image's type is kept as `flags`."""
-    del options
     reading.notes["op"] = "all reads: the format has none"
     for source in reading.sources:
-        for rows in delimited(reading, layout_of(source, FIELDS, "\t"), [source]):
+        for rows in delimited(reading, layout_of(source, FIELDS, "\t", options.keys), [source]):
             latency = microseconds(rows.floats("latency"), "s") if rows.has("latency") else None
             chunk = ObjectChunk(
                 row=rows.row,
@@ -55,6 +54,7 @@ FORMAT = Format(
     title="Wikimedia's CDN of 2019: a table at tabs with relative_unix and a hashed path (objects; seconds)",
     recognise=recognise,
     read=read,
+    options=KeyOptions,
     needs="a header at tabs with relative_unix, hashed_path_query and response_size",
     name=r"\b(upload|text|cache)-?2?\d*\.tsv|wiki",
     objects=True,
