@@ -107,7 +107,11 @@ class _File:
             for row, connection, export in zip(*named, strict=True):
                 self.exports[connection].append((row, export))
             time_us = answers.dates("date")
-            self.answers.append((_keys(answers), answers.row, time_us, answers.ints("result")))
+            good = time_us != MISSING
+            for row in answers.row[~good].tolist():
+                self.reading.bad(self.source, row, "its date is none of the calendar; fix or drop the row")
+            named_so = (_keys(answers), answers.row, time_us, answers.ints("result"))
+            self.answers.append(tuple(column[good] for column in named_so))  # type: ignore[arg-type]
             self.requests.append((_keys(requests), self.chunk(requests)))
             self.held += len(requests) + len(answers)
             if self.held > self.most:

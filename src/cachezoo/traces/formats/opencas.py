@@ -8,6 +8,7 @@ are no requests. Source: the Open CAS Telemetry Framework's trace.proto and pars
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ OTHER_EVENTS = (
     *("fsFileEvent", "ioCompletion", "ioCmpl", "ioExtensions"),
 )
 MOST = 2**62
+SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which JSON may have and text cannot
 
 
 def recognise(head: Head) -> Fit:
@@ -98,10 +100,14 @@ class _Columns:
             _whole(io, "latency", UNKNOWN_LATENCY),
         )
         named = device.get("name") or device.get("id") if isinstance(device, dict) else None
+        volume = str(named or io.get("deviceId", "0"))
+        if SURROGATES.search(volume):
+            message = f"its device is {volume[:40]!r}, which is no text"
+            raise ValueError(message)
         self.row.append(row)
         for column, value in zip((self.time_ns, self.op, self.lba, self.length, self.latency_ns), values, strict=True):
             column.append(value)
-        self.volume.append(str(named or io.get("deviceId", "0")))
+        self.volume.append(volume)
 
     def chunk(self, reading: Reading) -> Chunk:
         """The reads and writes; what moves no data is counted."""

@@ -29,7 +29,8 @@ ATTACHED = re.compile(r"strace: Process (\d+) (?:attached|detached)(?: .*)?$")
 CALL = re.compile(r"(\w+)\(")
 RESUMED = re.compile(r"<\.\.\. (\w+) resumed>,? ?")
 UNFINISHED = "<unfinished ...>"
-RESULT = re.compile(r"\)\s*= (-?\d{1,19}|0x[0-9a-f]+|\?)(?:<((?:[^<>\\]|\\.)*)>)?([^<>]*)(?:<(\d+\.\d+)>)?$")
+RESULT = re.compile(r"\)\s*= (-?\d{1,19}|0x[0-9a-f]+|\?)(?:<((?:[^<>\\]|\\.)*)>)?([^<>]*)(?:<(\d{1,9}\.\d{1,9})>)?$")
+SOUGHT = re.compile(r"\[(\d{1,18})\]$")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?:\.\.\.)?|<(?:[^<>\\]|\\.)*>|[^"<,()\[\]{}]+|.', re.DOTALL)
 DESCRIPTOR = re.compile(r"(\d{1,9})(?:<((?:[^<>\\]|\\.)*)>)?$")
 ANYTHING = re.compile(r"\w+\(|<\.\.\. \w+ resumed>|\+\+\+ |--- ")
@@ -51,6 +52,7 @@ NO_FILE = re.compile(
 DAY_S = 86_400
 MIDNIGHT_S = 2 * 3600  # a clock that goes back further has passed midnight; an hour is summer time's
 OFFSET_ARGUMENT = 3
+MOST = 2**62  # no result is larger, and no position
 BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
@@ -230,6 +232,9 @@ class _Strace:
         if parted is None or found is None:
             return None
         result = int(found[1]) if found[1].lstrip("-").isdigit() else None
+        sought = name != "_llseek" or result != 0 or (len(parted[0]) > 2 and SOUGHT.match(parted[0][2]))
+        if (result is not None and abs(result) > MOST) or not sought:
+            return None
         latency_us = round(float(found[4]) * 1e6) if found[4] else UNKNOWN_LATENCY
         return _Call(name, parted[0], result, found[2] or "", latency_us)
 
@@ -265,7 +270,9 @@ class _Strace:
         elif call.name.startswith("dup") or "F_DUPFD" in " ".join(call.arguments[1:2]):
             self.copied(table, call)
         elif "lseek" in call.name and (entry := self.entry(table, call)) is not None:
-            entry.at = call.result if call.name == "lseek" else int(re.sub(r"\D", "", call.arguments[2]) or "0")
+            entry.at = call.result
+            if call.name == "_llseek" and (found := SOUGHT.match(call.arguments[2])):
+                entry.at = int(found[1])
 
     def opened(self, table: dict[int, _Open], call: _Call) -> None:
         """A file is opened."""
@@ -312,8 +319,8 @@ class _Strace:
         op = AT_OFFSET.get(call.name, AT_POSITION.get(call.name, OP_READ))
         if offset < 0:
             offset = self.ends.get(entry.name, 0) if entry.appends and op == OP_WRITE else entry.at
-            entry.at = offset + call.result
-        self.ends[entry.name] = max(self.ends.get(entry.name, 0), offset + call.result)
+            entry.at = min(offset + call.result, MOST)
+        self.ends[entry.name] = min(max(self.ends.get(entry.name, 0), offset + call.result), MOST)
         columns = self.columns
         columns.row.append(row)
         columns.time_us.append(time_us)

@@ -89,6 +89,7 @@ def test_an_answer_alone_is_counted(tmp_path):
         "2024-05-02 10:11:12.006000 connection=1 Sing id=3 ...",
         "2024-02-30 10:11:12.006000 connection=1 Read id=3 offset=0x0 count=0x200 ...",
         "2024-05-02 10:11:12.006000 connection=1 Read id=3 offset=0x0 count=0x0 ...",
+        "2024-13-02 10:11:12.007000 connection=1 ...Read id=3 return=0",
     ],
 )
 def test_bad_rows_are_named(tmp_path, row):

@@ -69,6 +69,8 @@ def test_what_moves_no_data_is_left_out(tmp_path):
         (event(lba=1.5), "lba is '1.5'"),
         (event(operation="Sing"), "operation is 'Sing'"),
         (event(lba=-1), "offset is -512"),
+        (event(deviceId="\ud800x"), "its device is "),
+        ({"header": {"timestamp": 7000}, "device": {"name": "a\udfff"}, "io": {"len": 1}}, "its device is "),
     ],
 )
 def test_bad_rows_are_named(tmp_path, bad, said):

@@ -86,6 +86,10 @@ def test_names_appended_files_torn_lines_and_midnight(tmp_path):
         'read(3, "abc", 3) = 3',
         "101 1700000000.002 what is this",
         "some words",
+        '101 1700000000.002 read(3, "abc", 3) = 9999999999999999999 <0.000001>',
+        f'101 1700000000.002 read(3, "abc", 3) = 3 <{"9" * 400}.1>',
+        f"101 1700000000.002 _llseek(3, 0, [{'9' * 5000}], SEEK_SET) = 0 <0.000001>",
+        "101 1700000000.002 _llseek(3, 0) = 0 <0.000001>",
     ],
 )
 def test_bad_rows_are_named(tmp_path, row):
@@ -93,6 +97,16 @@ def test_bad_rows_are_named(tmp_path, row):
     with pytest.raises(TraceError, match="row 22: is no whole line of strace"):
         read(path)
     assert len(read(path, skip_bad_rows=1)) == 6
+
+
+def test_positions_that_no_file_has_are_bad_rows(tmp_path):
+    far = OUTPUT + '101 1700000000.002 openat(AT_FDCWD, "far", O_RDWR) = 3 <0.000001>\n'
+    far += f"101 1700000000.002 lseek(3, 0, SEEK_END) = {2**62} <0.000001>\n"
+    far += '101 1700000000.002 read(3, "abc", 3) = 3 <0.000001>\n' * 2
+    path = made(tmp_path, far)
+    with pytest.raises(TraceError, match="row 24: offset is 4611686018427387904"):
+        read(path)
+    assert len(read(path, skip_bad_rows=2)) == 6
 
 
 @pytest.mark.parametrize(
