@@ -55,6 +55,8 @@ def date(text: str) -> int | None:
         return None
     away = timedelta(0)
     if found[11] and found[11] != "Z":
+        if not (found[11][-2:] < "60" and found[11].replace(":", "")[1:] <= "1400"):
+            return None
         sign = -1 if found[11][0] == "-" else 1
         away = sign * timedelta(hours=int(found[11][1:3]), minutes=int(found[11][-2:]))
     return (moment + timedelta(seconds=second) - away) // timedelta(microseconds=1) + _micro(found[10])

@@ -24,7 +24,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import DamagedTrace, Source
-from cachezoo.traces.values import BLANKS, INT64_END, KINDS, MOST_POWER, rounded_to
+from cachezoo.traces.values import BLANKS, INT64_END, KINDS, Precision
 from cachezoo.traces.wording import many
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -251,7 +251,7 @@ class _File:
         self.width = 0
         self.rows = 0
         self.floats = False  # whether whole numbers are written as floats
-        self.finest: dict[str, int] = {}  # powers of ten that columns with exponents are written to
+        self.written: dict[str, Precision] = {}  # how columns with exponents are written
 
     @cached_property
     def names(self) -> list[str]:
@@ -334,7 +334,7 @@ class _File:
                     least = float("inf") if pa.types.is_floating(numbers.type) else -INT64_END
                     numbers = pc.if_else(wrong, pa.scalar(least, numbers.type), numbers)
                 if texts[name].kind == "int" and EXPONENTS.search(block):
-                    self.finest[name] = min(rounded_to(column), self.finest.get(name, MOST_POWER))
+                    self.written[name] = self.written.get(name, Precision()).and_of(column)
                 table = table.set_column(place, name, numbers)
         return table
 
@@ -548,7 +548,7 @@ def delimited(
             if rows is not None:
                 yield rows
         reading.notes |= {
-            f"rounded.{name}": f"to multiples of 10^{power}: the file has no more digits"
-            for name, power in file.finest.items()
-            if power > 0
+            f"rounded.{name}": f"the largest to multiples of 10^{power}: the file has no more digits"
+            for name, written in file.written.items()
+            if (power := written.rounded_to)
         }

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +24,10 @@ MOST_WHOLE = str(INT64_END - 1)
 MOST_KEY = str(2 * INT64_END - 1)
 KEYS_AS_TEXTS = "read the keys as texts with the option keys=text"
 MOST_DIGITS = 100  # Python refuses to convert thousands
-MOST_POWER = 999
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
 DAY_US = 86_400 * SECOND_US
+MOST_ZONE = 1400  # hours and minutes from UTC of the zone furthest away
 
 _WHOLE = re.compile(r"-?[0-9]+(\.0*)?|-?[0-9]+\.?[0-9]*[eE][+-]?[0-9]{1,3}")
 _PARTS = r"^[ \t]*(?P<sign>-?)(?P<whole>[0-9]+)\.?(?P<part>[0-9]*)(?:[eE](?P<power>[+-]?[0-9]{1,3}))?[ \t]*$"
@@ -112,23 +113,40 @@ def whole_of(text: str) -> int | None:
     return None if exact is None or not -INT64_END < exact < INT64_END else exact
 
 
-def rounded_to(texts: pa.ChunkedArray) -> int:
-    """The finest power of ten that whole numbers are written to.
+class Precision(NamedTuple):
+    """How finely whole numbers are written of which some have an exponent, so far.
 
-    Args:
-        texts: numbers of which some have an exponent.
-
-    Returns:
-        17 for `1E+17` and 2 for `1.28E+4`, 0 where one of them says its last digit; of `1.5E+17` and `1.28E+17` 15.
+    Attributes:
+        digits: the most that one with an exponent has.
+        largest: the power of ten of the largest of these.
+        plain: that of the largest without an exponent, which says its last digit.
     """
-    found = pc.extract_regex(texts.combine_chunks(), _PARTS)
-    found = found.filter(pc.is_valid(found))
-    if not len(found):
-        return 0
-    # Without an exponent a number says its last digit.
-    power = _numbers(pc.struct_field(found, "power"), signed=True)
-    finest = power - np.asarray(pc.utf8_length(pc.struct_field(found, "part")), np.int64)
-    return max(int(finest.min()), 0)
+
+    digits: int = 0
+    largest: int = 0
+    plain: int = -1
+
+    def and_of(self, texts: pa.ChunkedArray) -> "Precision":
+        """The same with some more numbers."""
+        found = pc.extract_regex(texts.combine_chunks(), _PARTS)
+        whole, part, power = (pc.fill_null(pc.struct_field(found, name), "") for name in ("whole", "part", "power"))
+        digits = pc.utf8_ltrim(pc.binary_join_element_wise(whole, part, ""), "0")
+        width, after = (np.asarray(pc.utf8_length(column), np.int64) for column in (digits, part))
+        at = _numbers(power, signed=True) - after + width - 1
+        marked, some = np.asarray(pc.not_equal(power, ""), bool), width > 0  # zeros say nothing
+        return Precision(
+            max(self.digits, int(width[marked].max(initial=0))),
+            max(self.largest, int(at[marked & some].max(initial=0))),
+            max(self.plain, int(at[~marked & some].max(initial=-1))),
+        )
+
+    @property
+    def rounded_to(self) -> int:
+        """The power of ten to which the largest number is rounded: 17 for `1E+17`, 15 with `1.28E+17` and `7`; or 0.
+
+        Spreadsheets write short numbers without an exponent: those say nothing of longer ones.
+        """
+        return max(self.largest - self.digits + 1, 0) if self.digits and self.plain < self.largest else 0
 
 
 def _wholes(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -242,6 +260,7 @@ def _dates(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     zone = pc.replace_substring(pc.fill_null(pc.struct_field(found, "zone"), ""), ":", "")
     zone = pc.if_else(pc.equal(zone, "Z"), "", zone)
     away = _numbers(zone, signed=True)  # of +0130, 130
+    good &= (np.abs(away) <= MOST_ZONE) & (np.abs(away) % 100 < 60)
     away = np.sign(away) * (np.abs(away) // 100 * 60 + np.abs(away) % 100)
     seconds = hour * 3600 + (minute - away) * 60 + second
     return _nulled((first + day - 1) * DAY_US + seconds * SECOND_US + _part_us(found), good)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.traces.values import KINDS, rounded_to, whole_of
+from cachezoo.traces.values import KINDS, Precision, whole_of
 from tests.oracles import values as oracle
 
 NAIVE = {
@@ -38,7 +38,7 @@ DATES = st.builds(
     st.integers(0, 32),
     st.sampled_from("-/"),
     st.just("") | CLOCKS.map(lambda clock: "T" + clock) | CLOCKS.map(lambda clock: " " + clock),
-    st.sampled_from(["", "Z", "+01:30", "-0800", " +00:00", "x"]),
+    st.sampled_from(["", "Z", "+01:30", "-0800", " +00:00", "x", "+14:00", "-1401", "+15:00", "+00:60", "-99:99"]),
 )
 
 
@@ -72,11 +72,19 @@ def test_what_is_wrong_is_said_with_the_fix():
     [
         (["1.28E+17", "1.5E+17"], 15),
         (["1E+17"], 17),
-        (["1.28E+17", "7"], 0),
+        (["1.28E+17", "7"], 15),
+        (["1.28E+17", "1.5E+4"], 15),
+        (["1.28E+5", "204812"], 0),  # who writes that out does not round
+        (["0E+00", "0.00E+17"], 0),
+        (["-0.05E+4", "12.5E+3"], 2),
         (["1.28166372003015056E+17"], 0),
         (["x", "5.0"], 0),
         (["x"], 0),
     ],
 )
 def test_how_far_numbers_are_rounded(texts, power):
-    assert rounded_to(pa.chunked_array([texts], pa.string())) == power
+    assert Precision().and_of(pa.chunked_array([texts], pa.string())).rounded_to == power
+    one_by_one = Precision()
+    for text in texts:
+        one_by_one = one_by_one.and_of(pa.chunked_array([[text]], pa.string()))
+    assert one_by_one.rounded_to == power
