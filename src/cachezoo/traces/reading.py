@@ -48,6 +48,17 @@ def microseconds(values: npt.NDArray[Any], unit: str) -> I64:
     return np.where(fits, np.where(fits, scaled, 0).astype(np.int64), BAD_TIME)
 
 
+def issued_us(ended_us: I64, latency_us: I64) -> I64:
+    """When requests were issued that a file names by when they ended, in microseconds.
+
+    Args:
+        ended_us: int64, `BAD_TIME` where a time is none.
+        latency_us: int64, below 0 unknown; such requests are taken to be issued when they ended.
+    """
+    good = (ended_us != BAD_TIME) & (latency_us != BAD_TIME)
+    return np.where(good, ended_us - np.maximum(latency_us, 0), BAD_TIME)
+
+
 def counts_of(values: I64) -> I32:
     """Accesses that rows stand for: 1 where none is said (the least int64); 0, a bad row, where out of range."""
     fits = (values >= 1) & (values < 2**31)
@@ -170,6 +181,21 @@ def _with_common(chunk: "Chunk | ObjectChunk", found: dict[int, str], no_op: str
         for index in np.flatnonzero((times <= -MOST_TIME_US) | (times >= MOST_TIME_US)).tolist():
             found[index] = "its time lies before the trace's start, or is no number of microseconds: check the unit"
     return sorted(found.items())
+
+
+class RowClock:
+    """Times of rows that have none: their numbers, which go on from one file to the next."""
+
+    def __init__(self) -> None:
+        self._source: Source | None = None
+        self._before = self._last = 0
+
+    def times(self, source: Source, row: I64) -> I64:
+        """int64 numbers from 0 of a file's rows, whose own numbers from 1 are `row`; files come one after another."""
+        if source is not self._source:
+            self._source, self._before = source, self._before + self._last
+        self._last = int(row[-1])
+        return self._before + row - 1
 
 
 Requests = Chunk | ObjectChunk

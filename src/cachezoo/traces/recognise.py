@@ -334,18 +334,27 @@ def _fits(source: Source, given: Mapping[str, str]) -> dict[str, Fit]:
 
 
 def _all_bad(source: Source, name: str, given: Mapping[str, str]) -> str:
-    """Why no row of a text's beginning can be read in a format; empty where one can, or there is none."""
+    """Why no row of a text's beginning can be read in any way of a format; empty where one can, or there is none.
+
+    Of several ways the format's own says why.
+    """
     entry, head = FORMATS[name], head_of(source)
     if head.text is None:
         return ""
-    options = options_of(entry, {key: value for key, value in given.items() if key in entry.options.model_fields})
-    reading = Reading([_beginning(source, head)], ANY_ROWS)
-    try:
-        if any(len(part) for part in entry.read(reading, options)) or not reading.skipped:
+    known = {key: value for key, value in given.items() if key in entry.options.model_fields}
+    said = []
+    for way in entry.ways(head, known):
+        reading = Reading([_beginning(source, head)], ANY_ROWS)
+        try:
+            if any(len(part) for part in entry.read(reading, options_of(entry, {**way.options, **known}))):
+                return ""
+        except TraceError as error:
+            said.append(str(error))
+            continue
+        if not reading.skipped:
             return ""
-    except TraceError as error:
-        return str(error).removeprefix(f"{source.path}: ")
-    return reading.skipped[0].removeprefix(f"{source.path}: ")
+        said.append(reading.skipped[0])
+    return said[0].removeprefix(f"{source.path}: ")
 
 
 def _ways(source: Source, entries: list[Format], given: Mapping[str, str]) -> list[Candidate]:

@@ -12,7 +12,7 @@ from pydantic import Field
 from cachezoo.errors import TraceError
 from cachezoo.traces.binary import records, whole_number
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.reading import Chunk, Reading, bytes_of
+from cachezoo.traces.reading import Chunk, Reading, RowClock, bytes_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
 # Unsigned and signed integers of so many bits, the least byte first unless the name ends in `be`.
@@ -53,22 +53,19 @@ def read(reading: Reading, options: BinaryIdsOptions) -> Iterator[Chunk]:
         "unit_bytes": str(options.unit_bytes),
     }
     layout = np.dtype([("id", TYPES[options.type])])
-    before = 0
+    clock = RowClock()
     for source in reading.sources:
-        last = 0
         for row, found in records(reading, source, layout):
-            last = int(row[-1])
             ids = found["id"]
             blocks = whole_number(ids) if ids.dtype.kind == "u" else ids.astype(np.int64)
             chunk = Chunk(
                 row=row,
-                time_us=before + row - 1,
+                time_us=clock.times(source, row),
                 op=np.full(len(row), OP_READ, np.uint8),
                 offset=bytes_of(blocks, options.unit_bytes),
                 size=np.full(len(row), options.unit_bytes, np.int64),
             )
             yield reading.checked(source, chunk)
-        before += last
 
 
 FORMAT = Format(

@@ -16,7 +16,7 @@ from cachezoo.traces.delimited import merged
 from cachezoo.traces.events import DISCARD, LEFT_OUT, operation, process_name
 from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options
 from cachezoo.traces.lines import Parts, how_many, lines_of
-from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, issued_us, microseconds
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
 HEADER = r"^TIME\(s\)\s+COMM\s+PID\s+DISK\s+T\s"
@@ -48,7 +48,7 @@ def _chunk(reading: Reading, parts: Parts) -> Chunk:
     op = _operation(kind, size > 0)
     chunk = Chunk(
         row=parts.row,
-        time_us=ended_us - np.maximum(latency_us, 0),
+        time_us=issued_us(ended_us, latency_us),
         op=op,
         offset=bytes_of(lba, SECTOR_BYTES),
         size=size,

@@ -6,20 +6,20 @@ these columns.
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from functools import partial
 
-import numpy as np
 from pydantic import Field as Setting
 
 from cachezoo.traces.delimited import delimited
 from cachezoo.traces.formats.base import Fit, Format, Head
 from cachezoo.traces.formats.headed import Field, is_headed, layout_of
-from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, KeyOptions, keys_of, lasting, meanings
+from cachezoo.traces.formats.id_ways import headed_time_ways
+from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, TimedKeyOptions, keys_of, lasting, meanings
 from cachezoo.traces.formats.other_ops import data_only
-from cachezoo.traces.reading import ObjectChunk, Reading, counts_of, microseconds
+from cachezoo.traces.reading import ObjectChunk, Reading, RowClock, counts_of, microseconds
 
 STORE_FIELDS = (
-    Field("time", ("op_time",), "float", needed=False),
+    Field("time", ("op_time", "timestamp", "time"), "float", needed=False),
     Field("key", ("key",), "key"),
     Field("op", ("op",), "text"),
     Field("size", ("size",), "int"),
@@ -40,13 +40,7 @@ CDN_FIELDS = (
 CODED = ("namespace", "user", "flags")
 
 
-class StoreOptions(KeyOptions):
-    """The unit of `op_time`."""
-
-    time_unit: Literal["s", "ms", "us"] = "s"
-
-
-class CdnOptions(KeyOptions):
+class CdnOptions(TimedKeyOptions):
     """What ops mean: values of a read, a slash, values of a write, and after another slash those of a delete."""
 
     ops: str = Setting(default="1|get/2|set/3|delete", max_length=200)
@@ -62,21 +56,19 @@ def recognise_cdn(head: Head) -> Fit:
     return Fit.SURE if is_headed(head, CDN_FIELDS) else Fit.NO
 
 
-def read_store(reading: Reading, options: StoreOptions) -> Iterator[ObjectChunk]:
+def read_store(reading: Reading, options: TimedKeyOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order; those of a file without times are numbered."""
-    before = 0
+    clock = RowClock()
     for source in reading.sources:
         layout = layout_of(source, STORE_FIELDS, keys=options.keys)
         if not any(column.name == "time" for column in layout.columns):
             reading.notes["time"] = "row numbers in microseconds: no column has times"
-        last = 0
         for rows in delimited(reading, layout, [source]):
-            last = int(rows.row[-1])
             op, text = rows.op("op", STORE_OPS)
-            timed = rows.has("time")
+            time = rows.floats("time") if rows.has("time") else None
             chunk = ObjectChunk(
                 row=rows.row,
-                time_us=microseconds(rows.floats("time"), options.time_unit) if timed else before + rows.row - 1,
+                time_us=clock.times(source, rows.row) if time is None else microseconds(time, options.time_unit),
                 op=op,
                 key=keys_of(rows, "key"),
                 size=rows.ints("size"),
@@ -86,7 +78,6 @@ def read_store(reading: Reading, options: StoreOptions) -> Iterator[ObjectChunk]
                 op_text=text,
             )
             yield reading.checked(source, data_only(reading, chunk, NO_DATA))
-        before += last
 
 
 def read_cdn(reading: Reading, options: CdnOptions) -> Iterator[ObjectChunk]:
@@ -96,14 +87,13 @@ def read_cdn(reading: Reading, options: CdnOptions) -> Iterator[ObjectChunk]:
     for source in reading.sources:
         for rows in delimited(reading, layout_of(source, CDN_FIELDS, keys=options.keys), [source]):
             op, text = rows.op("op", ops)
-            ttl = lasting(rows, "ttl")
             chunk = ObjectChunk(
                 row=rows.row,
-                time_us=microseconds(rows.floats("time"), "s"),
+                time_us=microseconds(rows.floats("time"), options.time_unit),
                 op=op,
                 key=keys_of(rows, "key"),
                 size=rows.ints("size"),
-                ttl_s=None if ttl is None else np.maximum(ttl, 0),
+                ttl_s=lasting(rows, "ttl"),
                 coded={name: rows.coded(name) for name in CODED if rows.has(name)},
                 op_text=text,
             )
@@ -117,7 +107,8 @@ KV = Format(
     read=read_store,
     needs="a header with key,op,size,op_count",
     name="kvcache",
-    options=StoreOptions,
+    options=TimedKeyOptions,
+    ways=partial(headed_time_ways, names=STORE_FIELDS[0].names),
     objects=True,
     keeps=("count", "namespace", "user", "flags"),
 )
@@ -129,6 +120,7 @@ CDN = Format(
     needs="a header with timestamp,cacheKey,OpType,objectSize",
     name="metacdn",
     options=CdnOptions,
+    ways=partial(headed_time_ways, names=CDN_FIELDS[0].names),
     objects=True,
     keeps=("namespace", "flags"),
 )

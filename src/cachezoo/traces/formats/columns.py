@@ -27,18 +27,18 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import DELIMITERS, Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head
-from cachezoo.traces.formats.keyed import STORE_OPS, KeyOptions, key_kind, keys_of, meanings
+from cachezoo.traces.formats.keyed import STORE_OPS, KeyOptions, key_kind, keys_of, lasting, meanings
 from cachezoo.traces.formats.other_ops import by_name, data_only
-from cachezoo.traces.objects import NO_TTL, OP_DELETE
+from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.reading import (
     BAD_OP,
-    BAD_TIME,
     PER_UNIT_US,
     SECTOR_BYTES,
     Chunk,
     ObjectChunk,
     Reading,
     Requests,
+    RowClock,
     bytes_of,
     counts_of,
     microseconds,
@@ -412,7 +412,7 @@ class _Reader:
     """One pass over the files."""
 
     def __init__(self, reading: Reading) -> None:
-        self.reading, self.before = reading, 0
+        self.reading, self.rows = reading, RowClock()
         self.clock_us, self.days = -1, 0  # the last time of day, and how often it had passed midnight
 
     def requests(self, rows: Rows, parts: dict[str, Part]) -> Requests:
@@ -431,21 +431,15 @@ class _Reader:
             "op_text": text,
         }
         if objects:
-            ttl = self._ttl(rows, parts["ttl"]) if "ttl" in parts else None
-            chunk: Requests = ObjectChunk(key=keys_of(rows, "key"), ttl_s=ttl, **common)
+            ttl_s = lasting(rows, "ttl", parts["ttl"].unit) if "ttl" in parts else None
+            chunk: Requests = ObjectChunk(key=keys_of(rows, "key"), ttl_s=ttl_s, **common)
         else:
             chunk = Chunk(offset=self._bytes(rows, "offset", parts["offset"]), **common)
         return data_only(self.reading, chunk, NO_DATA)
 
-    def _ttl(self, rows: Rows, part: Part) -> I64:
-        """Times to live in whole seconds, what is shorter a second; none where the field is empty."""
-        given = rows.ints("ttl")
-        lasting = -(-microseconds(given, part.unit) // 1_000_000)
-        return np.where(given == BAD_TIME, NO_TTL, lasting)
-
     def _time(self, rows: Rows, role: str, part: Part) -> I64:
         if part.constant:
-            return microseconds(self.before + rows.row - 1, part.unit or "us")
+            return microseconds(self.rows.times(rows.source, rows.row), part.unit or "us")
         if part.kind == "clock":
             return self._past_midnights(rows.ints(role))
         values = rows.floats(role) if part.kind in ("float", "decimal_comma") else rows.ints(role)
@@ -514,11 +508,8 @@ def _read_one(reader: _Reader, source: Source, options: ColumnsOptions) -> Itera
     reading, data = reader.reading, source.head()
     plan = _plan(source, Head(data, len(data) < HEAD_BYTES, None), options)
     reading.notes["columns"] = plan.said()
-    last = 0
     for rows in plan.rows(reading, source):
-        last = int(rows.row[-1])
         yield reading.checked(source, reader.requests(rows, plan.parts))
-    reader.before += last
 
 
 FORMAT = Format(

@@ -14,7 +14,7 @@ import numpy as np
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int
 from cachezoo.traces.formats.other_ops import data_only
-from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, microseconds
+from cachezoo.traces.reading import Chunk, Reading, issued_us, microseconds
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
 OPS = {"0": OP_READ, "1": OP_WRITE}
@@ -63,7 +63,7 @@ def read(reading: Reading, options: Options) -> Iterator[Chunk]:
             latency_us = np.full(len(ended_us), -1, np.int64)
         chunk = Chunk(
             row=rows.row,
-            time_us=np.where(ended_us == BAD_TIME, BAD_TIME, ended_us - np.maximum(latency_us, 0)),
+            time_us=issued_us(ended_us, latency_us),
             op=op,
             offset=rows.ints("offset"),
             size=rows.ints("size"),

@@ -17,7 +17,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited, merged
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
-from cachezoo.traces.formats.keyed import KeyOptions, key_kind, keys_of
+from cachezoo.traces.formats.keyed import KeyOptions, key_column, keys_of
 from cachezoo.traces.objects import OP_DELETE
 from cachezoo.traces.reading import BAD_OP, ObjectChunk, Reading, microseconds
 from cachezoo.traces.source import Source
@@ -66,13 +66,10 @@ def recognise(head: Head) -> Fit:
 
 def _layout(source: Source, keys: str) -> tuple[Layout, dict[str, str]]:
     """A file's columns, and its operations by number; none where they are names."""
-    lines = source.first_lines()
-    codes = _codes(lines)
+    codes = _codes(source.first_lines())
     layout, delimiter = (NUMBERED_LAYOUT, ",") if codes else (RAW_LAYOUT, None)
-    rows = [line.split(delimiter) for line in lines if not line.startswith("#")]
-    kind = key_kind((row[2].strip() for row in rows if len(row) > 2), keys)
     time, op, _, size = layout.columns
-    return replace(layout, columns=(time, op, Column("key", kind), size)), codes
+    return replace(layout, columns=(time, op, key_column(source, 2, 3, keys, delimiter), size)), codes
 
 
 def _operation(text: str, codes: dict[str, str]) -> str:

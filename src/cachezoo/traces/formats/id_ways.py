@@ -27,35 +27,46 @@ def id_ways(head: Head, given: Mapping[str, str]) -> list[Way]:
 
 
 def timed_id_ways(head: Head, given: Mapping[str, str], names: tuple[str, ...]) -> list[Way]:
-    """The same of a file with a header, whose times count seconds unless another unit makes a day of the first.
+    """The ways of `id_ways` and of `headed_time_ways`, each with each.
 
     Args:
         head: the file's beginning.
         given: options.
         names: what a header calls the column of times.
     """
-    units = [Way({})]
-    if "time_unit" not in given and "time_col" not in given:
-        days = moment_units(_first_time(head, names))
-        units += [
-            Way({"time_unit": unit}, OTHER_UNIT_DOUBT, "the unit of time by the year")
-            for unit in days[:1]
-            if unit in ("ms", "us", "ns")
-        ]
+    units = [Way({})] if "time_col" in given else headed_time_ways(head, given, names)
     return [
         Way({**unit.options, **way.options}, unit.doubt + way.doubt, "; ".join(filter(None, (unit.said, way.said))))
         for unit, way in product(units, id_ways(head, given))
     ]
 
 
-def _first_time(head: Head, names: tuple[str, ...]) -> float:
+def time_ways(first: str, given: Mapping[str, str]) -> list[Way]:
+    """Times in seconds, or in the other unit that makes a day of the first.
+
+    Args:
+        first: the first time, a number.
+        given: options.
+    """
+    if "time_unit" in given:
+        return [Way({})]
+    others = [unit for unit in moment_units(float(first))[:1] if unit in ("ms", "us", "ns")]
+    return [Way({}), *(Way({"time_unit": unit}, OTHER_UNIT_DOUBT, "the unit of time by the year") for unit in others)]
+
+
+def headed_time_ways(head: Head, given: Mapping[str, str], names: tuple[str, ...]) -> list[Way]:
+    """The same of a file with a header; `names` are what it calls the column of times."""
+    return time_ways(_first_time(head, names), given)
+
+
+def _first_time(head: Head, names: tuple[str, ...]) -> str:
     """The time of the first row of a file between commas, tabs or the like; 0 where it says none."""
     for sign in (",", "\t", ";", "|", None):
         rows = head.rows(sign)
         places = [place for place, name in enumerate(rows[0] if rows else []) if name.lower() in names]
         if places and len(rows) > 1 and len(rows[1]) > places[0] and is_number(rows[1][places[0]]):
-            return float(rows[1][places[0]])
-    return 0.0
+            return rows[1][places[0]]
+    return "0"
 
 
 def id_doubts(chunk: Requests) -> list[Doubt]:

@@ -25,7 +25,7 @@ class IdOptions(Options):
 
     def said(self) -> str:
         """How ids are read, for a trace's metadata."""
-        return "an object's key" if self.objects else f"addresses in units of {self.unit_bytes} bytes"
+        return "an object's key" if self.objects else f"an address in units of {self.unit_bytes} bytes"
 
     def addresses(self, ids: npt.NDArray[Any]) -> tuple[I64, npt.NDArray[np.bool_]]:
         """Offsets of 64-bit ids, and where an address overflows (its offset is 0 then)."""

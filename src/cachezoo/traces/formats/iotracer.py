@@ -7,15 +7,13 @@ latency_ms. Source: io-tracer's description of its traces.
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from cachezoo.coded import Coded
 from cachezoo.traces.delimited import Rows, delimited, merged
 from cachezoo.traces.events import process_name
 from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options
 from cachezoo.traces.formats.headed import Field, is_headed, layout_of
 from cachezoo.traces.formats.other_ops import data_only
-from cachezoo.traces.reading import BAD_TIME, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, issued_us, microseconds
 
 FIELDS = (
     Field("timestamp", ("timestamp",), "date"),
@@ -49,7 +47,7 @@ def _chunk(reading: Reading, rows: Rows) -> Chunk:
         coded["user"] = merged(Coded(command.codes, tuple(process_name(name) for name in command.names)))
     chunk = Chunk(
         row=rows.row,
-        time_us=np.where(latency_us == BAD_TIME, BAD_TIME, ended_us - np.maximum(latency_us, 0)),
+        time_us=issued_us(ended_us, latency_us),
         op=op,
         offset=bytes_of(rows.ints("sector"), SECTOR_BYTES),
         size=rows.ints("size"),

@@ -9,11 +9,12 @@ import pyarrow as pa
 from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import Rows
+from cachezoo.traces.delimited import Column, Rows
 from cachezoo.traces.formats.base import Options
 from cachezoo.traces.formats.other_ops import by_name
 from cachezoo.traces.objects import NO_TTL, OP_DELETE
-from cachezoo.traces.reading import BAD_TIME
+from cachezoo.traces.reading import PER_UNIT_US
+from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, OP_WRITE
 from cachezoo.traces.values import KINDS
 
@@ -36,6 +37,12 @@ class KeyOptions(Options):
     keys: Literal["auto", "text"] = "auto"
 
 
+class TimedKeyOptions(KeyOptions):
+    """How keys are read, and the unit of time."""
+
+    time_unit: Literal["s", "ms", "us", "ns"] = "s"
+
+
 def key_kind(values: Iterable[str], keys: str = "auto") -> str:
     """The kind of a column of keys.
 
@@ -44,13 +51,26 @@ def key_kind(values: Iterable[str], keys: str = "auto") -> str:
         keys: as of `KeyOptions`.
 
     Returns:
-        ``key`` where they are whole numbers as written, ``signed_key`` where some are below 0, and later ones that are
-        not are bad rows; else ``text``.
+        ``key`` where they are whole numbers of 64 bits as written, ``signed_key`` where some are below 0, and later
+        ones that are not are bad rows; else ``text``.
     """
     given = list(values)
-    if keys == "text" or not all(map(KINDS["signed_key"].matches, given)):
-        return "text"
-    return "signed_key" if any(value.startswith("-") for value in given) else "key"
+    kinds = ("key", "signed_key") if keys == "auto" else ()
+    return next((kind for kind in kinds if all(map(KINDS[kind].matches, given))), "text")
+
+
+def key_column(source: Source, place: int, fewest: int, keys: str, delimiter: str | None = ",") -> Column:
+    """The column of keys of a file without a header, by its first lines.
+
+    Args:
+        source: the file.
+        place: the index of its keys.
+        fewest: how many fields a row has at least.
+        keys: as of `KeyOptions`.
+        delimiter: one character; None for blanks.
+    """
+    rows = [line.split(delimiter) for line in source.first_lines() if not line.startswith("#")]
+    return Column("key", key_kind((row[place].strip() for row in rows if len(row) >= fewest), keys))
 
 
 def keys_of(rows: Rows, name: str) -> I64 | Coded:
@@ -75,9 +95,18 @@ def meanings(text: str) -> dict[str, int]:
     return found
 
 
-def lasting(rows: Rows, name: str) -> I64 | None:
-    """Times to live of a column in seconds; none where it is empty, or where there is no column."""
+def lasting(rows: Rows, name: str, unit: str = "s") -> I64 | None:
+    """Times to live of an optional column in whole seconds, what is shorter a second.
+
+    Args:
+        rows: some rows.
+        name: the column.
+        unit: what it counts, a key of `PER_UNIT_US`.
+
+    Returns:
+        int64, `NO_TTL` where it is empty or below 0, which is never; None where there is no column.
+    """
     if not rows.has(name):
         return None
-    given = rows.ints(name)
-    return np.where(given == BAD_TIME, NO_TTL, given)
+    given = np.maximum(rows.ints(name), NO_TTL)  # an empty one is the least int64
+    return -(-given // round(1e6 / PER_UNIT_US[unit]))

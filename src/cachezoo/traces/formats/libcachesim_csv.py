@@ -4,7 +4,7 @@ An option names a column by its number from 1 or by the header's name for it. Wi
 are taken. Source: libCacheSim's quick start.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Literal
 
@@ -15,14 +15,15 @@ from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import DELIMITERS, Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
+from cachezoo.traces.formats.headed import unread
 from cachezoo.traces.formats.id_ways import timed_id_ways
 from cachezoo.traces.formats.identified import IdOptions
-from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, KeyOptions, key_kind, keys_of, meanings
+from cachezoo.traces.formats.keyed import KEY_LINES, STORE_OPS, TimedKeyOptions, key_kind, keys_of, lasting, meanings
 from cachezoo.traces.formats.libcachesim_written import write, write_objects
 from cachezoo.traces.formats.oraclegeneral import WriteOptions
 from cachezoo.traces.formats.other_ops import by_name, data_only
 from cachezoo.traces.objects import OP_DELETE
-from cachezoo.traces.reading import Chunk, ObjectChunk, Reading, Requests, microseconds
+from cachezoo.traces.reading import Chunk, ObjectChunk, Reading, Requests, RowClock, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 from cachezoo.traces.wording import many
@@ -40,7 +41,7 @@ OF_OBJECTS = {"ttl": ("ttl", "ttl_s")}
 NO_DATA = by_name("nop")
 
 
-class CsvOptions(IdOptions, KeyOptions):
+class CsvOptions(IdOptions, TimedKeyOptions):
     """Where the columns are.
 
     Attributes:
@@ -63,7 +64,6 @@ class CsvOptions(IdOptions, KeyOptions):
     ops: str = Field(default="", max_length=200)
     has_header: Literal["auto", "true", "false"] = "auto"
     delimiter: str = Field(default="auto", pattern=f"^(.|auto|{'|'.join(DELIMITERS)})$")
-    time_unit: Literal["s", "ms", "us", "ns"] = "s"
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:
@@ -118,11 +118,25 @@ def _place(source: Source, role: str, wanted: str, header: list[str], width: int
     raise TraceError(message + (f" or one of {', '.join(header)}" if header else ""))
 
 
+def _unread(options: CsvOptions, header: list[str], found: Mapping[str, int | None]) -> str:
+    """That names of a header seem to be of times or sizes, where no column is of these; empty where none does."""
+    said, asked = [], []
+    for role, meant in (("time", "time"), ("obj_size", "size")):
+        if found[role] is not None or getattr(options, f"{role}_col"):
+            continue
+        for index, what in unread(header, [at for at in found.values() if at is not None], meant):
+            unit = [f"time_unit={what.unit}"] if meant == "time" and what.unit and what.unit != "s" else []
+            said.append(f"{header[index]} may be the {meant}")
+            asked.append(" ".join([f"{role}_col={header[index]}", *unit]) + f" (or {role}_col=none)")
+    return f"its header's {' and '.join(said)}; give the options {' and '.join(asked)}" if said else ""
+
+
 def _layout(source: Source, options: CsvOptions) -> Layout:
     """The file's columns.
 
     Raises:
-        TraceError: a column is not there, named twice, or none holds ids; most ids are texts, which are no addresses.
+        TraceError: a column is not there, named twice, or none holds ids; one that is not read may be of times or
+            sizes; most ids are texts, which are no addresses.
     """
     lines = [line for line in source.first_lines() if not line.startswith("#")]
     first = lines[0] if lines else ""
@@ -137,6 +151,8 @@ def _layout(source: Source, options: CsvOptions) -> Layout:
         raise TraceError(f"{source.path}: row 1 has {has}, none known for ids; give their column by obj_id_col")
     if len(places) < sum(place is not None for place in found.values()):
         raise TraceError(f"{source.path}: one column serves twice; give each role a column of its own")
+    if doubtful := _unread(options, header, found):
+        raise TraceError(f"{source.path}: {doubtful}")
     kinds = {"time": "float", "obj_size": "int", "op": "text", "tenant": "text", "obj_id": "int", "ttl": "int"}
     split = (_fields(line, delimiter)[found["obj_id"] :] for line in lines[headed : KEY_LINES + headed])
     ids = [values[0].strip() for values in split if values]
@@ -147,7 +163,9 @@ def _layout(source: Source, options: CsvOptions) -> Layout:
             said = f"row {texts[0] + 1}: obj_id is {ids[texts[0]][:40]!r}, not a whole number"
             raise TraceError(f"{source.path}: {said}; where ids name objects, read with the option ids=object")
     columns = [
-        Column(places.get(index, f"unread_{index}"), kinds[places[index]] if index in places else "skip")
+        Column(role, kinds[role], optional=role == "ttl")
+        if (role := places.get(index))
+        else Column(f"unread_{index}", "skip")
         for index in range(len(fields))
     ]
     return Layout(tuple(columns), delimiter, quoted=delimiter != " ", header=lambda _: headed)
@@ -163,7 +181,7 @@ class _Reader:
         if not options.objects:  # a delete is of an object, and moves no data
             self.void |= by_name(*(name for name, op in self.ops.items() if op == OP_DELETE))
             self.ops = {name: op for name, op in self.ops.items() if op != OP_DELETE}
-        self.before = 0
+        self.rows = RowClock()
 
     def note(self, layout: Layout) -> None:
         """Say what was inferred."""
@@ -190,7 +208,7 @@ class _Reader:
                 op=op,
                 key=keys_of(rows, "obj_id"),
                 size=np.zeros(n, np.int64) if sizes is None else sizes,
-                ttl_s=rows.ints("ttl") if rows.has("ttl") else None,
+                ttl_s=lasting(rows, "ttl"),
                 coded=coded,
                 op_text=text,
             )
@@ -212,7 +230,7 @@ class _Reader:
     def _time(self, rows: Rows) -> I64:
         if rows.has("time"):
             return microseconds(rows.floats("time"), self.options.time_unit)
-        return self.before + rows.row - 1
+        return self.rows.times(rows.source, rows.row)
 
 
 def read(reading: Reading, options: CsvOptions) -> Iterator[Requests]:
@@ -225,11 +243,8 @@ def read(reading: Reading, options: CsvOptions) -> Iterator[Requests]:
     for source in reading.sources:
         layout = _layout(source, options)
         reader.note(layout)
-        last = 0
         for rows in delimited(reading, layout, [source]):
-            last = int(rows.row[-1])
             yield reading.checked(source, reader.requests(rows))
-        reader.before += last
 
 
 FORMAT = Format(

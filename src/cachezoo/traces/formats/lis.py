@@ -14,8 +14,7 @@ from pydantic import Field
 
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import Chunk, Reading, bytes_of
-from cachezoo.traces.source import Source
+from cachezoo.traces.reading import Chunk, Reading, RowClock, bytes_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
 LAYOUT = Layout(
@@ -57,15 +56,11 @@ def read(reading: Reading, options: LisOptions) -> Iterator[Chunk]:
     unit = options.unit_bytes
     reading.notes |= {"op": "all reads: the format has none", "time": "row numbers in microseconds"}
     reading.notes["unit_bytes"] = str(unit)
-    before, last = 0, 0
-    at: Source | None = None
+    clock = RowClock()
     for rows in delimited(reading, LAYOUT):
-        if rows.source is not at:
-            before, at = before + last, rows.source
-        last = int(rows.row[-1])
         chunk = Chunk(
             row=rows.row,
-            time_us=before + rows.row - 1,
+            time_us=clock.times(rows.source, rows.row),
             op=np.full(len(rows.row), OP_READ, np.uint8),
             offset=bytes_of(rows.ints("start"), unit),
             size=bytes_of(rows.ints("count"), unit),

@@ -12,10 +12,11 @@ import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int, most_fit
-from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, KeyOptions, key_kind, keys_of
+from cachezoo.traces.formats.keyed import NO_DATA, STORE_OPS, KeyOptions, key_column, keys_of, lasting
 from cachezoo.traces.formats.other_ops import data_only
+from cachezoo.traces.objects import NO_TTL
 from cachezoo.traces.reading import ObjectChunk, Reading, microseconds
-from cachezoo.traces.source import Source
+from cachezoo.traces.table import OP_WRITE
 
 LAYOUT = Layout(
     (
@@ -25,7 +26,7 @@ LAYOUT = Layout(
         Column("size", "int"),
         Column("client", "text"),
         Column("op", "text", words=tuple(STORE_OPS)),
-        Column("ttl", "int"),
+        Column("ttl", "int", optional=True),
     )
 )
 
@@ -39,24 +40,21 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if most_fit(head.rows(), 7, _row_fits) else Fit.NO
 
 
-def _layout(source: Source, keys: str) -> Layout:
-    rows = [line.split(",") for line in source.first_lines() if not line.startswith("#")]
-    kind = key_kind((row[1].strip() for row in rows if len(row) == len(LAYOUT.columns)), keys)
-    return replace(LAYOUT, columns=(LAYOUT.columns[0], Column("key", kind), *LAYOUT.columns[2:]))
-
-
 def read(reading: Reading, options: KeyOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order; the client is kept as `user`."""
     for source in reading.sources:
-        for rows in delimited(reading, _layout(source, options.keys), [source]):
+        time, _, *others = LAYOUT.columns
+        key = key_column(source, 1, len(LAYOUT.columns), options.keys)
+        for rows in delimited(reading, replace(LAYOUT, columns=(time, key, *others)), [source]):
             op, text = rows.op("op", STORE_OPS)
+            ttl_s = lasting(rows, "ttl")
             chunk = ObjectChunk(
                 row=rows.row,
                 time_us=microseconds(rows.floats("time"), "s"),
                 op=op,
                 key=keys_of(rows, "key"),
                 size=rows.ints("size"),
-                ttl_s=np.where(op == 1, rows.ints("ttl"), 0),
+                ttl_s=None if ttl_s is None else np.where(op == OP_WRITE, ttl_s, NO_TTL),
                 coded={"user": rows.coded("client"), "flags": text},
                 op_text=text,
             )

@@ -4,17 +4,17 @@ Times count seconds unless said otherwise, sizes bytes; all are reads. An id nam
 Song et al., "Learning Relaxed Belady for Content Distribution Network Caching" (NSDI '20), and its simulator.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, is_int, most_fit
-from cachezoo.traces.formats.keyed import KeyOptions, key_kind, keys_of
+from cachezoo.traces.formats.base import Fit, Format, Head, Way, is_int, is_number, most_fit
+from cachezoo.traces.formats.id_ways import time_ways
+from cachezoo.traces.formats.keyed import TimedKeyOptions, key_column, keys_of
 from cachezoo.traces.reading import SECTOR_BYTES, ObjectChunk, Reading, microseconds
-from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ
 
 MOST_ODD = 0.05  # of the rows, how many may be earlier than the row before, or begin where it ended
@@ -22,18 +22,11 @@ MOST_ON_SECTORS = 0.5  # of sizes: those of objects are any number of bytes
 LEAST_REPEATED = 5
 
 
-class TrOptions(KeyOptions):
-    """The unit of time, and how keys are read."""
-
-    time_unit: Literal["s", "ms", "us", "ns"] = "s"
-
-
-def _layout(kind: str) -> Layout:
-    columns = (Column("time", "float"), Column("key", kind), Column("size", "int"))
-    return Layout(columns, delimiter=" ", ragged=True)
-
-
-LAYOUT = _layout("int")
+LAYOUT = Layout(
+    (Column("time", "float"), Column("key", "int"), Column("size", "int")),
+    delimiter=" ",
+    ragged=True,
+)
 
 
 def recognise(head: Head) -> Fit:
@@ -53,16 +46,17 @@ def recognise(head: Head) -> Fit:
     return Fit.LIKELY if comes_again and of_objects else Fit.NO
 
 
-def _kind(source: Source, keys: str) -> str:
-    rows = [line.split() for line in source.first_lines() if not line.startswith("#")]
-    return key_kind((row[1] for row in rows if len(row) >= len(LAYOUT.columns)), keys)
+def _ways(head: Head, given: Mapping[str, str]) -> list[Way]:
+    return time_ways(next((row[0] for row in head.rows(None) if is_number(row[0])), "0"), given)
 
 
-def read(reading: Reading, options: TrOptions) -> Iterator[ObjectChunk]:
+def read(reading: Reading, options: TimedKeyOptions) -> Iterator[ObjectChunk]:
     """Requests in the files' order."""
     reading.notes |= {"op": "all reads: the format has none", "ids": "an object's key"}
     for source in reading.sources:
-        for rows in delimited(reading, _layout(_kind(source, options.keys)), [source]):
+        time, _, size = LAYOUT.columns
+        key = key_column(source, 1, len(LAYOUT.columns), options.keys, None)
+        for rows in delimited(reading, replace(LAYOUT, columns=(time, key, size)), [source]):
             chunk = ObjectChunk(
                 row=rows.row,
                 time_us=microseconds(rows.floats("time"), options.time_unit),
@@ -78,7 +72,8 @@ FORMAT = Format(
     title="webcachesim and LRB .tr: time id size at blanks (objects; seconds, bytes)",
     recognise=recognise,
     read=read,
-    options=TrOptions,
+    options=TimedKeyOptions,
+    ways=_ways,
     layout=LAYOUT,
     needs="three whole numbers at blanks: a time that does not fall, an id that comes again, its size in bytes",
     name=r"\.tr\b",

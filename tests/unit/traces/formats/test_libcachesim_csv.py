@@ -56,6 +56,20 @@ def test_without_times_rows_are_numbered(tmp_path):
     assert trace.time_us.tolist() == [0, 1, 2, 3] and trace.meta.extra["time"].startswith("row numbers")
 
 
+def test_a_header_that_may_name_times_or_sizes_is_refused_with_the_options_to_give(tmp_path):
+    path = write(tmp_path, "time_ms,obj_id,size_bytes\n5,1,512\n9,2,1024\n")
+    said = (
+        r"its header's time_ms may be the time and size_bytes may be the size; give the options time_col=time_ms "
+        r"time_unit=ms \(or time_col=none\) and obj_size_col=size_bytes \(or obj_size_col=none\)"
+    )
+    with pytest.raises(TraceError, match=said):
+        read(path)
+    trace = read(path, time_col="time_ms", time_unit="ms", obj_size_col="size_bytes", ids="address")
+    assert trace.time_us.tolist() == [0, 4000] and trace.size.tolist() == [512, 1024]
+    trace = read(path, time_col="none", obj_size_col="none", ids="address")
+    assert trace.time_us.tolist() == [0, 1] and trace.size.tolist() == [4096, 4096]
+
+
 def test_ids_as_objects_keep_their_texts_and_sizes(tmp_path):
     path = write(tmp_path, "time,obj_id,obj_size\n1,alpha,100\n2,18446744073709551615,7\n3,alpha,0\n")
     trace = objects(path, ids="object")
@@ -85,7 +99,7 @@ def test_ops_of_objects_may_be_named(tmp_path):
     assert trace.time_us.tolist() == [0, 1000, 2000, 3000]
     for wrong in ("1", "/", "1|3/3", "1/0/2/4", ""):
         with pytest.raises(TraceError, match=r"ops are|row 1: op is '1'"):
-            objects(path, ids="object", op_col="what", ops=wrong)
+            objects(path, ids="object", op_col="what", ops=wrong, time_col="t")
 
 
 def test_deletes_are_of_objects_and_left_out_of_addresses(tmp_path):

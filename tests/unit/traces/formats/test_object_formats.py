@@ -180,6 +180,71 @@ def test_a_header_that_will_not_do_is_named(tmp_path, fields, delimiter, header,
         objects(path)
 
 
+STORE = "key,op,size,op_count"
+
+
+@pytest.mark.parametrize("name", ["op_time", "timestamp", "time"])
+def test_cachelib_knows_times_by_several_names(tmp_path, name):
+    path = write(tmp_path, [f"{name},{STORE}", "5,a,GET,7,1", "8,b,GET,7,1"])
+    assert objects(path).time_us.tolist() == [0, 3_000_000]
+
+
+@pytest.mark.parametrize("name", ["op_time_ms", "ts", "unix_seconds"])
+def test_cachelib_does_not_number_rows_where_a_column_may_be_the_time(tmp_path, name):
+    path = write(tmp_path, [f"{name},{STORE}", "5,a,GET,7,1", "8,b,GET,7,1"])
+    with pytest.raises(TraceError, match=f"its header's {name} may be the time: name it op_time, or drop the column"):
+        objects(path)
+    path = write(tmp_path, [f"{STORE},key_size,cache_hits,latency_ms", "a,GET,7,1,5,0,2"])  # none of these is
+    assert objects(path).time_us.tolist() == [0]
+
+
+MOMENT = 1_712_000_000  # seconds since 1970
+TIMED = {
+    "cachelib_kv": ("{at},{key},GET,{size},1", [f"op_time,{STORE}"]),
+    "cachelib_cdn": ("{at},{key},1,{size}", ["timestamp,cacheKey,OpType,objectSize"]),
+    "webcachesim": ("{at} {key} {size}", []),
+}
+
+
+@pytest.mark.parametrize("unit", [1, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("fmt", TIMED)
+def test_moments_in_another_unit_than_seconds_are_known_by_the_year(tmp_path, fmt, unit):
+    row, header = TIMED[fmt]
+    rows = some(9)
+    given = [row.format(at=(MOMENT + at) * unit, key=key, size=size) for at, key, size, _ in rows]
+    trace = objects(write(tmp_path, [*header, *given]))
+    # Seconds are read as floats, whose last digits are of nanoseconds.
+    assert trace.meta.source_format == fmt and abs(trace.time_us - [row[0] * 10**6 for row in rows]).max() <= 1
+    said = {1: None, 1000: "ms", 10**6: "us", 10**9: "ns"}[unit]
+    assert (f"time_unit={said}" in trace.meta.extra.get("inferred", "")) is (said is not None)
+    if unit == 1000:
+        assert objects(write(tmp_path, [*header, *given]), time_unit="s").time_us[-1] == rows[-1][0] * 10**9
+
+
+LIVING = {
+    "libcachesim_csv": ("{at},{key},{size},set,{ttl}", ["time,obj_id,obj_size,op,ttl"], {"ids": "object"}),
+    "columns": (
+        "{at},{key},{size},set,{ttl}",
+        ["time,key,size,op,ttl"],
+        {"time": "time:s"} | {name: name for name in ("key", "size", "op", "ttl")},
+    ),
+    "cachelib_kv": ("{at},{key},SET,{size},1,{ttl}", [f"op_time,{STORE},ttl"], {}),
+    "cachelib_cdn": ("{at},{key},2,{size},{ttl}", ["timestamp,cacheKey,OpType,objectSize,TTL"], {}),
+    "twitter": ("{at},{key},3,{size},1,set,{ttl}", [], {}),
+}
+
+
+@pytest.mark.parametrize("fmt", LIVING)
+def test_no_time_to_live_is_empty_or_below_0(tmp_path, fmt):
+    row, header, options = LIVING[fmt]
+    lives = ["60", "", "0", "-1", "-9223372036854775807", "7"]
+    rows = [row.format(at=at, key=f"k{at}", size=500, ttl=ttl) for at, ttl in enumerate(lives)]
+    trace = objects(write(tmp_path, [*header, *rows]), fmt=fmt, **options)
+    assert trace.ttl_s.tolist() == [60, 0, 0, 0, 0, 7]
+    with pytest.raises(TraceError, match=f"row {len(rows) + 1}: ttl is 'x', not a whole number"):
+        objects(write(tmp_path, [*header, *rows, row.format(at=1, key="k", size=5, ttl="x")]), fmt=fmt, **options)
+
+
 def test_what_needs_addresses_says_why(tmp_path):
     with pytest.raises(TraceError, match="names objects by keys and has no addresses"):
         read(write(tmp_path, ["key,op,size,op_count", "1,GET,5,1"]))
