@@ -148,7 +148,6 @@ def test_what_needs_addresses_is_refused_with_the_reason(tmp_path):
         ((1, 1, 2**50 + 1, "get", 1, 0), "row 2: size is above 1125899906842624 bytes"),
         ((1, 1, 5, "frob", 1, 0), "row 2: op is 'frob'; it says neither read, write nor delete"),
         ((1, 1, 5, "get", 0, 0), "row 2: its count is no number of accesses"),
-        ((1, 1, 5, "get", 1, -1), "row 2: its time to live is no number of seconds"),
         ((1, "x", 5, "get", 1, 0), "row 2: key is 'x', not a whole number"),
     ],
 )
@@ -161,6 +160,14 @@ def test_bad_rows_are_named_or_skipped(tmp_path, row, said):
     files = written(tmp_path, [*good, row], named=False)
     with pytest.raises(TraceError, match=said):
         read_either(files)
+
+
+def test_a_table_has_no_time_to_live_below_0(tmp_path):
+    numbers = np.arange(3)
+    trace = ObjectTrace(numbers, np.zeros(3, np.uint8), numbers, numbers, META, ttl_s=np.array([0, -1, 5]))
+    with pytest.raises(TraceError, match="row 2: its time to live is no number of seconds"):
+        write_trace(trace, tmp_path / "t.parquet")
+        read_either(TraceFiles([tmp_path / "t.parquet"]))
 
 
 def test_rows_keep_the_names_that_occur_in_them(tmp_path):
