@@ -251,7 +251,8 @@ class _File:
         self.width = 0
         self.rows = 0
         self.floats = False  # whether whole numbers are written as floats
-        self.written: dict[str, Precision] = {}  # how columns with exponents are written
+        self.written: dict[str, Precision] = {}  # how columns with exponents are written, in rows that are kept
+        self._parsed: dict[str, Precision] = {}  # the same of what was parsed last
 
     @cached_property
     def names(self) -> list[str]:
@@ -323,6 +324,7 @@ class _File:
     def parsed(self, block: bytes, *, floats: bool) -> pa.Table:
         """A block's columns, numbers made of texts; raises `pa.ArrowInvalid`."""
         texts = {column.name: column for column in self.read if self._is_text(column, floats)}
+        self._parsed = {}
         table = self.csv(block, {name: pa.string() for name in texts})
         for place, name in enumerate(table.column_names):
             if name in texts:
@@ -334,7 +336,7 @@ class _File:
                     least = float("inf") if pa.types.is_floating(numbers.type) else -INT64_END
                     numbers = pc.if_else(wrong, pa.scalar(least, numbers.type), numbers)
                 if texts[name].kind == "int" and EXPONENTS.search(block):
-                    self.written[name] = self.written.get(name, Precision()).and_of(column)
+                    self._parsed[name] = Precision.of(column)
                 table = table.set_column(place, name, numbers)
         return table
 
@@ -399,7 +401,13 @@ class _File:
             return None
         table = self.parse(("\n".join(kept) + "\n").encode("utf-8", "surrogateescape"))
         self.hold(len(kept), len(table), places[0], places[-1])
+        self.keep()
         return Rows(self.source, np.array(places, np.int64), table)
+
+    def keep(self) -> None:
+        """Take what was parsed last for rows of the file."""
+        for name, found in self._parsed.items():
+            self.written[name] = found.joined(self.written.get(name, found))
 
     def hold(self, lines: int, rows: int, first: int, last: int) -> None:
         """Refuse to lose a line, whatever a parser or an edit made of it.
@@ -462,6 +470,7 @@ class _File:
         odd = any(self.needs_sifting(table.column(column.name), column) for column in self.read)
         if odd or len(table) != lines or not self.closed(block):
             return self.sift(block, numbers)
+        self.keep()
         return Rows(self.source, self.numbers(lines, numbers), table)
 
 

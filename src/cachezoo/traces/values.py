@@ -114,39 +114,37 @@ def whole_of(text: str) -> int | None:
 
 
 class Precision(NamedTuple):
-    """How finely whole numbers are written of which some have an exponent, so far.
+    """How finely whole numbers with an exponent are written.
+
+    Those without one are short, as spreadsheets write them, and say nothing of longer ones.
 
     Attributes:
-        digits: the most that one with an exponent has.
-        largest: the power of ten of the largest of these.
-        plain: that of the largest without an exponent, which says its last digit.
+        digits: the most that one has.
+        largest: the power of ten of the largest.
     """
 
     digits: int = 0
     largest: int = 0
-    plain: int = -1
 
-    def and_of(self, texts: pa.ChunkedArray) -> "Precision":
-        """The same with some more numbers."""
+    @classmethod
+    def of(cls, texts: pa.ChunkedArray) -> "Precision":
+        """That of some numbers."""
         found = pc.extract_regex(texts.combine_chunks(), _PARTS)
         whole, part, power = (pc.fill_null(pc.struct_field(found, name), "") for name in ("whole", "part", "power"))
         digits = pc.utf8_ltrim(pc.binary_join_element_wise(whole, part, ""), "0")
         width, after = (np.asarray(pc.utf8_length(column), np.int64) for column in (digits, part))
-        at = _numbers(power, signed=True) - after + width - 1
-        marked, some = np.asarray(pc.not_equal(power, ""), bool), width > 0  # zeros say nothing
-        return Precision(
-            max(self.digits, int(width[marked].max(initial=0))),
-            max(self.largest, int(at[marked & some].max(initial=0))),
-            max(self.plain, int(at[~marked & some].max(initial=-1))),
-        )
+        largest = _numbers(power, signed=True) - after + width - 1
+        said = np.asarray(pc.not_equal(power, ""), bool) & (width > 0)  # zeros say nothing
+        return cls(int(width[said].max(initial=0)), int(largest[said].max(initial=0)))
+
+    def joined(self, other: "Precision") -> "Precision":
+        """That of these numbers and others."""
+        return Precision(max(self.digits, other.digits), max(self.largest, other.largest))
 
     @property
     def rounded_to(self) -> int:
-        """The power of ten to which the largest number is rounded: 17 for `1E+17`, 15 with `1.28E+17` and `7`; or 0.
-
-        Spreadsheets write short numbers without an exponent: those say nothing of longer ones.
-        """
-        return max(self.largest - self.digits + 1, 0) if self.digits and self.plain < self.largest else 0
+        """The power of ten to which the largest number is rounded: 17 for `1E+17`, 15 with `1.28E+4`; else 0."""
+        return max(self.largest - self.digits + 1, 0) if self.digits else 0
 
 
 def _wholes(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -359,7 +359,10 @@ def test_floats_that_are_whole_numbers_are_read_exactly_and_one_empty_row_is_one
 def test_numbers_that_lost_their_last_digits_are_noted(tmp_path):
     reading, rows = read(tmp_path, b"1.28E+17,r,1\n1.5E+17,w,2\n", NAMES)
     assert rows[0].ints("n").tolist() == [128 * 10**15, 150 * 10**15]
-    assert reading.notes == {"rounded.n": "the largest to multiples of 10^15: the file has no more digits"}
+    said = {"rounded.n": "the largest to multiples of 10^15: the file has no more digits"}
+    assert reading.notes == said
+    # Neither a short number says that the long ones are whole, nor a row that is none what they are rounded to.
+    assert read(tmp_path, b"1.28E+17,r,1\n7,w,2\n1E+18,w\n1E+308,w,3\n", NAMES, skip=2)[0].notes == said
 
 
 def test_a_quote_around_a_delimiter_is_of_one_field_where_rows_are_not_cut(tmp_path):

@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from cachezoo.traces.formats import FORMATS
+from cachezoo.traces.formats.identified import IdOptions
 from cachezoo.traces.ingest import describe_files, ingest
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.remarks import is_remarked, remarks_of
@@ -52,6 +55,13 @@ def test_every_note_of_every_reader_is_a_line(tmp_path):
             figures = {key for key in said if not (is_remarked(key) or key.startswith("flags "))}
             assert figures - NOT_SAID <= PLAIN, (fmt, figures - PLAIN)
             assert extra["remarks"] == remarks_of({key: str(value) for key, value in extra.items()})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [({}, "an address in units of 512 bytes"), ({"ids": "object"}, "an object's key")]
+)
+def test_what_an_id_is(options, said):
+    assert remarks_of({"ids": IdOptions(**options).said()}) == [f"inferred: an id is {said}"]
 
 
 def test_what_a_capture_counted_is_said():
