@@ -217,7 +217,7 @@ def test_every_command_takes_a_virtual_cache_and_shows_transfers_beside_hit_rati
 def test_policies_lists_each_with_a_line():
     listed = values("policies")
     assert set(POLICIES) <= set(listed)
-    assert {"coinflip+", "+next", "vrm"} <= set(listed)
+    assert {"coinflip+", "+next", "vrm", "rcrnn(category=auto)"} <= set(listed)
     assert all(line and "\n" not in line for line in listed.values())
 
 

@@ -392,9 +392,11 @@ def policies(as_json: Json = False) -> None:
     from cachezoo.policies.prefetches import PREFETCHES
     from cachezoo.policies.registry import POLICIES
     from cachezoo.policies.virtual import VRM
+    from cachezoo.questions.page.rcrnn import FORM, TITLE
 
     lines = {entry.id: f"{entry.kind}: {entry.title}" for entry in POLICIES.values()}
     lines[VRM.id] = f"composed: {VRM.title}"
+    lines[FORM] = f"model: {TITLE}"
     lines |= {f"{part.id}+": f"admission: {part.title}" for part in ADMISSIONS}
     lines |= {f"+{part.id}": f"prefetch: {part.title}" for part in PREFETCHES}
     print_values(lines, as_json, "policies")

@@ -12,6 +12,7 @@ from cachezoo.policies.grammar import COMPONENT, pieces, settled, split, written
 
 ID, CATEGORY, AUTO = "rcrnn", "category", "auto"
 FORM = f"{ID}({CATEGORY}={AUTO})"
+TITLE = "RC-RNN's trained caching models, which take turns as the workload changes; in simulate and compare"
 
 
 @dataclass(frozen=True)
