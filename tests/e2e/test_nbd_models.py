@@ -23,13 +23,13 @@ from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.store import read_trace
 from tests.bundle_data import reseal
 from tests.c_library import make
+from tests.caching_turns import CACHING, WORKLOAD, turns
 from tests.e2e.test_nbd_control import STORED, UNIT, UNITS, ask, options, read_units, status
 from tests.nbd_crashes import run as run_crashes
 from tests.nbd_crashes import set_up
 from tests.nbd_filter import refused, serve
 from tests.nbd_kills import run as run_kills
 from tests.oracles.manager import NaiveManager
-from tests.turns_data import CACHING, WORKLOAD, turns
 
 REUSE = STORED / "reuse.follow"
 MODELS = (CACHING, REUSE)
