@@ -1,7 +1,8 @@
 """What the inputs of an LSTM are on requests, to see drift by: export measures training so, `drift` a trace.
 
 The models step on every request, reads and writes. Inputs are normalised and cut at the model's clip, but not to the
-range of training, so that what lies outside of it shows. Fed-back tags are the model's own doing and are left out.
+range of training, so that what lies outside of it shows. Left out are fed-back tags, which are the model's own doing,
+and the cache's size over the working set: it is the user's choice, and so steady that a few pages more move all of it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,6 @@ from cachezoo.models.inputs import distribution
 from cachezoo.models.trained import Feature, TrainedModel
 from cachezoo.params import traces_of
 from cachezoo.serving.requests import RequestBatch, batch_of
-from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.workload.serve import KEYS, WorkloadServing
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cachezoo.settings.params import Params
 
 CACHING, WORKLOAD = "caching", "workload"
-FED_BACK = "feedback."
+FED_BACK, SIZE = "feedback.", "capacity.ratio"
 
 
 def watched_features(model: Mapping[str, Any]) -> list[Feature]:
@@ -33,14 +33,16 @@ def watched_features(model: Mapping[str, Any]) -> list[Feature]:
     Args:
         model: a bundle's manifest, or train.json's values.
     """
-    return [Feature.model_validate(entry) for entry in model["features"] if not entry["formula"].startswith(FED_BACK)]
+    features = [Feature.model_validate(entry) for entry in model["features"]]
+    return [one for one in features if one.formula != SIZE and not one.formula.startswith(FED_BACK)]
 
 
 def watched(model: Mapping[str, Any], batch: RequestBatch) -> F32:
     """Inputs float32[n, F] of a model of kind caching or workload, F as `watched_features` has them.
 
-    Of kind caching each request is a row; the cache is the share of the trace's distinct pages that the model was
-    judged at. Of kind workload these are the requests of whole windows: n may be 0.
+    Of kind caching each request is a row, in a cache of as many pages as the recent window has accesses: one that went
+    with the trace's size would move the value of all pages without history, and a longer day would be drift. Of kind
+    workload these are the requests of whole windows: n may be 0.
 
     Args:
         model: a bundle's manifest, or train.json's values.
@@ -49,10 +51,9 @@ def watched(model: Mapping[str, Any], batch: RequestBatch) -> F32:
     if model["kind"] == WORKLOAD:
         serving = WorkloadServing(**{key: model[key] for key in KEYS}, infer=np.asarray)
         return serving.inputs(batch)[: len(batch) // serving.window * serving.window]
-    pages, memory = batch.pages(), Memory.of(model["policy"]["memory"])
-    capacity = capacity_pages(model["calibration"]["capacity"], pages.n_pages)
+    memory = Memory.of(model["policy"]["memory"])
     entries = [feature.model_dump() for feature in watched_features(model)]
-    return open_inputs(raw_columns(batch, pages, [capacity], memory), 0, entries, memory.clip)
+    return open_inputs(raw_columns(batch, batch.pages(), [memory.window_accesses], memory), 0, entries, memory.clip)
 
 
 def learned_name(category: str | None, name: str) -> str:

@@ -16,7 +16,6 @@ from cachezoo.cli import app
 from cachezoo.errors import BundleError
 from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import batch_of, join
-from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.zoo.caching.serve import CachingServing
 from tests import virtual_data
@@ -56,25 +55,33 @@ def test_training_has_no_distance_from_itself_and_larger_requests_have(exported)
     batch = traces["database"]
     same = drift(bundle, batch)
     assert same.requests == len(batch) and same.reads == 0 and same.admitted is same.placed is same.like is None
-    assert {one.name for one in same.inputs} == {entry["name"] for entry in bundle.manifest["features"]}
+    assert {one.name for one in same.inputs} == {entry["name"] for entry in bundle.manifest["features"]} - {"ratio"}
     assert max(one.distance for one in same.inputs) <= 1e-12 and max(one.outside for one in same.inputs) == 0
     larger = {one.name: one for one in drift(bundle, replace(batch, size=batch.size * 64)).inputs}
     assert larger["size"].verdict == "drifted" and larger["size"].outside > 0
     assert larger["op"].distance <= 1e-12
 
 
+def test_a_longer_trace_of_the_same_program_is_no_drift(exported):
+    bundle, _ = exported("caching")
+    longer = {one.name: one for one in drift(bundle, batch_of(near(make_trace(1_800, 4)))).inputs}
+    assert max(longer[name].distance for name in ("age", "past_gap", "region_age")) < 0.25
+
+
 def test_inputs_are_those_that_the_model_is_served_but_for_its_own_tags_and_ranges(tmp_path):
     trace = near(make_trace(800, 2))
     model = write_caching(trace, tmp_path / "model", fed_back=True).model_dump(mode="json")
     names = [feature.name for feature in watched_features(model)]
-    assert names == [entry["name"] for entry in model["features"][:-4]]
+    every = [entry["name"] for entry in model["features"][:-4]]
+    kept = [place for place, name in enumerate(every) if name != "ratio"]
+    assert names == [every[place] for place in kept] and len(names) == len(every) - 1
     batch = batch_of(trace)
     keys = ("features", "policy", "calibration", "geometry")
     serving = CachingServing(**{key: model[key] for key in keys}, infer=lambda rows, state: (rows, state))
-    capacity = capacity_pages(0.1, batch.pages().n_pages)
-    assert np.array_equal(watched(model, batch), serving.inputs(batch, batch.pages(), [capacity])[:, 0])
+    capacity = model["policy"]["memory"]["window_accesses"]
+    assert np.array_equal(watched(model, batch), serving.inputs(batch, batch.pages(), [capacity])[:, 0][:, kept])
     model["policy"]["ranges"] = {names[0]: [0.0, 1e-9]}
-    assert np.array_equal(watched(model, batch), serving.inputs(batch, batch.pages(), [capacity])[:, 0])
+    assert np.array_equal(watched(model, batch), serving.inputs(batch, batch.pages(), [capacity])[:, 0][:, kept])
 
 
 def test_a_classifier_is_held_against_the_category_that_a_trace_is_most_like(exported):
