@@ -12,7 +12,7 @@ def counters(**changes):
     """Counters of a cache around which writes go."""
     found = {
         "version": "1.4.0", "writes": "around", "mode": "policy", "policy": "s3fifo", "kind": "", "bundle": "",
-        "volume": "d", "uptime_s": 12.5, "reloads": 0, "attaches": 0, "unit_bytes": 4096, "units": 64,
+        "volume": "d", "uptime_s": 12.5, "reloads": 0, "takeovers": 0, "attaches": 0, "unit_bytes": 4096, "units": 64,
         "cache_bytes": 262144, "disk_bytes": 1 << 20, "resident": 32, "dirty": 0, "read_requests": 10,
         "write_requests": 4, "zeroes": 0, "trims": 0, "read_bytes": 40960, "write_bytes": 16384, "read_hits": 6,
         "read_misses": 4, "write_hits": 0, "write_misses": 0, "admitted": 4, "refused": 0, "prefetched": 0,

@@ -14,6 +14,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.params import At, Picked
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import Simulator, count
+from cachezoo.questions.page.monitored import Unknown, monitor_plan
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Roles, TraceEntry
 from cachezoo.zoo.caching.serve import CachingServing
@@ -22,7 +23,7 @@ from cachezoo.zoo.reuse.evaluate import page_bundle
 from cachezoo.zoo.reuse.serve import ReuseServing
 from cachezoo.zoo.workload.serve import WorkloadServing
 from lab.reconfigure.document import Cost, Mode, Row
-from lab.reconfigure.monitor import Unknown, Watched, delays, monitor_plan, watch
+from lab.reconfigure.monitor import Watched, delays, watch
 from lab.reconfigure.streams import Changing
 
 PERIOD = 2_000

@@ -9,8 +9,8 @@ from cachezoo.documents import Document, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
 from cachezoo.policies.registry import OPTIMUM
+from cachezoo.questions.page.monitored import Unknown
 from cachezoo.zoo.caching.switching import Requeue
-from lab.reconfigure.monitor import Unknown
 
 FILE, PLOT = Path("lab/results/reconfigure.json"), Path("lab/results/reconfigure.png")
 Mode = Literal[

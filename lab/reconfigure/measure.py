@@ -39,6 +39,7 @@ from cachezoo.models.trained import read_trained
 from cachezoo.models.weights import read_weights
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.questions.page.monitored import UNKNOWNS
 from cachezoo.settings.data import Role
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.caching.infer import serving_of
@@ -57,7 +58,7 @@ from lab.reconfigure.document import (
     StretchOf,
     summary_of,
 )
-from lab.reconfigure.monitor import UNKNOWNS, loading_plan
+from lab.reconfigure.monitor import loading_plan
 from lab.reconfigure.streams import Changing, Part, changing
 
 if TYPE_CHECKING:

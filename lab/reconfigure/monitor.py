@@ -1,12 +1,10 @@
-"""Who decides at each request: the workload monitor's word as a plan for `cachezoo.zoo.caching.switching`.
+"""How right the workload monitor is on a stream, and a plan of one model in memory at a time.
 
-RC-RNN, Sec. 4.2: the monitor classifies 1,000 requests at a time and has the model of the category that is running
-take over. Models are numbered as the monitor's classes.
+RC-RNN, Sec. 4.2. Plans are those of `cachezoo.questions.page.monitored`, with models numbered as the monitor's classes.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -16,9 +14,6 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.caching.switching import ALL_ENTER, ALL_PASS, spans
 from cachezoo.zoo.workload.serve import NONE, UNKNOWN, WorkloadServing
 from lab.reconfigure.streams import Phase
-
-Unknown = Literal["keep", "no_model"]
-UNKNOWNS: tuple[Unknown, ...] = get_args(Unknown)
 
 
 @dataclass(frozen=True)
@@ -53,27 +48,6 @@ def watch(serving: WorkloadServing, batch: RequestBatch, truth: I32) -> Watched:
     unknown = said == UNKNOWN
     wrong = ~unknown & (said != np.array(most, np.int32))
     return Watched(seen.of_requests(len(batch)), len(said), int(wrong.sum()), int(unknown.sum()))
-
-
-def monitor_plan(in_force: I32, unknown: Unknown) -> I32:
-    """A plan of what the monitor says; before its first vote everything enters, for no model is known.
-
-    Args:
-        in_force: as in `Watched`.
-        unknown: what is done where the workload is unknown: `keep` the model that decides, or let everything enter
-            with `no_model`.
-
-    Raises:
-        ConfigError: another word for it.
-    """
-    if unknown not in UNKNOWNS:
-        raise ConfigError(f"unknown {unknown}: use one of {', '.join(UNKNOWNS)}")
-    said = np.where(in_force == NONE, ALL_ENTER, in_force).astype(np.int32)
-    if unknown == "no_model":
-        return np.where(in_force == UNKNOWN, ALL_ENTER, said).astype(np.int32)
-    # Where it is unknown, the last request at which it was not says who decides.
-    known = np.maximum.accumulate(np.where(in_force == UNKNOWN, -1, np.arange(len(said))))
-    return np.where(known >= 0, said[np.maximum(known, 0)], ALL_ENTER).astype(np.int32)
 
 
 def loading_plan(plan: I32, time_us: I64, load_us: int) -> I32:

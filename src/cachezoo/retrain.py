@@ -12,13 +12,16 @@ from pathlib import Path
 
 from cachezoo import paths
 from cachezoo.bundles.drift import retrain_command
+from cachezoo.bundles.measured import ROLES, promotion
 from cachezoo.bundles.protocol import MANIFEST
+from cachezoo.bundles.reader import load
 from cachezoo.config.load import load_params
 from cachezoo.config.matrix import NewTrace, add_trace
 from cachezoo.console import complain, out
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.params import categories_of
 from cachezoo.tracking.zoo import promote
+from cachezoo.zoo.registry import SYSTEMS
 
 FITTED = 0.7  # of each trace
 
@@ -26,18 +29,40 @@ FITTED = 0.7  # of each trace
 def bundles(root: Path, category: str) -> list[Path]:
     """The bundles of the models that a category's traces are fitted into.
 
+    Those of all categories come first: a category's own model challenges the champion of all.
+
     Raises:
         ConfigError: there is no such category.
     """
     params = load_params(root / paths.PARAMS)
-    known = categories_of(params)
+    pages = params.data.page_categories
+    of_scope = {"all": pages, "category": categories_of(params), "page category": pages}
+    of_scope["stream category"] = list(params.data.cycles)
+    known = sorted({name for names in of_scope.values() for name in names})
     if category not in known:
         message = f"category {category!r}: params.yaml has {', '.join(known)}; begin one by `cachezoo trace add`"
         raise ConfigError(message)
-    found = [paths.bundle(f"admission.{category}.{params.model.admission.arch}")]
-    if category in params.data.page_categories:
-        found.append(paths.bundle(f"reuse.{params.model.reuse.arch}"))
+    found = []
+    for kind, system in sorted(SYSTEMS.items(), key=lambda entry: entry[1].scope != "all"):
+        if system.bundling is not None and category in of_scope[system.scope]:
+            own = () if system.scope == "all" else (category,)
+            found.append(paths.bundle(".".join((kind, *own, getattr(params.model, kind).arch))))
     return found
+
+
+def _has_seat(bundle: Path) -> bool:
+    return bundle.name.partition(".")[0] in ROLES
+
+
+def _made(root: Path, bundle: Path) -> str:
+    """What came of a bundle that was made again; one with a seat challenges for it."""
+    if not (root / bundle / MANIFEST).exists():
+        return f"{bundle}: was refused, see REFUSED.json there; the champion stays"
+    if not _has_seat(bundle):
+        good, why = promotion(load(root / bundle).manifest["measured"])
+        return f"{bundle}: runs beside others, without a seat; {'gains' if good else 'does not gain'}: {why}"
+    good, why, _ = promote(root, load_params(root / paths.PARAMS), root / bundle)
+    return f"{bundle}: {'is champion' if good else 'stays challenger'}: {why}"
 
 
 def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
@@ -56,7 +81,7 @@ def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
     """
     wanted = bundles(root, category)
     for bundle in wanted:
-        if (root / bundle / MANIFEST).exists():
+        if _has_seat(bundle) and (root / bundle / MANIFEST).exists():
             promote(root, load_params(root / paths.PARAMS), root / bundle)
     for trace in traces:
         for role, part in (("train", (0.0, FITTED)), ("validation", (FITTED, 1.0))):
@@ -64,14 +89,7 @@ def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
     if subprocess.run([sys.executable, "-m", "dvc", "repro", "export"], cwd=root, check=False).returncode:
         message = f"{root}: a stage failed, see above; run make retrain again without TRACES after it is fixed"
         raise CachezooError(message)
-    lines = []
-    for bundle in wanted:
-        if not (root / bundle / MANIFEST).exists():
-            lines.append(f"{bundle}: was refused, see REFUSED.json there; the champion stays")
-            continue
-        good, why, _ = promote(root, load_params(root / paths.PARAMS), root / bundle)
-        lines.append(f"{bundle}: {'is champion' if good else 'stays challenger'}: {why}")
-    return lines
+    return [_made(root, bundle) for bundle in wanted]
 
 
 def main(words: Sequence[str]) -> int:

@@ -1,6 +1,8 @@
 """The mounted cache by bundles of kinds caching and reuse: hits as in the simulator, restarts, reloads and kills."""
 
 import random
+import shutil
+import subprocess
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,15 +21,17 @@ from cachezoo.traces.ingest import ingest
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.store import read_trace
+from tests.bundle_data import reseal
 from tests.c_library import make
+from tests.caching_turns import CACHING, WORKLOAD, turns
 from tests.e2e.test_nbd_control import STORED, UNIT, UNITS, ask, options, read_units, status
 from tests.nbd_crashes import run as run_crashes
 from tests.nbd_crashes import set_up
-from tests.nbd_filter import serve
+from tests.nbd_filter import refused, serve
 from tests.nbd_kills import run as run_kills
 from tests.oracles.manager import NaiveManager
 
-CACHING, REUSE = STORED / "caching.database.lstm1x8", STORED / "reuse.follow"
+REUSE = STORED / "reuse.follow"
 MODELS = (CACHING, REUSE)
 PAGES, ROWS, CAPACITY = 1200, 1500, 256
 WRITES = ("around", "through", "back")
@@ -241,3 +245,114 @@ def test_no_kill_makes_a_stale_byte_or_loses_one(built, slow, tmp_path, model, w
 def test_no_loss_of_power_makes_a_stale_byte_or_loses_what_was_flushed(built, slow, tmp_path, model, writes, crashes):
     counts = run_crashes(set_up(tmp_path, built, slow, f"cz-bundle={model}", *LOAD[writes]), crashes)
     assert counts["resident_at_start"] > 0
+
+
+# ---- models that take turns ----
+
+
+def taking_turns(bundles):
+    """Options, or lines of a reload."""
+    watches, begins, *models = bundles
+    return [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={':'.join(str(path) for path in models)}"]
+
+
+def by_turns(bundles, batch, writes):
+    """Hits of reads, admitted pages, takeovers, the last category and whose model decides, by the library."""
+    columns = [column.tolist() for column in (batch.time_us, batch.op, batch.offset, batch.size)]
+    with open_model(bundles[1], CAPACITY) as model, open_model(bundles[0]) as watches:
+        found = model.cache(CAPACITY, writes=writes)
+        found.follow(watches, [open_model(path, CAPACITY) for path in bundles[2:]])
+        hits = 0
+        for at, op, offset, size in zip(*columns, strict=True):
+            hits += found.access(at, ("read", "write")[op], offset, size, "disk").hits * (op == 0)
+        following, admitted = found.following(), found.stats()["admitted"]
+        found.close()
+    return hits, admitted, following.takeovers, following.category, following.decides
+
+
+@pytest.mark.parametrize("writes", WRITES)
+def test_models_take_turns_as_in_the_library(built, library, tmp_path, writes):
+    with (tmp_path / "disk").open("wb") as file:
+        file.truncate(PAGES * UNIT)
+    bundles = turns(tmp_path)
+    given = options(tmp_path, "1M", f"cz-writes={writes}", f"cz-log={tmp_path / 'log.csv'}", *taking_turns(bundles))
+    with serve(built, tmp_path, [*given, f"cz-label={tmp_path / 'label'}"]) as server:
+        with server.disk() as disk:
+            Sent.of(ROWS).send(disk)
+        found = status(tmp_path)
+        server.stop()
+    made = [found[name] for name in ("read_hits", "admitted", "takeovers", "category", "decides")]
+    assert made == list(by_turns(bundles, as_logged(tmp_path), writes))
+    assert found["takeovers"] > 2
+    assert found["policy_failures"] == 0
+
+
+def test_a_reload_lets_models_take_turns_and_keeps_the_pages(built, folder):
+    """What does not do here what it did where it was made is refused, of all of them."""
+    watches, begins, *_ = turns(folder)
+    models = [folder / "other.pairs", folder / "other.turns"]
+    for path in models:
+        shutil.copytree(CACHING, path)
+        reseal(path, lambda manifest, path=path: manifest.update(category=path.suffix[1:]))
+    with serve(built, folder, options(folder, "1M", "cz-policy=lru")) as server:
+        with server.disk() as disk:
+            read_units(disk, folder)
+            answer = ask(folder, "reload", *taking_turns([watches, begins, *models]))
+            assert "is not what this runtime computes" in answer["error"]
+            assert ask(folder, "reload", *taking_turns([WORKLOAD, begins, *models]))["kept_units"] == UNITS
+            read_units(disk, folder)
+            found = status(folder)
+            assert ask(folder, "reload", "cz-policy=lru")["kept_units"] == UNITS
+        assert status(folder)["category"] == ""
+        server.stop()
+    assert (found["read_hits"], found["kind"], found["policy_failures"]) == (UNITS, "caching", 0)
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("writes", WRITES)
+def test_fio_finds_what_it_wrote_while_models_take_turns(built, tmp_path, writes):
+    with (tmp_path / "disk").open("wb") as file:
+        file.truncate(8 << 20)
+    job = [
+        "fio", "--name=verify", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={tmp_path / 'nbd.sock'}", "--rw=randrw",
+        "--rwmixread=40", "--bsrange=512-64k", "--blockalign=512", "--size=8m", "--io_size=24m", "--iodepth=16",
+        "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--verify_backlog=64", "--randseed=7",
+        "--verify_state_save=0",
+    ]  # fmt: skip
+    given = [*options(tmp_path, "2M"), *taking_turns(turns(tmp_path)), f"cz-label={tmp_path / 'label'}", *LOAD[writes]]
+    with serve(built, tmp_path, given) as server:
+        subprocess.run(job, check=True, capture_output=True, timeout=120)
+        found = status(tmp_path)
+        server.stop()
+    assert min(found["takeovers"], found["read_hits"]) > 0
+    assert (found["ssd_corrupt"], found["ssd_errors"], found["policy_failures"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("writes", ["back", *LONG])
+def test_no_kill_makes_a_stale_byte_while_models_take_turns(built, slow, tmp_path, writes, kills):
+    given = [*taking_turns(turns(tmp_path)), f"cz-label={tmp_path / 'label'}", *LOAD[writes]]
+    counts = run_kills(built, slow, tmp_path, kills, given)
+    assert min(counts["resident_at_start"], counts["read_hits"]) > 0
+    assert counts["ssd_errors"] == counts["ssd_corrupt"] == 0
+
+
+def test_models_that_cannot_take_turns_are_refused_in_a_line(built, folder):
+    watches, begins, pairs, _ = turns(folder)
+    wrong = {
+        "need each other": [f"cz-bundle={begins}", f"cz-monitor={watches}"],
+        "and cz-bundle, the model that begins": ["cz-policy=lru", f"cz-monitor={watches}", f"cz-models={pairs}"],
+        "not a bundle of kind workload": [f"cz-bundle={begins}", f"cz-monitor={pairs}", f"cz-models={pairs}"],
+        "category 'database' is none": [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={begins}"],
+        "another model of category": [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={pairs}:{pairs}"],
+        "in a cache of kind caching": [f"cz-bundle={REUSE}", f"cz-monitor={watches}", f"cz-models={pairs}"],
+        "a path of it is": [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={pairs}:"],
+    }
+    for said, given in wrong.items():
+        message = refused(built, folder, [f"cz-ssd={folder / 'ssd'}", "cz-size=1M", *given])
+        assert said in message and message.count("\n") == 1, message
+    with serve(built, folder, options(folder, "1M", f"cz-bundle={begins}")) as server:
+        answer = ask(folder, "reload", f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={pairs}:there")
+        assert "the whole path" in answer["error"]
+        assert status(folder)["category"] == ""
+        server.stop()

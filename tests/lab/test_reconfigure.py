@@ -12,6 +12,7 @@ from cachezoo.io import write_json, write_table
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
+from cachezoo.questions.page.monitored import UNKNOWNS
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.zoo.caching.switching import REQUEUES
@@ -20,7 +21,7 @@ from lab.reconfigure import measure as stage
 from lab.reconfigure.bench import Bench, Way
 from lab.reconfigure.document import FIXED, SWITCHING, Candidate, read_reconfigured, summary_of
 from lab.reconfigure.measure import choose, measure, re_evaluating, read_models, rows_of, streams_of
-from lab.reconfigure.monitor import UNKNOWNS, loading_plan
+from lab.reconfigure.monitor import loading_plan
 from lab.reconfigure.plot import draw, shown, tables
 from tests.lab.changing_data import CLASSES, models, part, settings, stream
 from tests.lstm_data import CLASSES as KINDS

@@ -19,6 +19,7 @@ from cachezoo.traces.falling import unlike
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import PAGE_BYTES
+from tests.caching_turns import RULES, changed, monitor
 from tests.command_line import run
 from tests.page_data import seeded_trace
 from tests.trace_data import sample
@@ -216,7 +217,7 @@ def test_every_command_takes_a_virtual_cache_and_shows_transfers_beside_hit_rati
 def test_policies_lists_each_with_a_line():
     listed = values("policies")
     assert set(POLICIES) <= set(listed)
-    assert {"coinflip+", "+next", "vrm"} <= set(listed)
+    assert {"coinflip+", "+next", "vrm", "rcrnn(category=auto)"} <= set(listed)
     assert all(line and "\n" not in line for line in listed.values())
 
 
@@ -437,3 +438,54 @@ def test_the_cases_of_cache_lines_and_of_reads_and_writes():
     assert values(*lines)["runs"][0]["hit_ratio"] == 0
     row = values("simulate", sample("cases/read-and-write-hits-apart.csv"), *asked)["runs"][0]
     assert (row["read_hit_ratio"], row["write_hit_ratio"]) == (1.0, 0.5)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Bundles that take turns in RC-RNN's cache; one was chosen for another size of cache."""
+    folder = tmp_path_factory.mktemp("models")
+    monitor(folder / "workload.lstm8")
+    changed(folder / "caching.pairs.lstm1x8", "pairs", 0.5, 1.3)
+    changed(folder / "caching.turns.lstm1x8", "turns", 0.45, 0.7, **RULES)
+    return folder
+
+
+def test_models_take_turns_in_rcrnns_cache(trace, models, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = (trace, "--policy", "rcrnn(category=auto)", "--policy", "rcrnn(category=pairs)", "--models", models)
+    alone = values("simulate", *asked, "--policy", "lru", "--size", "20p,30p")
+    assert alone["policies"] == ["rcrnn", "rcrnn(category=pairs)", "lru"]
+    assert [row["kind"] for row in alone["runs"]] == ["model"] * 4 + ["classic"] * 2
+    whole = values("compare", *asked, "--size", "20p,30p", "--bundle", models / "caching.pairs.lstm1x8")
+    by_id = {(row["policy"], row["capacity"]): row for found in whole["runs"] for row in found["rows"]}
+    for row in alone["runs"][:4]:
+        assert by_id[row["policy"], row["capacity"]]["hits"] == row["hits"]
+    bundle = next(row for (name, size), row in by_id.items() if name.startswith("caching") and size == 20)
+    assert bundle["hits"] == by_id["rcrnn(category=pairs)", 20]["hits"]
+    assert whole["turns"] == alone["turns"]
+    assert [(own["policy"], own["capacity"]) for own in whole["turns"]][:2] == [("rcrnn", 20), ("rcrnn", 30)]
+    assert all(sum(own["decided"].values()) == pytest.approx(1) for own in whole["turns"])
+    assert "turns" not in values("simulate", trace)
+    for command in ("simulate", "compare"):
+        text = run(command, *asked, "--size", "20p").stdout
+        assert "rcrnn at 20 pages: no model " in text and "of all requests; " in text
+    assert "rcrnn(category=pairs) †: its threshold" not in text and "† rcrnn" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("sweep", "--policy", "rcrnn"), "policy rcrnn: its models take turns in simulate and compare alone"),
+        (("curve", "--policy", "rcrnn"), "policy rcrnn: its models take turns in simulate and compare alone"),
+        (("simulate", "--policy", "rcrnn+next"), "name it alone"),
+        (("simulate", "--policy", "rcrnn", "--models", "nowhere"), "nowhere: no such folder"),
+        (("compare", "--models", "nowhere"), "no policy takes models from there; add --policy 'rcrnn(category=auto)'"),
+        (
+            ("simulate", "--policy", "rcrnn", "--page-size", "8KiB"),
+            "leave --writes, --unit and --page-size out where there is --policy rcrnn",
+        ),
+    ],
+)
+def test_where_models_cannot_take_turns(trace, asked, said):
+    command, *options = asked
+    refused((command, trace, *options), said)

@@ -57,10 +57,16 @@ static const char *policy_text(const config *config, texts *texts) {
 static void count_now(stats *now, stats_about *about, texts *texts) {
     served *served = &all.served;
     cz_counters counters;
+    cz_following following;
     uint64_t time = now_ns();
     pthread_mutex_lock(&served->lock);
     stats_copy(now, &served->stats);
     cz_cache_stats(served->cache, &counters);
+    if (cz_cache_following(served->cache, &following) == CZ_OK) {
+        about->category = cz_category(all.policy.monitor, following.category);
+        about->decides = cz_category(all.policy.monitor, following.decides);
+        about->takeovers = following.takeovers;
+    }
     about->units = served->n_slots;
     about->unit_bytes = served->unit_bytes;
     about->resident = (int64_t)counters.keys;

@@ -132,6 +132,10 @@ static int check_bundles(const config *asked, const policy *made, cz_error *erro
         if (made->bundles[k])
             code = cz_verify(made->bundles[k], &report, error);
     }
+    if (code == CZ_OK && made->monitor)
+        code = cz_verify(made->monitor, &report, error);
+    for (int k = 0; k < CZ_MAX_OUTPUTS && code == CZ_OK && made->models[k]; k++)
+        code = cz_verify(made->models[k], &report, error);
     return code;
 }
 

@@ -15,6 +15,8 @@ const char config_help[] =
     "cz-mode=MODE          lru, rejectx or model; model is the default with cz-bundle, else lru.\n"
     "cz-bundle=PATH        Bundle of kind admission, policy, reuse or caching, a folder or a .zip.\n"
     "cz-prefetch-bundle=PATH  Bundle of kind prefetch, for an admission's cz-bundle.\n"
+    "cz-monitor=PATH       Bundle of kind workload, by whose category the models of cz-models take turns.\n"
+    "cz-models=PATH:PATH   Bundles of kind caching, each of one of its categories; cz-bundle's begins.\n"
     "cz-key=FILE           Public key (PEM) of the release that the bundles must be in; else CACHEZOO_KEY's, else\n"
     "                      /etc/cachezoo/key.pub where there is one.\n"
     "cz-prefetch=MODE      none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when;\n"
@@ -52,6 +54,9 @@ static void choice_free(choice *choice) {
     free(choice->bundle);
     free(choice->prefetch_bundle);
     free(choice->prefetch);
+    free(choice->monitor);
+    for (int k = 0; choice->models[k]; k++)
+        free(choice->models[k]);
     start_choice(choice);
 }
 
@@ -71,6 +76,26 @@ static int take_text(char **text, const char *key, char *value, cz_error *error)
         return 0;
     }
     free(value);
+    cz_fail(error, CZ_BAD_CALL, "%s: %s", key, wrong);
+    return -1;
+}
+
+/* Paths with colons between them. */
+static int take_models(char **models, const char *key, const char *value, cz_error *error) {
+    char *all = models[0] ? NULL : strdup(value), *rest = all;
+    const char *wrong = models[0] ? "given twice" : all ? NULL : "no memory";
+    for (int n = 0; !wrong && rest; n++) {
+        const char *one = strsep(&rest, ":");
+        if (!*one)
+            wrong = "empty, or a path of it is";
+        else if (n == CZ_MAX_OUTPUTS)
+            wrong = "more bundles than a monitor has categories";
+        else if (!(models[n] = nbdkit_absolute_path(one)))
+            wrong = "no memory, or no path";
+    }
+    free(all);
+    if (!wrong)
+        return 0;
     cz_fail(error, CZ_BAD_CALL, "%s: %s", key, wrong);
     return -1;
 }
@@ -173,6 +198,7 @@ int config_take(config *config, const char *key, const char *value, cz_error *er
     } texts[] = {{"cz-policy", &choice->policy, false},
                  {"cz-bundle", &choice->bundle, true},
                  {"cz-prefetch-bundle", &choice->prefetch_bundle, true},
+                 {"cz-monitor", &choice->monitor, true},
                  {"cz-prefetch", &choice->prefetch, false},
                  {"cz-ssd", &config->ssd, true},
                  {"cz-log", &config->log, true},
@@ -192,6 +218,8 @@ int config_take(config *config, const char *key, const char *value, cz_error *er
         if (strcmp(key, texts[k].key) == 0)
             return take_text(texts[k].text, key, texts[k].path ? nbdkit_absolute_path(value) : strdup(value), error);
     }
+    if (strcmp(key, "cz-models") == 0)
+        return take_models(choice->models, key, value, error);
     if (strcmp(key, "cz-mode") == 0)
         return take_word(&choice->mode, modes, CZ_LRU, CZ_MODEL, key, value, error);
     if (strcmp(key, "cz-writes") == 0)
@@ -212,6 +240,8 @@ static const char *wrong_choice(const config *config) {
         return "cz-block is not for cz-policy";
     if (choice->mode == CZ_MODEL && !choice->bundle && !choice->policy)
         return "cz-mode=model needs cz-bundle";
+    if (!choice->monitor != !choice->models[0] || (choice->monitor && !choice->bundle))
+        return "cz-monitor and cz-models need each other, and cz-bundle, the model that begins";
     if (choice->prefetch_bundle && !choice->bundle)
         return "cz-prefetch-bundle is for an admission's cz-bundle";
     if (flash && choice->bundle)

@@ -45,7 +45,8 @@ static bool is_one_of(const char *key, const char *const *keys) {
 /* Lines of key=value, of the keys that a command takes; what is a path begins with a slash, as the working folder is
  * not the client's. */
 static int take_lines(char *lines, const char *command, const char *const *keys, config *config, cz_error *error) {
-    static const char *const paths[] = {"cz-bundle", "cz-prefetch-bundle", "cz-key", "cz-ssd", "cz-label", NULL};
+    static const char *const paths[] = {"cz-bundle", "cz-prefetch-bundle", "cz-monitor", "cz-models", "cz-key",
+                                        "cz-ssd",    "cz-label",           NULL};
     char *rest = lines;
     for (char *line = strsep(&rest, "\n"); line && *line; line = strsep(&rest, "\n")) {
         char *value = strchr(line, '=');
@@ -54,7 +55,10 @@ static int take_lines(char *lines, const char *command, const char *const *keys,
         *value++ = 0;
         if (!is_one_of(line, keys))
             return cz_fail(error, CZ_BAD_CALL, "%s does not take %.64s", command, line);
-        if (is_one_of(line, paths) && *value != '/')
+        const char *second = strcmp(line, "cz-models") == 0 ? strchr(value, ':') : NULL;
+        while (second && second[1] == '/')
+            second = strchr(second + 1, ':');
+        if (is_one_of(line, paths) && (*value != '/' || second))
             return cz_fail(error, CZ_BAD_CALL, "%s=%.200s: give the whole path, from /", line, value);
         if (config_take(config, line, value, error))
             return error->code;
@@ -63,8 +67,8 @@ static int take_lines(char *lines, const char *command, const char *const *keys,
 }
 
 static bool decides(const choice *choice) {
-    return choice->policy || choice->bundle || choice->prefetch_bundle || choice->prefetch || choice->mode >= 0 ||
-           choice->window >= 0 || choice->max_misses;
+    return choice->policy || choice->bundle || choice->monitor || choice->models[0] || choice->prefetch_bundle ||
+           choice->prefetch || choice->mode >= 0 || choice->window >= 0 || choice->max_misses;
 }
 
 static void set_rate(opened *opened, int64_t rate) {
@@ -77,8 +81,9 @@ static void set_rate(opened *opened, int64_t rate) {
 }
 
 static int reload(char *lines, FILE *answer, cz_error *error) {
-    static const char *const keys[] = {"cz-policy", "cz-bundle", "cz-prefetch-bundle", "cz-key",        "cz-mode",
-                                       "cz-window", "cz-misses", "cz-prefetch",        "cz-write-rate", NULL};
+    static const char *const keys[] = {"cz-policy",     "cz-bundle", "cz-prefetch-bundle", "cz-monitor", "cz-models",
+                                       "cz-key",        "cz-mode",   "cz-window",          "cz-misses",  "cz-prefetch",
+                                       "cz-write-rate", NULL};
     opened *opened = control.opened;
     uint64_t begin = now_ns();
     int64_t kept = 0;

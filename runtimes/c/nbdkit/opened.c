@@ -65,6 +65,29 @@ static int open_second(const config *config, policy *policy, cz_error *error) {
     return CZ_OK;
 }
 
+/* The monitor and the models that take turns. */
+static int open_turns(const config *config, policy *policy, cz_error *error) {
+    const choice *choice = &config->choice;
+    cz_info info;
+    int code = open_bundle(choice->monitor, config->key, &policy->monitor, &info, error);
+    if (code == CZ_OK && info.kind != CZ_WORKLOAD)
+        code = cz_fail(error, CZ_BAD_CALL, "%.200s: not a bundle of kind workload", choice->monitor);
+    for (int k = 0; code == CZ_OK && choice->models[k]; k++)
+        code = open_bundle(choice->models[k], config->key, &policy->models[k], &info, error);
+    if (code == CZ_OK)
+        code = cz_stream_new(policy->monitor, NULL, &policy->watches, error);
+    if (code == CZ_OK && cz_intern(policy->watches, CZ_VOLUME, config->volume) != 0)
+        code = cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a volume's name", config->volume);
+    return code;
+}
+
+static int follow_turns(policy *policy, cz_error *error) {
+    int32_t count = 0;
+    while (count < CZ_MAX_OUTPUTS && policy->models[count])
+        count++;
+    return cz_cache_follow(policy->cache, policy->watches, (const cz_bundle *const *)policy->models, count, error);
+}
+
 /* Both streams must know the volume by the number 0; each has its first name. */
 static int open_stream(const config *config, policy *policy, int k, int64_t units, cz_error *error) {
     cz_stream_options options = {.capacity = is_page_cache(policy->info.kind) ? units : 0};
@@ -123,6 +146,8 @@ static int open_cache(const config *config, int64_t bytes, policy *policy, cz_er
     if (code == CZ_OK)
         code = cz_cache_new_writes(&options, (enum cz_writes)(pages ? config->writes : CZ_WRITES_USUAL),
                                    policy->streams, &policy->cache, error);
+    if (code == CZ_OK && policy->watches)
+        code = follow_turns(policy, error);
     return code;
 }
 
@@ -135,6 +160,8 @@ int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *e
             policy->prefetch = policy->info.prefetch;
         if (code == CZ_OK && config->choice.prefetch_bundle)
             code = open_second(config, policy, error);
+        if (code == CZ_OK && config->choice.monitor)
+            code = open_turns(config, policy, error);
     }
     if (config->choice.prefetch)
         policy->prefetch = config->choice.prefetch;
@@ -151,6 +178,10 @@ void policy_close(policy *policy) {
         cz_stream_free(policy->streams[k]);
         cz_close(policy->bundles[k]);
     }
+    cz_stream_free(policy->watches);
+    cz_close(policy->monitor);
+    for (int k = 0; k < CZ_MAX_OUTPUTS; k++)
+        cz_close(policy->models[k]);
     memset(policy, 0, sizeof *policy);
 }
 

@@ -10,6 +10,8 @@
 typedef struct policy {
     cz_bundle *bundles[2]; /* the second: of the prefetch model that an admission may have */
     cz_stream *streams[2];
+    cz_bundle *monitor, *models[CZ_MAX_OUTPUTS]; /* of models that take turns, or NULL */
+    cz_stream *watches;                          /* of the monitor */
     cz_cache *cache;
     cz_info info;         /* of the first bundle */
     const char *prefetch; /* the mode that runs */

@@ -118,19 +118,11 @@ static void print_texts(FILE *file, const stats_about *about) {
     const struct {
         const char *key, *text;
     } texts[] = {
-        {"version", about->version},
-        {"writes", about->writes},
-        {"mode", about->mode},
-        {"policy", about->policy},
-        {"kind", about->kind},
-        {"bundle", about->bundle},
-        {"model_digest", about->digest},
-        {"prefetch", about->prefetch},
-        {"volume", about->volume},
-        {"ssd", about->ssd},
-        {"disk", about->disk},
-        {"label", about->label},
-        {"bypass_reason", about->bypass_reason},
+        {"version", about->version},     {"writes", about->writes},     {"mode", about->mode},
+        {"policy", about->policy},       {"kind", about->kind},         {"bundle", about->bundle},
+        {"model_digest", about->digest}, {"prefetch", about->prefetch}, {"category", about->category},
+        {"decides", about->decides},     {"volume", about->volume},     {"ssd", about->ssd},
+        {"disk", about->disk},           {"label", about->label},       {"bypass_reason", about->bypass_reason},
     };
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         fputs("  ", file);
@@ -186,6 +178,7 @@ static void print_counts(FILE *file, const stats *stats, const stats_about *abou
         {"ssd_corrupt", stats->corrupt},
         {"policy_failures", stats->failures},
         {"decisions", count_of(&stats->took[TOOK_DECISION])},
+        {"takeovers", about->takeovers},
         {"reloads", stats->reloads},
         {"attaches", stats->attaches},
     };

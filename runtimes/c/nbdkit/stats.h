@@ -49,7 +49,8 @@ uint64_t stats_share_ns(const histogram *histogram, double share);
 
 typedef struct stats_about {
     const char *version, *writes, *mode, *policy, *kind, *prefetch, *bundle, *digest, *volume, *ssd, *disk, *label;
-    const char *bypass_reason;
+    const char *bypass_reason, *category, *decides; /* category: of models that take turns, "" where there is none */
+    uint64_t takeovers;
     int64_t units, resident, dirty, unit_bytes, backend_bytes;
     uint64_t write_rate;          /* the budget, bytes a second; 0: none */
     double ssd_write_rate;        /* of the last minute */

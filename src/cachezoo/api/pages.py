@@ -15,7 +15,18 @@ from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import endurance as endurance_of
 from cachezoo.cli.options import hit_ratio, in_range, page_bytes, sample_rate, whole_in_range
 from cachezoo.cli.options import sizes as sizes_of
-from cachezoo.cli.runs import bench_of, check_sizes, known, known_anywhere, of_pages, options_of, refuse_for_bundles
+from cachezoo.cli.runs import (
+    bench_of,
+    check_sizes,
+    known,
+    known_anywhere,
+    of_models,
+    of_pages,
+    options_of,
+    taking_turns,
+    turns_values,
+    turns_words,
+)
 from cachezoo.contest.counting import Count
 from cachezoo.devices.built_in import DEFAULT_ENDURANCE_TB
 from cachezoo.policies.registry import OPTIMUM, classics
@@ -23,14 +34,15 @@ from cachezoo.questions.objects.recommendation import Aim as ObjectAim
 from cachezoo.questions.objects.recommendation import By
 from cachezoo.questions.page import sweep as engine
 from cachezoo.questions.page.answer import lines
-from cachezoo.questions.page.bench import Options
-from cachezoo.questions.page.bundle import run_bundle
+from cachezoo.questions.page.bench import Bench, Options
+from cachezoo.questions.page.bundle import refuse_options, run_bundle
 from cachezoo.questions.page.likeness import bundles_folder
 from cachezoo.questions.page.recommendation import Options as Aim
 from cachezoo.questions.page.recommendation import models_of
 from cachezoo.questions.page.recommendation import recommend as recommended
 from cachezoo.questions.page.report import curve as drawn_curve
 from cachezoo.questions.page.report import values_of
+from cachezoo.questions.page.turns import TurnsCache
 from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.objects import Either, ObjectTrace
 
@@ -77,11 +89,19 @@ def _drawn(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
     draw_hit_ratios(rows, title, path)
 
 
+def _row(bench: Bench, own: str, capacity: int, decision_us: float, caches: dict[str, TurnsCache]) -> dict[str, Any]:
+    """The figures of a policy, or of one of RC-RNN's caches."""
+    cache = caches.get(own)
+    run = bench.run(own, capacity, decision_us) if cache is None else cache.run(bench, capacity, decision_us)
+    return run.values()
+
+
 def simulate(
     trace: Any,  # noqa: ANN401 - as of `read`
     policy: Any = "lru",  # noqa: ANN401 - as described
     size: Several = "10%",
     *,
+    models: Path | str | None = None,
     count: str = "half",
     writes: str = "back",
     unit: str = "page",
@@ -99,6 +119,7 @@ def simulate(
             (docs/python.md); or several.
         size: as `--size`: `256MiB`, `10%` of the trace's distinct pages or of its objects' bytes, or `4096p`; or
             several.
+        models: folder of the bundles of `rcrnn`; by default `models/bundles`, where it is there.
         count: from where on to count, as `--count`.
         writes: what a write does: back, through or around.
         unit: what one admission decision covers: page, segment or request.
@@ -115,21 +136,24 @@ def simulate(
         ConfigError: an unknown policy, or an option that cannot be.
         TraceError: what the reader says.
     """
-    names, sizes = policies(policy, least=1), _sizes(size)
+    names, sizes, folder = policies(policy, least=1), _sizes(size), None if models is None else path(models, "models")
     options = _options(count, writes, unit, device, decision_us, page_size, first)
     ignored = with_commas_or_none(ignore, "ignore")
     own = read(trace)
     if isinstance(own, ObjectTrace):
-        asked = objects.asked(own, ignored, options.first, options.writes, count, of_pages(options))
+        given = {**of_pages(options), **of_models(names, folder)}
+        asked = objects.asked(own, ignored, options.first, options.writes, count, given)
         return objects.simulate(asked, names, sizes)
     refuse_of_objects(ignored)
-    ids, bench = known(names), bench_of(objects.addressed(own), options, sizes)
+    ids = known(names, turns=True)
+    caches = taking_turns(ids, folder, options)
+    bench = bench_of(objects.addressed(own), options, sizes)
     check_sizes(bench, ids, sizes)
-    rows = [bench.run(own, bench.size(one), options.decision_us).values() for own in ids for one in sizes]
+    rows = [_row(bench, own, bench.size(one), options.decision_us, caches) for own in ids for one in sizes]
     name = bench.trace.meta.trace_id
     title = f"{', '.join(ids)} on {name}"
-    values = {"trace": name, "policies": ids, "runs": rows}
-    return Result(title, values, rows, found=bench, draw=lambda path: _drawn(rows, title, path))
+    values = {"trace": name, "policies": ids, "runs": rows, **turns_values(caches)}
+    return Result(title, values, rows, turns_words(caches), bench, lambda path: _drawn(rows, title, path))
 
 
 def compare(
@@ -139,6 +163,7 @@ def compare(
     *,
     all_classics: bool = False,
     bundle: Path | str | Sequence[Path | str] = (),
+    models: Path | str | None = None,
     count: str = "half",
     writes: str = "back",
     unit: str = "page",
@@ -156,6 +181,7 @@ def compare(
         size: as of `simulate`.
         all_classics: run every classic beside each policy that is given.
         bundle: folders of caching or reuse bundles.
+        models: as of `simulate`.
         count: as of `simulate`, like the next three.
         writes: what a write does.
         unit: what one admission decision covers.
@@ -173,31 +199,37 @@ def compare(
         BundleError: a damaged bundle, or one that decides nothing in a page cache.
     """
     given, sizes, every = policies(policy), _sizes(size), switch(all_classics, "all_classics")
-    folders, ignored = paths(bundle, "bundle"), with_commas_or_none(ignore, "ignore")
+    folders, folder = paths(bundle, "bundle"), None if models is None else path(models, "models")
+    ignored = with_commas_or_none(ignore, "ignore")
     options = _options(count, writes, unit, device, decision_us, page_size, first)
     if folders:
-        refuse_for_bundles(options)
+        refuse_options(options, "a bundle's", "--bundle")
     own = read(trace)
     if isinstance(own, ObjectTrace):
-        bundled = {**of_pages(options), "--bundle": bool(folders)}
+        bundled = {**of_pages(options), "--bundle": bool(folders), **of_models(given, folder)}
         asked = objects.asked(own, ignored, options.first, options.writes, count, bundled)
         return objects.compare(asked, given, every, sizes)
     refuse_of_objects(ignored)
-    ids, bench = known(given), bench_of(objects.addressed(own), options, sizes)
-    names = [*dict.fromkeys([*ids, *(classics() if every or not ids else []), OPTIMUM])]
+    ids = known(given, turns=True)
+    caches = taking_turns(ids, folder, options)
+    bench = bench_of(objects.addressed(own), options, sizes)
+    plain = [name for name in ids if name not in caches]
+    names = [*dict.fromkeys([*plain, *(classics() if every or not ids else []), OPTIMUM])]
     check_sizes(bench, names, sizes)
     runs = []
     for one in sizes:
         capacity = bench.size(one)
         rows = [bench.run(name, capacity).values() for name in names]
-        rows += [run_bundle(bench, folder, capacity, options.decision_us).values() for folder in folders]
+        rows += [run_bundle(bench, path, capacity, options.decision_us).values() for path in folders]
+        rows += [cache.run(bench, capacity, options.decision_us).values() for cache in caches.values()]
         runs.append(engine.compare(rows))
     shown = [row for run in runs for row in run["rows"]]
     name = bench.trace.meta.trace_id
     best = dict.fromkeys(run["best_classic"] for run in runs if run["best_classic"] is not None)
     says = [f"best classic: {', '.join(best)}"] if best else []
-    values = {"trace_id": name, "runs": runs}
-    title = f"{len(names) + len(folders)} caches on {name}"
+    says += turns_words(caches)
+    values = {"trace_id": name, "runs": runs, **turns_values(caches)}
+    title = f"{len(names) + len(folders) + len(caches)} caches on {name}"
     return Result(title, values, shown, says, bench, lambda path: _drawn(shown, title, path))
 
 

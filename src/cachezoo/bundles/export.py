@@ -1,12 +1,14 @@
 """Stage export, one job: a trained model, its metrics and golden requests become a bundle, or a refusal."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cachezoo import paths
 from cachezoo.bundles.measured import read_metrics
 from cachezoo.bundles.protocol import REFUSED
+from cachezoo.bundles.watched import learned
 from cachezoo.bundles.writer import BEGINNINGS, ExportSettings, refusal, write_bundle
 from cachezoo.documents import Document
 from cachezoo.errors import BundleError, no_trace
@@ -124,4 +126,6 @@ def export_model(params: "Params", model_id: str) -> str | None:
     # A category's model has several beginnings to choose golden rows from; that of all needs the change between them.
     pool = export.golden_rows_max * (1 if trained.category is None else BEGINNINGS)
     requests = golden_requests(params, trained.category, pool)
-    return write_bundle(folder, requests, read_metrics(Path(), trained, needed=True), settings, out_dir)
+    metrics = read_metrics(Path(), trained, needed=True)
+    metrics = metrics if metrics.inputs else replace(metrics, inputs=learned(params, trained))
+    return write_bundle(folder, requests, metrics, settings, out_dir)

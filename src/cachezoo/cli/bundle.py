@@ -142,6 +142,7 @@ def bundle_drift(
     if hand_out(dataclasses.asdict(found), as_json):
         return
     looked_at = f"{found.reads:,} reads" if found.placed is None else f"{found.placed.writes:,} writes"
+    looked_at = f"{found.requests:,} requests" if found.requests else looked_at
     out().print(table_of(found, f"{path} on {trace}: {looked_at}"))
     if found.placed is not None:
         shares = (found.placed.beyond, found.placed.several_chunks, found.placed.other_streams)
@@ -152,11 +153,13 @@ def bundle_drift(
             unseen = f"{beyond} of them begin in a page that was not written before."
             several = f"{chunks} span several flash pages, {others} end in a page of another stream."
         print_lines(unseen, several)
+    if found.like is not None:
+        print_lines(f"Held against the training of {found.like}, which it is most like.")
     if found.left_out:
         print_lines(f"Left out, as the trace names none: {', '.join(found.left_out)}.")
     if found.admitted is not None:
         print_lines(f"{percent(found.admitted)} of them would be admitted.")
     worst = found.inputs[0]
-    again = f"train it again: {retrain_command(str(trace), bundle.manifest['category'])}"
+    again = f"train it again: {retrain_command(str(trace), found.like or bundle.manifest['category'])}"
     advice = {"same": "nothing to do", "moved": "look again soon", "drifted": again}
     print_lines(f"{worst.name} is farthest: {worst.verdict}; {advice[worst.verdict]}")

@@ -1,5 +1,6 @@
 """What the simulation commands share: their options, a trace ready to be simulated, and words for tables."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
 
 if TYPE_CHECKING:
     from cachezoo.questions.page.bench import Bench, Options
+    from cachezoo.questions.page.turns import TurnsCache
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.table import Trace
 
@@ -27,9 +29,12 @@ Policies = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
-        help="Id, [admission+]eviction[+prefetch], follow(experts=A|B) or vrm(...); see policies; or a "
-        "part of your own, module:Class. Repeatable; default lru.",
+        help="Id, [admission+]eviction[+prefetch], follow(experts=A|B) or vrm(...); see policies; "
+        "rcrnn(category=auto): trained models in turn; or a part of your own, module:Class. Repeatable; default lru.",
     ),
+]
+ModelsFolder = Annotated[
+    Path | None, typer.Option("--models", metavar="DIR", help="Bundles of rcrnn's models; default models/bundles.")
 ]
 Counted = Annotated[
     str,
@@ -105,20 +110,6 @@ def of_pages(options: "Options") -> dict[str, bool]:
     }  # fmt: skip
 
 
-def refuse_for_bundles(options: "Options") -> None:
-    """Refuse what a bundle's cache of pages cannot do.
-
-    Raises:
-        ConfigError: other writes than back, another unit than a page, or pages that are not of 4 KiB.
-    """
-    if (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
-        message = (
-            "a bundle's cache writes back and admits pages of 4 KiB one by one; leave --writes, --unit and --page-size "
-            "out where there is --bundle"
-        )
-        raise ConfigError(message)
-
-
 def at_speed(trace: "Trace", speed: float | None) -> "Trace":
     """A trace that is replayed so many times as fast; None leaves it as it is."""
     from cachezoo.traces.transforms import faster
@@ -126,18 +117,29 @@ def at_speed(trace: "Trace", speed: float | None) -> "Trace":
     return trace if speed is None else faster(trace, speed)
 
 
-def known(ids: list[str]) -> list[str]:
-    """The policy ids as given; an unknown one is refused before anything runs."""
-    from cachezoo.policies.registry import policy
+def known(ids: list[str], turns: bool = False) -> list[str]:
+    """The policy ids as given; an unknown one is refused before anything runs.
 
-    return [*dict.fromkeys(policy(policy_id).id for policy_id in ids)]
+    Args:
+        ids: as typed.
+        turns: RC-RNN's cache may be among them.
+    """
+    from cachezoo.policies.registry import policy
+    from cachezoo.questions.page.rcrnn import rcrnn_of
+
+    models = rcrnn_of(ids)
+    if models and not turns:
+        raise ConfigError(f"policy {next(iter(models))}: its models take turns in simulate and compare alone")
+    return [*dict.fromkeys(str(models[own]) if own in models else policy(own).id for own in ids)]
 
 
 def known_anywhere(ids: list[str]) -> None:
     """Refuse, before anything is read, what neither a cache of pages nor one of objects has."""
     from cachezoo.policies.registry import policy
+    from cachezoo.questions.page.rcrnn import rcrnn_of
 
-    for own in ids:
+    models = rcrnn_of(ids)
+    for own in (own for own in ids if own not in models):
         try:
             policy(own)
         except ConfigError as error:
@@ -147,6 +149,40 @@ def known_anywhere(ids: list[str]) -> None:
                 parse(own)
             except ConfigError:
                 raise error from None
+
+
+def of_models(ids: list[str], models: Path | None) -> dict[str, bool]:
+    """Which options that need the models of page caches were given, as `objects.refuse_of_pages` takes them."""
+    from cachezoo.questions.page.rcrnn import ID, rcrnn_of
+
+    return {f"--policy {ID}": bool(rcrnn_of(ids)), "--models": models is not None}
+
+
+def taking_turns(ids: list[str], models: Path | None, options: "Options") -> "dict[str, TurnsCache]":
+    """RC-RNN's caches among the policies, by their texts as `known` gives them, with the models of a folder.
+
+    Raises:
+        ConfigError: a folder that none of the policies needs.
+    """
+    from cachezoo.questions.page.rcrnn import FORM, rcrnn_of
+
+    if asked := rcrnn_of(ids):
+        from cachezoo.questions.page.turns import turns_of
+
+        return turns_of(asked.values(), models, options)
+    if models is not None:
+        raise ConfigError(f"--models {models}: no policy takes models from there; add --policy '{FORM}'")
+    return {}
+
+
+def turns_values(caches: "Mapping[str, TurnsCache]") -> dict[str, Any]:
+    """Who decided in the runs of RC-RNN's caches, as JSON values; nothing where there is none."""
+    return {"turns": [own.values() for cache in caches.values() for own in cache.turns]} if caches else {}
+
+
+def turns_words(caches: "Mapping[str, TurnsCache]") -> list[str]:
+    """The same, a line each."""
+    return [own.words() for cache in caches.values() for own in cache.turns]
 
 
 def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
@@ -190,8 +226,9 @@ def check_sizes(bench: "Bench", ids: list[str], sizes: list[Size]) -> None:
         ConfigError: what the policy says of the size.
     """
     from cachezoo.policies.registry import ONE, policy
+    from cachezoo.questions.page.rcrnn import parse
 
-    for entry in map(policy, ids):
+    for entry in (policy(own) for own in ids if parse(own) is None):
         if (entry.spec is not None and entry.spec.is_virtual) or entry.kind == "follower":
             for size in sizes:
                 entry.simulate(ONE, bench.size(size))

@@ -18,6 +18,7 @@ from cachezoo.cli.runs import (
     DeviceOption,
     First,
     Ignore,
+    ModelsFolder,
     PageSize,
     Policies,
     Sizes,
@@ -30,12 +31,15 @@ from cachezoo.cli.runs import (
     draw,
     known,
     known_anywhere,
+    of_models,
     of_pages,
     options_of,
     present,
-    refuse_for_bundles,
     requests_of,
     shown,
+    taking_turns,
+    turns_values,
+    turns_words,
 )  # fmt: skip
 from cachezoo.errors import ConfigError
 from cachezoo.show.formats import percent
@@ -60,6 +64,7 @@ def simulate(
     trace: TracePath,
     policy: Policies = None,
     size: Sizes = None,
+    models: ModelsFolder = None,
     counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
@@ -100,11 +105,12 @@ def simulate(
     requests = requests_of(trace, reading)
     if isinstance(requests, ObjectTrace):
         of_rows = {"--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None}
-        objects.refuse_of_pages({**of_pages(options), **of_rows})
+        objects.refuse_of_pages({**of_pages(options), **of_rows, **of_models(policy or [], models)})
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.simulate(asked, policy or [], capacities, files, as_json)
     objects.refuse_of_objects(ignore)
-    ids = known(policy or ["lru"])
+    ids = known(policy or ["lru"], turns=True)
+    caches = taking_turns(ids, models, options)
     bench = bench_of(requests, options, capacities)
     check_sizes(bench, ids, capacities)
     runs = [(own, one) for own in ids for one in capacities]
@@ -115,8 +121,10 @@ def simulate(
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
         for done, (own, one) in enumerate(runs):
             advance(done, own)
-            found = bench.simulated(own, bench.size(one))
-            rows.append(bench.counted_run(found, entry(own).kind, options.decision_us).values())
+            capacity, cache = bench.size(one), caches.get(own)
+            found = bench.simulated(own, capacity) if cache is None else cache.simulated(bench, capacity)
+            kind = entry(own).kind if cache is None else cache.kind
+            rows.append(bench.counted_run(found, kind, options.decision_us).values())
             if windows is not None:
                 parts.append(windows.rows(bench, found.outcome))
             if misses is not None:
@@ -128,7 +136,8 @@ def simulate(
         draw_over_time(named, trace.name, files["plot"])
     told = [{**row, "over_time": part} for row, part in zip(rows, parts, strict=True)] if parts else rows
     written = {} if misses is None else {"misses": {"requests": missed, "output": str(misses)}}
-    if hand_out({"trace": trace.name, "policies": ids, "runs": told, **written}, as_json, files, rows):
+    values = {"trace": trace.name, "policies": ids, "runs": told, **written, **turns_values(caches)}
+    if hand_out(values, as_json, files, rows):
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {trace.name}"
     if len(rows) == 1:
@@ -140,6 +149,7 @@ def simulate(
             counted_words(rows),
             [*(["policy"] if len(ids) > 1 else []), "capacity", *_columns(rows, by_op)],
         )
+    print_lines(*turns_words(caches))
     if named:
         _print_over_time(named, title, by_op)
     if misses is not None:
@@ -157,6 +167,7 @@ def compare(
     bundle: Annotated[
         list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; others: recommend --only flash.")
     ] = None,
+    models: ModelsFolder = None,
     counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
@@ -190,7 +201,7 @@ def compare(
     from cachezoo.console import progress
     from cachezoo.policies.registry import OPTIMUM, classics
     from cachezoo.questions.page import sweep as engine
-    from cachezoo.questions.page.bundle import out_of_calibration, run_bundle
+    from cachezoo.questions.page.bundle import out_of_calibration, refuse_options, run_bundle
     from cachezoo.traces.objects import ObjectTrace
 
     known_anywhere(policy or [])
@@ -198,44 +209,56 @@ def compare(
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
     if bundle:
-        refuse_for_bundles(options)
+        refuse_options(options, "a bundle's", "--bundle")
     present([trace])
     requests = requests_of(trace, reading)
     if isinstance(requests, ObjectTrace):
-        objects.refuse_of_pages({**of_pages(options), "--by-op": by_op, "--bundle": bool(bundle)})
+        bundled = {"--by-op": by_op, "--bundle": bool(bundle), **of_models(policy or [], models)}
+        objects.refuse_of_pages({**of_pages(options), **bundled})
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.compare(asked, policy or [], every, capacities, files, as_json)
     objects.refuse_of_objects(ignore)
-    ids = known(policy or [])
+    ids = known(policy or [], turns=True)
+    caches = taking_turns(ids, models, options)
     bench = bench_of(requests, options, capacities)
     every = every or not ids
-    names = [*dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])]
-    bundles, models = bundle or [], []
+    plain = [own for own in ids if own not in caches]
+    names = [*dict.fromkeys([*plain, *(classics() if every else []), OPTIMUM])]
+    bundles, ran = bundle or [], []
     outside: list[dict[str, tuple[float, float]]] = [{} for _ in capacities]
     check_sizes(bench, names, capacities)
-    count = len(names) + len(bundles)
+    count = len(names) + len(caches) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
         for done, path in enumerate(bundles):
             advance(done, path.name)
             found = [run_bundle(bench, path, bench.size(own), options.decision_us) for own in capacities]
-            models.append([run.values() for run in found])
+            ran.append([run.values() for run in found])
             for run, strange in zip(found, outside, strict=True):
                 if chosen := out_of_calibration(load(path), bench, run.capacity):
                     strange[run.policy] = chosen
+        for done, cache in enumerate(caches.values(), len(bundles)):
+            advance(done, cache.policy)
+            found = [cache.run(bench, bench.size(own), options.decision_us) for own in capacities]
+            ran.append([run.values() for run in found])
+            for run, strange in zip(found, outside, strict=True):
+                if chosen := cache.out_of_calibration(bench, run.capacity):
+                    strange[cache.policy] = chosen
         own = replace(options, decision_us=0.0, quiet=True)
         rows = engine.sweep(
-            [trace], names, capacities, own, workers, lambda done, note="": advance(len(bundles) + done, note)
+            [trace], names, capacities, own, workers, lambda done, note="": advance(len(ran) + done, note)
         )
     runs = []
     for k in range(len(capacities)):
-        compared = engine.compare([*rows[k :: len(capacities)], *(model[k] for model in models)])
+        compared = engine.compare([*rows[k :: len(capacities)], *(model[k] for model in ran)])
         runs.append({**compared, "out_of_calibration": sorted(outside[k])})
     every_row = [row for run in runs for row in run["rows"]]
     draw(files.get("plot"), every_row, trace.name)
-    if hand_out({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, as_json, files, every_row):
+    values = {"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs, **turns_values(caches)}
+    if hand_out(values, as_json, files, every_row):
         return
     for k, compared in enumerate(runs):
         _compared(compared, trace.name, every, by_op, outside[k])
+    print_lines(*turns_words(caches))
 
 
 def _check_misses(output: Path, trace: Path, runs: int) -> None:
@@ -364,9 +387,11 @@ def policies(as_json: Json = False) -> None:
     from cachezoo.policies.prefetches import PREFETCHES
     from cachezoo.policies.registry import POLICIES
     from cachezoo.policies.virtual import VRM
+    from cachezoo.questions.page.rcrnn import FORM, TITLE
 
     lines = {entry.id: f"{entry.kind}: {entry.title}" for entry in POLICIES.values()}
     lines[VRM.id] = f"composed: {VRM.title}"
+    lines[FORM] = f"model: {TITLE}"
     lines |= {f"{part.id}+": f"admission: {part.title}" for part in ADMISSIONS}
     lines |= {f"+{part.id}": f"prefetch: {part.title}" for part in PREFETCHES}
     print_values(lines, as_json, "policies")

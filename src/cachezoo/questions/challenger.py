@@ -13,7 +13,7 @@ import numpy as np
 
 from cachezoo import paths
 from cachezoo.arrays import F64
-from cachezoo.bundles.measured import FLASH, PAGE, ROLES, seat_of
+from cachezoo.bundles.measured import ALL, FLASH, PAGE, ROLES, seat_of
 from cachezoo.bundles.reader import Bundle
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means
@@ -71,15 +71,17 @@ def role_of(bundle: Bundle) -> str:
 def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:
     """Run both on the validation traces of the challenger's category, or of all page categories.
 
+    A champion of all categories may defend one of them.
+
     Raises:
         ConfigError: they are run as different things.
         CachezooError: a validation trace is missing.
     """
     role, other = role_of(challenger), role_of(champion)
-    if role != other:
+    kind, _, _ = role.partition("/")
+    if other not in (role, f"{kind}/{ALL}"):
         message = f"{challenger.where}: runs as {role}, {champion.where} as {other}; compare bundles of one role"
         raise ConfigError(message)
-    kind, _, _ = role.partition("/")
     category = challenger.manifest["category"]
     keys = [(name, key) for name in [category] if name for key in traces_of(params, name, "validation")]
     if category is None:

@@ -412,7 +412,7 @@ class Cache:
     def follow(self, monitor: Model, models: Sequence[Model]) -> None:
         """Let models of kind caching take turns: a workload model says whose category it is.
 
-        Pages stay where another takes over; it is asked about the last request of each, and the queues are filled anew.
+        Pages stay where another takes over; it decides on the last request of each, and the queues are filled anew.
 
         Args:
             monitor: of kind workload; its stream is the cache's from here on.

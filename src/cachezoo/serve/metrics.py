@@ -46,6 +46,7 @@ COUNTERS: tuple[tuple[str, str, str], ...] = (
      "Units whose data on the SSD was wrong; the disk answers for those that it holds."),
     ("cachezoo_policy_failures", "policy_failures", "Requests that the policy could not decide on."),
     ("cachezoo_reloads", "reloads", "Changes of the policy while serving."),
+    ("cachezoo_takeovers", "takeovers", "Changes of the model that decides, of models that take turns."),
     ("cachezoo_attaches", "attaches", "SSDs that replaced a failed one while serving."),
 )  # fmt: skip
 GAUGES: tuple[tuple[str, str, str], ...] = (

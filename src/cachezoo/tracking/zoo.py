@@ -81,7 +81,7 @@ def promote(
     """Let a bundle challenge the champion of its seat.
 
     It is verified, where a key is set as one of a signed release; then both run on the validation traces. An empty seat
-    is taken by what its judge promoted.
+    is taken by what its judge promoted; where that of all categories runs until then, if it gains over that.
 
     Args:
         root: the project.
@@ -105,7 +105,7 @@ def promote(
         seat = zoo.seats.get(role, NOBODY)
         if seat.champion is not None and seat.champion.model_digest == bundle.model_digest:
             return True, f"{bundle.id}: is champion of {role} already", zoo
-        found, (good, why) = _judged(root, params, bundle, seat, least_gain, budget_us)
+        found, (good, why) = _judged(root, params, bundle, zoo, least_gain, budget_us)
         _keep(root, path, bundle)
         entry = _entry(bundle, why, found)
         if not good:
@@ -125,14 +125,23 @@ def _followed(root: Path) -> None:
         err().print(text, soft_wrap=True, markup=False)
 
 
+def _of_all(zoo: Zoo, params: "Params", role: str) -> Entry | None:
+    """The champion of all categories, which runs in a category that has none of its own."""
+    name, _, category = role.partition("/")
+    return zoo.seats.get(f"{name}/{ALL}", NOBODY).champion if category in params.data.page_categories else None
+
+
 def _judged(
-    root: Path, params: "Params", bundle: Bundle, seat: Seat, least_gain: float, budget_us: float | None
+    root: Path, params: "Params", bundle: Bundle, zoo: Zoo, least_gain: float, budget_us: float | None
 ) -> tuple[Contest | None, tuple[bool, str]]:
-    if seat.champion is None:
+    role = role_of(bundle)
+    own, good, why = zoo.seats.get(role, NOBODY).champion, True, ""
+    if own is None:
         good, why = promotion(bundle.manifest["measured"])
+    running = own or _of_all(zoo, params, role)
+    if running is None or not good:
         return None, (good, why)
-    champion = load(_kept(root, seat.champion))
-    found = contest(params, bundle, champion)
+    found = contest(params, bundle, load(_kept(root, running)))
     return found, accepted(found, least_gain, budget_us)
 
 
@@ -163,23 +172,30 @@ def _keep(root: Path, path: Path, bundle: Bundle) -> None:
 
 
 def rollback(root: Path, params: "Params", role: str) -> Zoo:
-    """Give a seat back to the champion before.
+    """Give a seat back to the champion before: where it had none, to that of all categories, and the seat is empty.
 
     Raises:
-        ConfigError: the seat has none before.
+        ConfigError: there is none before.
         BundleError: its archive is gone or damaged, or its release is not one that the key accepts.
     """
     (root / STORE).mkdir(parents=True, exist_ok=True)
     with held(root / STORE):
         zoo = read_zoo(root)
         seat = zoo.seats.get(role, NOBODY)
+        if seat.champion is not None and not seat.previous and (running := _of_all(zoo, params, role)):
+            _verified(root, running)
+            return _written(root, params, zoo, role, Seat(champion=None, challenger=seat.champion, previous=[]))
         if not seat.previous:
             message = f"{root / FILE}: {role} has no champion before; seats are {', '.join(zoo.seats) or 'none'}"
             raise ConfigError(message)
         *before, last = seat.previous
-        path = _kept(root, last)
-        verify(path, kept=None if path.is_dir() else path.with_suffix(Path(DOCUMENT).suffix))
+        _verified(root, last)
         return _written(root, params, zoo, role, Seat(champion=last, challenger=seat.champion, previous=before))
+
+
+def _verified(root: Path, entry: Entry) -> None:
+    path = _kept(root, entry)
+    verify(path, kept=None if path.is_dir() else path.with_suffix(Path(DOCUMENT).suffix))
 
 
 @dataclass(frozen=True)

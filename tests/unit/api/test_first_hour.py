@@ -25,3 +25,13 @@ def test_it_runs(tmp_path, monkeypatch):
     assert sum("text/html" in one for one in data) >= 5
     assert not [output for output in shown if output.output_type == "error"]
     assert "Answer: " in data[-1]["text/plain"] and "Run it: " in data[-1]["text/plain"]
+
+
+def test_it_begins_in_any_folder_with_a_path_from_there(tmp_path, monkeypatch):
+    (tmp_path / "own.csv").write_text("time_us,op,offset,size\n0,R,0,4096\n5,W,4096,4096\n")
+    monkeypatch.chdir(tmp_path)
+    cells = nbformat.read(ROOT / "notebooks/first_hour.ipynb", nbformat.NO_CONVERT).cells
+    settings, reading = [cell.source for cell in cells if cell.cell_type == "code"][:2]
+    names = {}
+    exec(settings.replace("TRACE = None", 'TRACE = "own.csv"') + "\n" + reading, names)
+    assert len(names["trace"]) == 2 and Path.cwd() == tmp_path

@@ -63,6 +63,25 @@ def test_the_lead_is_the_mean_of_paired_blocks(monkeypatch):
     assert found.role == "page" and len(found.traces) == 4
 
 
+def test_a_category_s_own_model_is_held_against_that_of_all_on_its_category_alone(monkeypatch):
+    params = load_params(ROOT / "params.yaml")
+    ours, theirs = load(GOLDEN / "caching.database.lstm1x8"), load(GOLDEN / "reuse.follow")
+    asked = []
+
+    def gains(bundle, trace, fraction):
+        asked.append((trace, fraction))
+        return np.full(2000, 0.3 if bundle is ours else 0.1)
+
+    monkeypatch.setattr(rooms, "read_trace", lambda path: path.parent.name)
+    monkeypatch.setattr(rooms, "page_gains", gains)
+    monkeypatch.setattr(rooms, "decision_us", lambda bundle, trace: 1.0)
+    found = contest(params, ours, theirs)
+    assert found.lead == pytest.approx(0.2)
+    assert set(asked) == {("database", ours.manifest["calibration"]["capacity"])}
+    with pytest.raises(ConfigError, match=r"runs as page/all, .* as page/database"):
+        contest(params, theirs, ours)
+
+
 def test_gains_are_page_hits_after_the_warm_up():
     trace = make_trace(3000, 1)
     bundle = load(GOLDEN / "reuse.follow")

@@ -1,80 +1,30 @@
 """Models that take turns in libcachezoo's cache of kind caching, beside the simulator's."""
 
-import shutil
-import struct
-
 import numpy as np
 import pytest
 
 from cachezoo.bundles import load
-from cachezoo.coded import Coded
+from cachezoo.kernels.manager_limits import lane_rules
 from cachezoo.runtime import RuntimeFault
 from cachezoo.runtime import open as open_model
 from cachezoo.runtime.model import OUTCOMES
-from cachezoo.seeds import derive_seed
-from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.caching.switching import SwitchingCache
-from tests.bundle_data import reseal
+from tests.caching_turns import CACHING, changed, requests, turns
 from tests.unit.runtimes.test_python_runtime import GOLDEN
 
-CACHING, WORKLOAD = GOLDEN / "caching.database.lstm1x8", GOLDEN / "workload.lstm8"
 CAPACITY = 40
 TIE = 1e-5  # sums of float32 differ by less
+BY_CAPACITY = (
+    {"capacity": 0.1, "ratio_log2": -2.0, "threshold": 0.48, "queues": "single"},
+    {"capacity": 0.4, "ratio_log2": 0.0, "threshold": 0.52, "queues": "three"},
+)
 
 pytestmark = pytest.mark.needs("gcc")
 
 
-def changed(folder, name, category, threshold, scale, **policy):
-    """The caching bundle with other weights, rules, threshold and category."""
-    path = folder / name
-    shutil.copytree(CACHING, path)
-
-    def change(manifest):
-        manifest["category"] = category
-        manifest["calibration"]["threshold"] = threshold
-        manifest["policy"] |= policy
-
-    reseal(path, change)
-    file = path / "weights.safetensors"
-    content = bytearray(file.read_bytes())
-    begin = 8 + struct.unpack_from("<Q", content)[0]
-    weights = np.frombuffer(content, np.float32, offset=begin)
-    weights *= np.float32(scale)
-    file.write_bytes(content)
-    reseal(path)
-    return path
-
-
-def monitor(folder):
-    """The workload bundle, to which no window is strange, and one vote of which switches."""
-    path = folder / "monitor"
-    shutil.copytree(WORKLOAD, path)
-    reseal(path, lambda manifest: manifest["policy"].update(switch_votes=1, unknown_above={"window": 1e9, "vote": 1e9}))
-    return path
-
-
 @pytest.fixture
 def bundles(tmp_path):
-    """Of the monitor, of the model that begins, and of one for each category."""
-    rules = {"on_hit": "requeue", "queues": "single", "protected_percent": 50, "demote_capacities": 1}
-    return [
-        monitor(tmp_path),
-        CACHING,
-        changed(tmp_path, "pairs", "pairs", 0.5, 1.3),
-        changed(tmp_path, "turns", "turns", 0.45, 0.7, **rules, state="reset100"),
-    ]
-
-
-def requests(n=2400, seed=0):
-    """Runs of two kinds of load in turn: small random reads, and sequential ones that write."""
-    rng = np.random.default_rng(derive_seed(seed, "taking turns"))
-    calm = np.arange(n) // 300 % 2 == 0
-    page = np.where(calm, np.minimum(rng.exponential(25, n), 200).astype(np.int64), 64 + np.arange(n) * 2 % 90)
-    size = np.where(calm, rng.integers(1, 9, n) * 512, rng.integers(1, 40, n) * 512)
-    time_us = np.cumsum(np.where(calm, rng.integers(0, 90, n), rng.integers(2_000, 40_000, n)))
-    op = np.where(calm, 0, rng.random(n) < 0.5).astype(np.uint8)
-    volume = Coded.of([f"v{k}" for k in rng.integers(0, 2, n)])
-    return RequestBatch(time_us, op, page * 4096 + rng.integers(0, 8, n) * 512, size, volume)
+    return turns(tmp_path)
 
 
 def plan_of(batch, path):
@@ -92,12 +42,16 @@ def rows_of(batch):
         yield at, ("read", "write")[op], offset, size, batch.volume.names[code]
 
 
-def test_a_cache_whose_models_take_turns_is_the_simulators(library, bundles):
-    batch = requests()
+@pytest.mark.parametrize("by_capacity", [(), BY_CAPACITY])
+def test_a_cache_whose_models_take_turns_is_the_simulators(library, tmp_path, by_capacity):
+    bundles, batch = turns(tmp_path, by_capacity), requests()
     models, plan, pages = [load(path).serving() for path in bundles[1:]], plan_of(batch, bundles[0]), batch.pages()
     for model in models:
-        outputs = model.outputs(model.inputs(batch, pages, [CAPACITY]))[:, 0]
-        assert np.abs(outputs[:, 0] - model.threshold).min() > TIE
+        rows, ratio = model.read(batch, pages, [CAPACITY])
+        thresholds, single = lane_rules([model.cache(CAPACITY)], ratio)
+        assert np.abs(model.outputs(rows)[:, 0, 0] - thresholds[:, 0]).min() > TIE
+        if model.by_capacity is not None:
+            assert len(np.unique(thresholds)) > 10 and set(single[:, 0].tolist()) == {0, 1}
     expected = SwitchingCache(models, batch, pages, CAPACITY).run(plan, "alone")
     with open_model(bundles[1], CAPACITY) as model, open_model(bundles[0]) as watching:
         cache = model.cache(CAPACITY)
@@ -141,7 +95,7 @@ def test_writes_that_go_around_are_seen_by_the_monitor_alone(library, bundles):
 
 
 def test_what_does_not_fit_is_refused_in_a_line(library, bundles, tmp_path):
-    more = changed(tmp_path, "more", "pairs", 0.5, 1.0, memory={**load(CACHING).serving().policy["memory"],
+    more = changed(tmp_path / "more", "pairs", 0.5, 1.0, memory={**load(CACHING).serving().policy["memory"],
                                                                 "window_accesses": 400})  # fmt: skip
     with open_model(bundles[1], CAPACITY) as model, open_model(bundles[0]) as watching:
         cache, pairs = model.cache(CAPACITY), open_model(bundles[2], CAPACITY)

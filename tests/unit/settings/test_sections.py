@@ -92,6 +92,9 @@ def test_conf_is_valid_and_typos_are_refused(file: str, schema: type[BaseModel])
         ("model/caching/lstm_small.yaml", caching.Model, {"state": "reset100", "sequence": 50}, "reset100"),
         ("fit/caching.yaml", caching.Fit, {"precision": "16-mixed"}, "bf16-mixed"),
         ("judge/caching.yaml", caching.Judge, {"thresholds": 2}, "greater than or equal to 3"),
+        ("judge/caching.yaml", caching.Judge, {"objective": "speed"}, "'hits', 'response' or 'writes'"),
+        ("judge/caching.yaml", caching.Judge, {"capacities": [0.1, 1.5]}, "less than 1"),
+        ("judge/caching.yaml", caching.Judge, {"capacities": []}, "at least 1 item"),
         ("policy/manager.yaml", ManagerPolicy, {"capacity": 0.0}, "greater than 0"),
     ],
 )

@@ -112,6 +112,44 @@ def test_a_challenger_must_gain_and_the_champion_before_can_come_back(tmp_path, 
         rollback(tmp_path, PARAMS, SEAT)
 
 
+LSTM = STORED.parent / "caching.database.lstm1x8"
+
+
+def lstm(folder, good):
+    """A copy of the stored caching bundle that its judge promoted, or did not."""
+    shutil.copytree(LSTM, folder)
+    reseal(folder, lambda manifest: manifest["measured"].update(beats_baseline=good, reason="by its judge"))
+    return folder
+
+
+def test_a_category_s_own_model_takes_a_seat_from_that_of_all_and_gives_it_back(tmp_path, monkeypatch):
+    params = SimpleNamespace(data=SimpleNamespace(page_categories=["database", "web"]))
+    everywhere, weak, own = judged(tmp_path / "all", True), lstm(tmp_path / "weak", False), lstm(tmp_path / "own", True)
+    promote(tmp_path, params, everywhere)
+    seen = []
+
+    def contest(lead):
+        return lambda _, ours, theirs: seen.append((ours.id, theirs.id)) or contest_of(lead)(_, ours, theirs)
+
+    monkeypatch.setattr(zoo, "contest", contest(0.05))
+    good, why, found = promote(tmp_path, params, weak)
+    assert (good, why, seen) == (False, "by its judge", []) and found.seats["page/database"].champion is None
+    monkeypatch.setattr(zoo, "contest", contest(0.005))
+    good, why, found = promote(tmp_path, params, own)
+    assert not good and "not shown to gain" in why and seen == [("caching.database.lstm1x8", "reuse.follow")]
+    assert found.sets["database"]["page"] == "reuse.follow"
+    monkeypatch.setattr(zoo, "contest", contest(0.05))
+    good, _, found = promote(tmp_path, params, own)
+    taken = found.seats["page/database"].champion
+    assert good and taken.lead == 0.05 and taken.threshold == load(own).manifest["calibration"]["threshold"]
+    assert {name: one["page"] for name, one in found.sets.items()} == {"database": taken.id, "web": "reuse.follow"}
+    back = rollback(tmp_path, params, "page/database")
+    assert back.seats["page/database"].champion is None and back.sets["database"]["page"] == "reuse.follow"
+    assert back.seats["page/database"].challenger == taken
+    with pytest.raises(ConfigError, match="page/database has no champion before"):
+        rollback(tmp_path, params, "page/database")
+
+
 def test_the_champion_does_not_challenge_itself(tmp_path, monkeypatch):
     path = judged(tmp_path / "one", True)
     promote(tmp_path, PARAMS, path)

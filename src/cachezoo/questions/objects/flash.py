@@ -260,7 +260,7 @@ def object_flash(
     problem = _Problem(bench, capacity, cost)
     trained, left_out = BALEEN in admissions, list[str]()
     if trained and not _have_lightgbm():
-        trained, left_out = False, ["baleen is left out: lightgbm is not installed; pip install cachezoo[models]"]
+        trained, left_out = False, ["baleen is left out: lightgbm is not installed; pip install '.[models]'"]
     names = [name for name in admissions if name != ACCEPT_ALL and (trained or name != BALEEN)]
     names += [name for name in UNTRAINED if BALEEN in admissions and name not in names]
     rows = [problem.row([problem.everything], ACCEPT_ALL, EVICTION)] if ACCEPT_ALL in admissions else []

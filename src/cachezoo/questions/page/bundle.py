@@ -5,16 +5,33 @@ from pathlib import Path
 
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
-from cachezoo.errors import BundleError
+from cachezoo.errors import BundleError, ConfigError
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import simulate
-from cachezoo.questions.page.bench import Bench, Run
+from cachezoo.questions.page.bench import Bench, Options, Run
+from cachezoo.sizes import PAGE_BYTES
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.registry import SYSTEMS, UNTRAINED
 
 FLASH = ("admission", "prefetch")
 """Kinds that decide for a flash cache before disks: what they save is disk time at a write rate, not page hits."""
+
+
+def refuse_options(options: Options, whose: str, where: str) -> None:
+    """Refuse options that a model's own cache cannot have.
+
+    Args:
+        options: how all policies run.
+        whose: cache it is.
+        where: what asks for it, as typed.
+
+    Raises:
+        ConfigError: another way to write, unit or page size than a model's.
+    """
+    if (options.writes, options.unit, options.page_bytes) != ("back", "page", PAGE_BYTES):
+        message = f"{whose} cache writes back and admits pages of 4 KiB one by one"
+        raise ConfigError(f"{message}; leave --writes, --unit and --page-size out where there is {where}")
 
 
 def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, capacity: int, warmup: int) -> Simulation:

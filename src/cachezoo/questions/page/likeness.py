@@ -83,7 +83,7 @@ class Likeness:
         }
 
 
-def _bundles(folder: Path) -> dict[str, list[Path]]:
+def bundles_of(folder: Path) -> dict[str, list[Path]]:
     """Bundles below a folder by kind, by name."""
     found: dict[str, list[Path]] = {}
     for manifest in sorted(folder.glob(f"*/{MANIFEST}")):
@@ -130,7 +130,7 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     Raises:
         BundleError: a bundle is damaged.
     """
-    found, batch = _bundles(folder), batch_of(trace)
+    found, batch = bundles_of(folder), batch_of(trace)
     shares, stretches, stretch = ({}, 0, 0) if CLASSIFIER not in found else _shares(load(found[CLASSIFIER][0]), batch)
     caches = found.get(PAGE_CACHE)
     test = load(caches[0]).manifest["measured"].get("evaluated", {}).get("test", {}) if caches else {}
@@ -146,7 +146,7 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
 
 def page_cache(folder: Path) -> Path | None:
     """The bundle of the zoo's learned page cache; None where there is none."""
-    return next(iter(_bundles(folder).get(PAGE_CACHE, [])), None)
+    return next(iter(bundles_of(folder).get(PAGE_CACHE, [])), None)
 
 
 def bundles_folder(given: Path | None) -> Path | None:

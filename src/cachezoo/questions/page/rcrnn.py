@@ -1,0 +1,63 @@
+"""The text that names RC-RNN's cache: `rcrnn(category=auto)`, whose caching models take turns, or one category's.
+
+It is written as the components of `cachezoo.policies.spec` are, but its models are trained and lie in a folder of
+bundles; `cachezoo.questions.page.turns` runs it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cachezoo.errors import ConfigError
+from cachezoo.policies.grammar import COMPONENT, pieces, settled, split, written
+
+ID, CATEGORY, AUTO = "rcrnn", "category", "auto"
+FORM = f"{ID}({CATEGORY}={AUTO})"
+TITLE = "RC-RNN's trained caching models, which take turns as the workload changes; in simulate and compare"
+
+
+@dataclass(frozen=True)
+class Rcrnn:
+    """RC-RNN's cache, as `parse` reads it; equal caches are equal, and so are their texts."""
+
+    category: str | None = None  # whose model decides throughout; None where a monitor says whose
+
+    def __str__(self) -> str:
+        """The canonical text, without a value that is the default."""
+        return written(ID, (), [] if self.category is None else [f"{CATEGORY}={self.category}"])
+
+
+def parse(text: str) -> Rcrnn | None:
+    """Read a policy's text; None where it names another policy.
+
+    Raises:
+        ConfigError: another component with it, or what it takes no such value of.
+    """
+    text = " ".join(text.split())
+    matches = [COMPONENT.fullmatch(component) for component in split(text, "+")]
+    match = next((one for one in matches if one is not None and one[1] == ID), None)
+    if match is None:
+        return None
+    if len(matches) > 1:
+        raise ConfigError(f"policy {text}: {ID} has an admission and queues of its own; name it alone")
+    words, others = list[str](), list[str]()
+    for piece in pieces(match[2] or ""):
+        name, equals, value = (word.strip() for word in piece.partition("="))
+        (words if equals and name == CATEGORY else others).append(value if name == CATEGORY else piece)
+    try:
+        settled(ID, (), others, (CATEGORY,))
+        if len(words) > 1:
+            raise ConfigError(f"{ID}: {CATEGORY} is given twice")
+        if words == [""]:
+            raise ConfigError(f"{ID}: {CATEGORY} = nothing is unknown; use {AUTO}, or a caching bundle's category")
+    except ConfigError as error:
+        raise ConfigError(f"policy {text}: {error}") from error
+    return Rcrnn(None if words in ([], [AUTO]) else words[0])
+
+
+def rcrnn_of(ids: Iterable[str]) -> dict[str, Rcrnn]:
+    """Those of the policies that are RC-RNN's cache, by their texts.
+
+    Raises:
+        ConfigError: as `parse`.
+    """
+    return {own: found for own in ids if (found := parse(own)) is not None}

@@ -1,0 +1,39 @@
+import pytest
+
+from cachezoo.errors import ConfigError
+from cachezoo.questions.page.rcrnn import Rcrnn, parse, rcrnn_of
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "canonical"),
+    [
+        ("rcrnn", None, "rcrnn"),
+        (" rcrnn ( category = auto ) ", None, "rcrnn"),
+        ("rcrnn()", None, "rcrnn"),
+        ("rcrnn(category=web)", "web", "rcrnn(category=web)"),
+    ],
+)
+def test_a_text_says_whose_model_decides(text, category, canonical):
+    found = parse(text)
+    assert found == Rcrnn(category) and str(found) == canonical and parse(canonical) == found
+
+
+def test_other_policies_are_not_its_own():
+    ids = ["lru", "rcrnn", "rejectx+arc", "follow(experts=lru|arc)", "own:rcrnn", "rcrnn2", "rcrnn(category=web)"]
+    assert rcrnn_of(ids) == {"rcrnn": Rcrnn(), "rcrnn(category=web)": Rcrnn("web")}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rcrnn+next", "policy rcrnn+next: rcrnn has an admission and queues of its own; name it alone"),
+        ("rcrnn(web)", "web stands where name=value should; it takes category"),
+        ("rcrnn(categry=web)", "takes no categry, did you mean category?; it takes category"),
+        ("rcrnn(category=web, category=mail)", "category is given twice"),
+        ("rcrnn(category=)", "category = nothing is unknown; use auto"),
+    ],
+)
+def test_what_it_does_not_take_is_refused(text, said):
+    with pytest.raises(ConfigError) as error:
+        parse(text)
+    assert said in str(error.value) and "\n" not in str(error.value)
