@@ -10,6 +10,7 @@ from cachezoo.api.given import number, one_of, path, paths, switch, text, text_o
 from cachezoo.api.given import policies as given_policies
 from cachezoo.api.reading import read
 from cachezoo.api.results import Picture, Result
+from cachezoo.bundles.released import load
 from cachezoo.cli.curves import measured
 from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import endurance as endurance_of
@@ -35,7 +36,7 @@ from cachezoo.questions.objects.recommendation import By
 from cachezoo.questions.page import sweep as engine
 from cachezoo.questions.page.answer import lines
 from cachezoo.questions.page.bench import Bench, Options
-from cachezoo.questions.page.bundle import refuse_options, run_bundle
+from cachezoo.questions.page.bundle import calibration_words, out_of_calibration, refuse_options, run_bundle
 from cachezoo.questions.page.likeness import bundles_folder
 from cachezoo.questions.page.recommendation import Options as Aim
 from cachezoo.questions.page.recommendation import models_of
@@ -216,18 +217,27 @@ def compare(
     plain = [name for name in ids if name not in caches]
     names = [*dict.fromkeys([*plain, *(classics() if every or not ids else []), OPTIMUM])]
     check_sizes(bench, names, sizes)
-    runs = []
+    runs, strange = [], list[str]()
     for one in sizes:
         capacity = bench.size(one)
         rows = [bench.run(name, capacity).values() for name in names]
-        rows += [run_bundle(bench, path, capacity, options.decision_us).values() for path in folders]
-        rows += [cache.run(bench, capacity, options.decision_us).values() for cache in caches.values()]
-        runs.append(engine.compare(rows))
+        outside: dict[str, tuple[float, float]] = {}
+        for given_bundle in map(load, folders):
+            run = run_bundle(bench, given_bundle, capacity, options.decision_us)
+            rows.append(run.values())
+            if chosen := out_of_calibration(given_bundle, bench, capacity):
+                outside[run.policy] = chosen
+        for cache in caches.values():
+            rows.append(cache.run(bench, capacity, options.decision_us).values())
+            if chosen := cache.out_of_calibration(bench, capacity):
+                outside[cache.policy] = chosen
+        runs.append({**engine.compare(rows), "out_of_calibration": sorted(outside)})
+        strange += [calibration_words(name, outside[name]) for name in sorted(outside)]
     shown = [row for run in runs for row in run["rows"]]
     name = bench.trace.meta.trace_id
     best = dict.fromkeys(run["best_classic"] for run in runs if run["best_classic"] is not None)
     says = [f"best classic: {', '.join(best)}"] if best else []
-    says += turns_words(caches)
+    says += [*dict.fromkeys(strange), *turns_words(caches)]
     values = {"trace_id": name, "runs": runs, **turns_values(caches)}
     title = f"{len(names) + len(folders) + len(caches)} caches on {name}"
     return Result(title, values, shown, says, bench, lambda path: _drawn(shown, title, path))

@@ -311,6 +311,8 @@ def _compared(
     run: dict[str, Any], name: str, every: bool, by_op: bool, outside: dict[str, tuple[float, float]]
 ) -> None:
     """The table of a comparison at one capacity; `outside` has the sizes that models were calibrated for, if others."""
+    from cachezoo.questions.page.bundle import calibration_words
+
     best = f"best classic{'' if every else ' of those shown'}: {run['best_classic']}"
     if run["best_classic"] is None:
         best = "no classic is shown to state gaps to; see --all-classics"
@@ -334,9 +336,7 @@ def _compared(
         for row in run["rows"]
     ]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
-    for policy, (low, high) in sorted(outside.items()):
-        chosen = percent(low, 0) if low == high else f"{percent(low, 0)} to {percent(high, 0)}"
-        print_lines(f"{MARK} {policy}: its threshold is for caches of {chosen} of a trace's distinct pages")
+    print_lines(*(f"{MARK} {calibration_words(policy, outside[policy])}" for policy in sorted(outside)))
 
 
 @app.command()

@@ -9,6 +9,7 @@ from cachezoo.errors import BundleError, ConfigError
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import simulate
 from cachezoo.questions.page.bench import Bench, Options, Run
+from cachezoo.show.formats import percent
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
@@ -77,6 +78,13 @@ def out_of_calibration(bundle: Bundle, bench: Bench, capacity: int) -> tuple[flo
     shares = [row.get("capacity", judged) for row in calibration.get("by_capacity", ())]
     low, high = min(shares, default=judged), max(shares, default=judged)
     return None if low * pages - 1 <= capacity <= high * pages + 1 else (low, high)
+
+
+def calibration_words(policy: str, chosen: tuple[float, float]) -> str:
+    """What `out_of_calibration` says of a policy, for people."""
+    low, high = chosen
+    sizes = percent(low, 0) if low == high else f"{percent(low, 0)} to {percent(high, 0)}"
+    return f"{policy}: its threshold is for caches of {sizes} of a trace's distinct pages"
 
 
 def run_bundle(bench: Bench, given: Bundle | Path, capacity: int, decision_us: float = 0.0) -> Run:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import cachezoo as cz
 from cachezoo.bundles.reader import load
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.contest.counting import first_access
@@ -80,6 +81,9 @@ def test_a_size_that_its_threshold_was_not_chosen_for_is_marked(tmp_path: Path) 
     )
     found = json.loads(run(*asked, STORED / "caching.database.lstm1x8", "--json").stdout)["runs"]
     assert [one["out_of_calibration"] for one in found] == [[], ["caching.database.lstm1x8"]]
+    own = cz.compare(tmp_path / "t.parquet", "lru", ["10%", "50%"], bundle=STORED / "caching.database.lstm1x8")
+    assert [one["out_of_calibration"] for one in own.values["runs"]] == [[], ["caching.database.lstm1x8"]]
+    assert "caching.database.lstm1x8: its threshold is for caches of 10" in str(own)
 
 
 def test_a_workload_bundle_is_one_line(bundle_of: Callable[[str], Path]) -> None:
