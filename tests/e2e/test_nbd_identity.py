@@ -37,6 +37,7 @@ def run(built, folder, options, end="stop", plugin=None, variables=None):
     """Read all through the cache: what the disk holds. How many units the tier held, and what was said."""
     with serve(built, folder, options, plugin, variables) as server:
         read_all(server, folder)
+        server.wait_until_alone()  # by then what was read is on the SSD, which a kill would leave out
         getattr(server, end)()
         said = server.said.read_text()
     return (counters(folder)["resident_at_start"] if end == "stop" else None), said
