@@ -363,12 +363,12 @@ CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t
 /* Models that take turns in a cache of kind caching, as RC-RNN's configuration manager has it. Said once, before the first
  * request or cz_cache_put. The monitor, a stream of kind workload, then observes each request before the cache serves it, so
  * it knows volumes by the same numbers. Where the category in force has a bundle, that one decides from this request on:
- * the cache's stream goes on with it as after cz_swap, its rules are the cache's, and the resident pages stay. It is asked
- * about the last request of each, alone, from a zero state, and the queues are filled anew by what it says: what it does
- * not want is the next to leave. That takes a step of its network for each such request, within the call. Where there is no
+ * the cache's stream goes on with it as after cz_swap, its rules are the cache's, and the resident pages stay. It decides
+ * on the last request of each, alone, from a zero state, and the queues are filled anew by that: what it does not want
+ * is the next to leave. That takes a step of its network for each such request, within the call. Where there is no
  * category yet, an unknown one, or one without a bundle, who decides goes on. Bundles have a category of the monitor's
- * each, the same inputs, policy.memory and shape of network as the stream's, and outlive the cache. A page takes 109 bytes
- * more. Since 1.4.0. */
+ * each, the same inputs, policy.memory and shape of network as the stream's, and outlive the cache. Memory for the last
+ * requests is counted by cz_cache_stats. Since 1.4.0. */
 CZ_API int cz_cache_follow(cz_cache *cache, cz_stream *monitor, const cz_bundle *const *bundles, int32_t count,
                            cz_error *error);
 

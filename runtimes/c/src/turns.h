@@ -19,7 +19,7 @@ int cz_turns_before(cz_turns *turns, const cz_request *request, cz_manager *mana
 /* After it was served: it is the last request of the pages that it has touched and that are resident, by their slots of the
  * manager; `stamp` page accesses came before it. */
 void cz_turns_note(cz_turns *turns, const cz_manager *manager, const cz_unit *units, int64_t n, int64_t stamp);
-/* A page was put into a slot before the first request: it is older than those that are asked for. */
+/* A page was put into a slot before the first request: it is older than those of requests. */
 void cz_turns_put(cz_turns *turns, int32_t slot);
 void cz_turns_stats(const cz_turns *turns, cz_following *following);
 size_t cz_turns_bytes(const cz_turns *turns);

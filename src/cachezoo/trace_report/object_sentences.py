@@ -60,7 +60,7 @@ def curve_sentence(found: ObjectCharacteristics) -> str:
         told += f" and {share(of_bytes)} of the bytes"
         if abs(lead) >= FEW_POINTS:
             more = f"; hits are of {'small' if lead > 0 else 'large'} objects more than misses are"
-    return f"{told}, at least nine tenths of the {share(best)} of the requests that any size can get it{more}."
+    return f"{told}; LRU of any size hits on at most {share(best)} of the requests{more}."
 
 
 def reuse_sentence(found: ObjectCharacteristics) -> str:

@@ -92,7 +92,7 @@ def test_what_a_trace_lacks_has_no_sentence(found):
     [
         ([0.4, 0.58, 0.6], [0.4, 0.57, 0.6],
          ("LRU needs 512 B (50 % of the bytes of all objects) for hits on 58 % of the requests and 57 % of the bytes",
-          "that any size can get it.")),
+          "; LRU of any size hits on at most 60")),
         ([0.4, 0.58, 0.6], [0.1, 0.3, 0.6], ("hits are of small objects more than misses are.",)),
         ([0.4, 0.58, 0.6], [0.4, 0.7, 0.7], ("hits are of large objects more than misses are.",)),
         ([0.01, 0.02, 0.03], [0.2, 0.3, 0.3], ("at most 3 % of the requests", "hardly come again")),
@@ -157,7 +157,7 @@ def test_where_sizes_are_unknown_nothing_is_said_of_shares_of_bytes(found):
         text = said(sentences.sizes_sentence(own))
         assert f"of {unknown} objects no request says a size" in text
         assert ("of the bytes, so a policy" in text) == telling
-        assert ("of the bytes, at least" in said(sentences.curve_sentence(own))) == telling
+        assert ("of the bytes; LRU" in said(sentences.curve_sentence(own))) == telling
         assert ("that they ask for" in said(sentences.reuse_sentence(own))) == telling
 
 
