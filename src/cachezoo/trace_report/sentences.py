@@ -56,8 +56,8 @@ def curve_sentence(found: Characteristics) -> str:
     at = int(np.argmax(lead))
     told = (
         f"LRU needs {size(enough * PAGE_BYTES)} ({share(enough / int(lru.capacities[-1]))} of the footprint) for hits "
-        f"on {share(float(lru.hit_ratio[lru.capacities == enough][0]))} of the page accesses, at least nine tenths "
-        f"of the {share(best)} that any size can get it"
+        f"on {share(float(lru.hit_ratio[lru.capacities == enough][0]))} of the page accesses; LRU of any size hits "
+        f"on at most {share(best)}"
     )
     if lead[at] < FEW_POINTS:
         return f"{told}; no other policy can win {significant(100 * FEW_POINTS)} points more, so keep LRU."
