@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.coded import Coded
-from cachezoo.features.sequence import Memory, fit_features, raw_columns
+from cachezoo.features.sequence import OPEN_FORMULAS, Memory, fit_features, raw_columns
 from cachezoo.features.window import WINDOW_FORMULAS
 from cachezoo.models.trained import Feature, TraceUse, TrainedModel
 from cachezoo.models.weights import write_weights
@@ -110,7 +110,7 @@ def write_caching(
     pages = expand_pages(trace)
     memory = Memory.of(FEATURES.model_dump())
     columns = raw_columns(batch_of(trace), pages, [pages.n_pages // 10], memory)
-    features = [Feature(**row) for row in fit_features([columns], "caching", fed_back)]
+    features = [Feature(**row) for row in fit_features([columns], OPEN_FORMULAS, fed_back)]
     model = TrainedModel(
         model_id=f"caching.database.lstm{layers}x{units}",
         kind="caching",

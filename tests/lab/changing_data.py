@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.coded import Coded
-from cachezoo.features.sequence import Memory, fit_features, raw_columns
+from cachezoo.features.sequence import OPEN_FORMULAS, Memory, fit_features, raw_columns
 from cachezoo.features.window import WINDOW_FORMULAS, fit_inputs, window_columns
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import TraceEntry
@@ -45,7 +45,7 @@ def stream(requests: int = 310, periods: int = 1, fraction: float = 0.3, role: s
 def caching(seed: int, threshold: float = 0.5, **policy: Any) -> CachingServing:
     """A caching model of a small recurrent network of random weights."""
     train = seeded_trace(300, 60, 12)
-    features = fit_features([raw_columns(batch_of(train), expand_pages(train), [12], Memory.of(MEMORY))], "caching")
+    features = fit_features([raw_columns(batch_of(train), expand_pages(train), [12], Memory.of(MEMORY))], OPEN_FORMULAS)
     rng = np.random.default_rng(seed)
     inner = rng.normal(0, 0.5, (UNITS, len(features))).astype(np.float32)
     again = rng.normal(0, 0.5, (UNITS, UNITS)).astype(np.float32)

@@ -1,6 +1,6 @@
 """Inputs of the caching LSTM: one code for training and serving, numpy only.
 
-Workload classifiers of earlier releases take `REQUEST_FORMULAS`; later ones take `cachezoo.features.window`.
+A workload classifier takes some of `REQUEST_FORMULAS`, as the paper's does, or those of `cachezoo.features.window`.
 
 Every value comes from the present request and the ones before it. Formulas (`Feature.formula`):
     time.log1p_gap          ln(1 + µs since the previous request)
@@ -64,7 +64,8 @@ _HISTORY = (
 )
 _FEEDBACK = tuple((f"previous_{name}", f"feedback.{name}", "0 or 1") for name in ("cached", "soon", "mean", "late"))
 REQUEST_FORMULAS = tuple(entry[1] for entry in _REQUEST)
-OPEN_WIDTH = len(_REQUEST) + len(_HISTORY)
+OPEN_FORMULAS = tuple(entry[1] for entry in (*_REQUEST, *_HISTORY))
+OPEN_WIDTH = len(OPEN_FORMULAS)
 FEEDBACK_WIDTH = len(_FEEDBACK)
 COMMON_NAMES = ("gap", "delta", "address", "size", "op", "run", "age", "fresh", "count", "past_gap", "written",
                 "region_age")  # fmt: skip
@@ -148,7 +149,7 @@ def _column(columns: Columns, lane: int, formula: str) -> F64:
     return values.astype(np.float64) - shift
 
 
-def _moments(parts: list[F64], formula: str) -> tuple[float, float]:
+def moments(parts: list[F64], formula: str) -> tuple[float, float]:
     """Mean and scale of a column; an address is placed in the range it was trained on."""
     joined = np.concatenate(parts)
     if formula == "address.page":
@@ -167,17 +168,34 @@ def _every_lane(parts: Sequence[Columns], formula: str) -> list[F64]:
     ]
 
 
-def fit_features(parts: Sequence[Columns], kind: str, fed_back: bool = False) -> list[dict[str, Any]]:
+def check_inputs(formulas: Sequence[str]) -> None:
+    """Refuse inputs of a caching model that are none or come twice; tags are fed back by `model.caching.feedback`.
+
+    Raises:
+        ConfigError: it names the first.
+    """
+    for place, formula in enumerate(formulas):
+        if formula not in _ENTRIES or formula in formulas[:place]:
+            why = "twice" if formula in _ENTRIES else "no input of a request"
+            raise ConfigError(f"model.caching.inputs: {formula} is {why}; choose among {', '.join(OPEN_FORMULAS)}")
+
+
+def fit_features(parts: Sequence[Columns], formulas: Sequence[str], fed_back: bool = False) -> list[dict[str, Any]]:
     """The inputs in order with their normalisation, as plain dicts of `cachezoo.models.trained.Feature`.
 
     Args:
         parts: raw inputs of the train traces, and of no other.
-        kind: ``workload`` (the request's own five) or ``caching`` (those and its history).
-        fed_back: the previous request's tags are inputs too.
+        formulas: those to take, of `OPEN_FORMULAS`.
+        fed_back: the previous request's tags are inputs too, behind the others.
+
+    Raises:
+        ConfigError: a formula that is none of `OPEN_FORMULAS`, or comes twice.
     """
+    check_inputs(formulas)
     rows: list[dict[str, Any]] = []
-    for name, formula, unit, _, _ in (*_REQUEST, *(_HISTORY if kind == "caching" else ())):
-        mean, scale = _moments(_every_lane(parts, formula), formula)
+    for formula in formulas:
+        name, _, unit, _, _ = _ENTRIES[formula]
+        mean, scale = moments(_every_lane(parts, formula), formula)
         rows.append({"name": name, "formula": formula, "unit": unit, "mean": mean, "scale": scale})
     if fed_back:
         rows += [{"name": n, "formula": f, "unit": u, "mean": 0.0, "scale": 1.0} for n, f, u in _FEEDBACK]

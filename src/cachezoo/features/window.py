@@ -16,8 +16,8 @@ window, moved on the disk or run at another pace, gives the same inputs to the l
 Earlier and previous requests are those of the window to the same volume (of `window.log1p_gap`: to any). The first has
 neither gap nor jump.
 
-Models of earlier releases take `cachezoo.features.sequence.REQUEST_FORMULAS` instead, which are known at every request
-and read the address itself and microseconds.
+A model may take some of `cachezoo.features.sequence.REQUEST_FORMULAS` instead, as the paper's classifier does. They are
+known at every request, and read the address itself and microseconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ import numpy as np
 
 from cachezoo.arrays import F32, I64
 from cachezoo.errors import ConfigError
-from cachezoo.features.sequence import MIN_SCALE
+from cachezoo.features.sequence import COMMON_NAMES, MIN_SCALE, REQUEST_FORMULAS, moments, request_columns
 from cachezoo.kernels import window as kernel
 from cachezoo.serving.requests import RequestBatch
 
@@ -45,6 +45,13 @@ _ENTRIES = {
     "size.log2_bytes": ("size", "log2 bytes", kernel.SIZE),
     "request.op": ("op", "0 read, 1 write", kernel.OP),
 }
+# The same of what is known at every request and no window has, behind the window's columns in `training_columns`.
+_OF_REQUESTS = {
+    "time.log1p_gap": ("gap", "ln µs", WIDTH),
+    "address.slog_delta": ("delta", "log2 sectors", WIDTH + 1),
+    "address.page": ("address", "pages", WIDTH + 2),
+}
+_TRAINED = {**_ENTRIES, **_OF_REQUESTS}
 WINDOW_FORMULAS = tuple(_ENTRIES)
 NAMES = tuple(name for name, _, _ in _ENTRIES.values())
 
@@ -70,34 +77,58 @@ def window_columns(batch: RequestBatch, starts: I64, length: int) -> F32:
     return kernel.window_columns(requests, starts, length)
 
 
+def training_columns(batch: RequestBatch, starts: I64, length: int) -> F32:
+    """`window_columns` of whole windows, and behind them what is known at every request.
+
+    Args:
+        batch: requests, from the first of their trace on.
+        starts: int64[w], the first request of each window, at least `length` before the end.
+        length: requests in a window.
+
+    Returns:
+        float32[w, length, WIDTH + 3].
+    """
+    places = [COMMON_NAMES.index(name) for name, _, _ in _OF_REQUESTS.values()]
+    of_requests = request_columns(batch).common[:, places]
+    rows = starts[:, None] + np.arange(length)
+    return np.concatenate([window_columns(batch, starts, length), of_requests[rows]], axis=2)
+
+
 def check_inputs(formulas: Sequence[str]) -> None:
-    """Refuse inputs that are none, come twice, or read more than a window.
+    """Refuse inputs that are none, come twice, or are partly of windows and partly of requests.
 
     Raises:
         ConfigError: it names the first.
     """
     for place, formula in enumerate(formulas):
-        if formula not in _ENTRIES or formula in formulas[:place]:
-            why = "twice" if formula in _ENTRIES else "no input of a window"
-            raise ConfigError(f"model.workload.inputs: {formula} is {why}; choose among {', '.join(WINDOW_FORMULAS)}")
+        if formula not in _TRAINED or formula in formulas[:place]:
+            why = "twice" if formula in _TRAINED else "no input"
+            raise ConfigError(f"model.workload.inputs: {formula} is {why}; choose among {', '.join(_TRAINED)}")
+    if not set(formulas) <= set(REQUEST_FORMULAS) and not set(formulas) <= set(WINDOW_FORMULAS):
+        of_request = next(formula for formula in formulas if formula in _OF_REQUESTS)
+        message = f"{of_request} is of a request, others are of its window"
+        raise ConfigError(f"model.workload.inputs: {message}; choose all among {', '.join(REQUEST_FORMULAS)}")
 
 
 def fit_inputs(columns: F32, formulas: Sequence[str]) -> list[dict[str, Any]]:
     """The inputs in order with their normalisation, as plain dicts of `cachezoo.models.trained.Feature`.
 
     Args:
-        columns: raw inputs float32[w, T, WIDTH] of the train windows, at least one, and of no others.
-        formulas: those to take.
+        columns: raw inputs of the train windows, at least one, and of no others, as `training_columns` gives them.
+        formulas: those to take, all of `WINDOW_FORMULAS` or all of `cachezoo.features.sequence.REQUEST_FORMULAS`.
 
     Raises:
-        ConfigError: a formula that is none of `WINDOW_FORMULAS`, or comes twice.
+        ConfigError: a formula that is none, or comes twice, or both kinds.
     """
     check_inputs(formulas)
-    values = columns.reshape(-1, WIDTH).astype(np.float64)
+    values = columns.reshape(-1, columns.shape[2]).astype(np.float64)
     rows = []
     for formula in formulas:
-        name, unit, place = _ENTRIES[formula]
-        mean, scale = float(values[:, place].mean()), max(float(values[:, place].std()), MIN_SCALE)
+        name, unit, place = _TRAINED[formula]
+        if formula in _OF_REQUESTS:
+            mean, scale = moments([values[:, place]], formula)
+        else:
+            mean, scale = float(values[:, place].mean()), max(float(values[:, place].std()), MIN_SCALE)
         rows.append({"name": name, "formula": formula, "unit": unit, "mean": mean, "scale": scale})
     return [{"encoding": "number", **row} for row in rows]
 
@@ -106,12 +137,12 @@ def normalised(columns: F32, features: Sequence[Mapping[str, Any]], clip: float)
     """Model inputs float32[w, T, F] of raw ones.
 
     Args:
-        columns: float32[w, T, WIDTH], as `window_columns` gives them.
+        columns: as `window_columns` gives them or, for inputs of requests, `training_columns`.
         features: the model's inputs, as in train.json or a manifest.
         clip: values are cut to ± this.
     """
     out = np.empty((*columns.shape[:2], len(features)), np.float32)
     for place, entry in enumerate(features):
-        values = columns[:, :, _ENTRIES[entry["formula"]][2]].astype(np.float64)
+        values = columns[:, :, _TRAINED[entry["formula"]][2]].astype(np.float64)
         out[:, :, place] = np.clip((values - entry["mean"]) / entry["scale"], -clip, clip)
     return out

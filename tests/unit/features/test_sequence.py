@@ -11,7 +11,9 @@ from cachezoo.features.sequence import (
     COMMON_NAMES,
     FEEDBACK_WIDTH,
     MIN_SCALE,
+    OPEN_FORMULAS,
     OPEN_WIDTH,
+    REQUEST_FORMULAS,
     SIZED_NAMES,
     Columns,
     Memory,
@@ -89,13 +91,13 @@ def by_formula(features: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def test_order_and_widths() -> None:
-    features = fit_features([WHOLE], "caching", fed_back=True)
-    assert fit_features([WHOLE], "caching") == features[:OPEN_WIDTH]
+    features = fit_features([WHOLE], OPEN_FORMULAS, fed_back=True)
+    assert fit_features([WHOLE], OPEN_FORMULAS) == features[:OPEN_WIDTH]
     assert len(features) == OPEN_WIDTH + FEEDBACK_WIDTH == 20
     assert [row["formula"] for row in features[-FEEDBACK_WIDTH:]] == [
         "feedback.cached", "feedback.soon", "feedback.mean", "feedback.late",
     ]  # fmt: skip
-    workload = fit_features([WHOLE], "workload")
+    workload = fit_features([WHOLE], REQUEST_FORMULAS)
     assert workload == features[: len(workload)] and len(workload) == 5
     assert all(set(row) == {"name", "formula", "unit", "mean", "scale", "encoding"} for row in features)
     assert len({row["name"] for row in features}) == len(features)
@@ -103,7 +105,7 @@ def test_order_and_widths() -> None:
 
 def test_normalisation_comes_from_the_given_parts() -> None:
     other = columns_of(seeded_trace(300, 200, 8), [5, 20])
-    features = by_formula(fit_features([WHOLE, other], "caching"))
+    features = by_formula(fit_features([WHOLE, other], OPEN_FORMULAS))
     gap = np.concatenate([part.common[:, 0] for part in (WHOLE, other)]).astype(np.float64)
     assert features["time.log1p_gap"]["mean"] == pytest.approx(gap.mean())
     assert features["time.log1p_gap"]["scale"] == pytest.approx(gap.std())
@@ -121,7 +123,7 @@ def test_normalisation_comes_from_the_given_parts() -> None:
 
 
 def test_inputs_outside_the_trained_range_are_cut_to_it() -> None:
-    features = fit_features([WHOLE], "caching", fed_back=True)
+    features = fit_features([WHOLE], OPEN_FORMULAS, fed_back=True)
     ranges = input_ranges([WHOLE], features)
     assert list(ranges) == [row["name"] for row in features[:OPEN_WIDTH]]
     for lane in (0, 1):
@@ -142,7 +144,7 @@ def test_inputs_outside_the_trained_range_are_cut_to_it() -> None:
 
 
 def test_normalised_inputs() -> None:
-    features = fit_features([WHOLE], "caching")
+    features = fit_features([WHOLE], OPEN_FORMULAS)
     for lane in (0, 1):
         rows = open_inputs(WHOLE, lane, features, 6.0)
         assert rows.shape == (800, OPEN_WIDTH) and rows.dtype == np.float32
@@ -157,7 +159,7 @@ def test_normalised_inputs() -> None:
 
 def test_a_constant_column_is_divided_by_the_least_scale() -> None:
     trace = seeded_trace(50, 9, 2, op=np.zeros(50, np.uint8), size=np.full(50, 512))
-    features = by_formula(fit_features([columns_of(trace, [3])], "caching"))
+    features = by_formula(fit_features([columns_of(trace, [3])], OPEN_FORMULAS))
     assert features["request.op"]["scale"] == features["size.log2_bytes"]["scale"] == MIN_SCALE
 
 

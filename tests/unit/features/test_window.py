@@ -101,7 +101,8 @@ def test_inputs_are_normalised_by_the_train_windows() -> None:
 @pytest.mark.parametrize(
     ("formulas", "match"),
     [
-        (["address.page"], "address.page is no input of a window; choose among window.slog_delta"),
+        (["address.run"], "address.run is no input; choose among window.slog_delta"),
+        (["request.op", "window.run", "address.page"], "address.page is of a request, others are of its window"),
         (["request.op", "window.run", "request.op"], "request.op is twice"),
     ],
 )

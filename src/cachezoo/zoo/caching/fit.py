@@ -104,10 +104,14 @@ class Inputs:
     ranges: dict[str, list[float]]  # least and greatest value in training, by the input's name
 
     @classmethod
-    def of(cls, parts: list["FitTrace"], fed_back: bool) -> "Inputs":
-        """Those of some train traces."""
+    def of(cls, parts: list["FitTrace"], model: Model) -> "Inputs":
+        """Those of some train traces.
+
+        Raises:
+            ConfigError: an input that there is not.
+        """
         columns = [own.columns for own in parts]
-        rows = fit_features(columns, "caching", fed_back)
+        rows = fit_features(columns, model.inputs, model.feedback)
         return cls([Feature(**row) for row in rows], input_ranges(columns, rows))
 
 
@@ -217,11 +221,12 @@ def fit_prepared(
 
     Raises:
         TrainingError: no train trace, or no settled label in it.
+        ConfigError: an input that there is not.
     """
     if not parts:
         raise TrainingError(no_trace(category, "train"))
     learned_from = [*parts, *_copies(category, parts, settings)]
-    given, teachers = Inputs.of(learned_from, settings.model.feedback), candidate_teachers(parts, settings)
+    given, teachers = Inputs.of(learned_from, settings.model), candidate_teachers(parts, settings)
     name, seeds = model_id(category, settings.model.arch), network_seeds(category, settings)
 
     def cut(lanes: list[Lane]) -> Sequences:

@@ -17,6 +17,7 @@ class Model(Strict):
         sequence: requests of a training sequence.
         state: `carried` keeps the LSTM's state from sequence to sequence, in training and serving; `reset100` starts
             each sequence of 100 from zero in both.
+        inputs: formulas of `cachezoo.features.sequence`, in order, but for those that are fed back.
         feedback: the previous request's tags are inputs; then the model's outputs depend on its cache, and one
             oracle alone can teach them.
     """
@@ -26,6 +27,7 @@ class Model(Strict):
     units: Units
     sequence: int = Field(ge=2, le=1_000_000)
     state: Literal["carried", "reset100"]
+    inputs: list[str] = Field(min_length=1, max_length=64)
     feedback: bool
 
     @model_validator(mode="after")

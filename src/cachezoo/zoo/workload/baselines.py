@@ -17,7 +17,7 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64, I32, I64
 from cachezoo.errors import TrainingError
-from cachezoo.features.window import NAMES
+from cachezoo.features.window import NAMES, WIDTH
 from cachezoo.kernels.window import NEAREST, OP, REPEATS, SECTOR, SIZE
 from cachezoo.zoo.workload.windows import Windows
 
@@ -40,12 +40,13 @@ LEAF = -1
 def window_statistics(columns: F32) -> F64:
     """Statistics of windows.
 
-    Of float32[w, T, WIDTH], as `cachezoo.features.window.window_columns` gives them.
+    Of the first WIDTH columns, as `cachezoo.features.window.window_columns` gives them: what reads the disk's addresses
+    and the clock does not count.
 
     Returns:
         float64[w, 2 · WIDTH], columns `STATISTICS`.
     """
-    values = np.abs(columns.astype(np.float64))
+    values = np.abs(columns[:, :, :WIDTH].astype(np.float64))
     return np.concatenate([values.mean(axis=1), values.std(axis=1)], axis=1)
 
 

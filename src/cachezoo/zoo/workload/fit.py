@@ -2,7 +2,7 @@
 
 Source: RC-RNN, Sec. 5.2.1: one LSTM layer over windows of consecutive requests, RMSProp, batch 32. The paper's address
 and arrival time enter as differences within the window (`cachezoo.features.window`), which the disk's layout and the
-clock's unit do not reach.
+clock's unit do not reach; or as in the paper (`conf/model/workload/paper.yaml`).
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ class Model(Strict):
     arch: str = Field(pattern=r"^[a-z0-9_]+$")
     layers: Layers
     units: Units
-    inputs: list[str] = Field(min_length=1, max_length=64)  # formulas of `cachezoo.features.window`, in order
+    inputs: list[str] = Field(min_length=1, max_length=64)  # formulas, in order: `cachezoo.features.window`
     window: int = Field(ge=2, le=1_000_000)  # requests in a window
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.arrays import F32, I64
 from cachezoo.contest.blocks import BLOCKS
-from cachezoo.features.window import normalised, window_columns
+from cachezoo.features.window import normalised, training_columns
 from cachezoo.io import sha256_file
 from cachezoo.models.trained import Feature
 from cachezoo.serving.requests import RequestBatch, batch_of
@@ -52,7 +52,7 @@ class Inputs:
 class Windows:
     """Windows of all traces, in time order within each."""
 
-    columns: F32  # float32[w, length, WIDTH] raw inputs, trace after trace; no window crosses from trace to trace
+    columns: F32  # float32[w, length, WIDTH + 3] raw inputs, trace after trace; no window crosses from trace to trace
     labels: I64  # int64[w], the category's place among the classes
     traces: I64  # int64[w], the place of each window's trace among those that were cut
 
@@ -82,9 +82,9 @@ class Windows:
 
 
 def window_columns_of(batch: RequestBatch, length: int, stride: int) -> F32:
-    """Raw inputs float32[w, length, WIDTH] of a batch's whole windows, one every `stride` requests."""
+    """Raw inputs float32[w, length, WIDTH + 3] of a batch's whole windows, one every `stride` requests."""
     starts = np.arange(0, len(batch) - length + 1, stride, dtype=np.int64)
-    return window_columns(batch, starts, length)
+    return training_columns(batch, starts, length)
 
 
 def cut_windows(parts: Sequence[Prepared], classes: Sequence[str], length: int, stride: int) -> Windows:

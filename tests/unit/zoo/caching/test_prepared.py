@@ -63,5 +63,5 @@ def test_labels_of_the_judging_blocks_choose_no_epoch(parts: list[FitTrace]) -> 
     blank = replace(held, part=replace(held.part, labels=replace(held.part.labels, tags=tags)))
     curves = [fit_prepared("database", [train], [own], short, {})[1][0].curves for own in (held, blank)]
     assert curves[0] == curves[1]
-    (lane,) = choosing_lanes([held], Inputs.of([train], False), ["belady"], FIT)
+    (lane,) = choosing_lanes([held], Inputs.of([train], FIT.model), ["belady"], FIT)
     assert (lane.counts == ~judging).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import ConfigError
-from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, fit_features, open_inputs, raw_columns
+from cachezoo.features.sequence import FEEDBACK_WIDTH, OPEN_FORMULAS, Memory, fit_features, open_inputs, raw_columns
 from cachezoo.features.table import read_features, write_features
 from cachezoo.kernels.manager_limits import ByCapacity, Cache
 from cachezoo.serving.requests import batch_of
@@ -33,7 +33,7 @@ def features() -> list[dict[str, Any]]:
     train = seeded_trace(300, 60, 12)
     pages = expand_pages(train)
     columns = raw_columns(batch_of(train), pages, [3, 12], Memory.of(MEMORY))
-    return fit_features([columns], "caching", fed_back=True)
+    return fit_features([columns], OPEN_FORMULAS, fed_back=True)
 
 
 FEATURES = features()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import ConfigError
-from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, fit_features, raw_columns
+from cachezoo.features.sequence import FEEDBACK_WIDTH, OPEN_FORMULAS, Memory, fit_features, raw_columns
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import expand_pages
@@ -29,7 +29,7 @@ UNITS = 6
 def features(fed_back: bool = False) -> list[dict[str, Any]]:
     train = seeded_trace(300, 60, 12)
     return fit_features(
-        [raw_columns(batch_of(train), expand_pages(train), [CAPACITY], Memory.of(MEMORY))], "caching", fed_back
+        [raw_columns(batch_of(train), expand_pages(train), [CAPACITY], Memory.of(MEMORY))], OPEN_FORMULAS, fed_back
     )
 
 

@@ -8,6 +8,7 @@ from cachezoo import paths
 from cachezoo.bundles.writer import refusal
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError, TrainingError
+from cachezoo.features.sequence import COMMON_NAMES, request_columns
 from cachezoo.features.window import WIDTH, normalised, window_columns
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.store import write_trace
@@ -81,9 +82,12 @@ def test_windows_stay_within_their_trace(made: MadeLstm) -> None:
     given = [part(make_stream(n, n, name)) for n, name in ((37, "turns"), (11, "pairs"), (24, "pairs"))]
     windows = cut_windows(given, CLASSES, 12, 5)
     assert windows.labels.tolist() == [1] * 6 + [0] * 3 and windows.counts(2).tolist() == [3, 6]
-    assert windows.traces.tolist() == [0] * 6 + [2] * 3 and windows.columns.shape == (9, 12, WIDTH)
+    assert windows.traces.tolist() == [0] * 6 + [2] * 3 and windows.columns.shape == (9, 12, WIDTH + 3)
     own = window_columns(batch_of(given[2].trace), np.array([5], np.int64), 12)
-    np.testing.assert_array_equal(windows.columns[7], own[0])
+    np.testing.assert_array_equal(windows.columns[7, :, :WIDTH], own[0])
+    of_requests = request_columns(batch_of(given[2].trace)).common[5:17]
+    places = [COMMON_NAMES.index(name) for name in ("gap", "delta", "address")]
+    np.testing.assert_array_equal(windows.columns[7, :, WIDTH:], of_requests[:, places])
     inputs = windows.inputs(made.fitted.features, 6.0)
     want = normalised(own, [feature.model_dump() for feature in made.fitted.features], 6.0)
     np.testing.assert_array_equal(inputs.rows[7], want[0])
@@ -188,9 +192,9 @@ def test_a_missing_trace_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
         fit_workload(PARAMS)
 
 
-def test_inputs_that_read_the_disk_are_refused() -> None:
-    raw = replace(FIT, model=FIT.model.model_copy(update={"inputs": ["request.op", "address.page"]}))
-    with pytest.raises(ConfigError, match=r"model\.workload\.inputs: address\.page is no input of a window"):
+def test_inputs_of_a_window_that_read_the_disk_are_refused() -> None:
+    raw = replace(FIT, model=FIT.model.model_copy(update={"inputs": ["window.run", "address.page"]}))
+    with pytest.raises(ConfigError, match=r"model\.workload\.inputs: address\.page is of a request, others are of its"):
         fit_prepared(CLASSES, parts(500, 1), [], raw, {})
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
-from cachezoo.features.sequence import fit_features, open_inputs, request_columns
+from cachezoo.features.sequence import REQUEST_FORMULAS, fit_features, open_inputs, request_columns
 from cachezoo.features.window import WINDOW_FORMULAS, fit_inputs, normalised, window_columns
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.zoo.workload.serve import BATCH, UNKNOWN, WorkloadServing, count_votes
@@ -28,7 +28,7 @@ def features_of_windows() -> list[dict[str, Any]]:
 
 def features_of_requests() -> list[dict[str, Any]]:
     """As models of earlier releases take them."""
-    return fit_features([request_columns(batch_of(make_stream(100, 1, "pairs")))], "workload")
+    return fit_features([request_columns(batch_of(make_stream(100, 1, "pairs")))], REQUEST_FORMULAS)
 
 
 def serving(infer: Any = None, features: Any = None, calibration: Any = None, **policy: Any) -> WorkloadServing:
