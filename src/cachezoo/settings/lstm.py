@@ -10,6 +10,8 @@ from cachezoo.settings.base import Part, Rounds, Strict, Threads
 Layers = Annotated[int, Field(ge=1, le=64)]
 Units = Annotated[int, Field(ge=1, le=16_384)]
 
+Accelerator = Literal["auto", "cpu", "cuda"]
+
 
 class LstmFit(Strict):
     """What every LSTM's fit takes. Precision, threads and batch are explicit because results depend on them."""

@@ -4,7 +4,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import lightning
 import numpy as np
@@ -15,7 +15,8 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from cachezoo.arrays import I64
 from cachezoo.console import Advance, progress
-from cachezoo.settings.lstm import LstmFit
+from cachezoo.errors import ConfigError
+from cachezoo.settings.lstm import Accelerator, LstmFit
 
 Weights = dict[str, Any]
 Batch = list[Tensor]
@@ -73,7 +74,8 @@ class RmsProp(torch.optim.Optimizer):
                 if not state:
                     state["mean_square"] = torch.zeros_like(values)
                 mean = state["mean_square"].mul_(DECAY).addcmul_(values.grad, values.grad, value=1 - DECAY)
-                root = torch.from_numpy(np.sqrt(mean.numpy())).add_(SMALLEST)
+                exact = torch.sqrt(mean) if mean.is_cuda else torch.from_numpy(np.sqrt(mean.numpy()))
+                root = exact.add_(SMALLEST)
                 values.addcdiv_(values.grad, root, value=-group["lr"])
         return loss
 
@@ -116,7 +118,7 @@ class Task(lightning.LightningModule):
         self._losses, self._validation = [], []
         if judged is not None and judged < self._best_loss:
             self._best_loss = judged
-            self.best = {k: v.detach().numpy().copy() for k, v in self.network.state_dict().items()}
+            self.best = {k: v.detach().cpu().numpy().copy() for k, v in self.network.state_dict().items()}
 
 
 def _mean(losses: list[tuple[float, float]]) -> float | None:
@@ -150,17 +152,37 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def fit(task: Task, train: DataLoader[Any], validation: DataLoader[Any] | None, options: LstmFit, title: str) -> None:
+def device_of(accelerator: Accelerator) -> Literal["cpu", "cuda"]:
+    """The device to train on: `auto` takes CUDA where there is a device.
+
+    Raises:
+        ConfigError: CUDA is asked for, and there is none.
+    """
+    there = torch.cuda.is_available()
+    if accelerator == "cuda" and not there:
+        message = "torch finds no CUDA device here; set it to cpu or auto in conf/fit/caching.yaml"
+        raise ConfigError(f"fit.caching.accelerator is cuda: {message}")
+    return "cuda" if there and accelerator != "cpu" else "cpu"
+
+
+def fit(
+    task: Task, train: DataLoader[Any], validation: DataLoader[Any] | None, options: LstmFit, title: str,
+    accelerator: Accelerator = "cpu",
+) -> None:  # fmt: skip
     """Train; afterwards `task.best` holds the best epoch's weights.
 
-    Results depend on the options' precision and threads alone where `cachezoo.pinned` holds, as in every stage; else on
-    the CPU's type too.
+    On the CPU results depend on the options' precision and threads alone where `cachezoo.pinned` holds, as in every
+    stage; else on the CPU's type too. On CUDA they differ in their last digits, from device to device as well.
+
+    Raises:
+        ConfigError: see `device_of`.
     """
+    device = device_of(accelerator)
     torch.set_num_threads(options.threads)
     with _quiet(), progress(title, options.max_epochs * len(train)) as advance:
         trainer = lightning.Trainer(
             max_epochs=options.max_epochs,
-            accelerator="cpu",
+            accelerator=device,
             devices=1,
             precision=options.precision,
             gradient_clip_val=options.clip_norm,

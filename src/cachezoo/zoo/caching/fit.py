@@ -179,6 +179,9 @@ def fit_network(
 
     Returns:
         The best epoch's weights, with the heads of all teachers, empty where no loss was finite; and the curves.
+
+    Raises:
+        ConfigError: the accelerator is not there.
     """
     from cachezoo.training.lightning_fit import fit
     from cachezoo.zoo.caching.task import CachingTask, loader
@@ -188,7 +191,7 @@ def fit_network(
     batches = loader(train, options.batch, None if net.state == "carried" else seed)
     task = CachingTask(network, net, options, options.max_epochs * len(batches), seed)
     judged = loader(validation, options.batch, None) if validation is not None else None
-    fit(task, batches, judged, options, title)
+    fit(task, batches, judged, options, title, options.accelerator)
     return task.best, task.curves
 
 
@@ -221,7 +224,7 @@ def fit_prepared(
 
     Raises:
         TrainingError: no train trace, or no settled label in it.
-        ConfigError: an input that there is not.
+        ConfigError: an input or an accelerator that there is not.
     """
     if not parts:
         raise TrainingError(no_trace(category, "train"))

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cachezoo.settings.base import Count, Gain, Strict
-from cachezoo.settings.lstm import Layers, LstmFit, Units
+from cachezoo.settings.lstm import Accelerator, Layers, LstmFit, Units
 
 
 class Model(Strict):
@@ -54,6 +54,8 @@ class Fit(LstmFit):
     # Networks that are trained, alike but for their seed; the judge ships one. A model of fewer than five is not
     # promoted.
     seeds: int = Field(ge=1, le=100)
+    # What torch trains on; `auto` takes CUDA where there is a device. Elsewhere than on the CPU the bytes are others.
+    accelerator: Accelerator
     # With feedback, part of training sequences that do not see the previous requests' tags. In training these are the
     # oracle's, online the model's own; a model that leans on them follows its mistakes.
     tag_dropout: float = Field(ge=0, le=1)

@@ -75,7 +75,7 @@ class CachingTask(Task):
         if self.tag_dropout is not None:
             inputs = batch[0]
             shown = torch.rand(len(inputs), generator=self.generator) >= self.tag_dropout
-            inputs[:, :, -FEEDBACK_WIDTH:] *= shown.to(inputs.dtype)[:, None, None]
+            inputs[:, :, -FEEDBACK_WIDTH:] *= shown.to(inputs)[:, None, None]
         loss, spread, rows = self._losses_of(batch)
         self.note(loss, rows, training=True)
         return loss + spread

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 from cachezoo import paths
 from cachezoo.bundles.writer import refusal
 from cachezoo.coded import Coded
 from cachezoo.devices.responses import read_responses
-from cachezoo.errors import TrainingError
+from cachezoo.errors import ConfigError, TrainingError
 from cachezoo.features.sequence import FEEDBACK_WIDTH, OPEN_WIDTH
 from cachezoo.features.table import write_features
 from cachezoo.io import read_json, read_table, write_table
@@ -75,6 +76,20 @@ def test_networks_differ_in_their_seed_alone_and_the_first_is_that_of_a_fit_of_o
     shutil.rmtree(tmp_path / "model" / "network_2")
     with pytest.raises(TrainingError, match=r"network_2.*train the model again"):
         read_networks(tmp_path / "model", model)
+
+
+def test_an_accelerator_that_is_not_there_is_one_line_and_auto_does_without(
+    parts: list[FitTrace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    cuda, auto, cpu = (
+        replace(ONE_EPOCH, fit=ONE_EPOCH.fit.model_copy(update={"accelerator": name}))
+        for name in ("cuda", "auto", "cpu")
+    )
+    with pytest.raises(ConfigError, match=r"^fit\.caching\.accelerator is cuda: .* set it to cpu or auto in [^\n]*$"):
+        fit_prepared("database", parts[:1], parts[1:], cuda, {})
+    one, other = (fit_prepared("database", parts[:1], parts[1:], settings, {})[1][0] for settings in (auto, cpu))
+    assert one.curves == other.curves
 
 
 def test_the_ranges_of_the_inputs_are_those_of_the_train_traces(parts: list[FitTrace]) -> None:
