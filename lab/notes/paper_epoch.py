@@ -2,8 +2,8 @@
 
     paper_epoch.py [CATEGORY …] [--batches 20] [--accelerator cpu]      needs the train traces as files, no stage
 
-Batches of the preset's size are timed, of drawn inputs and tags: time depends on neither. Compiling and the first batch
-do not count. An epoch has a sequence for each hundred requests of each train trace at each labelled capacity.
+Batches of the preset's size are timed, of drawn inputs and tags: time depends on neither. What begins a training does
+not count. An epoch has a sequence for each hundred requests of each train trace at each labelled capacity.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def drawn(count: int, settings: Settings, seed: int) -> Sequences:
 
 
 def seconds_a_batch(settings: Settings, batches: int) -> float:
-    """Wall time of a training step: that of more batches less that of one, so that what begins a training is left out.
+    """Wall time of a training step: of more batches less one batch, after a training that loads what is loaded once.
 
     Args:
         settings: of the network and its training; one epoch is run.
@@ -47,12 +47,12 @@ def seconds_a_batch(settings: Settings, batches: int) -> float:
     """
     once = replace(settings, fit=settings.fit.model_copy(update={"max_epochs": 1}))
     taken = []
-    for count in (1, batches + 1):
+    for count in (1, 1, batches + 1):
         sequences = drawn(count * once.fit.batch, once, once.seed)
         begun = time.perf_counter()
         fit_network(f"{count} batches", sequences, None, once, once.seed)
         taken.append(time.perf_counter() - begun)
-    return (taken[1] - taken[0]) / batches
+    return (taken[2] - taken[1]) / batches
 
 
 def batches_an_epoch(requests: Sequence[int], settings: Settings) -> int:
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for category in chosen.categories:
         settings, requests = Settings.of(params, category), _requests(params, category)
         each, batches = seconds_a_batch(settings, max(1, chosen.batches)), batches_an_epoch(requests, settings)
-        took = f"{each:.2f} s a batch, {batches} batches an epoch: {each * batches / 60:.0f} minutes"
+        took = f"{each:.2f} s a batch, {batches} batches an epoch: {each * batches / 60:.1f} minutes"
         print(f"{category}: {sum(requests)} train requests, {took}")
 
 
