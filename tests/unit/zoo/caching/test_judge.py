@@ -10,19 +10,18 @@ from cachezoo.contest.blocks import BLOCKS, halves
 from cachezoo.contest.counting import first_access
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.features.sequence import OPEN_WIDTH
-from cachezoo.kernels.manager_limits import Cache
-from cachezoo.kernels.outcome import HIT
-from cachezoo.policies.registry import OPTIMUM, classics, policy
+from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.zoo.caching import judge
+from cachezoo.zoo.caching.candidates import ADMIT_ALL, ADMIT_NONE
+from cachezoo.zoo.caching.case import classic_hits
+from cachezoo.zoo.caching.closed_loop import ClosedLoop
 from cachezoo.zoo.caching.evaluate import evaluate_caching
 from cachezoo.zoo.caching.fit import FitTrace
 from cachezoo.zoo.caching.infer import one_teacher, serving_of
-from cachezoo.zoo.caching.judge import ADMIT_ALL, ADMIT_NONE, Choice, choose, classic_hits, lead_of, thresholds_of
-from cachezoo.zoo.caching.objective import best_of
+from cachezoo.zoo.caching.judge import Choice, choose, lead_of
 from cachezoo.zoo.caching.prepared import Prepared
 from cachezoo.zoo.caching.settings import Objective
 from tests.rcrnn_data import FIT, JUDGE, MadeCaching, fit_and_judge, make_part, make_trace
@@ -96,19 +95,6 @@ def test_evaluation_serves_the_trained_model_on_a_trace_it_never_saw(folder: Pat
     assert max(hits[name] for name in classics()) < mine <= hits[OPTIMUM]
 
 
-def test_the_classics_run_on_the_stream_that_an_evaluation_runs_them_on(parts: list[FitTrace]) -> None:
-    part = parts[1].part
-    capacity = capacity_pages(0.1, part.pages.n_pages)
-    names = [*classics(), "reca(bar=0.5)", "rejectx+arc", OPTIMUM]
-    simulator = Simulator(part.trace, part.pages)
-    for name, hits in classic_hits(part, names, capacity):
-        assert int(hits.sum()) == simulator.run(name, capacity, 0).hits, name
-    # These look at writes, which single reads of a page would not show them.
-    for name, hits in classic_hits(part, ["hystor", "reca"], capacity):
-        as_reads = policy(name).hits(part.pages.page_ids, part.pages.n_pages, capacity)
-        assert (hits != (as_reads == HIT)).any(), name
-
-
 def test_the_rival_is_the_best_of_all_tuned_classics(made: MadeCaching, parts: list[FitTrace]) -> None:
     part = parts[1].part
     capacity = capacity_pages(JUDGE.manager.capacity, part.pages.n_pages)
@@ -125,7 +111,7 @@ def test_the_rival_is_the_best_of_all_tuned_classics(made: MadeCaching, parts: l
 def test_the_judged_blocks_of_validation_do_not_choose(
     parts: list[FitTrace], made: MadeCaching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen, replayed = made.trained.calibration, judge.run_all
+    chosen, replayed = made.trained.calibration, ClosedLoop.run
 
     def worse(*arguments: Any) -> Any:
         runs = replayed(*arguments)
@@ -134,7 +120,7 @@ def test_the_judged_blocks_of_validation_do_not_choose(
                 block[: len(block) // 2] = 0
         return runs
 
-    monkeypatch.setattr(judge, "run_all", worse)
+    monkeypatch.setattr(ClosedLoop, "run", worse)
     found = again(made, parts[1].part)
     assert [row["hit_ratio"] for row in found.curve] == [row["hit_ratio"] for row in chosen["thresholds"]]
     assert (found.chosen.threshold, found.chosen.network) == (chosen["threshold"], chosen["network"])
@@ -172,12 +158,6 @@ def test_thresholds_part_the_outputs_and_admit_all_and_nothing_at_their_ends(mad
     assert len(values) <= JUDGE.judge.thresholds
     written = [row["ssd_writes"] for row in curve]
     assert written == sorted(written, reverse=True) and written[0] > 2 * written[-1]
-    rng = np.random.default_rng(1)
-    cached = rng.beta(0.05, 5, 10_000).astype(np.float32)
-    shares = [float((cached < value).mean()) for value in thresholds_of(cached, 21) if 1e-6 < value < 1]
-    np.testing.assert_allclose(shares, np.arange(20 - len(shares), 20) / 20, atol=0.01)
-    assert len(shares) > 5 and all(value < 1 for value in thresholds_of(1 - cached[cached > 1e-6], 21)[1:-1])
-    assert thresholds_of(cached[:0], 21) == [ADMIT_ALL, ADMIT_NONE]
 
 
 @pytest.mark.parametrize("logit", [-6.0, 6.0])
@@ -267,47 +247,6 @@ def test_an_untrained_model_can_still_be_served(parts: list[FitTrace], tmp_path:
     assert np.isfinite([value for value in run.figures.values() if value is not None]).all()
 
 
-def test_each_size_gets_the_threshold_and_queue_rule_that_hit_most_there(
-    made: MadeCaching, parts: list[FitTrace]
-) -> None:
-    chosen, part = made.trained.calibration, parts[1].part
-    entries = chosen["by_capacity"]
-    assert [row["capacity"] for row in entries] == JUDGE.judge.capacities
-    ratios = [row["ratio_log2"] for row in entries]
-    np.testing.assert_allclose(np.diff(ratios), 1.0, atol=0.05)
-    judged = entries[JUDGE.judge.capacities.index(JUDGE.manager.capacity)]
-    assert (judged["threshold"], judged["queues"]) == (chosen["threshold"], made.trained.policy["queues"])
-    serving, warmup = serving_of(made.trained, made.kept), first_access(part.pages)
-    for row in entries:
-        own = Cache(capacity_pages(row["capacity"], part.pages.n_pages), row["threshold"], "stay", row["queues"])
-        others = [replace(own, threshold=one["threshold"], queues=one["queues"]) for one in entries]
-        served = serving.run(batch_of(part.trace), part.pages, [own, *others])
-        ratio = [float(halves(served.hits(lane)[warmup:])[0].mean()) for lane in range(len(others) + 1)]
-        assert ratio[0] == pytest.approx(row["hit_ratio"])
-        assert ratio[0] >= max(ratio) - 0.01
-        assert served.totals[0]["ssd_writes"] == row["ssd_writes"]
-
-
-def test_a_trace_whose_sizes_cannot_be_told_apart_has_one_threshold(parts: list[FitTrace], made: MadeCaching) -> None:
-    alone = JUDGE.judge.model_copy(update={"capacities": [JUDGE.manager.capacity]})
-    found = judge.choose(made.fitted, made.weights[:1], [parts[1].part], True, replace(JUDGE, judge=alone))
-    assert found.by_capacity == []
-
-
-ROWS = [
-    {"hit_ratio": 0.30, "ssd_writes": 900, "threshold": 0.1, "response_us": 50.0},
-    {"hit_ratio": 0.30, "ssd_writes": 800, "threshold": 0.2, "response_us": 45.0},
-    {"hit_ratio": 0.297, "ssd_writes": 300, "threshold": 0.5, "response_us": 46.0},
-    {"hit_ratio": 0.20, "ssd_writes": 10, "threshold": 0.9, "response_us": 40.0},
-]
-
-
-@pytest.mark.parametrize(("objective", "best"), [("hits", 1), ("writes", 2), ("response", 3)])
-def test_the_objective_chooses(objective: Objective, best: int) -> None:
-    assert best_of(ROWS, objective, 0.005) == best
-    assert best_of(ROWS[::-1], objective, 0.005) == len(ROWS) - 1 - best
-
-
 def test_what_is_chosen_by_response_waits_least_and_by_writes_writes_least(
     made: MadeCaching, parts: list[FitTrace]
 ) -> None:
@@ -317,9 +256,7 @@ def test_what_is_chosen_by_response_waits_least_and_by_writes_writes_least(
 
     def chosen(objective: Objective) -> Choice:
         options = JUDGE.judge.model_copy(update={"objective": objective, "capacities": [0.1, 0.2]})
-        return judge.choose(
-            made.fitted, made.weights[:1], [part], True, replace(JUDGE, judge=options), {part.key: times}
-        )
+        return choose(made.fitted, made.weights[:1], [part], True, replace(JUDGE, judge=options), {part.key: times})
 
     found = {objective: chosen(objective) for objective in get_args(Objective)}
 
