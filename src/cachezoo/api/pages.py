@@ -30,13 +30,14 @@ from cachezoo.cli.runs import (
 )
 from cachezoo.contest.counting import Count
 from cachezoo.devices.built_in import DEFAULT_ENDURANCE_TB
-from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.policies.registry import OPTIMUM
 from cachezoo.questions.objects.recommendation import Aim as ObjectAim
 from cachezoo.questions.objects.recommendation import By
 from cachezoo.questions.page import sweep as engine
 from cachezoo.questions.page.answer import lines
 from cachezoo.questions.page.bench import Bench, Options
-from cachezoo.questions.page.bundle import calibration_words, out_of_calibration, refuse_options, run_bundle
+from cachezoo.questions.page.bundle import BundleCache, calibration_words, refuse_options
+from cachezoo.questions.page.compare import ModelCache, compared, names_of
 from cachezoo.questions.page.likeness import bundles_folder
 from cachezoo.questions.page.recommendation import Options as Aim
 from cachezoo.questions.page.recommendation import models_of
@@ -214,32 +215,21 @@ def compare(
     ids = known(given, turns=True)
     caches = taking_turns(ids, folder, options)
     bench = bench_of(objects.addressed(own), options, sizes)
-    plain = [name for name in ids if name not in caches]
-    names = [*dict.fromkeys([*plain, *(classics() if every or not ids else []), OPTIMUM])]
+    names = names_of([name for name in ids if name not in caches], every or not ids)
     check_sizes(bench, names, sizes)
-    runs, strange = [], list[str]()
-    for one in sizes:
-        capacity = bench.size(one)
-        rows = [bench.run(name, capacity).values() for name in names]
-        outside: dict[str, tuple[float, float]] = {}
-        for given_bundle in map(load, folders):
-            run = run_bundle(bench, given_bundle, capacity, options.decision_us)
-            rows.append(run.values())
-            if chosen := out_of_calibration(given_bundle, bench, capacity):
-                outside[run.policy] = chosen
-        for cache in caches.values():
-            rows.append(cache.run(bench, capacity, options.decision_us).values())
-            if chosen := cache.out_of_calibration(bench, capacity):
-                outside[cache.policy] = chosen
-        runs.append({**engine.compare(rows), "out_of_calibration": sorted(outside)})
-        strange += [calibration_words(name, outside[name]) for name in sorted(outside)]
-    shown = [row for run in runs for row in run["rows"]]
+    deciding: list[ModelCache] = [*(BundleCache(load(own)) for own in folders), *caches.values()]
+    found = compared(
+        bench, deciding, sizes, options.decision_us,
+        lambda: [bench.run(name, bench.size(one)).values() for name in names for one in sizes],
+    )  # fmt: skip
+    outside = {name: chosen for own in found.outside for name, chosen in own.items()}
+    runs, shown = found.runs, found.rows
     name = bench.trace.meta.trace_id
     best = dict.fromkeys(run["best_classic"] for run in runs if run["best_classic"] is not None)
     says = [f"best classic: {', '.join(best)}"] if best else []
-    says += [*dict.fromkeys(strange), *turns_words(caches)]
+    says += [*(calibration_words(name, outside[name]) for name in sorted(outside)), *turns_words(caches)]
     values = {"trace_id": name, "runs": runs, **turns_values(caches)}
-    title = f"{len(names) + len(folders) + len(caches)} caches on {name}"
+    title = f"{len(names) + len(deciding)} caches on {name}"
     return Result(title, values, shown, says, bench, lambda path: _drawn(shown, title, path))
 
 

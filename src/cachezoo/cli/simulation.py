@@ -199,9 +199,9 @@ def compare(
     from cachezoo.bundles.released import load
     from cachezoo.cli import objects
     from cachezoo.console import progress
-    from cachezoo.policies.registry import OPTIMUM, classics
     from cachezoo.questions.page import sweep as engine
-    from cachezoo.questions.page.bundle import out_of_calibration, refuse_options, run_bundle
+    from cachezoo.questions.page.bundle import BundleCache, refuse_options
+    from cachezoo.questions.page.compare import ModelCache, compared, names_of
     from cachezoo.traces.objects import ObjectTrace
 
     known_anywhere(policy or [])
@@ -222,42 +222,26 @@ def compare(
     caches = taking_turns(ids, models, options)
     bench = bench_of(requests, options, capacities)
     every = every or not ids
-    plain = [own for own in ids if own not in caches]
-    names = [*dict.fromkeys([*plain, *(classics() if every else []), OPTIMUM])]
-    bundles, ran = bundle or [], []
-    outside: list[dict[str, tuple[float, float]]] = [{} for _ in capacities]
+    names = names_of([own for own in ids if own not in caches], every)
     check_sizes(bench, names, capacities)
-    count = len(names) + len(caches) + len(bundles)
+    deciding: list[ModelCache] = [*(BundleCache(load(path)) for path in bundle or []), *caches.values()]
+    count = len(names) + len(deciding)
+    own = replace(options, decision_us=0.0, quiet=True)
     with progress(f"comparing {count} policies", count) as advance:
-        for done, path in enumerate(bundles):
-            advance(done, path.name)
-            found = [run_bundle(bench, path, bench.size(own), options.decision_us) for own in capacities]
-            ran.append([run.values() for run in found])
-            for run, strange in zip(found, outside, strict=True):
-                if chosen := out_of_calibration(load(path), bench, run.capacity):
-                    strange[run.policy] = chosen
-        for done, cache in enumerate(caches.values(), len(bundles)):
-            advance(done, cache.policy)
-            found = [cache.run(bench, bench.size(own), options.decision_us) for own in capacities]
-            ran.append([run.values() for run in found])
-            for run, strange in zip(found, outside, strict=True):
-                if chosen := cache.out_of_calibration(bench, run.capacity):
-                    strange[cache.policy] = chosen
-        own = replace(options, decision_us=0.0, quiet=True)
-        rows = engine.sweep(
-            [trace], names, capacities, own, workers, lambda done, note="": advance(len(ran) + done, note)
-        )
-    runs = []
-    for k in range(len(capacities)):
-        compared = engine.compare([*rows[k :: len(capacities)], *(model[k] for model in ran)])
-        runs.append({**compared, "out_of_calibration": sorted(outside[k])})
-    every_row = [row for run in runs for row in run["rows"]]
-    draw(files.get("plot"), every_row, trace.name)
-    values = {"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs, **turns_values(caches)}
-    if hand_out(values, as_json, files, every_row):
+
+        def swept() -> list[dict[str, Any]]:
+            def further(done: float, note: str = "") -> None:
+                advance(len(deciding) + done, note)
+
+            return engine.sweep([trace], names, capacities, own, workers, further)
+
+        found = compared(bench, deciding, capacities, options.decision_us, swept, advance)
+    draw(files.get("plot"), found.rows, trace.name)
+    values = {"trace_id": bench.simulator.trace.meta.trace_id, "runs": found.runs, **turns_values(caches)}
+    if hand_out(values, as_json, files, found.rows):
         return
-    for k, compared in enumerate(runs):
-        _compared(compared, trace.name, every, by_op, outside[k])
+    for run, outside in zip(found.runs, found.outside, strict=True):
+        _compared(run, trace.name, every, by_op, outside)
     print_lines(*turns_words(caches))
 
 

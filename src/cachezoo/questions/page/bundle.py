@@ -1,6 +1,6 @@
 """A bundle in the page cache that policies are compared in."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cachezoo.bundles.reader import Bundle
@@ -50,8 +50,9 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
     """
     bundle = load(given) if isinstance(given, Path) else given
     if bundle.kind in FLASH:
-        what = f"{given}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
-        raise BundleError(f"{what}; run cachezoo recommend --only flash TRACE --bundle {given}")
+        what = f"{bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
+        instead = f"run cachezoo recommend --only flash TRACE --bundle {bundle.where}"
+        raise BundleError(f"{bundle.where}: {what}; {instead}")
     if bundle.kind in UNTRAINED:
         return replace(simulate(trace, pages, bundle.manifest["policy"]["text"], capacity, warmup), policy=bundle.id)
     part = SYSTEMS[bundle.kind].page_bundle
@@ -60,7 +61,9 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
             *(name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH),
             *UNTRAINED,
         ]
-        message = f"{given}: a {bundle.kind} bundle does not decide on misses; give an {' or '.join(able)} bundle"
+        message = (
+            f"{bundle.where}: a {bundle.kind} bundle does not decide on misses; give an {' or '.join(able)} bundle"
+        )
         raise BundleError(message)
     found: Simulation = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)
     return found
@@ -91,3 +94,23 @@ def run_bundle(bench: Bench, given: Bundle | Path, capacity: int, decision_us: f
     """`simulate_bundle` with the figures of a policy's run."""
     found = simulate_bundle(given, bench.trace, bench.pages, capacity, bench.case(capacity).first)
     return bench.counted_run(found, "model", decision_us)
+
+
+@dataclass(frozen=True)
+class BundleCache:
+    """A bundle's own cache."""
+
+    bundle: Bundle
+
+    @property
+    def policy(self) -> str:
+        """What its runs are called."""
+        return self.bundle.id
+
+    def run(self, bench: Bench, capacity: int, decision_us: float = 0.0) -> Run:
+        """As `run_bundle`."""
+        return run_bundle(bench, self.bundle, capacity, decision_us)
+
+    def out_of_calibration(self, bench: Bench, capacity: int) -> tuple[float, float] | None:
+        """As the function."""
+        return out_of_calibration(self.bundle, bench, capacity)

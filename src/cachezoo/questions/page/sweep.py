@@ -1,17 +1,15 @@
-"""Policies by capacities by traces, in processes, side by side, and what the best cache could reach."""
+"""Policies by capacities by traces, in processes, and what the best cache could reach."""
 
 import os
 from collections.abc import Sequence
 from concurrent.futures import as_completed
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from cachezoo.console import Advance
 from cachezoo.contest.counting import SECOND_HALF
-from cachezoo.contest.gap import gap
 from cachezoo.jobs import processes
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
@@ -96,32 +94,6 @@ def sweep(
             if advance is not None:
                 advance(done + 1, futures[future])
     return [row for future in futures for row in future.result()]
-
-
-def compare(rows: Sequence[Row]) -> dict[str, Any]:
-    """Rows of one trace at one capacity, with their gaps to the best classic among them.
-
-    Args:
-        rows: of policies, the optimum among them, and of models (kind ``model``); keys `policy`, `kind`, `capacity`,
-            `warmup`, `hits`, `hit_ratio` are read.
-
-    Returns:
-        JSON values: `capacity`, `warmup`, `best_classic` (None where no classic is among the rows), `optimum`, `rows`
-        (best hit ratio first) with `gap_closed` and `gap_points`, None without a classic.
-    """
-    kept = [dict(row) for row in sorted(rows, key=lambda row: (-row["hits"], row["policy"]))]
-    best = next((row for row in kept if row["kind"] == "classic"), None)
-    optimum = next(row for row in kept if row["policy"] == OPTIMUM)
-    for row in kept:
-        gaps = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
-        row["gap_closed"], row["gap_points"] = gaps
-    return {
-        "capacity": optimum["capacity"],
-        "warmup": optimum["warmup"],
-        "best_classic": best["policy"] if best else None,
-        "optimum": OPTIMUM,
-        "rows": kept,
-    }
 
 
 def bounds_row(bench: Bench, capacity: Size) -> Row:

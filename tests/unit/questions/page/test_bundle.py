@@ -101,6 +101,9 @@ def test_compare_names_the_command_that_runs_a_bundle_of_the_flash_cache(kind: s
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     assert f"{bundle}: {kind}.database.lgbm decides for a flash cache" in done.stderr
     assert f"run cachezoo recommend --only flash TRACE --bundle {bundle}" in done.stderr
+    with pytest.raises(BundleError) as caught:
+        cz.compare(tmp_path / "t.parquet", "lru", bundle=bundle)
+    assert str(caught.value) in done.stderr
 
 
 def test_compare_takes_a_bundle_at_several_capacities(bundle_of: Callable[[str], Path], tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.page.category import Settings, _row_of, _validation_choice, evaluate_trace
+from cachezoo.questions.page.compare import with_gaps
 from cachezoo.questions.page.plot import _styles
-from cachezoo.questions.page.sweep import compare
 from cachezoo.show.style import LINE_COLOURS, LINES, SKY
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
@@ -35,18 +35,18 @@ def rows(ids: list[str], every: bool) -> list[dict[str, Any]]:
 
 
 def test_the_best_classic_is_the_best_of_the_rows() -> None:
-    every = compare(rows([], True))
+    every = with_gaps(rows([], True))
     classic = [row for row in every["rows"] if row["kind"] == "classic"]
     assert [row["policy"] for row in every["rows"]] != classics()
     assert {row["policy"] for row in every["rows"]} == {*classics(), OPTIMUM}
     assert every["best_classic"] == classic[0]["policy"]
     assert every["capacity"] == 10 and 40 <= every["warmup"] <= 50
     worst = classic[-1]["policy"]
-    one = compare(rows([worst], False))
+    one = with_gaps(rows([worst], False))
     assert one["best_classic"] == worst != every["best_classic"]
     assert {row["policy"]: row["gap_points"] for row in one["rows"]}[worst] == 0
     assert {row["policy"] for row in one["rows"]} == {worst, OPTIMUM}
-    both = compare(rows([worst], True))
+    both = with_gaps(rows([worst], True))
     gaps = [{row["policy"]: row["gap_points"] for row in run["rows"]} for run in (both, every)]
     assert gaps[0] == gaps[1] and gaps[0][worst] < 0
 
@@ -57,10 +57,10 @@ def test_models_are_shown_and_compositions_are_no_classics() -> None:
     best = max(row["hits"] for row in found)
     model = {**found[0], "policy": "m", "kind": "model", "hits": best + 1}
     crowned = [{**row, "hits": best + 2} if row["kind"] == "composed" else row for row in found]
-    shown = compare([*crowned, model])
+    shown = with_gaps([*crowned, model])
     assert [row["policy"] for row in shown["rows"]] == ["coinflip(p=0.9)+arc", "m", OPTIMUM, "lru"]
     assert shown["best_classic"] == "lru"
-    none = compare([row for row in crowned if row["kind"] != "classic"])
+    none = with_gaps([row for row in crowned if row["kind"] != "classic"])
     assert none["best_classic"] is None and {row["gap_closed"] for row in none["rows"]} == {None}
     with pytest.raises(ConfigError, match="belady_bypass is a bound"):
         rows([composed], False)
