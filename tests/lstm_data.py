@@ -29,6 +29,7 @@ MANAGER = ManagerPolicy(
     queues=["three", "single"],
     vote_windows=3,
     switch_votes=2,
+    vote_every_s=0,
 )
 CLASSES = ["pairs", "turns"]
 FIT = fit.Settings(

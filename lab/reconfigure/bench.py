@@ -85,19 +85,20 @@ class Bench:
         self.stream, self._models, self._settings = stream, models, settings
         self._batch, self.truth = batch_of(stream.trace), stream.codes(models.classes)
         self._cache = SwitchingCache(models.caching, self._batch, stream.pages, stream.capacity)
-        self._watched: dict[int, Watched] = {}
+        self._watched: dict[tuple[int, int], Watched] = {}
         self._simulator = Simulator(stream.trace, stream.pages)
         self._access_of = stream.pages.request_of_access()
 
-    def watched(self, switch_votes: int) -> Watched:
-        """What the monitor says that changes its mind after so many equal votes."""
-        if switch_votes not in self._watched:
-            self._watched[switch_votes] = watch(self._models.monitors[switch_votes], self._batch, self.truth)
-        return self._watched[switch_votes]
+    def watched(self, switch_votes: int, every_s: int = 0) -> Watched:
+        """What the monitor says that changes its mind after so many equal votes, one in so many seconds at most."""
+        key = switch_votes, every_s
+        if key not in self._watched:
+            self._watched[key] = watch(self._models.monitors[switch_votes], self._batch, self.truth, every_s)
+        return self._watched[key]
 
-    def plan(self, way: Way) -> I32:
-        """Who decides in multiple_model."""
-        return monitor_plan(self.watched(way.switch_votes).in_force, way.unknown)
+    def plan(self, way: Way, every_s: int = 0) -> I32:
+        """Who decides in multiple_model, or where votes have pauses between them."""
+        return monitor_plan(self.watched(way.switch_votes, every_s).in_force, way.unknown)
 
     def run(self, plan: I32, requeue: Requeue) -> tuple[Switched, Simulation]:
         """Serve the stream by a plan, and count."""

@@ -14,8 +14,8 @@ from cachezoo.zoo.caching.switching import Requeue
 
 FILE, PLOT = Path("lab/results/reconfigure.json"), Path("lab/results/reconfigure.png")
 Mode = Literal[
-    "multiple_model", "single_model", "exact_monitor", "re_evaluated", "queues_kept", "one_model_renewed",
-    "fixed_model", "rival",
+    "multiple_model", "single_model", "each_minute", "exact_monitor", "re_evaluated", "queues_kept",
+    "one_model_renewed", "fixed_model", "rival",
 ]  # fmt: skip
 SWITCHING: tuple[Mode, ...] = get_args(Mode)[:-2]
 Kind = Literal["two", "alternating", "all in turn", "unseen programs"]
@@ -44,6 +44,10 @@ class Stream(Document):
     votes: Annotated[int, Means("of the monitor, one in 1,000 requests")]
     wrong_votes: Annotated[int, Means("those for another category than the one running for most of their requests")]
     unknown_votes: Annotated[int, Means("those for no category")]
+    minute_votes: Annotated[int, Means("of the monitor of each_minute")]
+    minute_wrong_votes: Annotated[int, Means("likewise, those for another category")]
+    minute_unknown_votes: Annotated[int, Means("likewise, those for no category")]
+    minute_looked_at: Annotated[float, Means("requests that this monitor looks at", "share")]
     best_classic: Annotated[str, Means("classic with its defaults that has the best hit ratio, in hindsight")]
 
 

@@ -22,32 +22,37 @@ class Watched:
 
     Attributes:
         in_force: int32[n], the category that each request is served under; -1 before the first vote, -2 unknown.
+        looked_at: share of the requests that it looked at.
         votes: how many it took.
         wrong: votes for another category than the one that issued most of the vote's requests.
         unknown: votes for none.
     """
 
     in_force: I32
+    looked_at: float
     votes: int
     wrong: int
     unknown: int
 
 
-def watch(serving: WorkloadServing, batch: RequestBatch, truth: I32) -> Watched:
+def watch(serving: WorkloadServing, batch: RequestBatch, truth: I32, every_s: int = 0) -> Watched:
     """Run the monitor over a stream.
 
     Args:
         serving: the workload classifier.
         batch: requests, from the first on.
         truth: int32[n], the category that issued each, by its place among the classifier's.
+        every_s: least time from the beginning of a vote to that of the next, s; 0: each follows on the one before.
     """
-    seen = serving.run(batch)
+    seen = serving.run(batch, every_s)
     last = np.flatnonzero(seen.votes != NONE)
     said, length = seen.votes[last], serving.window * serving.vote_windows
-    most = [int(np.bincount(truth[k * length : (k + 1) * length]).argmax()) for k in range(len(last))]
+    issued = truth[seen.looked_at][: len(last) * length].reshape(len(last), length)
+    most = [int(np.bincount(own).argmax()) for own in issued]
     unknown = said == UNKNOWN
     wrong = ~unknown & (said != np.array(most, np.int32))
-    return Watched(seen.of_requests(len(batch)), len(said), int(wrong.sum()), int(unknown.sum()))
+    share = len(seen.looked_at) / max(1, len(batch))
+    return Watched(seen.of_requests(len(batch)), share, len(said), int(wrong.sum()), int(unknown.sum()))
 
 
 def loading_plan(plan: I32, time_us: I64, load_us: int) -> I32:

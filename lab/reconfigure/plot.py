@@ -122,9 +122,12 @@ def _costs(found: Reconfigured) -> "Table":
         if row.cost is None or row.mode == FIXED:
             continue
         own, stream = row.cost, streams[row.stream]
+        votes = (stream.votes, stream.wrong_votes, stream.unknown_votes)
+        if row.mode == "each_minute":
+            votes = (stream.minute_votes, stream.minute_wrong_votes, stream.minute_unknown_votes)
         delays = ", ".join(NONE if delay is None else str(delay) for delay in own.delays)
         table.add_row(
-            _short(row.stream), row.mode, str(stream.votes), str(stream.wrong_votes), str(stream.unknown_votes),
+            _short(row.stream), row.mode, *map(str, votes),
             str(own.takeovers), str(own.wrong_takeovers), f"{100 * own.right:.1f} %", delays, str(own.resident),
             str(own.moved), str(own.steps), f"{own.steps_us:.1f}",
         )  # fmt: skip

@@ -11,6 +11,7 @@ from cachezoo.zoo.workload.serve import WorkloadServing
 from lab.reconfigure.monitor import delays, loading_plan, watch
 from lab.reconfigure.streams import Phase
 from tests.lab.changing_data import CLASSES, VOTE_WINDOWS, WINDOW, monitor, stream
+from tests.oracles.workload import naive_looked_at
 
 VOTE = WINDOW * VOTE_WINDOWS
 CODES = st.lists(st.integers(-2, 2), max_size=40)
@@ -73,6 +74,21 @@ def test_the_monitor_switches_after_so_many_votes(switch_votes, requests):
         assert found == [switch_votes * VOTE] * 3
     # A change within a vote is counted from that vote on only where the new workload issued most of it.
     assert all((switch_votes - 0.5) * VOTE <= delay <= (switch_votes + 0.5) * VOTE for delay in found)
+
+
+def test_votes_with_pauses_are_judged_by_the_requests_that_they_are_of():
+    made = stream(310, 2)
+    truth, batch = made.codes(CLASSES), batch_of(made.trace)
+    pause_s = int(batch.time_us[2 * VOTE] - batch.time_us[0]) // 1_000_000 + 1
+    seen, steady = (watch(monitor(1), batch, truth, every_s) for every_s in (pause_s, 0))
+    places = naive_looked_at(batch.time_us.tolist(), VOTE, pause_s)
+    assert VOTE < len(places) < len(truth) == steady.looked_at * len(truth)
+    assert seen.looked_at == len(places) / len(truth) and seen.votes == len(places) // VOTE
+    assert (seen.wrong, seen.unknown) == (0, 0)
+    late, soon = (delays(monitor_plan(one.in_force, "keep"), made.phases, truth) for one in (seen, steady))
+    assert late != soon
+    swapped = watch(monitor(1), batch, 1 - truth, pause_s)
+    assert swapped.wrong == swapped.votes == seen.votes
 
 
 def test_wrong_votes_are_for_a_category_that_issued_less_of_them():

@@ -136,8 +136,8 @@ def test_every_cache_of_a_stream_has_its_row():
     rows, best = rows_of(own, WAY, paper, models(), settings().decision_us)
     made = own.stream
     names = [(row.mode, row.policy) for row in rows]
-    assert names[:8] == [*((mode, "") for mode in SWITCHING), (FIXED, "mail"), (FIXED, "web")]
-    assert names[8:] == [("rival", name) for name in dict.fromkeys(("lru", "arc", best, OPTIMUM))]
+    assert names[:9] == [*((mode, "") for mode in SWITCHING), (FIXED, "mail"), (FIXED, "web")]
+    assert names[9:] == [("rival", name) for name in dict.fromkeys(("lru", "arc", best, OPTIMUM))]
     by_name = dict(zip(names, rows, strict=True))
     assert by_name[FIXED, "mail"].lead == 0
     hits = {
@@ -150,6 +150,7 @@ def test_every_cache_of_a_stream_has_its_row():
     loaded = loading_plan(plan, made.trace.time_us, 60_000)
     plans = {
         ("multiple_model", ""): (plan, "alone"), ("single_model", ""): (loaded, "alone"),
+        ("each_minute", ""): (own.plan(WAY, 60), "alone"),
         ("exact_monitor", ""): (own.truth, "alone"), ("queues_kept", ""): (plan, "none"),
         ("re_evaluated", ""): (own.plan(paper), "in_order"),
         (FIXED, "web"): (np.ones_like(plan), "alone"),

@@ -38,10 +38,12 @@ def stored(kind: str) -> Path:
 
 
 def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest with ranges of its inputs, where its model states none."""
+    """A manifest with ranges of its inputs, and with pauses between votes, where its model states none."""
     found: dict[str, Any] = copy.deepcopy(dict(manifest))
     if kind == "caching":
         found["policy"].setdefault("ranges", {entry["name"]: [-1.0, 3.0] for entry in found["features"]})
+    if kind == "workload":
+        found["policy"].setdefault("vote_every_s", 0)
     return found
 
 

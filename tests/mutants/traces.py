@@ -24,6 +24,7 @@ from cachezoo.serving.synthetic import SyntheticSet, changed, widest_gap
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.registry import bundling_of
 from cachezoo.zoo.reuse import bundle as reuse
+from cachezoo.zoo.workload.serve import looked_at
 from tests.mutants.sets import KINDS, completed, stored, write_whole
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +86,9 @@ def _rows(kind: str, manifest: Mapping[str, Any], batch: RequestBatch) -> tuple[
     """Rows of the inputs and of the answers."""
     requests, pages = len(batch), int(batch.pages().request_start[-1])
     if kind == "workload":
-        return requests, requests // int(manifest["policy"]["window"])
+        policy = manifest["policy"]
+        looked = len(looked_at(batch.time_us, policy["window"] * policy["vote_windows"], policy["vote_every_s"]))
+        return looked, looked // int(policy["window"])
     return (pages if kind == "reuse" else requests), (pages if kind in ("reuse", "virtual") else requests)
 
 

@@ -4,6 +4,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 
+def naive_looked_at(time_us: Sequence[int], length: int, every_s: int) -> list[int]:
+    """The requests that votes are of: one after the other, by the latest time so far."""
+    found: list[int] = []
+    latest = began = -1
+    for place, time in enumerate(time_us):
+        latest = max(latest, time)
+        if len(found) % length == 0:
+            if every_s > 0 and found and latest < began + every_s * 1_000_000:
+                continue
+            began = latest
+        found.append(place)
+    return found
+
+
 def naive_votes(
     classes: Sequence[int], vote_windows: int, switch_votes: int, unsure: Sequence[bool] = ()
 ) -> tuple[list[int], list[int]]:

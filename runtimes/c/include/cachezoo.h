@@ -372,6 +372,11 @@ CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t
 CZ_API int cz_cache_follow(cz_cache *cache, cz_stream *monitor, const cz_bundle *const *bundles, int32_t count,
                            cz_error *error);
 
+/* Let a stream of kind workload begin a vote at most once in so many seconds, up to 1 << 20, of its requests' times,
+ * in place of what its bundle says: 0 has votes follow on one another, -1 is the bundle's again. A vote that has begun
+ * goes on. cz_save keeps it. CZ_BAD_CALL of another number or kind. Since 1.4.0. */
+CZ_API int cz_vote_every(cz_stream *stream, int64_t seconds);
+
 typedef struct cz_following {
     int32_t category; /* in force for the last request, CZ_UNKNOWN before the first vote, -2 unknown */
     int32_t decides;  /* category whose model decides; CZ_UNKNOWN: that of the cache's stream, as it began */

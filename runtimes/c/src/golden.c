@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "monitor.h"
 #include "policy_bundle.h"
 
 static const cz_file *file_of(const cz_bundle *bundle, const char *folder, const char *name, char *path, size_t room,
@@ -52,10 +53,10 @@ static int rows_are(const cz_bundle *bundle, const char *folder, const char *nam
 
 /* A kind answers each request once, but for reuse and virtual, which answer pages, policy, which answers those that are
  * fetched ahead too, streams by lifetime, which answer written pages of flash, and workload, whose answers are of
- * windows. */
+ * windows that it looks at. */
 static int check_rows(const cz_bundle *bundle, const cz_values *values, const char *folder, const cz_golden *golden,
                       cz_error *error) {
-    int64_t inputs = golden->rows, answers = golden->rows, window;
+    int64_t inputs = golden->rows, answers = golden->rows, window, windows, every = 0;
     if (bundle->ops->kind == CZ_REUSE)
         inputs = answers = pages_of(golden, 4096, true);
     if (bundle->ops->kind == CZ_VIRTUAL)
@@ -65,10 +66,15 @@ static int check_rows(const cz_bundle *bundle, const cz_values *values, const ch
     if (bundle->ops->kind == CZ_STREAMS && cz_places_by_lifetime(cz_values_get(values, "policy.type")->text))
         inputs = answers = pages_of(golden, CZ_FLASH_PAGE, false);
     if (bundle->ops->kind == CZ_WORKLOAD) {
-        int result = cz_values_whole(values, "policy.window", 1, (int64_t)1 << 31, &window, error);
+        int result = cz_values_whole(values, "policy.window", 1, CZ_MOST_WINDOW, &window, error);
+        if (!result)
+            result = cz_values_whole(values, "policy.vote_windows", 1, CZ_MOST_VOTES, &windows, error);
+        if (!result && cz_values_get(values, "policy.vote_every_s"))
+            result = cz_values_whole(values, "policy.vote_every_s", 0, CZ_MOST_EVERY, &every, error);
         if (result)
             return result;
-        answers = golden->rows / window;
+        inputs = cz_looked_at(golden->requests, golden->rows, window * windows, every * CZ_SECOND_US);
+        answers = inputs / window;
     }
     int result = rows_are(bundle, folder, "features.npy", golden->feature_rows, inputs, error);
     if (!result)

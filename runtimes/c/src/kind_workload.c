@@ -113,7 +113,7 @@ static int read_classes(const cz_values *values, const char *where, workload *mo
 }
 
 static int read_policy(const cz_values *values, const char *where, workload *model, cz_error *error) {
-    int64_t window = 0, windows = 0, votes = 0;
+    int64_t window = 0, windows = 0, votes = 0, every = 0;
     int code = read_classes(values, where, model, error);
     if (!code)
         code = cz_values_whole(values, "policy.window", 1, CZ_MOST_WINDOW, &window, error);
@@ -121,6 +121,8 @@ static int read_policy(const cz_values *values, const char *where, workload *mod
         code = cz_values_whole(values, "policy.vote_windows", 1, CZ_MOST_VOTES, &windows, error);
     if (!code)
         code = cz_values_whole(values, "policy.switch_votes", 1, (int64_t)1 << 31, &votes, error);
+    if (!code && cz_values_get(values, "policy.vote_every_s")) /* bundles of earlier releases do not say */
+        code = cz_values_whole(values, "policy.vote_every_s", 0, CZ_MOST_EVERY, &every, error);
     if (!code)
         code = read_limit(values, where, "policy.unknown_above.window", &model->rule.window_above, error);
     if (!code)
@@ -130,6 +132,7 @@ static int read_policy(const cz_values *values, const char *where, workload *mod
     model->window = (int32_t)window;
     model->rule.vote_windows = (int32_t)windows;
     model->rule.switch_votes = votes > INT32_MAX ? INT32_MAX : (int32_t)votes;
+    model->rule.every_us = every * CZ_SECOND_US;
     return code;
 }
 
@@ -195,6 +198,11 @@ static int stream_new(const void *given, const cz_stream_options *options, cz_st
     return code;
 }
 
+static bool looks(const workload *model, workload_stream *stream, const cz_request *request) {
+    bool fills = stream->window.count > 0 || stream->monitor.windows > 0;
+    return cz_monitor_looks(&model->rule, &stream->monitor, fills, request->time_us);
+}
+
 static void add(const workload *model, workload_stream *stream, const cz_request *request) {
     if (!model->of_requests) {
         cz_window_add(&stream->window, request);
@@ -246,6 +254,8 @@ static int observe(cz_stream *base, const cz_request *request, cz_ticket *ticket
     for (int32_t k = 0; k < model->rule.classes; k++)
         ticket->output[k] = (double)stream->probabilities[k];
     stream->last_us = request->time_us;
+    if (!looks(model, stream, request))
+        return CZ_OK;
     add(model, stream, request);
     if (stream->window.count < model->window)
         return CZ_OK;
@@ -356,7 +366,8 @@ static int restore(cz_stream *base, const unsigned char *buffer, size_t size, cz
         memcpy(stream->probabilities, given, probabilities);
     for (int32_t k = 0; whole && k < model->rule.classes; k++)
         whole = isfinite(stream->probabilities[k]);
-    if (!whole || !cz_monitor_restore(&model->rule, &stream->monitor, &in) || !take_window(model, stream, &in))
+    if (!whole || !cz_monitor_restore(&model->rule, &stream->monitor, &in) || !take_window(model, stream, &in) ||
+        stream->monitor.began_us > stream->last_us)
         return cz_fail(error, CZ_BAD_STATE, "it holds no windows of a workload classifier");
     return CZ_OK;
 }
@@ -397,10 +408,12 @@ static void remake_window(const workload *model, workload_stream *stream, const 
 static int remake(const cz_bundle *bundle, const void *given, const cz_golden *golden, cz_remade *remade,
                   cz_error *error) {
     const workload *model = given;
-    int64_t windows = golden->rows / model->window;
+    int64_t length = (int64_t)model->window * model->rule.vote_windows, number = 0;
+    int64_t looked_at = cz_looked_at(golden->requests, golden->rows, length, model->rule.every_us);
+    int64_t windows = looked_at / model->window;
     cz_stream *base = NULL;
     if (golden->n_features != model->features || golden->n_outputs != model->rule.classes || golden->n_decisions != 3 ||
-        golden->feature_rows != golden->rows || golden->output_rows != windows || golden->decision_rows != windows)
+        golden->feature_rows != looked_at || golden->output_rows != windows || golden->decision_rows != windows)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows are not those of a workload classifier; export it again",
                        cz_bundle_where(bundle));
     cz_stream_options options = {0};
@@ -414,12 +427,22 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
         if (code)
             break;
         stream->last_us = request->time_us;
-        add(model, stream, request);
-        if (stream->window.count == model->window || row + 1 == golden->rows)
-            remake_window(model, stream, golden, row / model->window, remade);
+        if (looks(model, stream, request))
+            add(model, stream, request);
+        if (stream->window.count == model->window)
+            remake_window(model, stream, golden, number++, remade);
     }
+    if (!code && stream->window.count)
+        remake_window(model, stream, golden, number, remade);
     cz_stream_free(base);
     return code;
+}
+
+int cz_vote_every(cz_stream *stream, int64_t seconds) {
+    if (!stream || stream->ops->kind != CZ_WORKLOAD || seconds < -1 || seconds > CZ_MOST_EVERY)
+        return CZ_BAD_CALL;
+    ((workload_stream *)stream)->monitor.every_us = seconds < 0 ? -1 : seconds * CZ_SECOND_US;
+    return CZ_OK;
 }
 
 const cz_kind_ops cz_kind_workload = {

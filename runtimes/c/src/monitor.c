@@ -119,7 +119,7 @@ double cz_strangeness(const cz_known *known, const float *rows, int32_t count) {
 
 int cz_monitor_new(const cz_rule *rule, cz_monitor *monitor) {
     size_t windows = (size_t)rule->vote_windows;
-    *monitor = (cz_monitor){.current = CZ_NO_VOTE, .candidate = CZ_NO_VOTE};
+    *monitor = (cz_monitor){.current = CZ_NO_VOTE, .candidate = CZ_NO_VOTE, .began_us = -1, .every_us = -1};
     monitor->likeliest = calloc(windows, sizeof *monitor->likeliest);
     monitor->strange = calloc(windows, sizeof *monitor->strange);
     monitor->counts = calloc((size_t)rule->classes, sizeof *monitor->counts);
@@ -130,6 +130,33 @@ void cz_monitor_free(cz_monitor *monitor) {
     free(monitor->likeliest);
     free(monitor->strange);
     free(monitor->counts);
+}
+
+/* Whether a vote may begin, however long the one before took; its time counts from its first request. */
+static bool due(int64_t every_us, int64_t began_us, int64_t time_us) {
+    return every_us == 0 || began_us < 0 || (time_us >= began_us && time_us - began_us >= every_us);
+}
+
+bool cz_monitor_looks(const cz_rule *rule, cz_monitor *monitor, bool fills, int64_t time_us) {
+    if (fills)
+        return true;
+    if (!due(monitor->every_us < 0 ? rule->every_us : monitor->every_us, monitor->began_us, time_us))
+        return false;
+    monitor->began_us = time_us;
+    return true;
+}
+
+int64_t cz_looked_at(const cz_request *requests, int64_t count, int64_t length, int64_t every_us) {
+    int64_t looked_at = 0, began_us = -1;
+    for (int64_t i = 0; i < count; i++) {
+        bool begins = looked_at % length == 0;
+        if (begins && !due(every_us, began_us, requests[i].time_us))
+            continue;
+        if (begins)
+            began_us = requests[i].time_us;
+        looked_at++;
+    }
+    return looked_at;
 }
 
 /* The most frequent class; a tie goes to the one in force if it is among them, else to the first. */
@@ -169,6 +196,8 @@ void cz_monitor_save(const cz_monitor *monitor, cz_writer *out) {
     const int32_t numbers[] = {monitor->windows, monitor->current, monitor->candidate, monitor->streak};
     for (int i = 0; i < 4; i++)
         cz_put(out, (uint64_t)(uint32_t)numbers[i], 4);
+    cz_put(out, (uint64_t)monitor->began_us, 8);
+    cz_put(out, (uint64_t)monitor->every_us, 8);
     cz_put_bytes(out, monitor->likeliest, (size_t)monitor->windows * sizeof *monitor->likeliest);
     cz_put_bytes(out, monitor->strange, (size_t)monitor->windows * sizeof *monitor->strange);
 }
@@ -177,6 +206,9 @@ bool cz_monitor_restore(const cz_rule *rule, cz_monitor *monitor, cz_bytes *in) 
     int32_t found[4];
     for (int i = 0; i < 4; i++)
         found[i] = (int32_t)(uint32_t)cz_take(in, 4);
+    int64_t began_us = (int64_t)cz_take(in, 8), every_us = (int64_t)cz_take(in, 8);
+    if (began_us < -1 || every_us < -1 || every_us > CZ_MOST_EVERY * CZ_SECOND_US)
+        return false;
     if (in->failed || found[0] < 0 || found[0] >= rule->vote_windows || found[3] < 0)
         return false;
     for (int i = 1; i < 3; i++)
@@ -192,6 +224,7 @@ bool cz_monitor_restore(const cz_rule *rule, cz_monitor *monitor, cz_bytes *in) 
     for (size_t i = 0; i < windows; i++)
         if (monitor->likeliest[i] < 0 || monitor->likeliest[i] >= rule->classes || !(monitor->strange[i] >= 0))
             return false;
+    monitor->began_us = began_us, monitor->every_us = every_us;
     monitor->windows = found[0], monitor->current = found[1], monitor->candidate = found[2], monitor->streak = found[3];
     return true;
 }

@@ -10,6 +10,8 @@
 #define CZ_STRANGE (-2)
 #define CZ_MOST_WINDOW (1 << 12) /* requests: each is compared with all before it in its window */
 #define CZ_MOST_VOTES (1 << 20)
+#define CZ_SECOND_US INT64_C(1000000)
+#define CZ_MOST_EVERY ((int64_t)1 << 20) /* s from the beginning of a vote to that of the next */
 #define CZ_MOST_MOMENTS (2 * CZ_MAX_FEATURES)
 
 /* Means, and lower triangles that whiten moments, of the windows of each train trace. */
@@ -25,12 +27,15 @@ double cz_strangeness(const cz_known *known, const float *rows, int32_t count);
 
 typedef struct cz_rule {
     int32_t classes, vote_windows, switch_votes;
+    int64_t every_us;                /* from the beginning of a vote to that of the next, at least; 0: they follow */
     double window_above, vote_above; /* strangeness from which a window or a vote is unknown */
 } cz_rule;
 
 /* The votes so far. */
 typedef struct cz_monitor {
-    int32_t windows; /* of the vote that fills */
+    int32_t windows;  /* of the vote that fills */
+    int64_t began_us; /* the latest vote; -1 before the first */
+    int64_t every_us; /* in place of the rule's; -1: that */
     int32_t current, candidate, streak;
     int32_t *likeliest, *counts;
     double *strange;
@@ -38,6 +43,10 @@ typedef struct cz_monitor {
 
 int cz_monitor_new(const cz_rule *rule, cz_monitor *monitor); /* CZ_NO_MEMORY */
 void cz_monitor_free(cz_monitor *monitor);
+/* Whether the monitor looks at a request: it is one of the vote that fills, or begins one. */
+bool cz_monitor_looks(const cz_rule *rule, cz_monitor *monitor, bool fills, int64_t time_us);
+/* How many of the requests, from the first on, are looked at where so many make a vote. */
+int64_t cz_looked_at(const cz_request *requests, int64_t count, int64_t length, int64_t every_us);
 /* What a window is named (-2: unknown), and the vote that it completes (-1: none, -2: unknown). */
 void cz_monitor_window(const cz_rule *rule, cz_monitor *monitor, int32_t likeliest, double strange, int32_t *named,
                        int32_t *vote);

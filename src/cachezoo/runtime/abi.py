@@ -291,6 +291,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ),
     "cz_cache_follow": (c_int, [c_void_p, c_void_p, POINTER(c_void_p), c_int32, POINTER(Error)]),
     "cz_cache_following": (c_int, [c_void_p, POINTER(Following)]),
+    "cz_vote_every": (c_int, [c_void_p, c_int64]),
     "cz_category": (c_char_p, [c_void_p, c_int32]),
     "cz_cache_free": (None, [c_void_p]),
     "cz_cache_access": (c_int, [c_void_p, POINTER(Request), POINTER(AccessRow)]),

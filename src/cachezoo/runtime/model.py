@@ -368,6 +368,21 @@ class Model:
         self._retired.append(self._bundle)
         self._bundle = other._bundle
 
+    def vote_every(self, seconds: int | None) -> None:
+        """Begin a vote at most once in so many seconds of the requests' times; kind workload alone.
+
+        Args:
+            seconds: 0 to 2**20; 0: votes follow on one another, None: as the bundle says. A vote that has begun goes
+                on.
+
+        Raises:
+            RuntimeFault: another number, or a model of another kind.
+        """
+        given = -1 if seconds is None else seconds if seconds >= 0 else -2
+        if self._library.cz_vote_every(self._stream.handle, given) != 0:
+            kind = self.info["kind"]
+            raise RuntimeFault(f"vote_every {seconds} s: a model of kind workload takes 0 to {1 << 20} s; it is {kind}")
+
     def virtual_settings(self) -> abi.VirtualSettings:
         """The library's settings of a virtual cache, with the profile, for `cachezoo.runtime.virtual`.
 

@@ -73,6 +73,14 @@ class RequestBatch:
             columns[name] = None if coded is None else coded.part(first, end)
         return RequestBatch(**columns)
 
+    def taken(self, places: I64) -> "RequestBatch":
+        """The requests at some places, int64[m]."""
+        columns: dict[str, Any] = {name: getattr(self, name)[places] for name in NUMBERS}
+        for name in TEXTS:
+            coded: Coded | None = getattr(self, name)
+            columns[name] = None if coded is None else coded.take(places)
+        return RequestBatch(**columns)
+
     def pages(self) -> PageAccesses:
         """Page accesses, as `cachezoo.traces.pages.expand_pages` numbers them."""
         start, keys = segment_keys(self.volume.codes, self.offset, self.size, PAGES)

@@ -61,6 +61,8 @@ class ManagerPolicy(Strict):
     # candidates for where admitted pages enter: the `three` of the paper by expected stay, or a `single` one
     queues: list[Literal["three", "single"]] = Field(min_length=1)
     vote_windows: Rounds  # windows of the classifier in a vote
+    # seconds from the beginning of a vote to that of the next, at least; 0: a vote follows on the one before
+    vote_every_s: int = Field(ge=0, le=1 << 20)
     switch_votes: Rounds  # equal votes in a row that switch the category
 
 

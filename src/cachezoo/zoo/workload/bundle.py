@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import F32, F64
+from cachezoo.arrays import F32, F64, I64
 from cachezoo.errors import ConfigError
 from cachezoo.serving import lstm
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
@@ -15,7 +15,7 @@ from cachezoo.serving.lstm import Lstm, lstm_cost, softmax
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import GIVEN, READ, WRITE, Script, SyntheticSet, changed, draws_of
 from cachezoo.zoo.workload.known import of_votes
-from cachezoo.zoo.workload.serve import KEYS, NONE, UNKNOWN, Monitored, WorkloadServing
+from cachezoo.zoo.workload.serve import KEYS, NONE, SECOND_US, UNKNOWN, Monitored, WorkloadServing
 
 STRANGENESS_TOLERANCE = 1e-6  # by which sums of runtimes may differ, as a share
 WEIGHTS = "weights.safetensors"
@@ -38,7 +38,7 @@ def _certain_rows(serving: WorkloadServing, seen: Monitored, rows: int) -> int:
     votes = of_votes(seen.strangeness, serving.vote_windows)
     turning = np.isclose(votes, serving.unknown_above["vote"], rtol=STRANGENESS_TOLERANCE)
     near[np.flatnonzero(turning) * serving.vote_windows] = True
-    return int(np.argmax(near)) * serving.window if near.any() else rows
+    return int(seen.looked_at[np.argmax(near) * serving.window]) if near.any() else rows
 
 
 def _recompute(serving: WorkloadServing, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:
@@ -52,6 +52,8 @@ def _recompute(serving: WorkloadServing, batch: RequestBatch, context: Mapping[s
     }
     if math.isfinite(min(serving.unknown_above.values())):  # bundles without do not count these
         branches |= {"unknown_window": (seen.classes == UNKNOWN).sum(), "unknown_vote": (seen.votes == UNKNOWN).sum()}
+    if serving.vote_every_s:
+        branches["passed_over"] = len(batch) - len(seen.looked_at)
     counts = found.branches | {name: int(count) for name, count in branches.items()}
     return replace(found, branches=counts, steady=_certain_rows(serving, seen, len(batch)))
 
@@ -60,7 +62,7 @@ def _decided(serving: WorkloadServing, batch: RequestBatch) -> tuple[Recomputed,
     """What a monitor says of requests."""
     seen = serving.run(batch)
     decisions = np.stack([seen.classes, seen.votes, seen.in_force], axis=1).astype(np.int32)
-    branches = {"window": len(seen.classes), "rest": int(len(batch) % serving.window > 0)}
+    branches = {"window": len(seen.classes), "rest": int(len(seen.looked_at) % serving.window > 0)}
     return Recomputed(seen.features, seen.probabilities, decisions, branches), seen
 
 
@@ -103,6 +105,7 @@ GIVEN_WINDOW, GIVEN_VOTE_WINDOWS = 3, 4
 FAR_VOTES, FAR_CLIP = 6, 60.0  # the clip lets distances of 2**50 bytes through
 PLACES_FAR = tuple((1 << bits) + away * SECTOR for bits in (31, 32, 40, 41, 50) for away in (-9, 0, 9))
 NEVER_UNKNOWN = 1e300
+EVERY, EVERY_S = "policy.vote_every_s", 3  # of the set whose votes have pauses between them
 NEAR = 1e-3  # of a limit to a value, as a share: a hundred times and more what sums of runtimes may differ by
 ABOVE = "policy.unknown_above"
 # Likeliest class of the four windows of each vote, by place; `t` is a tie of the places 0 and 1, `u` of 1 and 2.
@@ -116,6 +119,7 @@ VOTING = (
     "tie_keeps_the_one_in_force", "rest",
 )  # fmt: skip
 INPUTS = ("overlap", "touching", "apart_alone", "two_volumes", "at_once", "no_time_passes", "write", "cut_by_clip")
+PAUSES = ("passed_over", "early_by_1_us", "due_to_the_1_us", "overdue", "waited_for", "cut_short")
 STRANGE = ("unknown_window", "known_window", "unknown_vote", "known_vote", "unknown_in_force", "known_again")
 
 
@@ -155,6 +159,27 @@ def _batch(script: Script) -> RequestBatch:
     return replace(batch, time_us=np.where(window % 5 == 4, times[first], times))
 
 
+def _paused(script: Script, votes: int, length: int) -> RequestBatch:
+    """Requests of so many votes and of a part of one more.
+
+    Votes are quick, slower than the pause, quick, and slowed by an hour, in turns. After the first come requests that
+    are passed over, the last 1 µs too early; after the third nothing for two hours.
+    """
+    times, clock = list[int](), 0
+    for vote in range(votes):
+        gaps = [EVERY_S * SECOND_US // 5 if vote % 4 == 1 else 100] * (length - 1)
+        if vote % 4 == 3:
+            gaps[length // 3] = 3_600 * SECOND_US
+        due = clock + EVERY_S * SECOND_US
+        times += (clock + np.cumsum([0, *gaps])).tolist()
+        if vote % 4 == 0:
+            times += [times[-1] + 40, times[-1] + 40, due - 1]
+        clock = due + 7_200 * SECOND_US if vote % 4 == 2 else max(due, times[-1])
+    times += [clock + 30 * k for k in range(length // 2 + 1)]
+    whole = script.batch().part(0, len(times))
+    return replace(whole, time_us=np.array(times, np.int64))
+
+
 def _given_probabilities(classes: int) -> F32:
     """A row for each window of `VOTES_GIVEN`, where a place that the model does not have is the last one."""
     rows = np.zeros((len(VOTES_GIVEN) * GIVEN_VOTE_WINDOWS, classes), np.float32)
@@ -171,6 +196,11 @@ def _has_unknown(manifest: Mapping[str, Any]) -> bool:
 def _no_unknown(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Changes after which all is known."""
     return {ABOVE: {"window": NEVER_UNKNOWN, "vote": NEVER_UNKNOWN}} if _has_unknown(manifest) else {}
+
+
+def _every(manifest: Mapping[str, Any], seconds: int = 0) -> dict[str, Any]:
+    """Changes after which votes have so many seconds from beginning to beginning; earlier bundles do not say."""
+    return {EVERY: seconds} if "vote_every_s" in manifest["policy"] else {}
 
 
 def _limit(values: F64, side: float, share: float) -> float:
@@ -199,7 +229,7 @@ def _monitored(
     """A set of given outputs; some of its windows and votes are unknown, where the model may say so."""
     changes: dict[str, Any] = {
         "policy.window": WINDOW, "policy.vote_windows": rules.votes, "policy.switch_votes": rules.votes,
-        "policy.clip": rules.clip,
+        "policy.clip": rules.clip, **_every(manifest),
     }  # fmt: skip
     if _has_unknown(manifest):
         serving = serve(changed(manifest, changes))
@@ -220,14 +250,22 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     clip = float(manifest["policy"]["clip"])
     changes: dict[str, Any] = {
         "policy.window": GIVEN_WINDOW, "policy.vote_windows": GIVEN_VOTE_WINDOWS, "policy.switch_votes": 2,
-        **_no_unknown(manifest),
+        **_no_unknown(manifest), **_every(manifest),
     }  # fmt: skip
+    paused = _paused(
+        _window_script(2 * len(batch)), len(given) // GIVEN_VOTE_WINDOWS, GIVEN_WINDOW * GIVEN_VOTE_WINDOWS
+    )
+    with_pauses = SyntheticSet(
+        "votes_paused", paused, {**changes, **_every(manifest, EVERY_S)}, {"outputs": GIVEN},
+        np.concatenate([given, given[: GIVEN_VOTE_WINDOWS // 2]]),
+    )  # fmt: skip
     return [
         SyntheticSet("votes", batch, changes, {"outputs": GIVEN}, given),
         SyntheticSet("votes_at_once", batch, {**changes, "policy.switch_votes": 1}, {"outputs": GIVEN}, given),
         _monitored("monitor", manifest, serve, watched, _Monitor(clip, VOTE_WINDOWS, 1 + NEAR)),
         _monitored("monitor_cut", manifest, serve, watched, _Monitor(1.5, 1, 1 - NEAR)),
         _monitored("monitor_far", manifest, serve, far, _Monitor(FAR_CLIP, VOTE_WINDOWS, 1 + NEAR, 0.25)),
+        *([with_pauses] if _every(manifest) else []),
     ]
 
 
@@ -236,7 +274,7 @@ def _wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     voting = VOTING if classes > 1 else ("window", "vote", "first_vote", "rest")
     among = ("tie_without_the_one_in_force",) if classes > 2 else ()
     strange = STRANGE if _has_unknown(manifest) else ()
-    return *voting, *among, *strange, *INPUTS
+    return *voting, *among, *strange, *INPUTS, *(PAUSES if _every(manifest) else ())
 
 
 def _vote_branches(seen: Monitored, vote_windows: int) -> dict[str, int]:
@@ -269,6 +307,21 @@ def _vote_branches(seen: Monitored, vote_windows: int) -> dict[str, int]:
     }
 
 
+def _pause_branches(time_us: I64, seen: Monitored, length: int, every_us: int) -> dict[str, int]:
+    """What lies between votes of so many requests, by their times."""
+    found = dict.fromkeys(PAUSES, 0)
+    found["passed_over"] = len(time_us) - len(seen.looked_at)
+    for k in range(length, len(seen.looked_at), length):
+        first, last, after = (int(seen.looked_at[place]) for place in (k - length, k - 1, k))
+        since, before = (int(time_us[place] - time_us[first]) for place in (after, after - 1))
+        found["early_by_1_us"] += last < after - 1 and before == every_us - 1
+        found["due_to_the_1_us"] += since == every_us
+        found["overdue"] += last == after - 1 and before >= every_us
+        found["waited_for"] += since > every_us > before
+    found["cut_short"] = int(len(seen.looked_at) % length > 0)
+    return {name: int(count) for name, count in found.items()}
+
+
 def _input_branches(batch: RequestBatch, window: int, rows: F32, clip: float) -> dict[str, int]:
     """What the requests of windows are to each other."""
     found = dict.fromkeys(INPUTS, 0)
@@ -296,7 +349,11 @@ def _recompute_set(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet)
     found, seen = _decided(serving, one.requests)
     likeliest = seen.probabilities == seen.probabilities.max(axis=1, keepdims=True)
     branches = found.branches | _vote_branches(seen, serving.vote_windows)
-    branches |= _input_branches(one.requests, serving.window, seen.features, float(document["policy"]["clip"]))
+    looked_at = one.requests.taken(seen.looked_at)
+    branches |= _input_branches(looked_at, serving.window, seen.features, float(document["policy"]["clip"]))
+    if serving.vote_every_s:
+        length, every_us = serving.window * serving.vote_windows, serving.vote_every_s * SECOND_US
+        branches |= _pause_branches(one.requests.time_us, seen, length, every_us)
     branches |= {
         "tie_of_classes": int((likeliest.sum(axis=1) > 1).sum()),
         "unknown_window": int((seen.classes == UNKNOWN).sum()),

@@ -123,7 +123,7 @@ def _classifier_row(row: WindowRow, scored: Scored) -> ClassifierRow:
 
 
 class _Bench:
-    """The model and its baselines."""
+    """The model and its baselines; every window is named, whatever pauses the policy has between votes."""
 
     def __init__(self, model: TrainedModel, serving: WorkloadServing, params: "Params") -> None:
         self.model_id, self.serving, self.params = model.model_id, serving, params
@@ -136,7 +136,7 @@ class _Bench:
         `labels` int64[n] are the places among the classes of the category that issued each request.
         """
         batch, length = batch_of(trace), self.serving.window
-        seen = self.serving.run(batch)
+        seen = self.serving.run(batch, 0)
         count, k = len(seen.classes), len(self.serving.classes)
         columns = window_columns_of(batch, length, length)
         rows = labels[: count * length].reshape(count, length)
@@ -164,7 +164,7 @@ class _Bench:
     def moved(self, trace: Trace, key: str, label: int) -> list[Moved]:
         """A test trace elsewhere, and on other clocks."""
         batches = moves(batch_of(trace))
-        seen = {move: self.serving.run(batch) for move, batch in batches.items()}
+        seen = {move: self.serving.run(batch, 0) for move, batch in batches.items()}
         first = next(iter(seen.values()))
         return [
             Moved(
@@ -182,7 +182,7 @@ class _Bench:
     def strange(self, category: str, role: Role, key: str) -> Strange:
         """A trace of a category that is none of the classes."""
         trace = read_trace(paths.requests(category, key))
-        seen = self.serving.run(batch_of(trace))
+        seen = self.serving.run(batch_of(trace), 0)
         unknown, unknown_votes = unknown_shares(seen)
         return Strange(
             category=category,

@@ -93,9 +93,11 @@ def _policy(model: FittedModel, manager: ManagerPolicy) -> dict[str, Any]:
         "clip": model.learned["clip"],
         "vote_windows": manager.vote_windows,
         "switch_votes": manager.switch_votes,
+        "vote_every_s": manager.vote_every_s,
         "decide": "the likeliest class of each window; the most frequent of vote_windows windows is their vote",
         "ties": "the category in force if it is among them, else the first of classes",
         "switch": "the first vote sets the category, then switch_votes equal votes in a row change it",
+        "pause": "a vote begins with the first request after the one before, vote_every_s or more after that one began",
     }
     if not model.learned["unknown_above"]:
         return policy

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import F32, F64, I32, Bool
+from cachezoo.arrays import F32, F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.features.sequence import REQUEST_FORMULAS, check_formulas, open_inputs, request_columns
 from cachezoo.features.window import WINDOW_FORMULAS, normalised, window_columns
+from cachezoo.serving.ranges import integer
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.zoo.workload.known import Known, of_votes, strangeness
 
@@ -21,6 +22,8 @@ NONE = -1
 UNKNOWN = -2
 BATCH = 256
 MOST_CLASSES = 16
+MOST_VOTE_EVERY_S = 1 << 20
+SECOND_US = 1_000_000
 KEYS = {"features", "policy", "calibration", "geometry", "encodings"}  # of a manifest, for a serving object
 
 Infer = Callable[[F32], F32]
@@ -31,7 +34,8 @@ Infer = Callable[[F32], F32]
 class Monitored:
     """What the monitor saw, window by window; requests after the last whole window belong to none."""
 
-    features: F32  # float32[n, F] model inputs of every request
+    looked_at: I64  # int64[m] the requests that votes are of, by their places; all where votes follow on one another
+    features: F32  # float32[m, F] model inputs of these
     probabilities: F32  # float32[w, K], columns as `WorkloadServing.classes`
     strangeness: F64  # float64[w], see `cachezoo.zoo.workload.known`
     likeliest: I32  # int32[w], the likeliest category of each window, however strange
@@ -43,7 +47,35 @@ class Monitored:
     def of_requests(self, n: int) -> I32:
         """int32[n]: what each request is served under, known from earlier windows alone; values as `in_force`."""
         known = np.concatenate([[NONE], self.in_force]).astype(np.int32)
-        return known[np.minimum(np.arange(n) // self.window, len(self.in_force))]
+        ends = self.looked_at[self.window - 1 :: self.window][: len(self.in_force)]
+        return known[np.searchsorted(ends, np.arange(n))]
+
+
+def looked_at(time_us: I64, length: int, every_s: int) -> I64:
+    """The requests that votes are of: each vote takes those that follow on its first one.
+
+    The first request begins a vote. The next one begins with the first request after it that comes `every_s` or more
+    after the vote's own beginning, however long the vote took, and however long nothing was requested. A vote waits
+    for its requests through any pause. Where the clock goes back, it counts as the latest time so far.
+
+    Args:
+        time_us: int64[n] µs.
+        length: requests in a vote.
+        every_s: least time from the beginning of a vote to that of the next, s; 0: each follows on the one before.
+
+    Returns:
+        int64[m], their places.
+    """
+    n = len(time_us)
+    if not every_s:
+        return np.arange(n, dtype=np.int64)
+    clock = np.maximum.accumulate(time_us)
+    parts, first = [np.zeros(0, np.int64)], 0
+    while first < n:
+        end = min(first + length, n)
+        parts.append(np.arange(first, end, dtype=np.int64))
+        first = end + int(np.searchsorted(clock[end:], clock[first] + every_s * SECOND_US))
+    return np.concatenate(parts)
 
 
 def _winner(classes: I32, n_classes: int, current: int) -> int:
@@ -110,6 +142,7 @@ class WorkloadServing:
         classes: category names, in the order of the probabilities.
         window: requests in a window.
         vote_windows: windows in a vote.
+        vote_every_s: least time from the beginning of a vote to that of the next, s; 0: each follows on the one before.
         unknown_above: greatest strangeness of what is not unknown, of a `window` and of a `vote`.
     """
 
@@ -126,8 +159,8 @@ class WorkloadServing:
 
         Args:
             features: inputs in order, with their normalisation.
-            policy: `classes`, `window`, `clip`, `vote_windows`, `switch_votes` and, where the model may say that it
-                does not know, `unknown_above`.
+            policy: `classes`, `window`, `clip`, `vote_windows`, `switch_votes`, where votes have pauses between them
+                `vote_every_s`, and where the model may say that it does not know, `unknown_above`.
             calibration: `known`, what the train traces' windows are like, where there is `unknown_above`.
             geometry: `page_bytes`, the unit of the address.
             infer: the network.
@@ -148,6 +181,7 @@ class WorkloadServing:
             what = f"{wrong} {sizes[wrong]}" if wrong else f"classes {named}"
             raise ConfigError(f"policy: {what}: give sizes of at least 1 and 1 to {MOST_CLASSES} distinct categories")
         self.window, self.vote_windows, self.switch_votes = sizes.values()
+        self.vote_every_s = integer(policy.get("vote_every_s", 0), "policy.vote_every_s", 0, MOST_VOTE_EVERY_S)
         self.unknown_above = _limits(policy)
         self._known = [Known.of(values, len(features)) for values in calibration.get("known", ())]
         self._features = list(features)
@@ -186,12 +220,19 @@ class WorkloadServing:
         count = len(rows) // self.window
         return strangeness(rows[: count * self.window].reshape(count, self.window, rows.shape[1]), self._known)
 
-    def run(self, batch: RequestBatch) -> Monitored:
-        """Watch requests from the first on."""
-        rows = self.inputs(batch)
+    def run(self, batch: RequestBatch, vote_every_s: int | None = None) -> Monitored:
+        """Watch requests from the first on.
+
+        Args:
+            batch: the requests.
+            vote_every_s: in place of the policy's; None for that.
+        """
+        every_s = self.vote_every_s if vote_every_s is None else vote_every_s
+        places = looked_at(batch.time_us, self.window * self.vote_windows, every_s)
+        rows = self.inputs(batch if len(places) == len(batch) else batch.taken(places))
         probabilities, strange = self.probabilities(rows), self.strangeness(rows)
         likeliest = probabilities.argmax(axis=1).astype(np.int32)
         unsure = of_votes(strange, self.vote_windows) > self.unknown_above["vote"]
         votes, in_force = count_votes(likeliest, len(self.classes), self.vote_windows, self.switch_votes, unsure)
         classes = np.where(strange > self.unknown_above["window"], UNKNOWN, likeliest).astype(np.int32)
-        return Monitored(rows, probabilities, strange, likeliest, classes, votes, in_force, self.window)
+        return Monitored(places, rows, probabilities, strange, likeliest, classes, votes, in_force, self.window)

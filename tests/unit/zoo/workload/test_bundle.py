@@ -118,7 +118,10 @@ def test_fewer_golden_requests_than_a_window(folder: Path) -> None:
 
 def monitored(probabilities: np.ndarray, strangeness: list[float]) -> Monitored:
     none = np.zeros(len(probabilities), np.int32)
-    return Monitored(np.zeros((0, 1), np.float32), probabilities, np.array(strangeness), none, none, none, none, 10)
+    looked_at = np.arange(10 * len(probabilities))
+    return Monitored(
+        looked_at, np.zeros((0, 1), np.float32), probabilities, np.array(strangeness), none, none, none, none, 10
+    )
 
 
 def test_steady_by_hand() -> None:

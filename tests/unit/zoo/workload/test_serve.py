@@ -11,11 +11,11 @@ from cachezoo.errors import ConfigError
 from cachezoo.features.sequence import REQUEST_FORMULAS, fit_features, open_inputs, request_columns
 from cachezoo.features.window import WINDOW_FORMULAS, fit_inputs, normalised, window_columns
 from cachezoo.serving.requests import RequestBatch, batch_of, join
-from cachezoo.zoo.workload.serve import BATCH, UNKNOWN, WorkloadServing, count_votes
+from cachezoo.zoo.workload.serve import BATCH, SECOND_US, UNKNOWN, WorkloadServing, count_votes, looked_at
 from cachezoo.zoo.workload.unknown import learn
 from cachezoo.zoo.workload.windows import Inputs
 from tests.lstm_data import make_stream
-from tests.oracles.workload import naive_votes
+from tests.oracles.workload import naive_looked_at, naive_votes
 
 POLICY = {"classes": ["a", "b"], "window": 10, "clip": 6.0, "vote_windows": 3, "switch_votes": 2}
 GIB = 1 << 30
@@ -65,6 +65,58 @@ def test_votes_agree_with_the_naive_monitor(
     unsure = np.random.default_rng(seed).random(len(classes) // vote_windows) < 0.5
     votes, in_force = count_votes(given, 3, vote_windows, switch_votes, unsure)
     assert (votes.tolist(), in_force.tolist()) == naive_votes(classes, vote_windows, switch_votes, unsure.tolist())
+
+
+@given(
+    gaps=st.lists(st.sampled_from([0, 1, 300_000, 999_999, 1_000_000, 2_500_000, -700_000, 7_200 * SECOND_US])),
+    length=st.integers(1, 5),
+    every_s=st.integers(0, 3),
+)
+def test_votes_with_pauses_take_the_requests_of_the_naive_monitor(gaps: list[int], length: int, every_s: int) -> None:
+    times = np.maximum(np.cumsum([0, *gaps]), 0)
+    assert looked_at(times, length, every_s).tolist() == naive_looked_at(times.tolist(), length, every_s)
+
+
+@given(
+    ops=st.lists(st.integers(0, 1), min_size=1, max_size=120),
+    every_s=st.integers(0, 2),
+    vote_windows=st.integers(1, 3),
+    seed=st.integers(0, 100),
+)
+def test_each_request_is_served_under_the_votes_of_what_was_looked_at_before(
+    ops: list[int], every_s: int, vote_windows: int, seed: int
+) -> None:
+    gaps = np.random.default_rng(seed).choice([0, 40_000, 200_000, 900_000], len(ops))
+    batch = replace(requests(ops), time_us=np.cumsum(gaps))
+    seen = serving(window=2, vote_windows=vote_windows, switch_votes=2).run(batch, every_s)
+    places = naive_looked_at(batch.time_us.tolist(), 2 * vote_windows, every_s)
+    assert seen.looked_at.tolist() == places
+    windows = list(zip(places[::2], places[1::2], strict=False))
+    classes = [int(ops[first] + ops[last] > 1) for first, last in windows]
+    votes, in_force = naive_votes(classes, vote_windows, 2)
+    assert (seen.likeliest.tolist(), seen.votes.tolist(), seen.in_force.tolist()) == (classes, votes, in_force)
+    said = [-1, *in_force]
+    want = [said[sum(last < place for _, last in windows)] for place in range(len(ops))]
+    assert seen.of_requests(len(ops)).tolist() == want
+
+
+def test_a_vote_begins_at_most_once_in_so_many_seconds() -> None:
+    """The due time is counted from the beginning of a vote; a vote waits for its requests through any pause."""
+    second = SECOND_US
+    times = np.array([5, 6, 3 * second + 4, 3 * second + 5, 3 * second + 5, 9 * second, 7_200 * second, 7_201 * second])
+    assert looked_at(times, 2, 3).tolist() == [0, 1, 3, 4, 5, 6, 7]
+    assert looked_at(times, 3, 3).tolist() == [0, 1, 2, 3, 4, 5, 6, 7]  # late votes are followed at once
+    assert looked_at(times, 2, 0).tolist() == list(range(8))
+    back = np.array([10 * second, 0, 12 * second, 13 * second - 1, 13 * second])
+    assert looked_at(back, 1, 3).tolist() == [0, 4]
+
+
+def test_the_policy_says_how_often_and_a_run_may_say_otherwise() -> None:
+    batch = replace(requests([1] * 90), time_us=np.arange(90, dtype=np.int64) * 100_000)
+    model = serving(vote_every_s=5)
+    assert len(model.run(batch).looked_at) == 60 and len(model.run(batch).features) == 60
+    assert len(model.run(batch, 0).looked_at) == 90 == len(serving().run(batch).looked_at)
+    assert len(serving().run(batch, 5).looked_at) == 60
 
 
 def test_a_tie_goes_to_the_category_in_force_else_to_the_first() -> None:
@@ -172,6 +224,10 @@ def test_what_is_strange_is_unknown() -> None:
         ({"vote_windows": 0}, "vote_windows 0"),
         ({"switch_votes": -1}, "switch_votes -1"),
         ({"classes": []}, "classes"),
+        *(
+            ({"vote_every_s": value}, r"policy\.vote_every_s is")
+            for value in (-1, 0.5, "60", True, None, (1 << 20) + 1)
+        ),
         ({"classes": ["a", "a"]}, "classes"),
         ({"unknown_above": {"vote": -1.0}}, r"policy\.unknown_above\.vote: -1\.0 is no strangeness"),
         ({"unknown_above": {"window": "1"}}, r"unknown_above\.window: '1' is no strangeness"),
