@@ -256,11 +256,12 @@ def taking_turns(bundles):
     return [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={':'.join(str(path) for path in models)}"]
 
 
-def by_turns(bundles, batch, writes):
+def by_turns(bundles, batch, writes, every_s):
     """Hits of reads, admitted pages, takeovers, the last category and whose model decides, by the library."""
     columns = [column.tolist() for column in (batch.time_us, batch.op, batch.offset, batch.size)]
     with open_model(bundles[1], CAPACITY) as model, open_model(bundles[0]) as watches:
         found = model.cache(CAPACITY, writes=writes)
+        watches.vote_every(every_s)
         found.follow(watches, [open_model(path, CAPACITY) for path in bundles[2:]])
         hits = 0
         for at, op, offset, size in zip(*columns, strict=True):
@@ -270,20 +271,22 @@ def by_turns(bundles, batch, writes):
     return hits, admitted, following.takeovers, following.category, following.decides
 
 
-@pytest.mark.parametrize("writes", WRITES)
-def test_models_take_turns_as_in_the_library(built, library, tmp_path, writes):
+@pytest.mark.parametrize(("writes", "every_s"), [*((writes, None) for writes in WRITES), ("back", 0), ("back", 3600)])
+def test_models_take_turns_as_in_the_library(built, library, tmp_path, writes, every_s):
+    """A vote an hour is one vote here, and so one takeover at most."""
     with (tmp_path / "disk").open("wb") as file:
         file.truncate(PAGES * UNIT)
     bundles = turns(tmp_path)
     given = options(tmp_path, "1M", f"cz-writes={writes}", f"cz-log={tmp_path / 'log.csv'}", *taking_turns(bundles))
+    given += [] if every_s is None else [f"cz-vote-every={every_s}"]
     with serve(built, tmp_path, [*given, f"cz-label={tmp_path / 'label'}"]) as server:
         with server.disk() as disk:
             Sent.of(ROWS).send(disk)
         found = status(tmp_path)
         server.stop()
     made = [found[name] for name in ("read_hits", "admitted", "takeovers", "category", "decides")]
-    assert made == list(by_turns(bundles, as_logged(tmp_path), writes))
-    assert found["takeovers"] > 2
+    assert made == list(by_turns(bundles, as_logged(tmp_path), writes, every_s))
+    assert found["takeovers"] > 2 if every_s != 3600 else found["takeovers"] == 1
     assert found["policy_failures"] == 0
 
 
@@ -346,6 +349,8 @@ def test_models_that_cannot_take_turns_are_refused_in_a_line(built, folder):
         "category 'database' is none": [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={begins}"],
         "another model of category": [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={pairs}:{pairs}"],
         "in a cache of kind caching": [f"cz-bundle={REUSE}", f"cz-monitor={watches}", f"cz-models={pairs}"],
+        "cz-vote-every is for cz-monitor": [f"cz-bundle={begins}", "cz-vote-every=60"],
+        "a whole number from 0 to 1048576": [*taking_turns([watches, begins, pairs]), "cz-vote-every=1048577"],
         "a path of it is": [f"cz-bundle={begins}", f"cz-monitor={watches}", f"cz-models={pairs}:"],
     }
     for said, given in wrong.items():

@@ -150,7 +150,7 @@ def test_every_cache_of_a_stream_has_its_row():
     loaded = loading_plan(plan, made.trace.time_us, 60_000)
     plans = {
         ("multiple_model", ""): (plan, "alone"), ("single_model", ""): (loaded, "alone"),
-        ("each_minute", ""): (own.plan(WAY, 60), "alone"),
+        ("each_minute", ""): (own.plan(replace(WAY, switch_votes=1), 60), "alone"),
         ("exact_monitor", ""): (own.truth, "alone"), ("queues_kept", ""): (plan, "none"),
         ("re_evaluated", ""): (own.plan(paper), "in_order"),
         (FIXED, "web"): (np.ones_like(plan), "alone"),

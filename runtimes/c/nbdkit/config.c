@@ -17,6 +17,8 @@ const char config_help[] =
     "cz-prefetch-bundle=PATH  Bundle of kind prefetch, for an admission's cz-bundle.\n"
     "cz-monitor=PATH       Bundle of kind workload, by whose category the models of cz-models take turns.\n"
     "cz-models=PATH:PATH   Bundles of kind caching, each of one of its categories; cz-bundle's begins.\n"
+    "cz-vote-every=SECONDS  A vote of cz-monitor begins at most once in so many; 0: they follow on one another (the\n"
+    "                      bundle says).\n"
     "cz-key=FILE           Public key (PEM) of the release that the bundles must be in; else CACHEZOO_KEY's, else\n"
     "                      /etc/cachezoo/key.pub where there is one.\n"
     "cz-prefetch=MODE      none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when;\n"
@@ -41,7 +43,7 @@ const char config_help[] =
 #define WINDOW 100000 /* what recommend --for nbdkit tries first */
 
 static void start_choice(choice *choice) {
-    *choice = (struct choice){.mode = -1, .window = -1};
+    *choice = (struct choice){.mode = -1, .window = -1, .vote_every = -1};
 }
 
 void config_start(config *config) {
@@ -165,6 +167,8 @@ static int take_number(config *config, const char *key, const char *value, cz_er
         return take_count(&choice->window, key, value, 0, MOST, error);
     if (strcmp(key, "cz-misses") == 0)
         return take_count(&choice->max_misses, key, value, 1, MOST, error);
+    if (strcmp(key, "cz-vote-every") == 0)
+        return take_count(&choice->vote_every, key, value, 0, CZ_MOST_EVERY, error);
     if (strcmp(key, "cz-delay") == 0)
         return take_count(&config->delay_s, key, value, 0, MOST, error);
     if (strcmp(key, "cz-dirty") == 0)
@@ -242,6 +246,8 @@ static const char *wrong_choice(const config *config) {
         return "cz-mode=model needs cz-bundle";
     if (!choice->monitor != !choice->models[0] || (choice->monitor && !choice->bundle))
         return "cz-monitor and cz-models need each other, and cz-bundle, the model that begins";
+    if (choice->vote_every >= 0 && !choice->monitor)
+        return "cz-vote-every is for cz-monitor";
     if (choice->prefetch_bundle && !choice->bundle)
         return "cz-prefetch-bundle is for an admission's cz-bundle";
     if (flash && choice->bundle)

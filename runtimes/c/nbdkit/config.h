@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "internal.h"
+#include "monitor.h"
 
 /* What decides what is cached; a reload gives another. */
 typedef struct choice {
@@ -12,6 +12,7 @@ typedef struct choice {
     char *monitor, *models[CZ_MAX_OUTPUTS + 1]; /* models: NULL after the last */
     int mode;                                   /* enum cz_mode; -1: CZ_MODEL with a bundle or policy, else CZ_LRU */
     int64_t window, max_misses;
+    int64_t vote_every; /* s; -1: as the monitor's bundle says */
 } choice;
 
 typedef struct config {

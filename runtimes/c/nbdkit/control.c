@@ -68,7 +68,8 @@ static int take_lines(char *lines, const char *command, const char *const *keys,
 
 static bool decides(const choice *choice) {
     return choice->policy || choice->bundle || choice->monitor || choice->models[0] || choice->prefetch_bundle ||
-           choice->prefetch || choice->mode >= 0 || choice->window >= 0 || choice->max_misses;
+           choice->prefetch || choice->mode >= 0 || choice->window >= 0 || choice->max_misses ||
+           choice->vote_every >= 0;
 }
 
 static void set_rate(opened *opened, int64_t rate) {
@@ -81,9 +82,10 @@ static void set_rate(opened *opened, int64_t rate) {
 }
 
 static int reload(char *lines, FILE *answer, cz_error *error) {
-    static const char *const keys[] = {"cz-policy",     "cz-bundle", "cz-prefetch-bundle", "cz-monitor", "cz-models",
-                                       "cz-key",        "cz-mode",   "cz-window",          "cz-misses",  "cz-prefetch",
-                                       "cz-write-rate", NULL};
+    static const char *const keys[] = {
+        "cz-policy", "cz-bundle", "cz-prefetch-bundle", "cz-monitor", "cz-models",   "cz-vote-every",
+        "cz-key",    "cz-mode",   "cz-window",          "cz-misses",  "cz-prefetch", "cz-write-rate",
+        NULL};
     opened *opened = control.opened;
     uint64_t begin = now_ns();
     int64_t kept = 0;

@@ -76,6 +76,8 @@ static int open_turns(const config *config, policy *policy, cz_error *error) {
         code = open_bundle(choice->models[k], config->key, &policy->models[k], &info, error);
     if (code == CZ_OK)
         code = cz_stream_new(policy->monitor, NULL, &policy->watches, error);
+    if (code == CZ_OK && choice->vote_every >= 0)
+        code = cz_vote_every(policy->watches, choice->vote_every);
     if (code == CZ_OK && cz_intern(policy->watches, CZ_VOLUME, config->volume) != 0)
         code = cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a volume's name", config->volume);
     return code;

@@ -177,6 +177,7 @@ static void test_calls_without_what_they_need(void) {
     CHECK(cz_cache_following(NULL, &following) == CZ_BAD_CALL && cz_cache_following(cache, NULL) == CZ_BAD_CALL &&
           cz_cache_following(cache, &following) == CZ_BAD_CALL);
     CHECK(cz_category(NULL, 0) == NULL && cz_category(bundle, 0) == NULL);
+    CHECK(cz_vote_every(NULL, 60) == CZ_BAD_CALL && cz_vote_every(stream, 60) == CZ_BAD_CALL);
     cz_stats(NULL, &counters);
     CHECK(counters.keys == 0);
     counters.keys = 7;

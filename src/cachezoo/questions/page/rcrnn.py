@@ -8,9 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cachezoo.errors import ConfigError
+from cachezoo.policies.components import Whole
 from cachezoo.policies.grammar import COMPONENT, pieces, settled, split, written
 
 ID, CATEGORY, AUTO = "rcrnn", "category", "auto"
+MEANING = "seconds from the beginning of a vote to that of the next; 0: they follow on one another, -1: the bundle says"
+EVERY = Whole("vote_every_s", -1, -1, 1 << 20, MEANING)
 FORM = f"{ID}({CATEGORY}={AUTO})"
 TITLE = "RC-RNN's trained caching models, which take turns as the workload changes; in simulate and compare"
 
@@ -20,10 +23,12 @@ class Rcrnn:
     """RC-RNN's cache, as `parse` reads it; equal caches are equal, and so are their texts."""
 
     category: str | None = None  # whose model decides throughout; None where a monitor says whose
+    vote_every_s: int | None = None  # of the monitor's votes, from beginning to beginning; None: as its bundle says
 
     def __str__(self) -> str:
         """The canonical text, without a value that is the default."""
-        return written(ID, (), [] if self.category is None else [f"{CATEGORY}={self.category}"])
+        every = [] if self.vote_every_s is None else [(EVERY.name, self.vote_every_s)]
+        return written(ID, every, [] if self.category is None else [f"{CATEGORY}={self.category}"])
 
 
 def parse(text: str) -> Rcrnn | None:
@@ -44,14 +49,17 @@ def parse(text: str) -> Rcrnn | None:
         name, equals, value = (word.strip() for word in piece.partition("="))
         (words if equals and name == CATEGORY else others).append(value if name == CATEGORY else piece)
     try:
-        settled(ID, (), others, (CATEGORY,))
+        numbers = dict(settled(ID, (EVERY,), others, (CATEGORY,)))
         if len(words) > 1:
             raise ConfigError(f"{ID}: {CATEGORY} is given twice")
         if words == [""]:
             raise ConfigError(f"{ID}: {CATEGORY} = nothing is unknown; use {AUTO}, or a caching bundle's category")
+        category = None if words in ([], [AUTO]) else words[0]
+        if category is not None and numbers:
+            raise ConfigError(f"{ID}: {EVERY.name} is for {CATEGORY}={AUTO}; the model of {category} needs no votes")
     except ConfigError as error:
         raise ConfigError(f"policy {text}: {error}") from error
-    return Rcrnn(None if words in ([], [AUTO]) else words[0])
+    return Rcrnn(category, int(numbers[EVERY.name]) if numbers else None)
 
 
 def rcrnn_of(ids: Iterable[str]) -> dict[str, Rcrnn]:

@@ -82,7 +82,7 @@ class TurnsCache:
             ConfigError: a bundle that it needs is not there.
             BundleError: one is damaged.
         """
-        self.policy, self.turns = str(asked), list[Turns]()
+        self.policy, self.turns, self._every_s = str(asked), list[Turns](), asked.vote_every_s
         if folder is None:
             raise ConfigError(f"{ID}: {paths.BUNDLES} is not here; make repro exports it, or give another by --models")
         found = bundles_of(folder)
@@ -131,7 +131,7 @@ class TurnsCache:
         SwitchingCache(self._models, batch_of(first), expand_pages(first), 1).run(np.zeros(1, np.int32), REQUEUE)
         start = time.perf_counter()
         batch = batch_of(trace)
-        plan = monitor_plan(self._watching.run(batch).of_requests(len(batch)), "keep")
+        plan = monitor_plan(self._watching.run(batch, self._every_s).of_requests(len(batch)), "keep")
         switched = SwitchingCache(self._models, batch, pages, capacity).run(plan, REQUEUE)
         seconds = time.perf_counter() - start
         took = switched.takeovers

@@ -5,17 +5,20 @@ from cachezoo.questions.page.rcrnn import Rcrnn, parse, rcrnn_of
 
 
 @pytest.mark.parametrize(
-    ("text", "category", "canonical"),
+    ("text", "expected", "canonical"),
     [
-        ("rcrnn", None, "rcrnn"),
-        (" rcrnn ( category = auto ) ", None, "rcrnn"),
-        ("rcrnn()", None, "rcrnn"),
-        ("rcrnn(category=web)", "web", "rcrnn(category=web)"),
+        ("rcrnn", Rcrnn(), "rcrnn"),
+        (" rcrnn ( category = auto ) ", Rcrnn(), "rcrnn"),
+        ("rcrnn()", Rcrnn(), "rcrnn"),
+        ("rcrnn(category=web)", Rcrnn("web"), "rcrnn(category=web)"),
+        ("rcrnn( vote_every_s = 60, category=auto)", Rcrnn(None, 60), "rcrnn(vote_every_s=60)"),
+        ("rcrnn(vote_every_s=0)", Rcrnn(None, 0), "rcrnn(vote_every_s=0)"),
+        ("rcrnn(vote_every_s=-1)", Rcrnn(), "rcrnn"),
     ],
 )
-def test_a_text_says_whose_model_decides(text, category, canonical):
+def test_a_text_says_whose_model_decides(text, expected, canonical):
     found = parse(text)
-    assert found == Rcrnn(category) and str(found) == canonical and parse(canonical) == found
+    assert found == expected and str(found) == canonical and parse(canonical) == found
 
 
 def test_other_policies_are_not_its_own():
@@ -30,6 +33,9 @@ def test_other_policies_are_not_its_own():
         ("rcrnn(web)", "web stands where name=value should; it takes category"),
         ("rcrnn(categry=web)", "takes no categry, did you mean category?; it takes category"),
         ("rcrnn(category=web, category=mail)", "category is given twice"),
+        ("rcrnn(vote_every_s=0.5)", "vote_every_s = 0.5"),
+        ("rcrnn(vote_every_s=1048577)", "vote_every_s = 1.04858e+06 is outside [-1, 1.04858e+06]; seconds from the"),
+        ("rcrnn(category=web, vote_every_s=60)", "vote_every_s is for category=auto; the model of web needs no votes"),
         ("rcrnn(category=)", "category = nothing is unknown; use auto"),
     ],
 )

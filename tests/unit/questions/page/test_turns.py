@@ -59,13 +59,16 @@ def plan_of(in_force):
     return np.array(plan, np.int32)
 
 
-def test_it_is_the_switching_cache_by_the_monitors_plan(folder, bench):
-    cache = TurnsCache(Rcrnn(), folder)
+@pytest.mark.parametrize("every_s", [None, 1])
+def test_it_is_the_switching_cache_by_the_monitors_plan(folder, bench, every_s):
+    cache = TurnsCache(Rcrnn(vote_every_s=every_s), folder)
     found = cache.simulated(bench, CAPACITY)
     watching = load(folder / "workload.lstm8").serving()
     models = [load(folder / f"caching.{name}.lstm1x8").serving() for name in watching.classes]
     batch = batch_of(bench.trace)
-    plan = plan_of(watching.run(batch).of_requests(len(batch)))
+    seen = watching.run(batch, every_s)
+    assert (len(seen.looked_at) < len(batch)) == (every_s is not None)
+    plan = plan_of(seen.of_requests(len(batch)))
     expected = SwitchingCache(models, batch, bench.pages, CAPACITY).run(plan, "alone")
     assert found.outcome.tolist() == expected.outcomes.outcome.tolist()
     assert found.replacements == expected.outcomes.replaced[len(batch) - found.requests :].sum() > 0
