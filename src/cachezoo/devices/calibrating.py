@@ -8,6 +8,7 @@ import numpy as np
 import yaml
 
 from cachezoo import paths
+from cachezoo.arrays import F64
 from cachezoo.devices.calibration import Calibration, calibrate
 from cachezoo.devices.fio.iolog import Rules, clean
 from cachezoo.devices.profile_plot import draw
@@ -17,9 +18,9 @@ from cachezoo.errors import DeviceError
 from cachezoo.io import read_json, write_json
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.params import categories_of, traces_of
-from cachezoo.settings.device import AnalyticDevice, Hdd, RealDevice, Ssd
+from cachezoo.settings.device import AnalyticDevice, Device, Hdd, RealDevice, Ssd
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import MAX_END_BYTES, OP_READ
+from cachezoo.traces.table import MAX_END_BYTES, OP_READ, Trace
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -62,6 +63,7 @@ class Replayed:
     # of the repetitions whose medians the times are, see `fio.replay.Measured`; of many traces their median
     spread: float
     data_bytes: int  # of the target; 0 where the record does not say
+    left_out: tuple[str, ...] = ()  # why some categories have no part in it
 
 
 def replayed(params: "Params", category: str, key: str, kind: Kind) -> Replayed:
@@ -72,12 +74,26 @@ def replayed(params: "Params", category: str, key: str, kind: Kind) -> Replayed:
     """
     trace = read_trace(paths.requests(category, key))
     times = read_responses(paths.responses(category, key), len(trace))[kind == "ssd"]
-    record = read_json(paths.replay_record(category, key))[kind]
-    changed = record["rows_changed"]
+    return as_replayed(trace, times, read_json(paths.replay_record(category, key))[kind], params.device)
+
+
+def as_replayed(trace: Trace, times: F64, record: dict[str, Any], device: Device) -> Replayed:
+    """A trace's requests as a device served them.
+
+    Args:
+        trace: the requests.
+        times: float64[n] µs that the device took for each.
+        record: of the device's replay, as `cachezoo.devices.replaying.recorded` makes it.
+        device: what both replays were configured by.
+
+    Raises:
+        DeviceError: addresses were folded.
+    """
+    changed, name = record["rows_changed"], trace.meta.trace_id
     if changed["folded"]:
-        raise DeviceError(f"{key}: {changed['folded']} addresses were folded, so that distances are not the trace's")
-    block = params.device.logical_block_bytes if isinstance(params.device, RealDevice) else 1
-    rules = Rules(block, 0, MAX_END_BYTES, False, "as_reads" if changed["writes_as_reads"] else "replay", key)
+        raise DeviceError(f"{name}: {changed['folded']} addresses were folded, so that distances are not the trace's")
+    block = device.logical_block_bytes if isinstance(device, RealDevice) else 1
+    rules = Rules(block, 0, MAX_END_BYTES, False, "as_reads" if changed["writes_as_reads"] else "replay", name)
     asked, _ = clean(trace.time_us, trace.op, trace.offset, trace.size, rules)
     write = (asked.op != OP_READ).astype(np.uint8)
     samples = Samples(asked.offset, asked.size, write, times[asked.row], np.zeros(len(asked)))
@@ -87,27 +103,38 @@ def replayed(params: "Params", category: str, key: str, kind: Kind) -> Replayed:
 def together(params: "Params", kind: Kind) -> Replayed:
     """A first half from train traces, and a second, as long, from validation traces; of each category alike many.
 
+    A category whose addresses were folded is left out.
+
     Raises:
         DeviceError: no category has both, or too few requests.
     """
-    halves: dict[str, list[Replayed]] = {"train": [], "validation": []}
-    both = [name for name in categories_of(params) if all(traces_of(params, name, role) for role in halves)]
-    for category in both:
-        found = {role: replayed(params, category, traces_of(params, category, role)[0], kind) for role in halves}
-        length = min(MOST_FITTED // len(both), *(len(one.samples) for one in found.values()))
-        for role, one in found.items():
-            halves[role].append(replace(one, samples=one.samples.part(0, length)))
-    parts = [*halves["train"], *halves["validation"]]
+    roles = ("train", "validation")
+    pairs, left_out = list[list[Replayed]](), list[str]()
+    for category in categories_of(params):
+        if not all(traces_of(params, category, role) for role in roles):
+            continue
+        try:
+            pairs.append([replayed(params, category, traces_of(params, category, role)[0], kind) for role in roles])
+        except DeviceError as error:
+            left_out.append(str(error))
+    halves: tuple[list[Replayed], ...] = ([], [])
+    for pair in pairs:
+        length = min(MOST_FITTED // len(pairs), *(len(one.samples) for one in pair))
+        for half, one in zip(halves, pair, strict=True):
+            half.append(replace(one, samples=one.samples.part(0, length)))
+    parts = [*halves[0], *halves[1]]
     if sum(len(part.samples) for part in parts) < 2 * FEWEST:
-        raise DeviceError(f"fewer than {2 * FEWEST} requests in train and validation traces of one category")
+        few = f"fewer than {2 * FEWEST} requests in train and validation traces of one category"
+        raise DeviceError("; ".join([few, *left_out]))
     return Replayed(
         join([part.samples for part in parts]),
         float(np.median([part.spread for part in parts])),
         max(part.data_bytes for part in parts),
+        tuple(left_out),
     )
 
 
-def _start(kind: Kind, found: Replayed) -> Hdd | Ssd:
+def start_of(kind: Kind, found: Replayed) -> Hdd | Ssd:
     """What the fit begins with: for an emulated disk not what it was made from, which would be no test."""
     if kind == "ssd":
         return SSD
@@ -119,10 +146,12 @@ def _report(params: "Params", kind: Kind) -> tuple[Calibration | None, dict[str,
     """The calibration and what is said of it, or why there is none."""
     try:
         found = together(params, kind)
-        calibration = calibrate(found.samples, _start(kind, found))
+        calibration = calibrate(found.samples, start_of(kind, found))
     except DeviceError as error:
         return None, {"why": str(error)}
     report = {**calibration.as_json(), "spread": found.spread}
+    if found.left_out:
+        report["left_out"] = list(found.left_out)
     if found.spread > FAR_APART:
         report["warning"] = (
             f"repetitions of one request lay {found.spread:.0%} of its time apart (median): their medians, which this "

@@ -43,22 +43,22 @@ DATA = SimpleNamespace(
 PARAMS = SimpleNamespace(device=REAL, data=DATA)
 
 
-def measured(key: str, record: dict[str, object], seed: int = 0) -> Trace:
+def measured(key: str, record: dict[str, object], seed: int = 0, category: str = "one") -> Trace:
     """A trace at odd addresses below half the capacity, with the models' times of what the replay makes of it."""
     asked = design("hdd", CAPACITY // 2, 1000, writes=True, seed=seed)
-    volume, meta = Coded.constant("0", len(asked)), TraceMeta(key, "one", "csv", "")
+    volume, meta = Coded.constant("0", len(asked)), TraceMeta(key, category, "csv", "")
     time = np.arange(len(asked))
     as_asked = Trace(time, asked.write, asked.offset + 512, asked.size - 1024, volume, meta)
-    write_trace(as_asked, paths.requests("one", key))
+    write_trace(as_asked, paths.requests(category, key))
     rows, _ = clean(
         time, asked.write, as_asked.offset, as_asked.size, Rules(BLOCK, 0, CAPACITY, False, "as_reads", key)
     )
     write_responses(
-        Trace(time, rows.op, rows.offset, rows.size, volume, meta), MODELS, paths.responses("one", key), Path("unused")
+        Trace(time, rows.op, rows.offset, rows.size, volume, meta), MODELS, paths.responses(category, key), Path("unused")
     )
     changed = {"requests": len(asked), "zero_length": 0, "rounded": len(asked), "folded": 0, "writes_as_reads": 500}
     both = {"rows_changed": changed, "spread": 0.01, **record}
-    write_json(paths.replay_record("one", key), {"provenance": "real", "hdd": both, "ssd": both})
+    write_json(paths.replay_record(category, key), {"provenance": "real", "hdd": both, "ssd": both})
     return as_asked
 
 
@@ -85,6 +85,28 @@ def test_folded_addresses_are_refused():
     measured("one_train", {"rows_changed": {"folded": 3, "writes_as_reads": 0}})
     with pytest.raises(DeviceError, match="one_train: 3 addresses were folded"):
         replayed(PARAMS, "one", "one_train", "hdd")
+
+
+def test_a_category_whose_addresses_were_folded_is_left_out_and_named(folder):
+    for category in ("one", "two"):
+        for made in (paths.requests, paths.responses, paths.replay_record):
+            made(category, "any").parent.mkdir(parents=True, exist_ok=True)
+    others = {role: f"two_{role}" for role in TRACES}
+    for seed, key in enumerate(TRACES.values()):
+        measured(key, {"data_bytes": CAPACITY}, seed)
+    for key in others.values():
+        measured(key, {"rows_changed": {"folded": 3, "writes_as_reads": 0}}, category="two")
+    keys = dict.fromkeys(TRACES.values(), "one") | dict.fromkeys(others.values(), "two")
+    roles = DATA.roles | {"two": {role: [key] for role, key in others.items()}}
+    data = SimpleNamespace(traces={key: SimpleNamespace(category=own) for key, own in keys.items()}, roles=roles)
+    calibrate_responses(SimpleNamespace(device=REAL, data=data), folder / "out")
+    report = read_json(folder / "out/calibration.json")
+    for kind in ("hdd", "ssd"):
+        assert report[kind]["test"]["demerit"] < 0.06
+        assert report[kind]["left_out"] == [
+            "two_train: 3 addresses were folded, so that distances are not the trace's"
+        ]
+    assert (folder / "out/profile.yaml").exists()
 
 
 @pytest.mark.parametrize(("spread", "warned"), [(0.5, False), (0.7, True)])

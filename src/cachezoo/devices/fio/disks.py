@@ -154,6 +154,11 @@ def in_use(path: str, ours: bool = False) -> str:
     return f"is behind {loop}" if loop else _claimed(path) if number and not ours else ""
 
 
+def buffered_loops(number: str | None) -> str:
+    """Loop devices under a device that go through the page cache of what they are made of; empty if there are none."""
+    return " ".join(name for name in sorted(whole_disks(number)) if _line(BLOCKS / name / "loop/dio") == "0")
+
+
 def _same(path: str, found: os.stat_result) -> bool:
     try:
         return os.path.samestat(os.stat(path), found)

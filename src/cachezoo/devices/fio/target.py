@@ -11,7 +11,8 @@ A replay must neither destroy what somebody needs nor measure what is not the de
   empty device that is not rotational needs `force`: preparing it fills it. An empty rotational device is read as it is.
 - A target that is read-only is read; it is refused where something is to be written.
 - Files in memory (tmpfs) accept O_DIRECT in new kernels and measure memory: refused, as is a filesystem without
-  O_DIRECT. Files on filesystems with caches of their own are labelled.
+  O_DIRECT. Files on filesystems with caches of their own are labelled, and loop devices that the page
+  cache answers for.
 - What was looked at is held until the last request (`hold.py`), and looked at again before each repetition that writes.
 """
 
@@ -147,6 +148,9 @@ def _facts(path: str, block_device: bool) -> dict[str, str]:
     facts = {"kind": f"file on {kind}" if kind else "block device", **disks.facts(disks.device_under(path))}
     if kind and kind not in DIRECT:
         facts["note"] = f"a file on {kind}, which may take direct reads and answer them from its own cache"
+    buffered = disks.buffered_loops(disks.device_under(path))
+    if buffered:
+        facts["note"] = f"{buffered} answers direct reads from the page cache; attach it with losetup --direct-io=on"
     return facts
 
 

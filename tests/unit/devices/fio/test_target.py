@@ -164,6 +164,14 @@ def test_a_file_that_a_cache_may_answer_for_is_labelled(tmp_path, monkeypatch, k
 
 
 @pytest.mark.needs("root", "loop")
+@pytest.mark.parametrize("direct", ["on", "off"])
+def test_a_loop_device_that_the_page_cache_answers_for_is_labelled(tmp_path, direct):
+    with loop_device(full_file(tmp_path / "image", 4 * MIB), f"--direct-io={direct}") as device:
+        facts = open_target(device, "loop", Use(force=True)).describe()
+    assert ("from the page cache" in facts.get("note", "")) == (direct == "off")
+
+
+@pytest.mark.needs("root", "loop")
 class TestLoopDevice:
     @pytest.mark.needs("fio")
     def test_what_is_behind_another_by_any_name_is_in_use(self, tmp_path):
