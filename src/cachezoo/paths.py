@@ -49,14 +49,14 @@ def features(category: str, trace: str) -> Path:
     return Path("data/features") / category / f"{trace}.parquet"
 
 
-def fitted(model_id: str) -> Path:
+def fitted(model_id: str, root: Path = FITTED) -> Path:
     """Folder of a fitted model, before it is judged (stages fit_*)."""
-    return FITTED / _kind(model_id) / model_id
+    return root / _kind(model_id) / model_id
 
 
-def trained(model_id: str) -> Path:
+def trained(model_id: str, root: Path = TRAINED) -> Path:
     """Folder of a fitted model with its verdict (stages judge_*)."""
-    return TRAINED / _kind(model_id) / model_id
+    return root / _kind(model_id) / model_id
 
 
 def metrics(category: str) -> Path:

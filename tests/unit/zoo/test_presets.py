@@ -49,6 +49,7 @@ def test_the_presets_are_the_paper_s(paper: Params) -> None:
     caching, fit, manager = paper.model.caching, paper.fit.caching, paper.policy.manager
     assert (caching.layers, caching.units, caching.sequence, fit.batch) == (3, 256, 100, 32)
     assert caching.inputs == ["address.page", "size.log2_bytes", "request.op"] and caching.feedback
+    assert (fit.hit_target, paper.label.benefit.capacities, manager.capacity) == ("cached", [0.2], 0.2)
     assert (manager.on_hit, manager.queues, paper.label.benefit.oracle) == (["stay"], ["three"], "benefit")
     workload = paper.model.workload
     assert (workload.layers, workload.units, workload.window, paper.fit.workload.batch) == (1, 50, 100, 32)
@@ -63,19 +64,20 @@ def test_a_preset_of_one_kind_leaves_the_others_as_they_are(paper: Params) -> No
 
 
 def test_the_paper_s_caching_model_is_exported(paper: Params, tmp_path: Path, cz: Path) -> None:
-    label = paper.label.benefit.model_copy(update={"capacities": [0.1], "horizons": [3]})
+    label = paper.label.benefit
     fitting = replace(
         rcrnn_data.FIT,
         label=label,
         model=paper.model.caching.model_copy(update={"units": 4}),
         fit=paper.fit.caching.model_copy(update=QUICK),
+        capacity=paper.policy.manager.capacity,
     )
     own = [rcrnn_data.make_part(rcrnn_data.make_trace(1500, seed, f"t{seed}"), tmp_path, fitting) for seed in (1, 2)]
     judging = replace(
         rcrnn_data.JUDGE,
         label=label,
         manager=paper.policy.manager,
-        judge=paper.judge.caching.model_copy(update={"thresholds": 3, "capacities": [0.1]}),
+        judge=paper.judge.caching.model_copy(update={"thresholds": 3, "capacities": [0.2]}),
         arch="paper",
     )
     made = rcrnn_data.fit_and_judge(own[:1], own[1:], fitting, judging)

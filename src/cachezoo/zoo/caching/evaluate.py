@@ -69,12 +69,12 @@ def evaluate_caching(
         key = (str(model.calibration["teacher"]), percent(fraction))
         figures.update(label_metrics(served.outputs[0], labels.tags[key], served.thresholds[0]))
         figures.update(oracle_figures(labels, key, trace, pages, capacity, model.policy))
-    return CachingRun(model.model_id, _outcomes(served), served.totals[0], figures)
+    return CachingRun(model.model_id, outcomes_of(served), served.totals[0], figures)
 
 
-def _outcomes(served: Served) -> Outcomes:
-    """Those of the first lane."""
-    return Outcomes(served.outcome[0], served.replaced[0], served.dirty_evicted[0])
+def outcomes_of(served: Served, lane: int = 0) -> Outcomes:
+    """What a lane's cache did."""
+    return Outcomes(served.outcome[lane], served.replaced[lane], served.dirty_evicted[lane])
 
 
 def page_cache(model: TrainedModel, case: PageCase) -> tuple[Simulation, dict[str, float | None]]:
@@ -99,7 +99,7 @@ def page_bundle(
     start = time.perf_counter()
     served = _serve(serving, trace, pages, capacity, name)
     seconds = time.perf_counter() - start
-    return count(trace, pages, name, capacity, warmup, _outcomes(served), seconds)
+    return count(trace, pages, name, capacity, warmup, outcomes_of(served), seconds)
 
 
 def _serve(

@@ -7,6 +7,7 @@ to ship, with which oracle, threshold and rules of the manager, is the judge's c
 """
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -162,7 +163,8 @@ def _lane(own: FitTrace, inputs: Inputs, teachers: list[str], settings: Settings
     return Lane(values, [own.part.labels.tags[teacher, percent(fraction)] for teacher in teachers])
 
 
-def _network(inputs: int, teachers: int, settings: Settings, seed: int) -> "CachingLstm":
+def new_network(inputs: int, teachers: int, settings: Settings, seed: int) -> "CachingLstm":
+    """A network with its first weights."""
     from cachezoo.models.lstm import CachingLstm
     from cachezoo.training.lightning_fit import seeded
 
@@ -187,7 +189,7 @@ def fit_network(
     from cachezoo.zoo.caching.task import CachingTask, loader
 
     options, net = settings.fit, settings.model
-    network = _network(train.inputs.shape[2], train.cached.shape[2], settings, seed)
+    network = new_network(train.inputs.shape[2], train.cached.shape[2], settings, seed)
     batches = loader(train, options.batch, None if net.state == "carried" else seed)
     task = CachingTask(network, net, options, options.max_epochs * len(batches), seed)
     judged = loader(validation, options.batch, None) if validation is not None else None
@@ -233,7 +235,9 @@ def fit_prepared(
     name, seeds = model_id(category, settings.model.arch), network_seeds(category, settings)
 
     def cut(lanes: list[Lane]) -> Sequences:
-        return cut_lanes(lanes, settings.model.sequence, settings.fit.hit_weight, settings.model.feedback)
+        options, net = settings.fit, settings.model
+        found = cut_lanes(lanes, net.sequence, options.hit_weight, net.feedback, options.hit_target)
+        return found if net.state == "carried" else found.taught()
 
     train = cut(lanes_of(learned_from, given, teachers, settings))
     if not train.weight.any():
@@ -266,7 +270,7 @@ def fit_prepared(
         reason="" if trained else "training never moved the model: no epoch's loss was finite",
     )
     networks = [
-        Network(weights or network_weights(_network(len(given.features), len(teachers), settings, seed)), curves)
+        Network(weights or network_weights(new_network(len(given.features), len(teachers), settings, seed)), curves)
         for (weights, curves), seed in zip(found, seeds.values(), strict=True)
     ]
     return fitted, networks
@@ -303,8 +307,8 @@ def read_fit_traces(category: str, keys: list[str], label: BenefitLabel) -> tupl
     return found, inputs
 
 
-def fit_caching(params: "Params", category: str) -> None:
-    """Stage fit_caching, one job: write `models/fitted/caching/caching.<category>.<arch>/`.
+def fit_caching(params: "Params", category: str, root: Path = paths.FITTED) -> None:
+    """Stage fit_caching, one job: write `caching/caching.<category>.<arch>/` below `root`.
 
     Raises:
         TrainingError: nothing to train on.
@@ -313,4 +317,4 @@ def fit_caching(params: "Params", category: str) -> None:
     parts, inputs = read_fit_traces(category, settings.roles.get("train", []), settings.label)
     validation, more = read_fit_traces(category, settings.roles.get("validation", []), settings.label)
     fitted, networks = fit_prepared(category, parts, validation, settings, {**inputs, **more})
-    write_networks(paths.fitted(fitted.model_id), fitted, networks)
+    write_networks(paths.fitted(fitted.model_id, root), fitted, networks)

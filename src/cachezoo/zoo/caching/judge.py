@@ -19,6 +19,7 @@ requests.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -609,8 +610,16 @@ def judge(
     return verdict, chosen
 
 
-def judge_caching(params: "Params", category: str) -> None:
-    """Stage judge_caching, one job: write `models/trained/caching/caching.<category>.<arch>/`, with the chosen heads.
+def judge_caching(
+    params: "Params", category: str, fitted_root: Path = paths.FITTED, trained_root: Path = paths.TRAINED
+) -> None:
+    """Stage judge_caching, one job: write `caching/caching.<category>.<arch>/`, with the chosen heads.
+
+    Args:
+        params: of the project.
+        category: whose model is judged.
+        fitted_root: where the fitted models lie.
+        trained_root: where the judged ones go.
 
     Raises:
         TrainingError: there is no readable fitted model.
@@ -618,7 +627,7 @@ def judge_caching(params: "Params", category: str) -> None:
     """
     settings = Settings.of(params, category)
     name = f"caching.{category}.{settings.arch}"
-    folder = paths.fitted(name)
+    folder = paths.fitted(name, fitted_root)
     fitted = read_fitted(folder, "caching")
     networks = read_networks(folder, fitted)
     held = settings.roles.get("validation", [])
@@ -632,4 +641,4 @@ def judge_caching(params: "Params", category: str) -> None:
     verdict, chosen = judge(fitted, networks, parts, bool(held), settings, times)
     model = TrainedModel.of(fitted, verdict, inputs)
     kept = one_teacher(networks[chosen.network], fitted.learned["teachers"].index(chosen.teacher))
-    write_judged_lstm(paths.trained(name), folder_of(folder, chosen.network), model, kept)
+    write_judged_lstm(paths.trained(name, trained_root), folder_of(folder, chosen.network), model, kept)

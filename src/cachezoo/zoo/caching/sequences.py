@@ -1,7 +1,7 @@
 """Training sequences of the caching model: runs of consecutive requests with the oracle's tags."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from cachezoo.arrays import F32, I64, Bool
 from cachezoo.features.sequence import feedback
 from cachezoo.labels.tags import Tags
+from cachezoo.zoo.caching.settings import HitTarget
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Sequences:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    def taught(self) -> "Sequences":
+        """Those of which something is learned; the rest, which say nothing alone, only take time."""
+        kept = self.weight.any(axis=(1, 2))
+        return Sequences(*(getattr(self, field.name)[kept] for field in fields(self)))
+
 
 def previous_tags(tags: Tags) -> F32:
     """Fed-back inputs float32[n, 4] in training: the oracle's tags, one request late; zeros at the first."""
@@ -40,15 +46,18 @@ def previous_tags(tags: Tags) -> F32:
     return np.concatenate([np.zeros_like(own[:1]), own[:-1]])
 
 
-def _targets(lane: Lane, hit_weight: float) -> tuple[F32, F32, I64]:
+def _targets(lane: Lane, hit_weight: float, hit_target: HitTarget) -> tuple[F32, F32, I64]:
     """Targets of each teacher, side by side."""
     cached, weight, duration = [], [], []
     counts = np.ones(len(lane.inputs), np.bool_) if lane.counts is None else lane.counts
     for tags in lane.tags:
-        taught, hits = tags.taught & counts, ~tags.consulted & tags.kept_settled & counts
-        cached.append(np.where(tags.consulted, tags.cached, tags.kept).astype(np.float32))
+        as_tagged = hit_target == "cached"
+        taught, hits = tags.taught & counts, ~tags.consulted & counts
+        hits &= tags.settled if as_tagged else tags.kept_settled
+        target = tags.cached if as_tagged else np.where(tags.consulted, tags.cached, tags.kept)
+        cached.append(target.astype(np.float32))
         weight.append((taught + hit_weight * hits).astype(np.float32))
-        learns = taught & tags.cached & (tags.duration > 0)
+        learns = (taught | (hits & as_tagged)) & tags.cached & (tags.duration > 0)
         duration.append(np.where(learns, tags.duration.astype(np.int64) - 1, -1))
     return np.stack(cached, axis=1), np.stack(weight, axis=1), np.stack(duration, axis=1)
 
@@ -60,7 +69,9 @@ def _cut(values: npt.NDArray[np.generic], length: int, fill: float) -> npt.NDArr
     return np.concatenate([values, padding]).reshape(-1, length, *values.shape[1:])
 
 
-def cut_lanes(lanes: Sequence[Lane], length: int, hit_weight: float, fed_back: bool) -> Sequences:
+def cut_lanes(
+    lanes: Sequence[Lane], length: int, hit_weight: float, fed_back: bool, hit_target: HitTarget = "kept"
+) -> Sequences:
     """Cut each lane into sequences of `length` requests; a lane's last one is filled with rows of weight 0.
 
     Args:
@@ -68,13 +79,14 @@ def cut_lanes(lanes: Sequence[Lane], length: int, hit_weight: float, fed_back: b
         length: requests.
         hit_weight: weight of requests that are wholly in the oracle's cache.
         fed_back: the first teacher's tags of the previous request are inputs.
+        hit_target: what requests that are wholly in the oracle's cache teach.
     """
     parts: list[list[npt.NDArray[np.generic]]] = []
     for lane in lanes:
         inputs = lane.inputs
         if fed_back:
             inputs = np.concatenate([inputs, previous_tags(lane.tags[0])], axis=1)
-        cached, weight, duration = _targets(lane, hit_weight)
+        cached, weight, duration = _targets(lane, hit_weight, hit_target)
         begins = np.zeros(-(-len(inputs) // length), np.bool_)
         begins[0] = True
         fills = ((inputs, 0), (cached, 0), (weight, 0), (duration, -1))

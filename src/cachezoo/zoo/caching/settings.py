@@ -48,6 +48,9 @@ class Augment(Strict):
     size_octaves: float = Field(ge=0, le=10)  # its sizes, and the distances between requests, likewise
 
 
+HitTarget = Literal["kept", "cached"]
+
+
 class Fit(LstmFit):
     """`fit.caching`."""
 
@@ -59,9 +62,11 @@ class Fit(LstmFit):
     # With feedback, part of training sequences that do not see the previous requests' tags. In training these are the
     # oracle's, online the model's own; a model that leans on them follows its mistakes.
     tag_dropout: float = Field(ge=0, le=1)
-    # Weight of requests that are wholly in the oracle's cache, with "is used again before it leaves" as the target; 0
-    # trains on consulted requests alone.
+    # Weight of requests that are wholly in the oracle's cache; 0 trains on consulted requests alone.
     hit_weight: float = Field(ge=0, le=1)
+    # What they teach: `kept`, whether they are used again before they leave; or `cached`, the oracle's tags as they
+    # are, which call all of them cached and name the queue.
+    hit_target: HitTarget
     augment: Augment  # copies of the train traces that are learned from too
 
 

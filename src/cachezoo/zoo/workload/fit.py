@@ -6,6 +6,7 @@ clock's unit do not reach; or as in the paper (`conf/model/workload/paper.yaml`)
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -214,8 +215,8 @@ def fit_prepared(
     return fitted, weights, found.curves
 
 
-def fit_workload(params: "Params") -> None:
-    """Stage fit_workload: write `models/fitted/workload/workload.<arch>/`.
+def fit_workload(params: "Params", root: Path = paths.FITTED) -> None:
+    """Stage fit_workload: write `workload/workload.<arch>/` below `root`.
 
     Raises:
         TrainingError: nothing to train on.
@@ -224,4 +225,4 @@ def fit_workload(params: "Params") -> None:
     parts, inputs = read_prepared(settings.categories, settings.roles, "train")
     validation, more = read_prepared(settings.categories, settings.roles, "validation")
     fitted, weights, curves = fit_prepared(list(settings.categories), parts, validation, settings, {**inputs, **more})
-    write_lstm(paths.fitted(fitted.model_id), fitted, weights, curves)
+    write_lstm(paths.fitted(fitted.model_id, root), fitted, weights, curves)

@@ -8,6 +8,7 @@ having. Every window counts there, sure or not.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -158,8 +159,8 @@ def judge(
     )
 
 
-def judge_workload(params: "Params") -> None:
-    """Stage judge_workload: write `models/trained/workload/workload.<arch>/`.
+def judge_workload(params: "Params", fitted_root: Path = paths.FITTED, trained_root: Path = paths.TRAINED) -> None:
+    """Stage judge_workload: write `workload/workload.<arch>/` below `trained_root`.
 
     `policy.classes` of train.json names the categories in the order of the outputs, `calibration.baselines` holds
     what it was judged against, `calibration.judged_against` names the best of them.
@@ -170,10 +171,10 @@ def judge_workload(params: "Params") -> None:
     """
     settings = Settings.of(params)
     name = model_id(settings.arch)
-    folder = paths.fitted(name)
+    folder = paths.fitted(name, fitted_root)
     fitted, weights = read_fitted(folder, "workload"), read_weights(folder)
     parts, inputs = read_prepared(settings.categories, settings.roles, "train")
     validation, more = read_prepared(settings.categories, settings.roles, "validation")
     verdict = judge(fitted, weights, parts, validation, settings)
     model = TrainedModel.of(fitted, verdict, {**inputs, **more})
-    write_judged_lstm(paths.trained(name), folder, model, weights)
+    write_judged_lstm(paths.trained(name, trained_root), folder, model, weights)

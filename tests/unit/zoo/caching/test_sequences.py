@@ -47,6 +47,26 @@ def test_what_is_learned_and_what_is_masked() -> None:
     assert cut_lanes([lane(rows)], 8, 0.0, fed_back=False).weight.sum() == 3
 
 
+def test_hits_teach_the_oracle_s_tags_where_these_are_their_target() -> None:
+    rows = [
+        CONSULTED + SETTLED + CACHED + SOON,
+        SETTLED + CACHED + LATE,  # a hit, whether or not it is used again
+        CACHED + KEPT_SETTLED + LATE,  # its tag is not settled
+        CONSULTED + SETTLED + CACHED + FORCED + SOON,
+    ]
+    cut = cut_lanes([lane(rows)], 4, 0.5, fed_back=False, hit_target="cached")
+    assert cut.weight.ravel().tolist() == [1, 0.5, 0, 0] and cut.cached.ravel().tolist() == [1] * 4
+    assert cut.duration.ravel().tolist() == [0, 2, -1, -1]
+
+
+def test_sequences_of_which_nothing_is_learned_are_left_out() -> None:
+    taught, silent = [SETTLED + CONSULTED] * 4, [CONSULTED] * 4
+    cut = cut_lanes([lane([*silent, *taught, *silent, *taught[:2]])], 4, 0.0, fed_back=False)
+    own = cut.taught()
+    assert len(own) == 2 and own.weight.sum() == cut.weight.sum() == 6
+    assert (own.inputs == cut.inputs[[1, 3]]).all() and own.begins.tolist() == [False, False]
+
+
 def test_requests_that_do_not_count_teach_nothing_but_are_seen() -> None:
     rows = [SETTLED + CONSULTED + CACHED + SOON] * 6
     counts = np.array([True, False, True, True, False, False])
