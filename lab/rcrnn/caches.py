@@ -75,23 +75,23 @@ class Bench:
         found: dict[float, dict[str, Caches]] = {}
         for fraction in sorted({run.capacity_fraction for run in every}):
             for trace in dict.fromkeys(run.trace for run in every):
-                own = [run for run in every if (run.capacity_fraction, run.trace) == (fraction, trace)]
-                found.setdefault(fraction, {})[trace] = _named(own, trace, fraction)
+                found.setdefault(fraction, {})[trace] = named(every, trace, fraction)
         return cls(found, own_size, network, apart, note)
 
 
-def _named(runs: Sequence[CacheRun], trace: str, fraction: float) -> Caches:
-    """The figure's caches by their names in it.
+def named(runs: Iterable[CacheRun], trace: str, fraction: float) -> Caches:
+    """The figures' caches on a trace at one size, by their names there.
 
     Raises:
         CachezooError: one is missing.
     """
-    by_policy = {run.policy: run for run in runs}
+    own = [run for run in runs if (run.capacity_fraction, run.trace) == (fraction, trace)]
+    by_policy = {run.policy: run for run in own}
     found = {name: by_policy[policy] for name, policy in RIVALS.items() if policy in by_policy}
-    classics = [run for run in runs if run.kind == "classic"]
+    classics = [run for run in own if run.kind == "classic"]
     if classics:
         found[BEST] = max(classics, key=lambda run: run.hit_ratio)
-    found |= {{"model": OURS, "bound": ORACLE}[run.kind]: run for run in runs if run.kind != "classic"}
+    found |= {{"model": OURS, "bound": ORACLE}[run.kind]: run for run in own if run.kind != "classic"}
     lacking = [name for name in ALL if name not in found]
     if lacking:
         message = f"{FILE} and metrics/: have no {lacking[0]} on {trace} at {100 * fraction:g} %; run `{MAKE}`"

@@ -71,22 +71,36 @@ def trace_runs(category: str, key: str, model: TrainedModel, settings: Settings)
     path = present(paths.requests(category, key), REPRO)
     trace, pages = read_trace(path), read_pages(path)
     times = ServiceTimes.of(trace, *read_responses(present(paths.responses(category, key), REPRO), len(trace)))
-    simulator = Simulator(trace, pages)
-    decision_us = settings.decision_us["caching"]
+    simulator, warmup = Simulator(trace, pages), first_access(pages)
     for fraction in settings.sizes:
         capacity = capacity_pages(fraction, pages.n_pages)
-        warmup = first_access(pages)
-        for name in (*classics(), OPTIMUM):
-            kind: Kind = "bound" if name == OPTIMUM else "classic"
-            yield _row(key, fraction, kind, simulator.run(name, capacity, warmup), times)
+        for kind, found in rivals(simulator, capacity):
+            yield row(key, fraction, kind, found, times)
         own = evaluate_caching(paths.trained(model.model_id), trace, pages, capacity)
         found = count(trace, pages, model.model_id, capacity, warmup, own.outcomes)
-        yield _row(key, fraction, "model", found, times, decision_us)
+        yield row(key, fraction, "model", found, times, settings.decision_us["caching"])
 
 
-def _row(
+def rivals(simulator: Simulator, capacity: int) -> Iterator[tuple[Kind, Simulation]]:
+    """The classics with their defaults and the optimum on a trace, counted on its second half."""
+    warmup = first_access(simulator.pages)
+    for name in (*classics(), OPTIMUM):
+        yield "bound" if name == OPTIMUM else "classic", simulator.run(name, capacity, warmup)
+
+
+def row(
     key: str, fraction: float, kind: Kind, found: Simulation, times: ServiceTimes, decision_us: float = 0.0
 ) -> CacheRun:
+    """A simulation as a row.
+
+    Args:
+        key: of the trace.
+        fraction: size of the cache, a share of the distinct pages.
+        kind: what the cache is.
+        found: what it did.
+        times: of the trace's requests.
+        decision_us: charged to every request for a model's decision.
+    """
     per_100 = 100 / max(found.requests, 1)
     return CacheRun(
         trace=key,
