@@ -140,6 +140,9 @@ def test_the_summary_is_that_of_a_naive_count(tmp_path: Path) -> None:
     found = Goals(rows=own, summary=[home, large, away])
     (tmp_path / "goals.json").write_text(found.model_dump_json())
     assert read_goals(tmp_path / "goals.json") == found
-    (table,) = tables(found)
+    table, at_home = tables(found)
+    assert [list(column.cells) for column in at_home.columns] == [
+        ["trained"], ["a"], ["33.3\u00a0% (+10.0)"], [f"{NONE} (\u22129.5)"],
+    ]  # fmt: skip
     assert table.row_count == 3
     assert list(table.columns[4].cells) == ["33.3\u00a0% [30.0, 36.7]", NONE, "\u22125.0\u00a0% [\u22128.3, \u22121.7]"]
