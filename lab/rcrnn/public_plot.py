@@ -36,14 +36,14 @@ def draw(found: PublicTraces, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written, or a cache is missing.
     """
-    names, sizes = [one.trace for one in found.traces], _sizes(found)
+    names, sizes, last = [one.trace for one in found.traces], _sizes(found), list(QUANTITIES)[-1]
     with page(found, path, len(QUANTITIES), len(sizes), ROW_INCHES * len(QUANTITIES)) as (canvas, axes):
         for column, fraction in enumerate(sizes):
             own = [named(found.rows, trace, fraction) for trace in names]
             for panels, (label, value) in zip(axes, QUANTITIES.items(), strict=True):
                 panel = panels[column]
                 bars(panel, names, {cache: [value(runs[cache]) for runs in own] for cache in ALL}, COLOURS)
-                panel.tick_params(axis="x", labelrotation=20, labelbottom=panels is axes[-1])
+                panel.tick_params(axis="x", labelrotation=20, labelbottom=label == last)
                 if not column:
                     panel.set_ylabel(label)
             axes[0][column].set_title(f"cache of {100 * fraction:g} % of the pages")
