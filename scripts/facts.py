@@ -53,6 +53,7 @@ from lab.carry_over import plot as carried_plot
 from lab.goals import document as goals
 from lab.goals.home import home_table
 from lab.reconfigure import document as reconfigured
+from lab.reconfigure import live
 from lab.reconfigure import plot as changing
 from tests.mutants.mutants import MUTANTS
 
@@ -271,6 +272,7 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "workload": lambda facts: _block(facts.workload.summary()),
         "carry-over": lambda _: _block(carried_plot.tables(carried.read_carry_over(carried.FILE))[-1]),
         "reconfigured": lambda _: _block(changing.tables(reconfigured.read_reconfigured(reconfigured.FILE))[-1]),
+        "reconfigured-live": lambda _: _block(live.table(live.read_live(live.FILE))),
         "tiers": lambda facts: _block(tiers.goal(facts.run.tiers), tiers.summary_table(facts.run.tiers)),
         "share": lambda facts: _block(*share.sentences(facts.run.share), *share.tables(facts.run.share)[:2]),
         "virtual": lambda facts: _block(virtual.summary_table(facts.virtual)),
