@@ -151,7 +151,7 @@ def run_public(folder: Path, bundles: Path, settings: Settings) -> PublicTraces:
                 capacity = capacity_pages(fraction, pages.n_pages)
                 rows += [row(name, fraction, kind, one, bench.times) for kind, one in rivals(bench.simulator, capacity)]
                 ran = own.simulated(bench, capacity)
-                rows.append(row(name, fraction, "model", ran, bench.times, settings.decision_us["caching"]))
+                rows.append(row(name, fraction, "ours", ran, bench.times, settings.decision_us["caching"]))
             traces.append(about(name, trace, pages.n_pages, own))
     return PublicTraces(
         id="public", source="Table 4, Figs. 11 to 15", title=f"{FORM} on public traces", note=NOTE, findings=[],
