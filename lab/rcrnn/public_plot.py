@@ -8,7 +8,7 @@ from cachezoo.show.formats import NONE, number, percent
 from cachezoo.show.output import drawn
 from cachezoo.show.table import text_table
 from lab.claims.plot import bars, headed, page
-from lab.rcrnn.caches import ALL, BEST, ORACLE, named
+from lab.rcrnn.caches import ALL, BEST, ORACLE, PAPER, named
 from lab.rcrnn.caches_plot import COLOURS
 from lab.rcrnn.public import PublicTraces
 from lab.rcrnn.sizes import CacheRun
@@ -24,6 +24,7 @@ QUANTITIES: dict[str, Number] = {
     "mean response\ntime, ms": lambda run: run.response_us / 1000,
 }
 ROW_INCHES = 1.7
+SHOWN = [name for name in ALL if name != PAPER]  # the zoo that takes turns has no networks of the paper's size
 
 
 def _sizes(found: PublicTraces) -> list[float]:
@@ -42,7 +43,7 @@ def draw(found: PublicTraces, path: Path) -> None:
             own = [named(found.rows, trace, fraction) for trace in names]
             for panels, (label, value) in zip(axes, QUANTITIES.items(), strict=True):
                 panel = panels[column]
-                bars(panel, names, {cache: [value(runs[cache]) for runs in own] for cache in ALL}, COLOURS)
+                bars(panel, names, {cache: [value(runs[cache]) for runs in own] for cache in SHOWN}, COLOURS)
                 panel.tick_params(axis="x", labelrotation=20, labelbottom=label == last)
                 if not column:
                     panel.set_ylabel(label)
@@ -70,7 +71,7 @@ def _table(found: PublicTraces, label: str, value: Number) -> "Table":
     for trace in (one.trace for one in found.traces):
         for fraction in _sizes(found):
             own = named(found.rows, trace, fraction)
-            cells = [number(value(own[cache]), 2) for cache in ALL]
+            cells = [number(value(own[cache]), 2) for cache in SHOWN]
             rows.append((trace, percent(fraction, 0), own[BEST].policy, *cells))
-    heads = ("trace", "size", "best classic is", *ALL)
+    heads = ("trace", "size", "best classic is", *SHOWN)
     return drawn(text_table(f"Public traces: {label}; {ORACLE} is a bound", heads, rows, 1))
