@@ -1,11 +1,13 @@
-"""What `make figures` runs: lab's inputs are made, its stages run, its tables are printed, its page written."""
+"""What `make figures` runs: inputs, stages and public traces are run, tables are printed, the page is written."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from cachezoo.config.load import load_params
 from cachezoo.console import out
+from cachezoo.io import write_json
 from cachezoo.stage import guarded
 from lab import pages
 from lab.carry_over import document as carried
@@ -13,6 +15,7 @@ from lab.carry_over import plot as carried_plot
 from lab.fios import document as fios
 from lab.goals import document as goals
 from lab.hca import document as hca
+from lab.rcrnn import public, public_plot
 from lab.reconfigure import document, plot
 from lab.virtual import document as virtual
 
@@ -29,6 +32,7 @@ def main() -> int:
         if status:
             return status
     with guarded("figures"):
+        update_public()
         figures, streams, tiers = pages.read_figures(), fios.read_fios(fios.FILE), hca.read_hca(hca.FILE)
         shared = virtual.read_virtual(virtual.FILE)
         out().print(
@@ -36,12 +40,21 @@ def main() -> int:
             *goals.tables(goals.read_goals(goals.FILE)),
             *plot.tables(document.read_reconfigured(document.FILE)),
             *pages.tables(figures),
+            *public_plot.tables(public.read_public(public.FILE)),
             *pages.fios_tables(streams),
             *pages.hca_tables(tiers),
             *pages.virtual_tables(shared),
         )
         pages.write_page()
     return 0
+
+
+def update_public() -> None:
+    """Run the caches on public traces where there are some, or say in a line that it was not done."""
+    found = public.measured(public.Settings.of(load_params()))
+    if found is not None:
+        public_plot.draw(found, public.PLOT)
+        write_json(public.FILE, found.model_dump(mode="json"))
 
 
 if __name__ == "__main__":

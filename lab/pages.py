@@ -39,18 +39,35 @@ def read_figures() -> list[tuple[RcrnnFigure, Figure]]:
 
 
 def findings(figures: Sequence[Figure]) -> Table:
-    """Every claim of every figure and its verdict; how it is at our size only where some claim has it."""
+    """Every claim of every figure and its verdict; how it is at our size only where some claim has it.
+
+    Where the paper's own network is judged too, its column is behind ours.
+    """
     sized = any(one.own_size is not None for figure in figures for one in figure.findings)
-    heads = ["figure", "the paper", "held against it", "paper", "here", *["at our size"] * sized, "verdict"]
+    both = any(figure.published for figure in figures)
+    judged = ["here", *["at our size"] * sized, "verdict"]
+    behind = [f"its network: {one}" for one in judged * both]
+    heads = ["figure", "the paper", "held against it", "paper", *judged, *behind]
     rows = []
     for figure in figures:
-        for one in figure.findings:
-            own = [Cell(shown(one.own_size, one.unit) if one.own_size is not None else "")] * sized
-            said = [Cell(figure.source), Cell(one.claim), Cell(one.measured), Cell(_bound(one))]
-            rows.append([*said, Cell(one.shown, one.ours), *own, Cell(one.judged)])
-    numeric = {"paper", "here", "at our size"}
+        for place, one in enumerate(figure.findings):
+            said = [Cell(figure.source), Cell(one.claim), Cell(_measured(figure, place)), Cell(_bound(one))]
+            columns_of = [one, *figure.published[place : place + 1]]
+            rows.append([*said, *(cell for own in columns_of for cell in _judged(own, sized))])
+    numeric = {"paper", *(head for head in heads if head.endswith(("here", "at our size")))}
     columns = [Column(one, numeric=one in numeric) for one in heads]
     return Table("The paper's claims, and whether they hold here", columns, rows)
+
+
+def _measured(figure: Figure, place: int) -> str:
+    """What is held against a claim; of the paper's network too where that is something else."""
+    own, *other = (each[place].measured for each in (figure.findings, figure.published) if each)
+    return own if other in ([], [own]) else f"{own}. Its network: {other[0]}"
+
+
+def _judged(one: Finding, sized: bool) -> list[Cell]:
+    own = [Cell(shown(one.own_size, one.unit) if one.own_size is not None else "")] * sized
+    return [Cell(one.shown, one.ours), *own, Cell(one.judged)]
 
 
 def _bound(one: Finding) -> str:
@@ -84,10 +101,21 @@ def page(figures: Sequence[Figure], others: Mapping[str, Figure]) -> str:
         figures: RC-RNN's.
         others: one figure of each other paper, by the paper's name.
     """
-    parts = [HEAD, "## RC-RNN\n", markdown.table(drawn(findings(figures)))]
+    parts = [HEAD, "## RC-RNN\n", f"{_both(figures)}\n", markdown.table(drawn(findings(figures)))]
     for paper, figure in others.items():
         parts += [f"## {paper}\n", f"{figure.note}\n", markdown.table(drawn(findings([figure])))]
     return "\n".join(parts)
+
+
+def _both(figures: Sequence[Figure]) -> str:
+    """How many claims hold of our networks, of the paper's, and of either."""
+    pairs = [pair for one in figures for pair in zip(one.findings, one.published, strict=True)]
+    ours, published = ([one.verdict == "holds" for one in column] for column in zip(*pairs, strict=True))
+    either = sum(map(max, ours, published))
+    return (
+        f"Of {len(pairs)} claims {sum(ours)} hold of our networks, {sum(published)} of the paper's own, trained here, "
+        f"and {either} of one of the two."
+    )
 
 
 def read_others() -> dict[str, Figure]:

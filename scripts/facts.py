@@ -51,7 +51,9 @@ from lab import pages
 from lab.carry_over import document as carried
 from lab.carry_over import plot as carried_plot
 from lab.goals import document as goals
+from lab.goals.home import home_table
 from lab.reconfigure import document as reconfigured
+from lab.reconfigure import live
 from lab.reconfigure import plot as changing
 from tests.mutants.mutants import MUTANTS
 
@@ -248,6 +250,12 @@ def _against(ours: float | None, rivals: Mapping[str, float | None]) -> tuple[Ce
     return Cell(percent(ours / time - 1, 1, signed=True), ours / time - 1), name
 
 
+def goals_tables(_: Facts) -> str:
+    """What the cache for every workload reaches of its goals, and on each trace at home."""
+    reached = goals.read_goals(goals.FILE)
+    return _block(*goals.tables(reached), home_table(reached))
+
+
 BLOCKS: Mapping[str, Mapping[str, Block]] = {
     "README.md": {"summary": summary, "claims": claims},
     "docs/results.md": {
@@ -258,12 +266,13 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "reuse": lambda facts: _block(
             facts.reuse.summary(), reuse.group_table(facts.reuse), reuse.trace_table(facts.reuse)
         ),
-        "goals": lambda _: _block(*goals.tables(goals.read_goals(goals.FILE))),
+        "goals": goals_tables,
         "flash": lambda facts: _block(flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
         "admissions": lambda facts: _block(admissions_table(facts.run.admission_rows())),
         "workload": lambda facts: _block(facts.workload.summary()),
         "carry-over": lambda _: _block(carried_plot.tables(carried.read_carry_over(carried.FILE))[-1]),
         "reconfigured": lambda _: _block(changing.tables(reconfigured.read_reconfigured(reconfigured.FILE))[-1]),
+        "reconfigured-live": lambda _: _block(live.table(live.read_live(live.FILE))),
         "tiers": lambda facts: _block(tiers.goal(facts.run.tiers), tiers.summary_table(facts.run.tiers)),
         "share": lambda facts: _block(*share.sentences(facts.run.share), *share.tables(facts.run.share)[:2]),
         "virtual": lambda facts: _block(virtual.summary_table(facts.virtual)),

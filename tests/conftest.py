@@ -43,6 +43,7 @@ SYSTEM_FILES = (
     "tests/e2e/test_nbd_", "tests/tools/capture/", "tests/unit/capture/", "tests/unit/devices/fio/",
     "tests/unit/devices/nbd/", "tests/unit/devices/test_emulated.py", "tests/unit/test_cli_calibrate.py",
     "tests/unit/serve/test_package.py", "tests/unit/demo/", "tests/e2e/test_serve_recommended.py",
+    "tests/lab/test_real_targets.py",
 )  # fmt: skip
 # The file that begins by running the tiny pipeline, and those that then take a copy of it.
 PIPELINE = "tests/e2e/test_pipeline.py"

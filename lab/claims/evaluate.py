@@ -143,13 +143,26 @@ def evaluate(paper: str, measured: Mapping[str, Any], section: str | None = None
     return [one for items in sections for one in _all(items, names, {}, paper)]
 
 
-def judged(figure: F, paper: str, section: str | None = None, **more: object) -> F:
+def judged(
+    figure: F, paper: str, section: str | None = None, published: Mapping[str, object] | None = None, **more: object
+) -> F:
     """A figure with its claims, which call it `found`, and what they need `more` of.
+
+    Args:
+        figure: to judge.
+        paper: whose claims.
+        section: of them; None for all.
+        published: what differs in `more` or in the file's names for the paper's own network; None where it has none.
+        more: further names.
 
     Raises:
         CachezooError: see `evaluate`.
     """
-    return figure.model_copy(update={"findings": evaluate(paper, {"found": figure, **more}, section)})
+    names = {"found": figure, **more}
+    found = {"findings": evaluate(paper, names, section)}
+    if published is not None:
+        found["published"] = evaluate(paper, {**names, **published}, section)
+    return figure.model_copy(update=found)
 
 
 def _all(items: Iterable[Claim | Group], names: Names, given: Mapping[str, Any], at: str) -> Iterator[Finding]:

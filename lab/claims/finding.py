@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.show.formats import NONE, UNIT_SPACE, number, percent, points
@@ -57,6 +59,9 @@ class Figure(Document):
     title: Annotated[str, Means("what it shows")]
     note: Annotated[str, Means("what a reader has to know; may be empty")]
     findings: Annotated[list[Finding], Each("one claim of the paper", "claim and measured")]
+    published: Annotated[
+        list[Finding], Each("the same claims of the paper's own network; none where it has none", "claim and measured")
+    ] = Field(default_factory=list)
 
 
 def shown(value: float | None, unit: Unit) -> str:

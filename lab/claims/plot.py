@@ -24,6 +24,9 @@ ACROSS, SAMPLE = 115, 6  # letters of a legend that fit on a line; what an entry
 def caption(figure: Figure) -> str:
     """The paper's claims with what we find, a paragraph each."""
     said = [f"{one.stated}. Here, {one.measured}: {one.shown}; {one.judged}." for one in figure.findings]
+    for place, (one, other) in enumerate(zip(figure.findings, figure.published, strict=False)):
+        how = "" if other.measured == one.measured else f", {other.measured}"
+        said[place] += f" The paper's network{how}: {other.shown}; {other.judged}."
     lines = [figure.note] * bool(figure.note) + said
     return "\n".join(textwrap.fill(line, CAPTION_WIDTH, subsequent_indent="    ") for line in lines)
 

@@ -1,9 +1,10 @@
-"""How long one epoch of the paper's caching network takes on this machine.
+"""How long one epoch and one decision of the paper's caching network take on this machine.
 
     paper_epoch.py [CATEGORY …] [--batches 20] [--accelerator cpu]      needs the train traces as files, no stage
 
 Batches of the preset's size are timed, of drawn inputs and tags: time depends on neither. What begins a training does
-not count. An epoch has a sequence for each hundred requests of each train trace at each labelled capacity.
+not count. An epoch has a sequence for each hundred requests of each train trace at each labelled capacity. A decision
+is a step of the network on one request, in time of its thread.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +23,23 @@ from cachezoo.config.load import validate_params
 from cachezoo.features.sequence import FEEDBACK_WIDTH
 from cachezoo.settings.params import Params
 from cachezoo.traces.read import read_any
+from cachezoo.training.fitted import network_weights
 from cachezoo.yaml_file import parsed
-from cachezoo.zoo.caching.fit import Settings, fit_network
+from cachezoo.zoo.caching.fit import Settings, fit_network, new_network
+from cachezoo.zoo.caching.infer import torch_infer
 from cachezoo.zoo.caching.sequences import Sequences
+
+RUNS, STEPS = 10, 100
+
+
+def width_of(settings: Settings) -> int:
+    """Of the network's inputs."""
+    return len(settings.model.inputs) + (FEEDBACK_WIDTH if settings.model.feedback else 0)
 
 
 def drawn(count: int, settings: Settings, seed: int) -> Sequences:
     """As many sequences of the model's inputs and of one teacher's tags."""
-    rng, length = np.random.default_rng(seed), settings.model.sequence
-    width = len(settings.model.inputs) + (FEEDBACK_WIDTH if settings.model.feedback else 0)
+    rng, length, width = np.random.default_rng(seed), settings.model.sequence, width_of(settings)
     return Sequences(
         inputs=rng.normal(size=(count, length, width)).astype(np.float32),
         cached=rng.integers(0, 2, (count, length, 1)).astype(np.float32),
@@ -55,6 +66,20 @@ def seconds_a_batch(settings: Settings, batches: int) -> float:
     return (taken[2] - taken[1]) / batches
 
 
+def microseconds_a_decision(settings: Settings, steps: int) -> float:
+    """Time of the processor for a step on one request: the median of ten runs of so many steps."""
+    weights = network_weights(new_network(width_of(settings), 1, settings, settings.seed))
+    infer, row = torch_infer(weights, settings.fit.threads), np.zeros((1, width_of(settings)), np.float32)
+    taken: list[float] = []
+    for _ in range(1 + RUNS):
+        state: Any = None
+        begun = time.thread_time()
+        for _ in range(steps):
+            _, state = infer(row, state)
+        taken.append((time.thread_time() - begun) / steps)
+    return 1e6 * median(taken[1:])
+
+
 def batches_an_epoch(requests: Sequence[int], settings: Settings) -> int:
     """Of train traces of so many requests at every labelled capacity."""
     sequences = sum(math.ceil(n / settings.model.sequence) for n in requests) * len(settings.label.capacities)
@@ -75,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     text = compose(Path("conf"), {"caching": "paper"}, [f"fit.caching.accelerator={chosen.accelerator}"])
     params = validate_params(parsed(text, "conf"), "conf")
+    decision = microseconds_a_decision(Settings.of(params, chosen.categories[0]), STEPS)
+    print(f"{decision:.0f} µs a decision")
     for category in chosen.categories:
         settings, requests = Settings.of(params, category), _requests(params, category)
         each, batches = seconds_a_batch(settings, max(1, chosen.batches)), batches_an_epoch(requests, settings)

@@ -19,9 +19,16 @@ from cachezoo.zoo.workload.metrics import Over, Pooled, WorkloadMetrics
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 from lab.claims.plot import BAR_COLOURS, bars, headed, page
-from lab.rcrnn.trained import MODEL, Added, methods_of
+from lab.rcrnn.trained import MODEL, PAPER_MODEL, Added, methods_of
 
-NAMES = {MODEL: "LSTM", "tree4": "decision tree", "twsd": "TWSD", "frequency": "Frequency", "iosize": "IOSize"}
+NAMES = {
+    MODEL: "LSTM",
+    PAPER_MODEL: PAPER_MODEL,
+    "tree4": "decision tree",
+    "twsd": "TWSD",
+    "frequency": "Frequency",
+    "iosize": "IOSize",
+}
 RELATIVE = "fig16"
 
 
@@ -47,18 +54,19 @@ class Classification(Figure):
         return next(own, None)
 
 
-def _pooled(found: WorkloadMetrics) -> tuple[str, dict[str, float]]:
-    """The classifier's id, and the balanced accuracies of it and its baselines over all test traces.
+def _pooled(found: WorkloadMetrics, method: str) -> tuple[str, dict[str, float]]:
+    """The classifier's id, and the balanced accuracies of it, as a method, and its baselines over all test traces.
 
     Raises:
         CachezooError: it is not trained, or there is no test trace.
     """
     for name, own in found.models.items():
         if isinstance(own.test, Pooled):
-            rows: Mapping[str, Over] = {MODEL: own.test} | {rival.policy: rival for rival in own.test.rivals}
+            rows: Mapping[str, Over] = {method: own.test} | {rival.policy: rival for rival in own.test.rivals}
             known = {method: row.balanced_accuracy for method, row in rows.items()}
             return name, {method: value for method, value in known.items() if value is not None}
-    message = f"metrics/workload.json: has no classifier with test figures; see its reason there, then `{REPRO}`"
+    told = ", ".join(found.models)
+    message = f"{told}: the classifier has no test figures; see its reason in train.json, then `{REPRO}`"
     raise CachezooError(message)
 
 
@@ -76,40 +84,48 @@ def _single(added: Added, pooled: Mapping[str, float], classes: int) -> list[Acc
     return sorted(rows, key=lambda row: row.categories or 0)
 
 
-def _mixed(found: WorkloadMetrics, model: str) -> list[Accuracy]:
-    """Rows of windows of two programs at once, by the larger one's share."""
+def _mixed(found: WorkloadMetrics, names: Mapping[str, str]) -> list[Accuracy]:
+    """Rows of windows of two programs at once, by the larger one's share; `names` of some policies as methods."""
     rows = []
     for share in sorted({mixture.share for mixture in found.mixtures}):
         own = [row for mixture in found.mixtures if mixture.share == share for row in mixture.rows]
         for policy in dict.fromkeys(row.policy for row in own):
             each = [row.accuracy for row in own if row.policy == policy and row.accuracy is not None]
             if each:
-                scenario, method = f"two at once, {100 * share:g} % of one", MODEL if policy == model else policy
-                rows.append(Accuracy(scenario=scenario, categories=None, cases=len(each), method=method,
-                                     accuracy=fmean(each), relative=None))  # fmt: skip
+                scenario = f"two at once, {100 * share:g} % of one"
+                rows.append(
+                    Accuracy(scenario=scenario, categories=None, cases=len(each), method=names.get(policy, policy),
+                             accuracy=fmean(each), relative=None)
+                )  # fmt: skip
     return rows
 
 
-def classification(metrics: WorkloadMetrics, added: Added) -> tuple[Classification, Classification]:
+def classification(
+    metrics: WorkloadMetrics, published: WorkloadMetrics, added: Added
+) -> tuple[Classification, Classification]:
     """Figs. 9 and 16.
 
     Args:
         metrics: of the deployed classifier, which is of all categories.
+        published: of the paper's.
         added: of those trained for fewer.
 
     Raises:
-        CachezooError: the deployed classifier has no test figures.
+        CachezooError: one of the two has no test figures.
     """
-    name, pooled = _pooled(metrics)
-    single = _single(added, pooled, len(metrics.classes))
+    (name, pooled), (paper_name, paper_pooled) = _pooled(metrics, MODEL), _pooled(published, PAPER_MODEL)
+    single = _single(added, paper_pooled | pooled, len(metrics.classes))
+    mixed = _mixed(metrics, {name: MODEL})
+    mixed += [row for row in _mixed(published, {paper_name: PAPER_MODEL}) if row.method == PAPER_MODEL]
     note = "Balanced accuracy on the test traces; one training of each set."
     at_once = " Two at once: windows whose larger program is named, mean of the mixtures."
     nine = Classification(id="fig9", source="Fig. 9",
                    title="Telling workloads apart: the LSTM beside the characterisations", note=note + at_once,
-                   findings=[], rows=[*single, *_mixed(metrics, name)])  # fmt: skip
+                   findings=[], rows=[*single, *mixed])  # fmt: skip
     sixteen = Classification(id=RELATIVE, source="Fig. 16", title="Accuracy kept as applications are added",
                       note=note, findings=[], rows=single)  # fmt: skip
-    return judged(nine, "rcrnn", nine.id), judged(sixteen, "rcrnn", sixteen.id)
+    column = {"lstm": PAPER_MODEL}
+    return judged(nine, "rcrnn", nine.id, column), judged(sixteen, "rcrnn", sixteen.id, column)
 
 
 def table(found: Classification) -> Table:

@@ -17,7 +17,8 @@ from cachezoo.zoo.workload.baselines import fit_baselines
 from cachezoo.zoo.workload.fit import CONTEXT, Settings
 from cachezoo.zoo.workload.windows import Prepared, cut_windows, read_prepared
 from lab.rcrnn.grid_fit import halves, named_right, trained_accuracy
-from lab.rcrnn.trained import MODEL, Added, Told
+from lab.rcrnn.published import paper_params
+from lab.rcrnn.trained import MODEL, PAPER_MODEL, Added, Told
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -31,8 +32,9 @@ def told(
     validation: Sequence[Prepared],
     tests: Sequence[Prepared],
     settings: Settings,
+    paper: Settings,
 ) -> list[Told]:
-    """Train for some categories; the model's row and each baseline's.
+    """Train for some categories; both networks' rows and each baseline's.
 
     Args:
         categories: told apart.
@@ -40,6 +42,7 @@ def told(
         validation: validation traces.
         tests: test traces.
         settings: parameters of all categories.
+        paper: those of the paper's network.
 
     Raises:
         TrainingError: too few windows, or a training failed.
@@ -53,7 +56,10 @@ def told(
     choosing, _ = halves(mine[1], window, own)
     judged = cut_windows(mine[2], names, window, window)
     seed = derive_seed(settings.seed, CONTEXT)
-    found = {MODEL: trained_accuracy(train, choosing, judged, own, seed)}
+    found = {
+        MODEL: trained_accuracy(train, choosing, judged, own, seed),
+        PAPER_MODEL: trained_accuracy(train, choosing, judged, replace(paper, categories=names), seed),
+    }
     for name, baseline in fit_baselines(train, choosing, seed).items():
         found[name] = named_right(judged, baseline.predict(judged.columns))
     return [
@@ -69,9 +75,9 @@ def fit_added(params: "Params") -> Added:
         TrainingError: too few windows, or a training failed.
         TraceError: a trace is missing or damaged.
     """
-    settings = Settings.of(params)
+    settings, paper = Settings.of(params), Settings.of(paper_params())
     parts, _ = read_prepared(settings.categories, settings.roles, "train")
     validation, _ = read_prepared(settings.categories, settings.roles, "validation")
     tests, _ = read_prepared(settings.categories, settings.roles, "test")
     sets = [one for size in range(LEAST, len(settings.categories)) for one in combinations(settings.categories, size)]
-    return Added(rows=[row for one in sets for row in told(one, parts, validation, tests, settings)])
+    return Added(rows=[row for one in sets for row in told(one, parts, validation, tests, settings, paper)])

@@ -2,7 +2,8 @@
 
 Source: RC-RNN, Sec. 5.3. The paper's size is 20 % of the working set; the claims are held at that size, and the same
 number at the size that our models were judged at stands beside it. Access is Azor's rule, the Oracle is Belady with
-bypass, and the best classic is that with the most hits on the trace among those with their defaults.
+bypass, and the best classic is that with the most hits on the trace among those with their defaults. The paper's
+network is its own model, `lab.rcrnn.published`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,15 +16,15 @@ from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE
 from lab.claims.evaluate import judged, over
 from lab.claims.finding import Figure
-from lab.rcrnn.sizes import FILE, CacheRun
+from lab.rcrnn.files import PAPER_SIZE, Network
+from lab.rcrnn.sizes import FILE, CacheRun, Kind
 
-PAPER_SIZE = 0.2
-LRU, ACCESS, LARC, RECA, BEST, OURS, ORACLE = (
-    "LRU", "Access", "LARC", "ReCA", "best classic", "caching LSTM", "Oracle",
+LRU, ACCESS, LARC, RECA, BEST, OURS, PAPER, ORACLE = (
+    "LRU", "Access", "LARC", "ReCA", "best classic", "caching LSTM", "the paper's network", "Oracle",
 )  # fmt: skip
 RIVALS = {LRU: "lru", ACCESS: "azor", LARC: "larc", RECA: "reca"}
-UNDECIDING = "caching LSTM, decision free"
-ALL = (*RIVALS, BEST, OURS, ORACLE)
+FREE = {OURS: f"{OURS}, decision free", PAPER: f"{PAPER}, decision free"}
+ALL = (*RIVALS, BEST, OURS, PAPER, ORACLE)
 Caches = Mapping[str, CacheRun]
 Number = Callable[[CacheRun], float | None]
 
@@ -47,25 +48,31 @@ class CachesFigure(Figure):
 
 
 @dataclass(frozen=True)
+class Models:
+    """The caching models of one column: layers and units, and why no claim on them can be held; empty where it can."""
+
+    shape: tuple[int, int]
+    untrained: str = ""
+
+
+@dataclass(frozen=True)
 class Bench:
     """All runs, and the models that ran.
 
     Attributes:
         runs: by size and trace, by cache.
-        own_size: the size that the models were judged at.
-        network: layers and units of the caching models.
-        apart: why no claim on the models can be held; empty where it can.
+        own_size: the size that our models were judged at.
+        models: whose the networks are.
         note: on the models.
     """
 
     runs: Mapping[float, Mapping[str, Caches]]
     own_size: float
-    network: tuple[int, int]
-    apart: str
+    models: Mapping[Network, Models]
     note: str
 
     @classmethod
-    def of(cls, runs: Iterable[CacheRun], own_size: float, network: tuple[int, int], apart: str, note: str) -> "Bench":
+    def of(cls, runs: Iterable[CacheRun], own_size: float, models: Mapping[Network, Models], note: str) -> "Bench":
         """Put the runs in order.
 
         Raises:
@@ -75,35 +82,38 @@ class Bench:
         found: dict[float, dict[str, Caches]] = {}
         for fraction in sorted({run.capacity_fraction for run in every}):
             for trace in dict.fromkeys(run.trace for run in every):
-                own = [run for run in every if (run.capacity_fraction, run.trace) == (fraction, trace)]
-                found.setdefault(fraction, {})[trace] = _named(own, trace, fraction)
-        return cls(found, own_size, network, apart, note)
+                found.setdefault(fraction, {})[trace] = named(every, trace, fraction)
+        return cls(found, own_size, models, note)
 
 
-def _named(runs: Sequence[CacheRun], trace: str, fraction: float) -> Caches:
-    """The figure's caches by their names in it.
+def named(runs: Iterable[CacheRun], trace: str, fraction: float) -> Caches:
+    """The figures' caches on a trace at one size, by their names there.
+
+    The paper's network is there where the trace's category has one.
 
     Raises:
         CachezooError: one is missing.
     """
-    by_policy = {run.policy: run for run in runs}
+    own = [run for run in runs if (run.capacity_fraction, run.trace) == (fraction, trace)]
+    by_policy = {run.policy: run for run in own}
     found = {name: by_policy[policy] for name, policy in RIVALS.items() if policy in by_policy}
-    classics = [run for run in runs if run.kind == "classic"]
+    classics = [run for run in own if run.kind == "classic"]
     if classics:
         found[BEST] = max(classics, key=lambda run: run.hit_ratio)
-    found |= {{"model": OURS, "bound": ORACLE}[run.kind]: run for run in runs if run.kind != "classic"}
-    lacking = [name for name in ALL if name not in found]
+    names: dict[Kind, str] = {"ours": OURS, "paper": PAPER, "bound": ORACLE}
+    found |= {names[run.kind]: run for run in own if run.kind in names}
+    lacking = [name for name in ALL if name not in found and name != PAPER]
     if lacking:
-        message = f"{FILE} and metrics/: have no {lacking[0]} on {trace} at {100 * fraction:g} %; run `{MAKE}`"
+        message = f"{FILE}: has no {lacking[0]} on {trace} at {100 * fraction:g} %; run `{MAKE}`"
         raise CachezooError(message)
-    return {name: found[name] for name in ALL}
+    return {name: found[name] for name in ALL if name in found}
 
 
 def _points(bench: Bench, sizes: Iterable[float], names: Iterable[str], number: Number) -> list[Point]:
     every = list(names)
     return [
         Point(trace=trace, capacity_fraction=fraction, cache=name, policy=own[name].policy, value=number(own[name]))
-        for fraction in sizes for trace, own in bench.runs.get(fraction, {}).items() for name in every
+        for fraction in sizes for trace, own in bench.runs.get(fraction, {}).items() for name in every if name in own
     ]  # fmt: skip
 
 
@@ -115,7 +125,9 @@ def _figure(
         id=name, source=f"Fig. {name.removeprefix('fig')}", title=title, note=bench.note, findings=[],
         quantity=quantity, percent=percent, points=list(points),
     )  # fmt: skip
-    return judged(found, "rcrnn", name, own_size=bench.own_size, untrained=bench.apart, network=bench.network)
+    ours, published = ({"untrained": own.untrained, "shape": own.shape} for own in bench.models.values())
+    published |= {"ours": PAPER, "free": FREE[PAPER]}
+    return judged(found, "rcrnn", name, published, own_size=bench.own_size, **ours)
 
 
 def cache_size(bench: Bench) -> CachesFigure:
@@ -137,19 +149,15 @@ def normalised(bench: Bench) -> CachesFigure:
     points = [
         Point(trace=trace, capacity_fraction=fraction, cache=name, policy=own[name].policy,
               value=over(own[name].hit_ratio, own[ORACLE].hit_ratio))
-        for fraction in _sizes(bench) for trace, own in bench.runs[fraction].items() for name in ALL[:-1]
+        for fraction in _sizes(bench) for trace, own in bench.runs[fraction].items() for name in own if name != ORACLE
     ]  # fmt: skip
     quantity = "share of the Oracle's page hit ratio"
     return _figure(bench, "fig12", "Hit ratio over the Oracle's", quantity, points, percent=True)
 
 
 def replacements(bench: Bench) -> CachesFigure:
-    """Fig. 13; the size that metrics/ is of does not say how many pages were evicted."""
-    counted = [
-        size for size in sorted(bench.runs)
-        if all(run.replacements is not None for own in bench.runs[size].values() for run in own.values())
-    ]  # fmt: skip
-    points = _points(bench, counted, ALL, lambda run: run.replacements)
+    """Fig. 13."""
+    points = _points(bench, _sizes(bench), ALL, lambda run: run.replacements)
     return _figure(bench, "fig13", "Replacements", "pages replaced per 100 requests", points)
 
 
@@ -162,8 +170,8 @@ def writes(bench: Bench) -> CachesFigure:
 def response(bench: Bench) -> CachesFigure:
     """Fig. 15, the decision's time included and without."""
     points = _points(bench, _sizes(bench), ALL, lambda run: run.response_us / 1000)
-    free = _points(bench, _sizes(bench), (OURS,), lambda run: (run.response_us - run.decision_us) / 1000)
-    points += [one.model_copy(update={"cache": UNDECIDING}) for one in free]
+    free = _points(bench, _sizes(bench), FREE, lambda run: (run.response_us - run.decision_us) / 1000)
+    points += [one.model_copy(update={"cache": FREE[one.cache]}) for one in free]
     title = "Mean response time, with the time of the model's decision and without"
     return _figure(bench, "fig15", title, "mean response time, ms", points)
 

@@ -7,21 +7,22 @@ from cachezoo.show.formats import NONE, number, percent
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 from cachezoo.show.table import Cell, Column, Table
 from lab.claims.plot import bars, headed, page
-from lab.rcrnn.caches import ACCESS, ALL, BEST, LARC, LRU, ORACLE, OURS, RECA, UNDECIDING, CachesFigure
+from lab.rcrnn.caches import ACCESS, ALL, BEST, FREE, LARC, LRU, ORACLE, OURS, PAPER, RECA, CachesFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = {
-    LRU: SKY, ACCESS: PINK, LARC: GREEN, RECA: AMBER, BEST: GREY, OURS: BLUE, UNDECIDING: VERMILION, ORACLE: BLACK,
+    LRU: SKY, ACCESS: PINK, LARC: GREEN, RECA: AMBER, BEST: GREY, OURS: BLUE, PAPER: VERMILION, ORACLE: BLACK,
 }  # fmt: skip
+COLOURS |= {free: f"{COLOURS[name]}80" for name, free in FREE.items()}  # half as opaque
 OVER_SIZE = "fig10"
 COLUMNS = 3
 
 
 def _order(found: CachesFigure) -> list[str]:
     present = {point.cache for point in found.points}
-    return [name for name in (*ALL[:-1], UNDECIDING, ALL[-1]) if name in present]
+    return [name for one in ALL for name in (one, FREE.get(one, "")) if name in present]
 
 
 def _values(found: CachesFigure, fraction: float, traces: list[str]) -> dict[str, list[float | None]]:

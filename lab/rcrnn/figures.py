@@ -1,23 +1,21 @@
 """All figures: what they are made of, and how each is printed and drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cachezoo import paths
-from cachezoo.errors import CachezooError
 from cachezoo.io import write_json
-from cachezoo.metrics.files import MAKE, REPRO, present, read, read_category
-from cachezoo.metrics.page import CategoryMetrics
+from cachezoo.metrics.files import MAKE, REPRO, present, read
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import At, Picked
-from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.show.table import Table
-from cachezoo.zoo.workload.metrics import read_metrics
+from cachezoo.zoo.workload.metrics import WorkloadMetrics, read_metrics
 from lab.claims.finding import Figure
 from lab.rcrnn import accuracy, caches, caches_plot, grid, learning, sizes, tags, trained
-from lab.rcrnn.files import FOLDER
+from lab.rcrnn.files import FOLDER, OURS, PAPER, Network
+from lab.rcrnn.published import CATEGORIES, FITTED, TRAINED
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -30,6 +28,7 @@ class Settings(Picked):
     categories: Annotated[list[str], At("data.page_categories")]
     caching: Annotated[str, At("model.caching.arch")]
     workload: Annotated[str, At("model.workload.arch")]
+    own_size: Annotated[float, At("evaluate.capacity_fraction")]
 
 
 @dataclass(frozen=True)
@@ -62,62 +61,47 @@ FIGURES = (
 )
 
 
-@dataclass(frozen=True)
-class Category:
-    """A category's metrics, and its caching model."""
-
-    metrics: CategoryMetrics
-    model: TrainedModel
-
-
-def read_categories(settings: Settings) -> list[Category]:
-    """All page categories.
+def read_models(settings: Settings) -> dict[Network, list[TrainedModel]]:
+    """The caching models, ours of all page categories and the paper's of those that have one.
 
     Raises:
-        CachezooError: metrics or a model are missing or damaged.
+        CachezooError: one is missing or damaged.
     """
-    found = []
-    for name in settings.categories:
-        metrics = read_category(present(paths.metrics(name), REPRO))
-        model = read_trained(present(paths.trained(f"caching.{name}.{settings.caching}"), REPRO), "caching")
-        if model.model_id not in metrics.models:
-            raise CachezooError(f"{paths.metrics(name)}: has no {model.model_id}; run `{REPRO}`")
-        found.append(Category(metrics, model))
-    return found
+    folders: dict[Network, list[Path]] = {
+        OURS: [present(paths.trained(f"caching.{name}.{settings.caching}"), REPRO) for name in settings.categories],
+        PAPER: [present(paths.trained(f"caching.{name}.paper", TRAINED), MAKE) for name in CATEGORIES],
+    }
+    return {network: [read_trained(one, "caching") for one in own] for network, own in folders.items()}
 
 
-def _note(categories: Sequence[Category]) -> str:
-    """What became of the models on validation."""
-    refused = [one.metrics.category for one in categories if not one.metrics.models[one.model.model_id].promoted]
+def _note(models: Sequence[TrainedModel]) -> str:
+    """What became of our models on validation."""
+    refused = [str(one.category) for one in models if not one.promoted]
     return f"Caching models refused on validation: {', '.join(refused)}." if refused else ""
 
 
-def _learning(settings: Settings, categories: Sequence[Category]) -> learning.LearningCurves:
-    name = f"workload.{settings.workload}"
-    judged = read_trained(present(paths.trained(name), REPRO), "workload")
-    curves = [learning.read_curve(paths.fitted(name), name)]
-    for one in categories:
-        folder = paths.fitted(one.model.model_id)
-        networks = sorted(present(folder, REPRO).glob("network_*"), key=lambda path: int(path.name.split("_")[1]))
-        curves += [learning.read_curve(path, one.model.model_id, k) for k, path in enumerate(networks)]
-    return learning.learning_curves(curves, name, judged.validation)
+def _shaped(models: Sequence[TrainedModel]) -> caches.Models:
+    untrained = [one.model_id for one in models if not one.trained]
+    arch = models[0].arch
+    return caches.Models(
+        (int(arch["layers"]), int(arch["units"])), f"{untrained[0]} never trained" if untrained else ""
+    )
 
 
-def _bench(categories: Sequence[Category]) -> caches.Bench:
-    (own_size, *others) = {one.metrics.capacity_fraction for one in categories}
-    if others:
-        message = f"metrics/: are of caches of {100 * own_size:g} % and of {100 * others[0]:g} %; run `{REPRO}`"
-        raise CachezooError(message)
-    runs = [run for one in categories
-            for run in sizes.runs_of(one.metrics, one.model.model_id, classics(), OPTIMUM)]  # fmt: skip
-    tests = {run.trace for run in runs}
-    runs += [run for run in read(sizes.FILE, sizes.Sizes, MAKE).rows if run.trace in tests]
-    untrained = [one.model.model_id for one in categories if not one.model.trained]
-    arch = categories[0].model.arch
-    return caches.Bench.of(
-        runs, own_size, (int(arch["layers"]), int(arch["units"])),
-        f"{untrained[0]} never trained" if untrained else "", _note(categories),
-    )  # fmt: skip
+def _learning(settings: Settings, models: Mapping[Network, Sequence[TrainedModel]]) -> learning.LearningCurves:
+    classifiers: dict[Network, str] = {OURS: f"workload.{settings.workload}", PAPER: "workload.paper"}
+    roots = {OURS: (paths.FITTED, paths.TRAINED, REPRO), PAPER: (FITTED, TRAINED, MAKE)}
+    curves = []
+    for network, name in classifiers.items():
+        fitted, trained_root, made_by = roots[network]
+        judged = read_trained(present(paths.trained(name, trained_root), made_by), "workload")
+        curves.append(learning.read_curve(paths.fitted(name, fitted), name, accuracy=judged.validation.get("accuracy")))
+    for network, own in models.items():
+        for model in own:
+            folder = present(paths.fitted(model.model_id, roots[network][0]), roots[network][2])
+            networks = sorted(folder.glob("network_*"), key=lambda path: int(path.name.split("_")[1]))
+            curves += [learning.read_curve(path, model.model_id, k) for k, path in enumerate(networks)]
+    return learning.learning_curves(curves, classifiers[OURS], classifiers[PAPER])
 
 
 def documents(params: "Params") -> list[Figure]:
@@ -127,15 +111,19 @@ def documents(params: "Params") -> list[Figure]:
         CachezooError: an input is missing or damaged; says which command makes it.
     """
     settings = Settings.of(params)
-    categories = read_categories(settings)
-    rows = [row for one in categories for row in tags.tag_rows(one.metrics, one.model.model_id)]
-    bench = _bench(categories)
+    models, found = read_models(settings), read(sizes.FILE, sizes.Sizes, MAKE)
+    note = _note(models[OURS])
+    bench = caches.Bench.of(
+        found.rows, settings.own_size, {network: _shaped(own) for network, own in models.items()}, note
+    )
     nine, sixteen = accuracy.classification(
-        read_metrics(present(paths.overall_metrics("workload"), REPRO)), read(trained.ADDED, trained.Added, MAKE)
+        read_metrics(present(paths.overall_metrics("workload"), REPRO)),
+        read(trained.CLASSIFIER, WorkloadMetrics, MAKE),
+        read(trained.ADDED, trained.Added, MAKE),
     )
     return [
-        tags.tag_table(rows, bench.own_size, bench.note),
-        _learning(settings, categories),
+        tags.tag_table(found.tags, settings.own_size, note),
+        _learning(settings, models),
         grid.grid_figure(read(trained.GRID, trained.Grid, MAKE)),
         nine,
         *(make(bench) for make in caches.FIGURES.values()),

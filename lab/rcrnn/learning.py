@@ -4,7 +4,7 @@ Source: RC-RNN, Sec. 5.2.1. The paper plots accuracy by iteration; the fits keep
 only of the epoch that they keep, on validation windows that chose nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated
@@ -31,6 +31,9 @@ class Curve(Document):
     network: Annotated[int, Means("which of the model's trainings, from 0")]
     train: Annotated[list[float], Means("mean loss on the train traces, by epoch", "nats")]
     validation: Annotated[list[float], Means("the same on validation; empty where that has too few windows", "nats")]
+    accuracy: Annotated[
+        float | None, Means("windows of validation that a classifier names right; null of caching models", "share")
+    ] = None
 
     @property
     def judged(self) -> list[float]:
@@ -52,13 +55,15 @@ class Curve(Document):
 class LearningCurves(Figure):
     """The learning curves of all LSTMs."""
 
-    classifier: Annotated[str, Means("the workload classifier")]
-    accuracy: Annotated[float | None, Means("its windows of validation that are named right", "share")]
-    curves: Annotated[list[Curve], Each("one training", "model and network")]
+    curves: Annotated[list[Curve], Each("one training, ours and the classifiers first", "model and network")]
+
+    def of(self, model: str) -> list[Curve]:
+        """A model's."""
+        return [one for one in self.curves if one.model == model]
 
 
-def read_curve(folder: Path, model: str, network: int = 0) -> Curve:
-    """The curve in a fitted model's folder.
+def read_curve(folder: Path, model: str, network: int = 0, accuracy: float | None = None) -> Curve:
+    """The curve in a fitted model's folder, with what its classifier names right.
 
     Raises:
         CachezooError: there is none, or it cannot be read.
@@ -68,33 +73,30 @@ def read_curve(folder: Path, model: str, network: int = 0) -> Curve:
     train, validation = ([loss for name, _, loss in series if name == own] for own in (TRAIN, VALIDATION))
     if not train:
         raise CachezooError(f"{path}: holds no {TRAIN}; run `{REPRO}`")
-    return Curve(model=model, network=network, train=train, validation=validation)
+    return Curve(model=model, network=network, train=train, validation=validation, accuracy=accuracy)
 
 
-def learning_curves(curves: Sequence[Curve], classifier: str, figures: Mapping[str, float | None]) -> LearningCurves:
+def learning_curves(curves: Sequence[Curve], classifier: str, published: str) -> LearningCurves:
     """The figure.
 
     Args:
-        curves: the classifier's first.
-        classifier: its id.
-        figures: what its train.json says of validation.
+        curves: of all models.
+        classifier: our workload classifier.
+        published: the paper's.
     """
     found = LearningCurves(
         id="fig7",
         source="Fig. 7",
-        title="Learning curves of the workload classifier and the caching models",
+        title="Learning curves of the workload classifiers and the caching models",
         note="",
         findings=[],
-        classifier=classifier,
-        accuracy=figures.get("accuracy"),
         curves=list(curves),
     )
-    return judged(found, "rcrnn", "fig7")
+    return judged(found, "rcrnn", "fig7", {"classifier": published}, classifier=classifier)
 
 
-def _models(found: LearningCurves) -> dict[str, list[Curve]]:
-    return {name: [one for one in found.curves if one.model == name] for name in dict.fromkeys(
-        one.model for one in found.curves)}  # fmt: skip
+def _models(found: LearningCurves) -> list[str]:
+    return list(dict.fromkeys(one.model for one in found.curves))
 
 
 def table(found: LearningCurves) -> Table:
@@ -102,33 +104,35 @@ def table(found: LearningCurves) -> Table:
     heads = ("model", "trainings", "epochs", "settled after", "lowest loss in epoch", "first loss", "lowest loss",
              "accuracy")  # fmt: skip
     rows = []
-    for name, own in _models(found).items():
+    for name in _models(found):
+        own = found.of(name)
         means = [fmean(values) for values in zip(
             *((one.settled, one.best, one.judged[0], min(one.judged)) for one in own), strict=True)]  # fmt: skip
         rows.append(
             [Cell(name), number_cell(len(own)), number_cell(len(own[0].train)), number_cell(means[0], 1),
              number_cell(means[1], 1), number_cell(means[2], 3), number_cell(means[3], 3),
-             share_cell(found.accuracy if name == found.classifier else None)]
+             share_cell(own[0].accuracy)]
         )  # fmt: skip
     return Table(found.title, [Column(head, numeric=k > 0) for k, head in enumerate(heads)], rows)
 
 
 def draw(found: LearningCurves, path: Path) -> None:
-    """The classifier's losses left, those of the caching models right, each training a line."""
-    models = _models(found)
-    with page(found, path, 1, 2, 2.9) as (canvas, axes):
-        left, right = axes[0]
-        for k, (name, own) in enumerate(models.items()):
-            panel, colour = (left if name == found.classifier else right), BAR_COLOURS[k]
-            for one in own:
-                label = name if one is own[0] else None
-                epochs = range(1, len(one.train) + 1)
-                panel.plot(epochs, one.train, "--", color=colour, lw=0.9)
-                panel.plot(epochs[: len(one.judged)], one.judged, "-o", color=colour, lw=1.2, ms=3, label=label)
-        left.set(title="workload classifier")
-        right.set(title="caching models, every training")
-        for panel in (left, right):
+    """The classifiers' losses, those of our caching models and of the paper's, each training a line."""
+    kinds = ("workload classifiers", "our caching models", "the paper's caching network")
+    panels: dict[str, list[str]] = {kind: [] for kind in kinds}
+    for name in _models(found):
+        panels[kinds[0 if name.startswith("workload.") else 2 if name.endswith(".paper") else 1]].append(name)
+    with page(found, path, 1, len(panels), 2.9) as (canvas, axes):
+        colours = iter([*BAR_COLOURS[:2], *2 * BAR_COLOURS[2:6]])
+        for panel, (title, names) in zip(axes[0], panels.items(), strict=True):
+            for name in names:
+                colour = next(colours)
+                for one in found.of(name):
+                    epochs = range(1, len(one.train) + 1)
+                    panel.plot(epochs, one.train, "--", color=colour, lw=0.9)
+                    panel.plot(epochs[: len(one.judged)], one.judged, "-o", color=colour, lw=1.2, ms=3,
+                               label=None if one.network else name.removesuffix(".paper"))  # fmt: skip
             panel.plot([], [], "--", color=GREY, label="train traces (solid: validation)")
-            panel.set(xlabel="epoch", ylabel="mean loss, nats")
+            panel.set(title=title, xlabel="epoch", ylabel="mean loss, nats")
             panel.set_ylim(bottom=0)
-        headed(canvas, found, left, right)
+        headed(canvas, found, *axes[0])

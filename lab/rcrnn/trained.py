@@ -7,15 +7,16 @@ from typing import Annotated
 
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
-from lab.rcrnn.files import FOLDER
+from lab.rcrnn.files import FOLDER, Network
 
-GRID, ADDED = FOLDER / "grid.json", FOLDER / "added.json"
-MODEL = "LSTM"
+GRID, ADDED, CLASSIFIER = FOLDER / "grid.json", FOLDER / "added.json", FOLDER / "classifier.json"
+MODEL, PAPER_MODEL = "LSTM", "LSTM, the paper's inputs"
 
 
 class GridRow(Document):
-    """One number of units and length of window."""
+    """One number of units and length of window, of a network of ours or the paper's, which differ in their inputs."""
 
+    network: Annotated[Network, Means("whose network it is")]
     units: Annotated[int, Means("of the LSTM layer")]
     window: Annotated[int, Means("of requests that one answer is about", "requests")]
     train_windows: Annotated[int, Means("trained on", "windows")]
@@ -45,18 +46,22 @@ class Grid(Document):
     categories: Annotated[list[str], Means("told apart")]
     epochs: Annotated[int, Means("of each training")]
     stride: Annotated[int, Means("between the beginnings of train windows", "requests")]
-    rows: Annotated[list[GridRow], Each("one setting", "units and window")]
+    rows: Annotated[list[GridRow], Each("one setting", "network, units and window")]
 
-    def row(self, units: int, window: int) -> GridRow | None:
+    def of(self, network: Network) -> list[GridRow]:
+        """Of one network."""
+        return [row for row in self.rows if row.network == network]
+
+    def row(self, network: Network, units: int, window: int) -> GridRow | None:
         """A setting's."""
-        return next((row for row in self.rows if (row.units, row.window) == (units, window)), None)
+        return next((row for row in self.of(network) if (row.units, row.window) == (units, window)), None)
 
 
 class Told(Document):
     """A method on the test traces of some categories, of which alone it was trained."""
 
     categories: Annotated[list[str], Means("told apart")]
-    method: Annotated[str, Means("LSTM, or the name of a baseline")]
+    method: Annotated[str, Means("LSTM, LSTM of the paper's inputs, or the name of a baseline")]
     windows: Annotated[int, Means("of the test traces", "windows")]
     accuracy: Annotated[float, Means("windows named right, categories weighing the same", "share")]
 

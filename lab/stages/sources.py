@@ -7,7 +7,8 @@ from cachezoo.io import write_json
 from cachezoo.stage import guarded
 
 STAGES = (
-    "carry_over", "goals", "reconfigure", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn", "fios", "hca", "virtual",
+    "carry_over", "goals", "reconfigure", "rcrnn_paper", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn_classifier",
+    "rcrnn", "fios", "hca", "virtual",
 )  # fmt: skip
 PACKAGES = {"cachezoo": "src", "lab": "."}
 LISTS = {name: f"sources.{name}.json" for name in STAGES}

@@ -18,6 +18,7 @@ from cachezoo.zoo.reuse import fit, judge
 from cachezoo.zoo.reuse.cache import plan_of
 from cachezoo.zoo.reuse.fit import Learned
 from lab.goals.document import GoalRow, Goals, read_goals, summaries, tables
+from lab.goals.home import home_table
 from lab.goals.run import (
     Settings,
     Source,
@@ -141,5 +142,8 @@ def test_the_summary_is_that_of_a_naive_count(tmp_path: Path) -> None:
     (tmp_path / "goals.json").write_text(found.model_dump_json())
     assert read_goals(tmp_path / "goals.json") == found
     (table,) = tables(found)
+    assert [list(column.cells) for column in home_table(found).columns] == [
+        ["trained"], ["a"], ["33.3\u00a0% (+10.0)"], [f"{NONE} (\u22129.5)"],
+    ]  # fmt: skip
     assert table.row_count == 3
     assert list(table.columns[4].cells) == ["33.3\u00a0% [30.0, 36.7]", NONE, "\u22125.0\u00a0% [\u22128.3, \u22121.7]"]

@@ -5,6 +5,7 @@ import pytest
 from cachezoo.errors import TrainingError
 from cachezoo.zoo.workload.windows import cut_windows
 from lab.rcrnn import grid_fit
+from lab.rcrnn.files import OURS
 from lab.rcrnn.grid import draw, grid_figure, table
 from lab.rcrnn.grid_fit import grid_rows, trained_accuracy
 from tests.lab.figures_data import grid
@@ -24,6 +25,7 @@ def test_claims_follow_from_the_means_and_their_spread():
     assert more.ours == pytest.approx(-0.07) and more.spread == pytest.approx(0.01)
     assert verdicts(found) == ["does not hold", "holds", "not comparable"]
     assert best.why == "4 categories here, 2 there"
+    assert verdicts(found) == [one.verdict for one in found.published]
     close = grid_figure(grid({**RISING, (100, 100): [0.94, 0.98]}, categories=2))
     assert verdicts(close) == ["holds", "undecided", "does not hold"]
 
@@ -71,10 +73,11 @@ def test_a_setting_that_is_not_there_is_not_compared():
     assert verdicts(found) == ["not comparable"] * 3
 
 
-def test_the_table_has_a_line_for_each_number_of_units(tmp_path):
+def test_the_table_has_a_line_for_each_network_and_number_of_units(tmp_path):
     found = grid_figure(grid(RISING))
     assert [[cell.text for cell in row] for row in table(found).rows] == [
-        ["50", "91.0 ± 1.4", "96.0 ± 1.4"], ["100", "90.0 ± 0.0", "89.0 ± 0.0"],
+        [name, *line] for name in ("ours", "the paper's")
+        for line in (["50", "91.0 ± 1.4", "96.0 ± 1.4"], ["100", "90.0 ± 0.0", "89.0 ± 0.0"])
     ]  # fmt: skip
     draw(found, tmp_path / "a.png")
     draw(found, tmp_path / "b.png")
@@ -90,13 +93,14 @@ def test_each_setting_is_trained_with_each_seed(monkeypatch):
         return len(asked) / 100
 
     monkeypatch.setattr(grid_fit, "trained_accuracy", trained)
-    found = grid_rows(parts(2400, 1), parts(9000, 3), FIT)
+    found = grid_rows(OURS, parts(2400, 1), parts(9000, 3), FIT)
     cells = [(units, window) for window in grid_fit.WINDOWS for units in grid_fit.UNITS]
     assert [(row.units, row.window) for row in found] == cells
     assert [one[:2] for one in asked] == [cell for cell in cells for _ in range(grid_fit.SEEDS)]
     assert all(window == length for _, window, _, length, _ in asked)
     assert len({seed for *_, seed in asked}) == len(asked)
-    assert found[0].accuracies == [0.01, 0.02]
+    assert {row.network for row in found} == {OURS}
+    assert found[0].accuracies == [k / 100 for k in range(1, 1 + grid_fit.SEEDS)]
     assert all(row.train_windows == 2 * ((2400 - row.window) // FIT.fit.stride + 1) for row in found)
 
 
@@ -109,6 +113,6 @@ def test_a_network_is_trained_and_judged_on_windows_that_chose_nothing():
 
 def test_too_few_windows_are_refused():
     with pytest.raises(TrainingError, match=f"validation traces of {CLASSES[0]}: hold fewer than 20 windows of 50 "):
-        grid_rows(parts(500, 1), parts(300, 3), FIT)
+        grid_rows(OURS, parts(500, 1), parts(300, 3), FIT)
     with pytest.raises(TrainingError, match=f"no validation trace of {CLASSES[0]}"):
-        grid_rows(parts(500, 1), [], FIT)
+        grid_rows(OURS, parts(500, 1), [], FIT)

@@ -10,8 +10,11 @@ import pytest
 import yaml
 
 from cachezoo.closure import CARRIES, LEFT_OUT, Project, closure
+from cachezoo.zoo.caching import fit as caching
+from cachezoo.zoo.caching import judge
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 from cachezoo.zoo.workload import fit as workload
+from cachezoo.zoo.workload import judge as told
 from lab.carry_over.document import FILE, PLOT, read_carry_over, summary_of
 from lab.carry_over.run import Settings
 from lab.fios import document as fios
@@ -22,7 +25,9 @@ from lab.hca import document as hca
 from lab.hca import run as hca_run
 from lab.hca.paper import WORKLOADS, cells
 from lab.rcrnn import figures, sizes, sizes_run, trained
+from lab.rcrnn import published as module
 from lab.rcrnn.files import FOLDER
+from lab.rcrnn.published import WORKLOAD
 from lab.stages import sources
 from lab.virtual import document as virtual
 from lab.virtual import plot as virtual_plot
@@ -32,7 +37,10 @@ from lab.virtual.paper import WORKLOADS as MIXED
 from lab.virtual.shared import shared_sizes
 
 ROOT = Path(__file__).resolve().parents[2]
-STAGES = yaml.safe_load((ROOT / "lab/dvc.yaml").read_text())["stages"]
+LISTED = yaml.safe_load((ROOT / "lab/dvc.yaml").read_text())["stages"]
+STAGES = {name: stage.get("do", stage) for name, stage in LISTED.items()}
+PUBLISHED = {f"{kind}/{model}" for kind in ("fitted", "trained") for model in LISTED["rcrnn_paper"]["foreach"].values()}
+PRESETS = {f"conf/model/{kind}/paper.yaml" for kind in ("caching", "workload")}
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
 MODELS = {kind: f"${{models.{kind}}}" for kind in ("caching", "reuse", "workload")}
 CATEGORIES = PARAMS["data"]["page_categories"]
@@ -41,10 +49,12 @@ MOST_FILES = {
     "carry_over": 150,
     "goals": 151,
     "reconfigure": 180,
-    "rcrnn_sizes": 140,
-    "rcrnn_grid": 50,
-    "rcrnn_added": 55,
-    "rcrnn": 160,
+    "rcrnn_paper": 250,
+    "rcrnn_sizes": 250,
+    "rcrnn_grid": 250,
+    "rcrnn_added": 250,
+    "rcrnn_classifier": 250,
+    "rcrnn": 250,
     "fios": 110,
     "hca": 150,
     "virtual": 140,
@@ -70,7 +80,8 @@ def test_the_pipeline_sees_no_stage_of_the_lab(tmp_path, monkeypatch):
     assert "carry_over" not in found
     inner = [*dvc, "--cd", "lab", "stage", "list"]
     found = subprocess.run(inner, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert [line.split()[0] for line in found.splitlines()] == list(STAGES)
+    own = [line.split()[0].partition("@")[0] for line in found.splitlines()]
+    assert list(dict.fromkeys(own)) == list(STAGES)
 
 
 def outs(stage):
@@ -115,7 +126,8 @@ def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     assert inputs("virtual") == {"data/corpus", *(f"data/requests/{name}" for name in CATEGORIES)}
     assert outs("virtual") == [virtual.FILE, *virtual_plot.PLOTS]
     for name, one in STAGES.items():
-        assert one["cmd"] == f"cd .. && exec scripts/python -m lab.stages.{name}"
+        job = " ${key}" if "foreach" in LISTED[name] else ""
+        assert one["cmd"] == f"cd .. && exec scripts/python -m lab.stages.{name}{job}"
 
 
 def test_each_stage_depends_on_the_list_of_its_own_sources():
@@ -123,7 +135,7 @@ def test_each_stage_depends_on_the_list_of_its_own_sources():
     assert set(lists) == set(STAGES) - {"sources"}
     assert outs("sources") == [Path("lab") / file for file in lists.values()]
     there = {file.name for file in (ROOT / "lab").glob("[!_.]*") if file.is_dir() or file.suffix == ".py"}
-    assert there - {"notes", "pages.py", "results"} == {
+    assert there - {"models", "notes", "pages.py", "real", "results"} == {
         dep for dep in STAGES["sources"]["deps"] if not dep.startswith("..") and "sources." not in dep
     }
     for name, file in lists.items():
@@ -146,19 +158,45 @@ def test_a_stage_of_the_figures_names_what_it_reads_and_writes(stage, settings, 
     if file is not None:
         assert outs(stage) == [file]
     traces = {f"data/requests/{name}" for name in CATEGORIES}
-    caching = {f"models/trained/caching/caching.{name}.{PARAMS['model']['caching']['arch']}" for name in CATEGORIES}
+    ours = {f"models/trained/caching/caching.{name}.{PARAMS['model']['caching']['arch']}" for name in CATEGORIES}
     if stage in ("rcrnn_grid", "rcrnn_added"):
-        assert inputs(stage) == traces
+        assert inputs(stage) == traces | {"conf/model/workload/paper.yaml"}
     if stage == "rcrnn_sizes":
-        assert inputs(stage) == traces | caching | {f"data/responses/{name}" for name in CATEGORIES}
+        own = {f"data/{kind}/{name}" for kind in ("responses", "labels/benefit") for name in CATEGORIES}
+        assert inputs(stage) == traces | ours | own | {"conf/model/caching/paper.yaml"}
+        assert published(stage) == {one for one in PUBLISHED if one.startswith("trained/caching/")}
+
+
+def published(stage):
+    """The paper's models that a stage reads."""
+    return {dep.removeprefix("models/") for dep in STAGES[stage]["deps"] if dep.startswith("models/")}
+
+
+def test_the_paper_s_networks_are_trained_and_judged_by_what_the_project_s_stages_read():
+    every = (caching.Settings, judge.Settings, workload.Settings, told.Settings)
+    places = {place.partition(".{")[0] for settings in every for place in settings.places().values()}
+    own = tuple(params("rcrnn_paper"))
+    assert [place for place in places if not place.startswith(("model.", *own))] == []
+    assert [place for place in own if not any(one.startswith(place) for one in places)] == []
+    assert inputs("rcrnn_paper") == {"data/requests", "data/labels/benefit", "data/features"} | PRESETS
+    names = {
+        WORKLOAD: "workload/workload.paper",
+        **{name: f"caching/caching.{name}.paper" for name in module.CATEGORIES},
+    }
+    assert LISTED["rcrnn_paper"]["foreach"] == names
+    folders = [Path("lab") / name for name in STAGES["rcrnn_paper"]["outs"]]
+    assert folders == [module.FITTED / "${item}", module.TRAINED / "${item}"]
+    assert inputs("rcrnn_classifier") == {"data/requests"} and outs("rcrnn_classifier") == [trained.CLASSIFIER]
+    assert published("rcrnn_classifier") == {"trained/workload/workload.paper"}
 
 
 def test_the_figures_are_drawn_from_what_the_pipeline_and_the_other_stages_wrote():
     classifier = f"workload.{PARAMS['model']['workload']['arch']}"
     models = {classifier, *(f"caching.{name}.{PARAMS['model']['caching']['arch']}" for name in CATEGORIES)}
     folders = {f"models/{kind}/{name.split('.')[0]}/{name}" for kind in ("fitted", "trained") for name in models}
-    assert inputs("rcrnn") == folders | {"metrics/workload.json", *(f"metrics/page/{name}.json" for name in CATEGORIES)}
-    made = {f"results/{FOLDER.name}/{path.name}" for path in (sizes.FILE, trained.GRID, trained.ADDED)}
+    assert inputs("rcrnn") == folders | {"metrics/workload.json"} and published("rcrnn") == PUBLISHED
+    files = (sizes.FILE, trained.GRID, trained.ADDED, trained.CLASSIFIER)
+    made = {f"results/{FOLDER.name}/{path.name}" for path in files}
     assert made == {dep for dep in STAGES["rcrnn"]["deps"] if dep.startswith("results")}
     assert outs("rcrnn") == [path for one in figures.FIGURES for path in (one.file, one.plot)]
 

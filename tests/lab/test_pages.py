@@ -18,7 +18,7 @@ from tests.lab.figures_data import added, bench, cells, tag_row
 from tests.lab.figures_data import grid as made_grid
 from tests.lab.fios_data import case, figure
 from tests.lab.hca_data import figure as tiers_figure
-from tests.lab.test_accuracy import metrics
+from tests.lab.test_accuracy import metrics, published
 from tests.lab.virtual_data import figure as virtual_figure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,11 +26,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def documents():
-    curve = learning.Curve(model="w", network=0, train=[1.0, 0.5], validation=[])
-    nine, sixteen = accuracy.classification(metrics(), added({2: 1.0}, {2: 0.8}))
+    curves = [learning.Curve(model=name, network=0, train=[1.0, 0.5], validation=[], accuracy=0.96) for name in "wp"]
+    nine, sixteen = accuracy.classification(metrics(), published(), added({2: 1.0}, {2: 0.8}))
     return [
         tags.tag_table([tag_row("one", 0.9)], 0.1, ""),
-        learning.learning_curves([curve], "w", {"accuracy": 0.96}),
+        learning.learning_curves(curves, "w", "p"),
         grid.grid_figure(made_grid({(50, 100): [0.9, 0.92]})),
         nine,
         *(make(bench()) for make in caches.FIGURES.values()),
@@ -77,9 +77,11 @@ def test_what_is_written_is_read_and_printed(documents, tmp_path, monkeypatch):
 
 def test_a_claim_has_a_line(documents):
     lines = cells(findings(documents))
-    assert lines[0] == ["figure", "the paper", "held against it", "paper", "here", "at our size", "verdict"]
+    judged = ["here", "at our size", "verdict"]
+    behind = [f"its network: {one}" for one in judged]
+    assert lines[0] == ["figure", "the paper", "held against it", "paper", *judged, *behind]
     assert ["Fig. 11", "up to 7 times the hits of LARC", "highest of a trace, at 20 %", "≥ 7.00 times", "8.00 times",
-            "8.00 times", "holds"] in lines  # fmt: skip
+            "8.00 times", "holds", "6.00 times", "6.00 times", "does not hold"] in lines  # fmt: skip
     assert len(lines) == 1 + sum(len(one.findings) for one in documents)
 
 
@@ -89,7 +91,12 @@ def test_the_page_has_a_table_a_paper(documents):
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["RC-RNN", *others]
     every = [one for each in (*documents, *others.values()) for one in each.findings]
     assert sum(line.startswith("| ") for line in text.splitlines()) == len(every) + 1 + len(others)
-    assert all(one.note in text for one in others.values()) and text.count("at our size") == 1
+    assert all(one.note in text for one in others.values()) and text.count("at our size") == 2
+    both = [pair for one in documents for pair in zip(one.findings, one.published, strict=True)]
+    held = [[one.verdict == "holds" for one in pair] for pair in both]
+    ours, its, either = sum(one for one, _ in held), sum(one for _, one in held), sum(any(one) for one in held)
+    assert f"Of {len(both)} claims {ours} hold of our networks, {its} of the paper's own" in text
+    assert f"and {either} of one of the two." in text and max(ours, its) <= either <= ours + its
 
 
 def test_the_stored_page_says_what_the_stored_documents_say(monkeypatch):

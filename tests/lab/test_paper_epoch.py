@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lab.notes.paper_epoch import batches_an_epoch, drawn, seconds_a_batch
+from lab.notes.paper_epoch import batches_an_epoch, drawn, microseconds_a_decision, seconds_a_batch
 from tests.rcrnn_data import FIT
 
 SMALL = replace(
@@ -24,3 +24,4 @@ def test_a_step_trains_on_inputs_of_the_model_s_width() -> None:
         sequences.inputs.shape == (4, 100, len(SMALL.model.inputs) + 4) and sequences.begins.tolist()[1:] == [False] * 3
     )
     assert isinstance(seconds_a_batch(SMALL, 2), float)
+    assert microseconds_a_decision(SMALL, 1) > 0

@@ -2,8 +2,8 @@
 
 import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cachezoo.errors import CaptureError
@@ -59,6 +59,7 @@ class Disk:
         self.image = image
         self.mount = mount
         self.device = ""
+        self._readahead_kib = 0
 
     def open(self, stack: ExitStack, size_mib: int, readahead_kib: int, number: int) -> None:
         """Make the image, the device and the filesystem, and mount it.
@@ -76,24 +77,25 @@ class Disk:
         stack.callback(detach_loops, self.image)
         with self.image.open("wb") as file:
             file.truncate(size_mib * MIB)
-        self._attach()
-        # The device's number outlives it, so its next user gets the old value back.
-        setting = self.sysfs / "queue" / "read_ahead_kb"
-        stack.callback(setting.write_text, setting.read_text())
-        setting.write_text(str(readahead_kib))
+        self._readahead_kib = readahead_kib
+        self._attach(stack)
         uuid = UUIDS.format(number + 1)
         options = f"lazy_itable_init=0,lazy_journal_init=0,nodiscard,hash_seed={uuid}"
         call(["mkfs.ext4", "-q", "-F", "-U", uuid, "-E", options, self.device])
         stack.callback(unmount, self.mount)
         self.mount_it()
 
-    def _attach(self) -> None:
+    def _attach(self, stack: ExitStack) -> None:
         command = ["losetup", "--find", "--show", str(self.image)]
         # A file on e.g. overlayfs may refuse direct I/O; the metadata say which it was.
         try:
             self.device = call([*command[:3], "--direct-io=on", str(self.image)]).strip()
         except CaptureError:
             self.device = call(command).strip()
+        # The device's number outlives it, so its next user gets the old value back.
+        setting = self.sysfs / "queue" / "read_ahead_kb"
+        stack.callback(setting.write_text, setting.read_text())
+        setting.write_text(str(self._readahead_kib))
 
     @property
     def sysfs(self) -> Path:
@@ -119,6 +121,31 @@ class Disk:
         """Unmount and mount again, which empties the page cache of this filesystem and of nothing else."""
         unmount(self.mount)
         self.mount_it()
+
+    def close(self) -> None:
+        """Unmount the filesystem and detach the device; harmless where it is not open."""
+        unmount(self.mount)
+        detach_loops(self.image)
+
+    @contextmanager
+    def served_from(self, file: Path) -> Iterator[None]:
+        """Have the same filesystem from another file, such as one that a server shows; afterwards the disk is closed.
+
+        Args:
+            file: with what the image holds.
+
+        Raises:
+            CaptureError: the kernel refuses.
+        """
+        self.close()
+        own = self.image
+        with ExitStack() as stack:
+            stack.callback(setattr, self, "image", own)
+            stack.callback(self.close)
+            self.image = file
+            self._attach(stack)
+            self.mount_it()
+            yield
 
 
 def unmount(path: Path) -> None:

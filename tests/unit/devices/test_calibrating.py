@@ -54,7 +54,10 @@ def measured(key: str, record: dict[str, object], seed: int = 0, category: str =
         time, asked.write, as_asked.offset, as_asked.size, Rules(BLOCK, 0, CAPACITY, False, "as_reads", key)
     )
     write_responses(
-        Trace(time, rows.op, rows.offset, rows.size, volume, meta), MODELS, paths.responses(category, key), Path("unused")
+        Trace(time, rows.op, rows.offset, rows.size, volume, meta),
+        MODELS,
+        paths.responses(category, key),
+        Path("unused"),
     )
     changed = {"requests": len(asked), "zero_length": 0, "rounded": len(asked), "folded": 0, "writes_as_reads": 500}
     both = {"rows_changed": changed, "spread": 0.01, **record}
@@ -103,9 +106,7 @@ def test_a_category_whose_addresses_were_folded_is_left_out_and_named(folder):
     report = read_json(folder / "out/calibration.json")
     for kind in ("hdd", "ssd"):
         assert report[kind]["test"]["demerit"] < 0.06
-        assert report[kind]["left_out"] == [
-            "two_train: 3 addresses were folded, so that distances are not the trace's"
-        ]
+        assert report[kind]["left_out"] == ["two_train: 3 addresses were folded, so that distances are not the trace's"]
     assert (folder / "out/profile.yaml").exists()
 
 

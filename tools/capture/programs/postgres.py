@@ -134,6 +134,16 @@ class Postgres(Closed[PostgresLoad], Paced[PostgresLoad]):
             USER,
         )
 
+    def check_books(self) -> None:
+        """See that the balances of all accounts are the sum of their changes.
+
+        Raises:
+            CaptureError: they are not, or a page of the tables cannot be read.
+        """
+        balances, changes = "(SELECT sum(abalance) FROM pgbench_accounts)", "(SELECT sum(delta) FROM pgbench_history)"
+        # A statement that fails where they differ: 1 is divided by 0.
+        self._sql(f"SELECT 1 / CASE WHEN {balances} = coalesce({changes}, 0) THEN 1 ELSE 0 END")
+
     def _pgbench(self, *options: str, **variables: object) -> list[str]:
         defined = [part for name, value in variables.items() for part in ("-D", f"{name}={value}")]
         return [program("pgbench"), "-h", str(self.socket), "-U", USER, *options, *defined, USER]
@@ -181,5 +191,6 @@ class Postgres(Closed[PostgresLoad], Paced[PostgresLoad]):
         """Start pgbench with the phase's transactions; pgbench's own draw wants an exponent above 1."""
         theta, hot = max(LEAST_THETA, phase.theta), int(phase.move * self.groups)
         scan = {"blocks": self.ledger_pages, "step": STEP_PAGES, "first": 0, "next": STEP_PAGES}
-        options, name = ["-T", str(ENDLESS_S)], f"pgbench-{number}"
+        # It is cut off, and has said by then how it went.
+        options, name = ["-T", str(ENDLESS_S), "--progress", "1"], f"pgbench-{number}"
         return [self._transactions(name, options, self.seed(number), phase.mix, theta, hot, **scan)]
