@@ -15,7 +15,7 @@ from cachezoo.zoo.workload.metrics import WorkloadMetrics, read_metrics
 from lab.claims.finding import Figure
 from lab.rcrnn import accuracy, caches, caches_plot, grid, learning, sizes, tags, trained
 from lab.rcrnn.files import FOLDER, OURS, PAPER, Network
-from lab.rcrnn.published import CATEGORIES, FITTED, TRAINED
+from lab.rcrnn.published import FITTED, TRAINED
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -62,14 +62,14 @@ FIGURES = (
 
 
 def read_models(settings: Settings) -> dict[Network, list[TrainedModel]]:
-    """The caching models, ours of all page categories and the paper's of those that have one.
+    """The caching models of all page categories, ours and the paper's.
 
     Raises:
         CachezooError: one is missing or damaged.
     """
     folders: dict[Network, list[Path]] = {
         OURS: [present(paths.trained(f"caching.{name}.{settings.caching}"), REPRO) for name in settings.categories],
-        PAPER: [present(paths.trained(f"caching.{name}.paper", TRAINED), MAKE) for name in CATEGORIES],
+        PAPER: [present(paths.trained(f"caching.{name}.paper", TRAINED), MAKE) for name in settings.categories],
     }
     return {network: [read_trained(one, "caching") for one in own] for network, own in folders.items()}
 

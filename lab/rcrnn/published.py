@@ -23,8 +23,6 @@ CONF = Path("conf")
 FITTED, TRAINED = Path("lab/models/fitted"), Path("lab/models/trained")
 PRESETS = {"caching": "paper", "workload": "paper"}
 CHANGES = ("fit.caching.seeds=1",)  # a caching network: of five that ours have, one is shipped and run, too
-# Of all page categories these have a caching network: one takes a quarter of an hour of a core, and as long to judge.
-CATEGORIES = ("fileserver", "mail")
 WORKLOAD = "workload"
 
 

@@ -38,7 +38,7 @@ from cachezoo.zoo.caching.metrics import label_metrics
 from cachezoo.zoo.caching.sequences import previous_tags
 from cachezoo.zoo.caching.serve import CachingServing
 from lab.rcrnn.files import OURS, PAPER, Network
-from lab.rcrnn.published import CATEGORIES, TRAINED, paper_params
+from lab.rcrnn.published import TRAINED, paper_params
 from lab.rcrnn.sizes import CacheRun, Kind, Sizes, TagRow
 
 if TYPE_CHECKING:
@@ -218,16 +218,16 @@ def named(
 
 
 def contenders(category: str, settings: Settings, paper_us: float) -> list[Contender]:
-    """Our caching model and, where the category has one, the paper's network.
+    """Our caching model and the paper's network.
 
     Raises:
         CachezooError: one is missing.
     """
-    name = f"caching.{category}"
-    found = [Contender.read(OURS, paths.trained(f"{name}.{settings.arch}"), settings.decision_us["caching"], REPRO)]
-    if category in CATEGORIES:
-        found.append(Contender.read(PAPER, paths.trained(f"{name}.paper", TRAINED), paper_us, MAKE))
-    return found
+    ours, published = (f"caching.{category}.{arch}" for arch in (settings.arch, "paper"))
+    return [
+        Contender.read(OURS, paths.trained(ours), settings.decision_us["caching"], REPRO),
+        Contender.read(PAPER, paths.trained(published, TRAINED), paper_us, MAKE),
+    ]
 
 
 def run_sizes(params: "Params") -> Sizes:
