@@ -145,7 +145,7 @@ def _closed(one: GoalSummary) -> str:
 
 
 def tables(found: Goals) -> "list[Table]":
-    """The summary, and what is closed on each trace at home, for the terminal."""
+    """The summary, for the terminal."""
     from rich.table import Table
 
     table = Table(title="reuse.follow on test traces, mean of the seeds; leads in points, median (lowest)")
@@ -162,21 +162,4 @@ def tables(found: Goals) -> "list[Table]":
             f"{one.above_floor} of {one.traces}", number(one.lowest_lead_over_chosen, 1, True),
             f"{one.near_chosen} of {one.traces}", number(writes, 2),
         )  # fmt: skip
-    return [table, home_table(found)]
-
-
-def home_table(found: Goals) -> "Table":
-    """The gap closed on each trace at home, by capacity."""
-    from rich.table import Table
-
-    rows = {(row.protocol, row.trace, row.capacity_fraction): row for row in found.rows if row.where == "home"}
-    sizes = sorted({size for _, _, size in rows})
-    table = Table(title="Gap closed on each trace at home, mean of the seeds (lead over the best classic, points)")
-    for k, name in enumerate(("forest", "trace", *(f"{100 * size:g} %" for size in sizes))):
-        table.add_column(name, justify="left" if k < 2 else "right")
-    for protocol, trace in sorted({key[:2] for key in rows}, key=lambda own: (PROTOCOLS.index(own[0]), own[1])):
-        own = [rows[protocol, trace, size] for size in sizes]
-        table.add_row(
-            protocol, trace, *(f"{percent(row.gap_closed)} ({number(100 * row.lead, 1, True)})" for row in own)
-        )  # fmt: skip
-    return table
+    return [table]

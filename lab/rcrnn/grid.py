@@ -69,5 +69,5 @@ def draw(found: GridFigure, path: Path) -> None:
                 for x, row in zip(at, own, strict=True):
                     panel.plot([x] * len(row.accuracies), [100 * one for one in row.accuracies], "_", color=colour)
             panel.set_xticks(range(len(windows)), [str(window) for window in windows])
-            panel.set(title=f"{name} inputs", xlabel="requests in a window", ylabel="windows named right, %, balanced")
+            panel.set(title=f"inputs: {name}", xlabel="requests in a window", ylabel="windows named right, %, balanced")
         headed(canvas, found, axes[0][0])

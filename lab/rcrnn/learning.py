@@ -122,16 +122,20 @@ def draw(found: LearningCurves, path: Path) -> None:
     panels: dict[str, list[str]] = {kind: [] for kind in kinds}
     for name in _models(found):
         panels[kinds[0 if name.startswith("workload.") else 2 if name.endswith(".paper") else 1]].append(name)
+    categories: dict[str, str] = {}  # the colour of each
     with page(found, path, 1, len(panels), 2.9) as (canvas, axes):
-        colours = iter([*BAR_COLOURS[:2], *2 * BAR_COLOURS[2:6]])
         for panel, (title, names) in zip(axes[0], panels.items(), strict=True):
-            for name in names:
-                colour = next(colours)
+            for k, name in enumerate(names):
+                if name.startswith("workload."):
+                    colour, label = BAR_COLOURS[k], ("ours", "the paper's")[name.endswith(".paper")]
+                else:
+                    label = name.split(".")[1]
+                    colour = categories.setdefault(label, BAR_COLOURS[2 + len(categories)])
                 for one in found.of(name):
                     epochs = range(1, len(one.train) + 1)
                     panel.plot(epochs, one.train, "--", color=colour, lw=0.9)
                     panel.plot(epochs[: len(one.judged)], one.judged, "-o", color=colour, lw=1.2, ms=3,
-                               label=None if one.network else name.removesuffix(".paper"))  # fmt: skip
+                               label=None if one.network else label)  # fmt: skip
             panel.plot([], [], "--", color=GREY, label="train traces (solid: validation)")
             panel.set(title=title, xlabel="epoch", ylabel="mean loss, nats")
             panel.set_ylim(bottom=0)

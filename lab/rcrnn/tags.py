@@ -43,6 +43,9 @@ def tag_table(rows: Sequence[TagRow], own_size: float, note: str) -> TagTable:
         own_size: size of the cache that our models were judged at, a share of the distinct pages.
         note: on the models.
     """
+    open_ = [row.trace for row in rows if (row.network, row.capacity_fraction) == (OURS, PAPER_SIZE) and not row.asked]
+    if open_:
+        note = f"{note} No tag that ours learns is settled at {percent(PAPER_SIZE, 0)} of {', '.join(open_)}.".strip()
     found = TagTable(
         id="table5",
         source="Table 5",

@@ -181,7 +181,7 @@ def test_the_paper_s_networks_are_trained_and_judged_by_what_the_project_s_stage
     assert inputs("rcrnn_paper") == {"data/requests", "data/labels/benefit", "data/features"} | PRESETS
     names = {
         WORKLOAD: "workload/workload.paper",
-        **{name: f"caching/caching.{name}.paper" for name in module.CATEGORIES},
+        **{name: f"caching/caching.{name}.paper" for name in CATEGORIES},
     }
     assert LISTED["rcrnn_paper"]["foreach"] == names
     folders = [Path("lab") / name for name in STAGES["rcrnn_paper"]["outs"]]
