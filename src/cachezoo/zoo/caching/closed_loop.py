@@ -164,7 +164,7 @@ class ClosedLoop:
         }
         candidates = candidates_of(self.network, thresholds, on_hit, self.settings.manager.queues)
         runs = [self.run(case, own, candidates) for case, own in zip(cases, seen, strict=True)]
-        rows = _rows(cases, candidates, runs)
+        rows = rows_of(cases, candidates, runs)
 
         def best_among(places: Sequence[int]) -> int:
             options = self.settings.judge
@@ -199,7 +199,7 @@ def _waited_us(case: Case, served: Served, lane: int) -> float:
     return float(case.times.served(run.missing)[case.choosing].sum())
 
 
-def _rows(cases: Sequence[Case], candidates: Sequence[Candidate], runs: Sequence[Sequence[Ran]]) -> list[Row]:
+def rows_of(cases: Sequence[Case], candidates: Sequence[Candidate], runs: Sequence[Sequence[Ran]]) -> list[Row]:
     """Of each candidate its values and what the choosing blocks say of it; `runs` by trace, then by candidate."""
     rows: list[Row] = []
     asked = sum(int(case.choosing.sum()) for case in cases if case.times is not None)

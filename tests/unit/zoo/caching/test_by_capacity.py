@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,9 +26,7 @@ def made(parts: list[FitTrace]) -> MadeCaching:
     return fit_and_judge(parts[:1], parts[1:], replace(FIT, fit=FIT.fit.model_copy(update={"max_epochs": 3})))
 
 
-def test_each_size_gets_the_threshold_and_queue_rule_that_hit_most_there(
-    made: MadeCaching, parts: list[FitTrace]
-) -> None:
+def test_each_size_gets_what_hits_most_there_or_keeps_what_was_judged(made: MadeCaching, parts: list[FitTrace]) -> None:
     chosen, part = made.trained.calibration, parts[1].part
     entries = chosen["by_capacity"]
     assert [row["capacity"] for row in entries] == JUDGE.judge.capacities
@@ -43,6 +42,8 @@ def test_each_size_gets_the_threshold_and_queue_rule_that_hit_most_there(
         ratio = [float(halves(served.hits(lane)[warmup:])[0].mean()) for lane in range(len(others) + 1)]
         assert ratio[0] == pytest.approx(row["hit_ratio"])
         assert ratio[0] >= max(ratio) - 0.01
+        if (row["threshold"], row["queues"]) != (judged["threshold"], judged["queues"]):
+            assert ratio[0] >= ratio[1 + entries.index(judged)] + JUDGE.judge.least_gain - 1e-9
         assert served.totals[0]["ssd_writes"] == row["ssd_writes"]
 
 
@@ -50,3 +51,14 @@ def test_a_trace_whose_sizes_cannot_be_told_apart_has_one_threshold(parts: list[
     alone = JUDGE.judge.model_copy(update={"capacities": [JUDGE.manager.capacity]})
     found = choose(made.fitted, made.weights[:1], [parts[1].part], True, replace(JUDGE, judge=alone))
     assert found.by_capacity == []
+
+
+def test_a_size_changes_its_rules_only_for_a_gain_that_matters(parts: list[FitTrace], made: MadeCaching) -> None:
+    def entries(least_gain: float) -> list[dict[str, Any]]:
+        options = JUDGE.judge.model_copy(update={"least_gain": least_gain})
+        return choose(made.fitted, made.weights[:1], [parts[1].part], True, replace(JUDGE, judge=options)).by_capacity
+
+    kept, free = entries(1.0), entries(0.0)
+    assert len({(row["threshold"], row["queues"]) for row in kept}) == 1
+    assert all(new["hit_ratio"] >= old["hit_ratio"] for new, old in zip(free, kept, strict=True))
+    assert [row["capacity"] for row in kept] == [row["capacity"] for row in free] == JUDGE.judge.capacities
