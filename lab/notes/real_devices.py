@@ -24,8 +24,8 @@ from cachezoo.settings.params import Params
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import Trace
 from cachezoo.yaml_file import parsed
-from lab.real import plot
 from lab.real.document import FILE, PLOT
+from lab.real.plot import draw, tables
 from lab.real.run import Category, run
 from lab.real.targets import BLOCK_BYTES, disk_and_ram
 
@@ -78,12 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             device = RealDevice(source="real", hdd=disk, ssd=ssd, logical_block_bytes=BLOCK_BYTES, writes="replay")
             profile, fraction = load_models(asked.profile), params.evaluate.capacity_fraction
             shown = run(found, device, (asked.profile, profile), fraction, asked.rounds)
-        plot.draw(shown, PLOT)
+        draw(shown, PLOT)
         write_json(FILE, shown.model_dump(mode="json"))
     except CachezooError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    out().print(*plot.tables(shown))
+    out().print(*tables(shown))
     return 0
 
 

@@ -305,6 +305,10 @@ def test_a_reload_lets_models_take_turns_and_keeps_the_pages(built, folder):
             assert ask(folder, "reload", *taking_turns([WORKLOAD, begins, *models]))["kept_units"] == UNITS
             read_units(disk, folder)
             found = status(folder)
+            alone = ask(folder, "reload", "cz-vote-every=60")["error"]
+            assert alone == "cz-vote-every is for cz-monitor; give that too, or leave it out"
+            again = ask(folder, "reload", *taking_turns([WORKLOAD, begins, *models]), "cz-vote-every=60")
+            assert again["kept_units"] == UNITS and status(folder)["category"] == ""
             assert ask(folder, "reload", "cz-policy=lru")["kept_units"] == UNITS
         assert status(folder)["category"] == ""
         server.stop()

@@ -247,7 +247,7 @@ static const char *wrong_choice(const config *config) {
     if (!choice->monitor != !choice->models[0] || (choice->monitor && !choice->bundle))
         return "cz-monitor and cz-models need each other, and cz-bundle, the model that begins";
     if (choice->vote_every >= 0 && !choice->monitor)
-        return "cz-vote-every is for cz-monitor";
+        return "cz-vote-every is for cz-monitor; give that too, or leave it out";
     if (choice->prefetch_bundle && !choice->bundle)
         return "cz-prefetch-bundle is for an admission's cz-bundle";
     if (flash && choice->bundle)

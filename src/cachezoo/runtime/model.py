@@ -13,6 +13,7 @@ from cachezoo.runtime.abi import RuntimeFault, call, checked
 
 OPS = {"read": 0, "write": 1}
 OUTCOMES = ("bypassed", "admitted", "hit")
+MOST_VOTE_EVERY_S = 1 << 20
 Path = Union[str, "os.PathLike[str]"]
 Text = Optional[str]
 
@@ -378,10 +379,11 @@ class Model:
         Raises:
             RuntimeFault: another number, or a model of another kind.
         """
-        given = -1 if seconds is None else seconds if seconds >= 0 else -2
+        given = -1 if seconds is None else seconds if 0 <= seconds <= MOST_VOTE_EVERY_S else -2
         if self._library.cz_vote_every(self._stream.handle, given) != 0:
+            takes = f"a model of kind workload takes 0 to {MOST_VOTE_EVERY_S} s"
             kind = self.info["kind"]
-            raise RuntimeFault(f"vote_every {seconds} s: a model of kind workload takes 0 to {1 << 20} s; it is {kind}")
+            raise RuntimeFault(f"vote_every {seconds} s: {takes}{'' if kind == 'workload' else f'; it is {kind}'}")
 
     def virtual_settings(self) -> abi.VirtualSettings:
         """The library's settings of a virtual cache, with the profile, for `cachezoo.runtime.virtual`.

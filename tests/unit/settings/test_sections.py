@@ -37,7 +37,12 @@ def of_systems() -> list[tuple[str, type[BaseModel]]]:
 
 
 def read(file: str) -> dict[str, object]:
-    values = yaml.safe_load((CONF / file).read_text(encoding="utf-8"))
+    """A file's section; of one that brings settings of other sections along, the one that its folder names."""
+    text = (CONF / file).read_text(encoding="utf-8")
+    values = yaml.safe_load(text)
+    if text.startswith("# @package _global_"):
+        for name in Path(file).parts[:-1]:
+            values = values[name]
     assert isinstance(values, dict)
     return values
 

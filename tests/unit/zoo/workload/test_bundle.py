@@ -2,6 +2,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -137,3 +138,5 @@ def test_steady_by_hand() -> None:
     assert _certain_rows(limits, monitored(clear, [1.0, 1.0, 3.0 + 1e-9, 0.5]), 45) == 20
     assert _certain_rows(limits, monitored(clear, [1.0, 1.0, 2.5, 1.5 - 1e-9]), 45) == 20
     assert _certain_rows(limits, monitored(clear, [1.0, 1.0, 2.9, 1.2]), 45) == 45
+    every_third = replace(monitored(clear, [1.0, 1.0, 3.0 + 1e-9, 0.5]), looked_at=3 * np.arange(40))
+    assert _certain_rows(limits, every_third, 130) == 60  # requests that votes pass over count
