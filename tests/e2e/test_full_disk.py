@@ -102,7 +102,8 @@ def without_room(stage, start, room: int) -> None:
     if room and status == 0:
         return
     assert status == 1, said
-    assert len(said.strip().splitlines()) == 1, said
+    lines = said.strip().splitlines()
+    assert sum(not line.endswith(" to go") for line in lines) == 1, said  # a busy machine is slow enough for progress
     assert "No space left on device" in said or "disk is full" in said, said
     assert "make room" in said, said
 
