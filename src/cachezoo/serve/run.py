@@ -224,13 +224,13 @@ def reload(given: str | None, policy: str | None, promise: str | None = None) ->
     name = name_of(given)
     state = State(name)
     note = state.running()
-    from_file = policy is None
+    from_file, turns = policy is None, dict[str, str]()
     if policy is None:
         if note["config"] is None:
             raise ServeError(f"{name}: there is no file of options; name a policy by --policy")
-        policy, own = of_file(note["config"])
+        policy, own, turns = of_file(note["config"])
         promised = own if promised is None else promised
-    done = change(state, policy, promised)
+    done = change(state, policy, promised, turns)
     kept = done.get("kept_units")
     stay = f"; {kept:,} units stay cached" if kept is not None else ""
     file = f" Write it into {note['config']}, too." if note["config"] and not from_file else ""

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ LOOK_S, START_S = 30.0, 120.0  # how long the filter may take to answer, and to 
 TOLD_S = 5.0  # after so long people are told what the end waits for
 KEPT = 50  # lines of nbdkit that are kept
 STOPPED, ENDED, LEFT = 0, 1, 3  # exit status: all is on the disk; nbdkit ended; not all is on the disk
+TURNS = ("cz-monitor", "cz-models", "cz-vote-every")  # of the filter: models that take turns below a bundle
 ON_SSD = re.compile(r"([0-9]+) bytes are on the SSD alone")  # the filter's last line in mode back
 
 
@@ -312,15 +313,22 @@ def notify(text: str) -> None:
             wire.sendall(text.encode())
 
 
-def of_file(config: str) -> tuple[str, float | None]:
-    """The policy that a file of options names, and what it promises."""
+def of_file(config: str) -> tuple[str, float | None, dict[str, str]]:
+    """The policy that a file of options names, what it promises, and what lets models take turns below it."""
     texts = options.read_file(config)
     promise = texts.get("promise")
-    return texts.get("policy", "lru"), None if promise is None else words.share(promise, f"{config}: promise")
+    promised = None if promise is None else words.share(promise, f"{config}: promise")
+    return texts.get("policy", "lru"), promised, {key: texts[key] for key in TURNS if key in texts}
 
 
-def change(state: State, policy: str, promise: float | None) -> dict[str, Any]:
+def change(state: State, policy: str, promise: float | None, turns: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Another policy for a served disk, without cutting a client; the filter's answer.
+
+    Args:
+        state: of the disk.
+        policy: that decides from here on.
+        promise: what it promises; None for nothing.
+        turns: options of `TURNS` that are given with it; without them no models take turns.
 
     Raises:
         ServeError: the filter refuses, and nothing has changed.
@@ -329,7 +337,7 @@ def change(state: State, policy: str, promise: float | None) -> dict[str, Any]:
     if promise is not None:
         replace(state.promise, repr(promise))  # the process that supervises takes it as it sees the change
     try:
-        return control.ask(state.control, "reload", {key: value})
+        return control.ask(state.control, "reload", {key: value, **(turns or {})})
     except ServeError:
         state.promise.unlink(missing_ok=True)
         raise

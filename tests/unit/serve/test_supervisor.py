@@ -154,6 +154,20 @@ def test_another_policy_is_promised_and_measured_anew(served):
     assert served.note()["promised"] == 0.7 and not served.state.promise.exists()
 
 
+def test_a_reload_gives_what_lets_models_take_turns(served, tmp_path, monkeypatch):
+    asked, file = [], tmp_path / "d.conf"
+    bundle = tmp_path / "caching.web"
+    bundle.mkdir()
+    (bundle / "manifest.json").write_text("{}")
+    turns = {"cz-monitor": "/b/workload", "cz-models": "/b/caching", "cz-vote-every": "60"}
+    lines = [f"{key} = {value}" for key, value in {"policy": bundle, "cz-segment": "8K", **turns}.items()]
+    file.write_text("\n".join(["[serve]", *lines]))
+    monkeypatch.setattr(control, "ask", lambda path, command, given: asked.append((command, given)) or {})
+    supervisor.change(served.state, *supervisor.of_file(str(file)))
+    supervisor.change(served.state, "lru", None)
+    assert asked == [("reload", {"cz-bundle": str(bundle), **turns}), ("reload", {"cz-policy": "lru"})]
+
+
 def test_an_answer_is_noted_before_the_next_is_asked_for(served, monkeypatch):
     under_way, most, noted = [], [], []
 
