@@ -1,5 +1,6 @@
 """A loop device with ext4, whose every undo is registered before the thing is done and harmless without it."""
 
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -156,6 +157,15 @@ def unmount(path: Path) -> None:
         if subprocess.run([program("umount"), str(path)], capture_output=True, check=False).returncode:
             time.sleep(0.1)
     subprocess.run([program("umount"), "--lazy", str(path)], capture_output=True, check=False)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder; harmless when there is none. What is still busy in it gets five seconds."""
+    for _ in range(50):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        time.sleep(0.1)
 
 
 def detach_loops(image: Path) -> None:

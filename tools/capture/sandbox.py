@@ -16,7 +16,7 @@ from cachezoo.capture import tracefs
 from cachezoo.capture.tracefs import PREFIX, dead
 from cachezoo.errors import CaptureError
 from tools.capture.cgroup import ROOT, MemoryGroup
-from tools.capture.disk import COMMAND_S, MIB, Disk, call, detach_loops, last_line, unmount
+from tools.capture.disk import COMMAND_S, MIB, Disk, call, detach_loops, last_line, remove_folder, unmount
 
 WORK_ROOT = Path("/var/tmp")
 STOP_S = 10.0
@@ -80,7 +80,7 @@ class Sandbox:
         self._stack.close()
 
     def _open(self) -> None:
-        self._stack.callback(shutil.rmtree, self.work, ignore_errors=True)
+        self._stack.callback(remove_folder, self.work)
         self.mount.mkdir(parents=True)
         self._check_room()
         for number, disk in enumerate(self.disks.values()):
@@ -238,5 +238,5 @@ def sweep(work_root: Path = WORK_ROOT) -> None:
             unmount(path)
         for image in (work_root / name).glob("*.img"):
             detach_loops(image)
-        shutil.rmtree(work_root / name, ignore_errors=True)
+        remove_folder(work_root / name)
     tracefs.sweep()
