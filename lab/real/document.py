@@ -89,7 +89,7 @@ class Agreement(Document):
 class RealDevices(Document):
     """Response times of the test traces on devices, and what follows for caches."""
 
-    profile: Annotated[str, Means("device profile that stands beside")]
+    profile: Annotated[str, Means("device profile whose times are compared")]
     capacity_fraction: Annotated[float, Means("of the caches, of the distinct pages", "share")]
     cores: Annotated[int, Means("of the machine")]
     load: Annotated[list[float], Means("load average of a minute, before the first replay and after the last")]
