@@ -37,6 +37,7 @@ LABEL = EpisodeLabel(
 )
 FLASH = FlashPolicy(
     eviction="lru",
+    disk="baleen",
     seek_ms=11.5,
     rate_mib_s=143.0,
     window_min_s=600,

@@ -15,6 +15,7 @@ class NaiveRun:
     """What happened to each request, and in all."""
 
     ios: list[int] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
     hits: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
     prefetched: list[int] = field(default_factory=list)
@@ -48,7 +49,7 @@ def naive_flash(
                 if cache.pop(s, None) is not None:
                     freed.append(place.pop(s))
                 unused.discard(s)
-            for column in (run.ios, run.hits, run.writes, run.prefetched):
+            for column in (run.ios, run.firsts, run.hits, run.writes, run.prefetched):
                 column.append(0)
             continue
         missing = [k for k, s in enumerate(segments) if s not in cache]
@@ -80,6 +81,7 @@ def naive_flash(
                 run.filled = row
         fetched = [s - segments[0] for s in more] + missing
         run.ios.append(max(fetched) - min(fetched) + 1 if fetched else 0)
+        run.firsts.append(min(fetched, default=0))
         run.hits.append(len(segments) - len(missing))
         run.writes.append(len(more) + len(own))
         run.prefetched.append(len(more))

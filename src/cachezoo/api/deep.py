@@ -36,9 +36,8 @@ from cachezoo.contest.counting import Count
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.flash import DiskHead
 from cachezoo.questions.flash.model import geometry_of, open_bundles
-from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads
+from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, flash_problem_of, geometry_by_reads
 from cachezoo.questions.flash.table import draw_flash, flash_table
 from cachezoo.questions.page.recommendation import models_of
 from cachezoo.questions.share import answer as share_words
@@ -84,8 +83,9 @@ def flash(
     segment: str | None = None,
     block: str | None = None,
     count: str = "half",
-    seek_ms: float = 11.5,
-    disk_mib_s: float = 143.0,
+    disk: str | None = None,
+    seek_ms: float | None = None,
+    disk_mib_s: float | None = None,
     rated_dwpd: float = 1.0,
     ignore: str | None = None,
 ) -> Result:
@@ -101,8 +101,9 @@ def flash(
         segment: what is cached at a time, such as `4KiB`.
         block: what is prefetched at most, such as `256KiB`.
         count: as of `cachezoo.simulate`.
-        seek_ms: of a disk's I/O.
-        disk_mib_s: MiB a second that a disk transfers.
+        disk: `wdredpro2tb`, a model of that disk, or `baleen`, the next two; by default the model.
+        seek_ms: of a disk's I/O, by constants; Baleen's is 11.5.
+        disk_mib_s: MiB a second that a disk transfers; Baleen's is 143.
         rated_dwpd: drive writes a day that the SSD is rated for over five years.
         ignore: as of `cachezoo.simulate`, of a trace of objects: deletes, ttl.
 
@@ -113,13 +114,16 @@ def flash(
         ConfigError, BundleError, TraceError: as the command says.
     """
     given = geometry_given(text_or_none(segment, "segment"), text_or_none(block, "block"))
+    cost, behind = disk_given(
+        text_or_none(disk, "disk"), None if seek_ms is None else in_range(seek_ms, "seek_ms"),
+        None if disk_mib_s is None else in_range(disk_mib_s, "disk_mib_s"),
+    )  # fmt: skip
     folders, ignored = paths(bundle, "bundle"), listed_or_none(ignore, "ignore")
     options = FlashOptions(
         capacity=Size.parse(text(size, "size")), rates=write_rates(listed(write_rate, "write_rate")),
         policies=policies_of(listed_or_none(policy, "policy"), bool(folders)),
         prefetch=modes_of(listed_or_none(prefetch, "prefetch")), count=Count(text(count, "count")),
-        cost=DiskHead(in_range(seek_ms, "seek_ms"), in_range(disk_mib_s, "disk_mib_s")),
-        rated_dwpd=in_range(rated_dwpd, "rated_dwpd"),
+        cost=cost, disk=behind, rated_dwpd=in_range(rated_dwpd, "rated_dwpd"),
     )  # fmt: skip
     opened = open_bundles(folders)
     geometry = geometry_of(opened, given)
@@ -128,7 +132,7 @@ def flash(
     if isinstance(source, ObjectTrace):
         of_pages = {
             "--bundle": bool(folders), "--prefetch": prefetch is not None, "--segment": segment is not None,
-            "--block": block is not None, "--count": options.count != Count(),
+            "--block": block is not None, "--disk": behind == disk == MODELLED, "--count": options.count != Count(),
         }  # fmt: skip
         return objects.flash(objects.asked(source, ignored, of_pages=of_pages), options, policy is not None)
     refuse_of_objects(ignored)

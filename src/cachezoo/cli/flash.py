@@ -60,8 +60,16 @@ def flash(
     ] = None,
     counted: Counted = "half",
     speed: Speed = None,
-    seek_ms: Annotated[float, typer.Option(min=0.001, max=1e6, help="Of a disk's I/O.")] = 11.5,
-    disk_mib_s: Annotated[float, typer.Option(min=0.001, max=1e9, help="MiB a second that a disk transfers.")] = 143.0,
+    disk: Annotated[
+        str | None,
+        typer.Option(help="wdredpro2tb, a model of that disk, or baleen, the two constants below. Default the model."),
+    ] = None,
+    seek_ms: Annotated[
+        float | None, typer.Option(min=0.001, max=1e6, help="Of a disk's I/O, by constants. Baleen's is 11.5.")
+    ] = None,
+    disk_mib_s: Annotated[
+        float | None, typer.Option(min=0.001, max=1e9, help="MiB a second that a disk transfers. Baleen's is 143.")
+    ] = None,
     rated_dwpd: Annotated[
         float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
     ] = 1.0,
@@ -76,19 +84,18 @@ def flash(
     from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
-    from cachezoo.kernels.flash import DiskHead
     from cachezoo.questions.flash.model import geometry_of, open_bundles
-    from cachezoo.questions.flash.options import FlashOptions, flash_problem_of, geometry_by_reads
+    from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, flash_problem_of, geometry_by_reads
     from cachezoo.questions.flash.table import cases_of, flash_table
     from cachezoo.sizes import Size
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.read import read_either
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
-    given = geometry_given(segment, block)
+    given, (cost, behind) = geometry_given(segment, block), disk_given(disk, seek_ms, disk_mib_s)
     options = FlashOptions(
         capacity=Size.parse(size), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
-        prefetch=modes_of(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(counted), rated_dwpd=rated_dwpd,
+        prefetch=modes_of(prefetch), cost=cost, disk=behind, count=Count(counted), rated_dwpd=rated_dwpd,
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
@@ -97,7 +104,8 @@ def flash(
     if isinstance(own, ObjectTrace):
         objects.refuse_of_pages(
             {"--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,
-             "--block": block is not None, "--count": counted != "half", "--speed": speed is not None}
+             "--block": block is not None, "--disk": behind == disk == MODELLED,
+             "--count": counted != "half", "--speed": speed is not None}
         )  # fmt: skip
         asked = objects.Asked(own, trace.name, objects.rules_of(ignore))
         return objects.flash(asked, options, policy is not None, files, as_json)
@@ -333,10 +341,11 @@ def _notes(found: "FlashTable", options: "FlashOptions") -> list[str]:
         busy = (
             "disks busy: disks that reads which miss keep busy all the time (seek and transfer), mean and peak of "
             f"{windows.count} windows of {windows.seconds:,.3g} s; the trace's writes keep "
-            f"{found.write_disks_busy:.3f} more busy whatever is cached."
+            f"{found.write_disks_busy:.3f} more busy where all is admitted."
         )
     lines = [
         busy,
+        _disk_note(options),
         f"Counted after {windows.first:,} of {found.requests:,} requests, SSD writes from the first on; cached in "
         f"segments of {human(geometry.segment_bytes)}, prefetched within blocks of {human(geometry.block_bytes)}; "
         "each policy's setting is the best on this very trace that keeps the limit, of those set to the limit and to "
@@ -358,6 +367,19 @@ def _notes(found: "FlashTable", options: "FlashOptions") -> list[str]:
             f"Rates are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
         )
     return lines
+
+
+def _disk_note(options: "FlashOptions") -> str:
+    """What an I/O costs."""
+    from cachezoo.questions.flash.options import CONSTANTS
+
+    if options.disk == CONSTANTS:
+        cost = options.cost
+        return f"An I/O costs the disk {cost.seek_ms:g} ms and its bytes at {cost.rate_mib_s:g} MiB/s, wherever it is."
+    return (
+        f"An I/O costs what a model of the disk {options.disk} says: a seek from where the one before ended, rotation, "
+        "transfer; no seek where it goes on there. The rows of --json have disks_busy_constants beside it."
+    )
 
 
 def warn_of_drift(model: "FlashModel") -> None:

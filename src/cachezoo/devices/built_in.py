@@ -1,4 +1,4 @@
-"""The device that needs no profile beside it: what response times are modelled on where none is named."""
+"""The devices that need no profile beside them: of response times where none is named, and of disk-head time."""
 
 from cachezoo.settings.device import AnalyticDevice, Hdd, Ssd
 
@@ -15,3 +15,8 @@ BUILT_IN = AnalyticDevice(
     ),
     ssd=Ssd(read_us=44.9, write_us=11.9, read_mb_s=7450.0, write_mb_s=6900.0, channels=64),
 )  # fmt: skip
+WDREDPRO2TB = Hdd(
+    capacity_bytes=2000398934016, rotation_us=8333.3, seek_base_us=800.0, seek_root_us=13337.0, outer_mb_s=164.0,
+    inner_mb_s=82.0,
+)  # fmt: skip
+"""The disk of conf/device/wdredpro2tb_850pro.yaml, held together with it by the same test."""

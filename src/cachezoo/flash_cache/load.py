@@ -105,15 +105,16 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: i
         disks: backend disks, None where none are configured.
     """
     after = slice(windows.first, None)
-    dt, write_dt = problem.dt_seconds(run), problem.write_dt_seconds()
+    seconds, moved = problem.disk_seconds(run), problem.transfer_seconds(run)[after]
+    dt, write_dt = seconds * problem.read, seconds * ~problem.read
     read, ios = problem.read[after], run.io_segments[after]
     curve, write_curve = load_curve(dt, windows), load_curve(write_dt, windows)
     read_s, write_s = float(dt[after].sum()), float(write_dt[after].sum())
-    seek = float(np.count_nonzero(ios)) * problem.cost.seek_ms / 1e3
     prefetched = int(run.prefetched.sum(dtype=np.int64))
     return Load(
         read_dt=_statistics(curve),
         read_dt_mean_interval=mean_of(curve).ends,
+        read_dt_constants=_statistics(load_curve(problem.constant_seconds(run) * problem.read, windows)),
         write_dt=_statistics(write_curve),
         total_dt=_statistics(curve + write_curve),
         io_hit_ratio=1.0 - float(np.count_nonzero(ios)) / max(1, int(read.sum())),
@@ -126,7 +127,7 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: i
         read_dt_s=read_s,
         write_dt_s=write_s,
         total_dt_s=read_s + write_s,
-        transfer_share=(read_s - seek) / read_s if read_s > 0 else 0.0,
+        transfer_share=float(moved[read].sum()) / read_s if read_s > 0 else 0.0,
         utilisation=None if disks is None else _statistics((curve + write_curve) / disks),
         evictions=run.evictions,
         mean_eviction_age=run.mean_eviction_age,

@@ -2,27 +2,44 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import F64, Bool
+from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.contest.counting import SECOND_HALF, Count
+from cachezoo.devices.analytic import NONE, disk_at_rest
+from cachezoo.devices.built_in import WDREDPRO2TB
 from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
+from cachezoo.kernels.hdd import hdd_service_us, hdd_transfer_us
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
-from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.settings.device import Hdd
+from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
 from cachezoo.traces.table import OP_READ, Trace
+
+DISKS: dict[DiskName, Hdd | None] = {"wdredpro2tb": WDREDPRO2TB, "baleen": None}
+"""By `policy.flash.disk`; None: the two constants."""
 
 
 @dataclass(frozen=True)
 class FlashProblem:
-    """A part of a trace with the cache that is to serve it."""
+    """A part of a trace with the cache that is to serve it, and the disk behind it.
+
+    Disk-head time is of a model of the disk where there is one. It serves what reaches it in the order of the trace:
+    reads that miss, and every write. An I/O costs a seek from where the one before ended, the rotation and the
+    transfer, and the transfer alone where it goes on there. Volumes lie on the one disk as in the emulation of devices,
+    each from address 0 on. Baleen's two constants cost a seek for each I/O, and count whole segments.
+    """
 
     accesses: SegmentAccesses
     read: Bool  # [n]
+    offset: I64  # [n] bytes
+    size: I64  # [n] bytes
     capacity: int  # segments
     geometry: Geometry
-    cost: DiskHead
+    cost: DiskHead  # the two constants
+    disk: Hdd | None  # the model that disk-head time comes from; None: the constants
     lru: bool
     accept_all: FlashRun  # admits everything, without prefetch
     budget: float  # segment writes allowed
@@ -42,12 +59,71 @@ class FlashProblem:
 
     def dt_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request's read, 0 for hits and writes."""
-        return self.cost.seconds(run.io_segments > 0, run.io_segments * np.int64(self.geometry.segment_bytes))
+        return self.disk_seconds(run) * self.read
 
-    def write_dt_seconds(self) -> F64:
-        """float64[n]: disk-head time of each request's write, the same whatever is cached; 0 for reads."""
-        write = ~self.read
-        return self.cost.seconds(write, self.accesses.sizes * np.int64(self.geometry.segment_bytes) * write)
+    def disk_seconds(self, run: FlashRun) -> F64:
+        """float64[n]: disk-head time of each request: of reads that miss and of writes; 0 for hits."""
+        if self.disk is None:
+            return self.constant_seconds(run)
+        (offset, size), seconds = self._ios(run), np.zeros(len(self))
+        rows = np.flatnonzero(size)
+        write = (~self.read[rows]).astype(np.uint8)
+        seconds[rows] = hdd_service_us(disk_at_rest(self.disk), offset[rows], size[rows], write, NONE) / 1e6
+        return seconds
+
+    def constant_seconds(self, run: FlashRun) -> F64:
+        """`disk_seconds` by the two constants."""
+        n_bytes = self._segments(run) * np.int64(self.geometry.segment_bytes)
+        return self.cost.seconds(n_bytes > 0, n_bytes)
+
+    def transfer_seconds(self, run: FlashRun) -> F64:
+        """float64[n]: what of `disk_seconds` is transfer."""
+        return self._transfer(*self._ios(run))
+
+    def spared_seconds(self, fetched: I32) -> F64:
+        """float64[n]: what the disk is spared of each read of an episode that is admitted; 0 for writes.
+
+        A read that finds all it needs saves what it costs where nothing is cached. One that fetches has the same way
+        to go, and moves what it fetches in place of what it asks for.
+
+        Args:
+            fetched: int32[n] segments.
+        """
+        alone, own = self._uncached
+        moved = self._transfer(self.offset, fetched * np.int64(self.geometry.segment_bytes))
+        return np.where(fetched == 0, alone, own - moved) * self.read
+
+    @cached_property
+    def _uncached(self) -> tuple[F64, F64]:
+        """float64[n] each: `disk_seconds` and `transfer_seconds` where nothing is cached."""
+        run = self.run(np.zeros(len(self), np.bool_))
+        return self.disk_seconds(run), self.transfer_seconds(run)
+
+    def _segments(self, run: FlashRun) -> I32:
+        """int32[n]: segments that each request moves at the disk."""
+        return np.where(self.read, run.io_segments, self.accesses.sizes)
+
+    def _ios(self, run: FlashRun) -> tuple[I64, I64]:
+        """int64[n] each: offset and size in bytes of what reaches the disk, size 0 where nothing does.
+
+        What goes to flash is fetched in whole segments, from the first to the last that is missing. To the model of the
+        disk a request that passes by the cache moves its own bytes alone, as one that follows it begins where it ended.
+        """
+        segment = self.geometry.segment_bytes
+        offset = (self.offset // segment + run.io_first) * segment
+        size = self._segments(run) * np.int64(segment)
+        if self.disk is None:
+            return offset, size
+        by, end = (run.written == 0) & (size > 0), np.minimum(offset + size, self.offset + self.size)
+        offset = np.where(by, np.maximum(offset, self.offset), offset)
+        return offset, np.where(by, end - offset, size)
+
+    def _transfer(self, offset: I64, size: I64) -> F64:
+        """float64[n]: seconds that I/Os take without the way there."""
+        if self.disk is None:
+            return self.cost.seconds(np.zeros(len(self)), size)
+        times: F64 = hdd_transfer_us(disk_at_rest(self.disk), offset, size) / 1e6
+        return times
 
 
 def flash_problem_at(
@@ -57,6 +133,7 @@ def flash_problem_at(
     cost: DiskHead,
     *,
     tolerance: float,
+    disk: Hdd | None = None,
     lru: bool = True,
     share: float = 1.0,
     count: Count = SECOND_HALF,
@@ -67,8 +144,9 @@ def flash_problem_at(
         trace: the part.
         geometry: segments and blocks.
         capacity: segments of the cache, of the distinct segments that there are.
-        cost: of a disk's I/O.
+        cost: of a disk's I/O, by the two constants.
         tolerance: how near to the budget a policy must come, relative.
+        disk: the model that disk-head time comes from; None: the constants.
         lru: False evicts the oldest.
         share: budget, as a share of what AcceptAll writes.
         count: from where on requests count; for `auto` AcceptAll fills the cache.
@@ -85,7 +163,10 @@ def flash_problem_at(
     segments = capacity(accesses.n_segments)
     accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), segments, lru=lru)
     budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
-    return FlashProblem(accesses, read, segments, geometry, cost, lru, accept_all, budget, tolerance, first)
+    return FlashProblem(
+        accesses, read, trace.offset, trace.size, segments, geometry, cost, disk, lru, accept_all, budget, tolerance,
+        first,
+    )  # fmt: skip
 
 
 def label_of(label: EpisodeLabel, category: str) -> EpisodeLabel:
@@ -102,6 +183,7 @@ def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> Flas
         lambda segments: max(1, int(segments * label.cache_fraction)),
         DiskHead(flash.seek_ms, flash.rate_mib_s),
         tolerance=label.budget_tolerance,
+        disk=DISKS[flash.disk],
         lru=flash.eviction == "lru",
         share=label.write_budget,
     )

@@ -117,6 +117,7 @@ def _episodes(
 class RangeCosts:
     """What episodes cost where each miss fetches the episode's OPT-Range within its block; e episodes."""
 
+    fetched: I32  # int32[n] segments that each read fetches
     written: I64  # int64[e] segments fetched and so written
     misses: I32  # int32[e] reads that fetch anything: 1 where nothing of the range expires or is overwritten
 
@@ -124,11 +125,11 @@ class RangeCosts:
 @njit
 def _range_costs(
     start: I64, placed: I32, own: I32, rows: tuple[I32, I32, I32], ranges: tuple[I32, I32], age: int, sizes: I64
-) -> tuple[I64, I32]:
+) -> I32:
     block, first, episode = rows
     low, high = ranges
     n_segments, n_own, n_places, per_block = sizes
-    written, misses = np.zeros(len(low), np.int64), np.zeros(len(low), np.int32)
+    fetches = np.zeros(len(block), np.int32)
     wrote = np.full(n_places, -1, np.int32)
     # By place in the block, then by own id for what lies beyond it, as the episodes' own segments are kept apart.
     touched = np.full(n_places + n_own - n_segments, -1, np.int32)
@@ -156,9 +157,8 @@ def _range_costs(
                 member[o] = e
                 touched[o] = i
                 fetched += 1
-        misses[e] += 1
-        written[e] += fetched
-    return written, misses
+        fetches[i] = fetched
+    return fetches
 
 
 def range_costs(accesses: SegmentAccesses, episodes: Episodes) -> RangeCosts:
@@ -170,7 +170,16 @@ def range_costs(accesses: SegmentAccesses, episodes: Episodes) -> RangeCosts:
     sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_places, accesses.per_block], np.int64)
     rows = (accesses.block, accesses.first, episodes.episode)
     ranges = (episodes.low, np.minimum(episodes.high, accesses.per_block).astype(np.int32))
-    return RangeCosts(*_range_costs(accesses.start, accesses.placed, accesses.own, rows, ranges, episodes.age, sizes))
+    fetched = _range_costs(accesses.start, accesses.placed, accesses.own, rows, ranges, episodes.age, sizes)
+    return RangeCosts(fetched, *_of_episodes(episodes.episode, fetched, len(episodes)))
+
+
+def _of_episodes(episode: I32, fetched: I32, total: int) -> tuple[I64, I32]:
+    """int64[e] segments fetched and int32[e] reads that fetch anything, from what each of n reads fetches."""
+    rows = np.flatnonzero(fetched)
+    of = episode[rows]
+    written = np.bincount(of, fetched[rows], minlength=total).astype(np.int64)
+    return written, np.bincount(of, minlength=total).astype(np.int32)
 
 
 def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
@@ -199,6 +208,7 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
     first[of[::-1]] = rows[::-1]
     last = np.zeros(total, np.int32)
     last[of] = rows
+    written, misses = _of_episodes(episode, fetched, total)
     return Episodes(
         episode=episode,
         index=index,
@@ -210,8 +220,8 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
         distinct=distinct,
         low=low,
         high=high,
-        written=np.bincount(of, fetched[rows], minlength=total).astype(np.int64),
-        misses=np.bincount(of, fetched[rows] > 0, minlength=total).astype(np.int32),
+        written=written,
+        misses=misses,
         open=len(read) - 1 - last <= age,
         age=age,
     )

@@ -59,6 +59,9 @@ class FlashRun:
     """What a simulation of n requests did."""
 
     io_segments: I32  # int32[n] segments of the backend I/O a read needed, 0 where it hit; 0 for writes
+    # int32[n] where that I/O begins: segments after the request's first, below 0 where prefetch begins before it; 0
+    # where there is none
+    io_first: I32
     hits: I32  # int32[n] segments of a read found in the cache
     written: I32  # int32[n] segments written to flash after a read's miss, prefetched ones included
     prefetched: I32  # int32[n] of these, the prefetched ones
@@ -88,11 +91,12 @@ def _simulate(
     per_block: int,
     on_partial: bool,
     note_slots: bool,
-) -> tuple[I32, I32, I32, I32, I64, I32]:
+) -> tuple[I32, I32, I32, I32, I32, I64, I32]:
     start, segment, read, admit = requests
     block, first, range_low, range_high = prefetch
     n = len(read)
-    io_segments, hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    io_segments, io_first = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32)
     prefetched = np.zeros(len(block), np.int32)
     before, after = links(n_ids, 1)
     after[:n_ids] = ABSENT
@@ -155,7 +159,7 @@ def _simulate(
                     io_low, io_high = min(io_low, at), max(io_high, at)
             low, high = io_low, io_high
             prefetched[i] = more - accepted
-        io_segments[i] = high - low + 1
+        io_segments[i], io_first[i] = high - low + 1, low - start[i]
         for k in range(more):
             p = accepted + k
             s = fetch[p if p < more else p - more]  # the prefetched first, so that the read's own are the newest
@@ -189,7 +193,7 @@ def _simulate(
                 unused[s] = p < more
         written[i] = more
     totals = np.array([prefetched_used, filled_at, evictions, age_sum])
-    return io_segments, hits, written, prefetched, totals, slots[:noted]
+    return io_segments, io_first, hits, written, prefetched, totals, slots[:noted]
 
 
 def _check_prefetch(prefetch: Prefetch, n: int, per_block: int) -> None:
@@ -223,12 +227,13 @@ def _run(
         segment, n_ids, per_block = accesses.placed, accesses.n_places, accesses.per_block
         low, high = prefetch.low.astype(np.int32), prefetch.high.astype(np.int32)
         ranges, on_partial = (accesses.block, accesses.first, low, high), prefetch.on_partial
-    io_segments, hits, written, prefetched, totals, slots = _simulate(
+    io_segments, io_first, hits, written, prefetched, totals, slots = _simulate(
         (accesses.start, segment, read, admit), window, capacity, n_ids, lru, ranges, per_block, on_partial, note_slots
     )
     used, filled_at, evictions, age_sum = totals.tolist()
     return FlashRun(
         io_segments=io_segments,
+        io_first=io_first,
         hits=hits,
         written=written,
         prefetched=prefetched if prefetch is not None else np.zeros(len(read), np.int32),

@@ -303,6 +303,24 @@ def hdd_service_us(disk: Disk, offset: I64, size: I64, write: U8, think_us: F64)
 
 
 @njit
+def hdd_transfer_us(disk: Disk, offset: I64, size: I64) -> F64:
+    """What of each request's time on the media is transfer, without the way there.
+
+    Args:
+        disk: is left as it is.
+        offset: int64[n] bytes, folded modulo the capacity.
+        size: int64[n] bytes.
+
+    Returns:
+        float64[n] µs.
+    """
+    times = np.empty(offset.size)
+    for i in range(offset.size):
+        times[i] = size[i] / rate_at(disk, offset[i] % disk.capacity)
+    return times
+
+
+@njit
 def hdd_media(disk: Disk, offset: I64, size: I64, write: U8, idle_us: float) -> U8:
     """Which requests the media serve, not a buffer, where the disk is idle for so long before each.
 

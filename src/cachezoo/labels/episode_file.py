@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cachezoo.flash_cache.geometry import Touched
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
-from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.labels.episode_rows import METADATA_KEY
 from cachezoo.labels.episodes import (
     NO_PREFETCH,
@@ -18,7 +18,7 @@ from cachezoo.labels.episodes import (
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.episodes import EpisodeFigures
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
-from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.traces.table import Trace
 
 PER_SEGMENT = "s/segment"
 COLUMNS = {
@@ -51,45 +51,17 @@ LABELS = Table(
         ),
     },
 )
-RULE_SEGMENT_BYTES = tuple(4096 << shift for shift in (5, 4, 3, 2, 1, 0))
-RULE_BLOCKS = 1000
-RULE_INFLATION = 1.1
-
-
-def choose_geometry(trace: Trace) -> Geometry:
-    """The largest 64:1 geometry with at least 1,000 read blocks and footprint inflation at most 1.1.
-
-    Returns:
-        Between 8 MiB / 128 KiB and the floor, 256 KiB / 4 KiB.
-    """
-    for segment_bytes in RULE_SEGMENT_BYTES[:-1]:
-        geometry = Geometry(segment_bytes * 64, segment_bytes)
-        blocks, inflation = footprint(trace, geometry)
-        if blocks >= RULE_BLOCKS and inflation <= RULE_INFLATION:
-            return geometry
-    return Geometry()
-
-
-def footprint(trace: Trace, geometry: Geometry) -> tuple[int, float]:
-    """Read blocks of a geometry, and the bytes its segments cover over the bytes 4 KiB segments cover."""
-    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
-    fine = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())
-    blocks = len(np.unique(accesses.block[trace.op == OP_READ]))
-    return blocks, accesses.n_segments * geometry.segment_bytes / (fine.n_segments * Geometry().segment_bytes)
 
 
 def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> EpisodeFigures:
     """The figures that travel in the label file's metadata."""
-    blocks, inflation = footprint(trace, problem.geometry)
-    rule = choose_geometry(trace)
     run = problem.accept_all
-    dt = float(problem.dt_seconds(run).sum())
-    seeks = problem.cost.seek_ms / 1e3 * int(np.count_nonzero(run.io_segments))
+    dt, moved = (float(own[problem.read].sum()) for own in (problem.disk_seconds(run), problem.transfer_seconds(run)))
     return EpisodeFigures(
         age_found=labels.age_found,
         analytic_eviction_age=labels.analytic_age,
         block_bytes=problem.geometry.block_bytes,
-        blocks=blocks,
+        blocks=len(np.unique(problem.accesses.block[problem.read])),
         budget_reached=labels.choice.calibration.reached,
         budget_writes=problem.budget,
         accept_all_writes=run.segment_writes,
@@ -98,17 +70,15 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> Epis
         episodes_admitted=int(labels.choice.admitted.sum()),
         episodes_open=int(labels.episodes.open.sum()),
         eviction_age=labels.episodes.age,
-        footprint_inflation=inflation,
+        footprint_inflation=Touched.of(trace).inflation(problem.geometry),
         horizon=labels.horizon,
         opt_writes=labels.choice.run.segment_writes,
         requests=len(problem),
         rounds=list(labels.rounds),
-        rule_block_bytes=rule.block_bytes,
-        rule_segment_bytes=rule.segment_bytes,
         segment_bytes=problem.geometry.segment_bytes,
         segments=problem.accesses.n_segments,
         simulated_eviction_age=labels.choice.run.mean_eviction_age,
-        transfer_share=(dt - seeks) / dt if dt > 0 else 0.0,
+        transfer_share=moved / dt if dt > 0 else 0.0,
     )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from cachezoo.arrays import F64, I64, Bool
 from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, meet_budget
-from cachezoo.kernels.episodes import Episodes, find_episodes, range_costs
-from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch
+from cachezoo.kernels.episodes import Episodes, RangeCosts, find_episodes, range_costs
+from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.kernels.segments import Geometry
 from cachezoo.settings.flash import EpisodeLabel
 
@@ -75,31 +75,34 @@ class EpisodeLabels:
         return np.append(self.episodes.first < n - self.horizon, False)[self.episodes.episode]
 
 
-def dt_saved(episodes: Episodes, misses: I64, written: I64, geometry: Geometry, cost: DiskHead) -> F64:
-    """Disk-head seconds each episode saves: n - misses I/Os and q - written segments.
+def dt_saved(problem: FlashProblem, episodes: Episodes, costs: Episodes | RangeCosts) -> F64:
+    """Disk-head seconds each episode saves; with the two constants n - misses I/Os and q - written segments.
 
-    Where nothing of an episode expires or is overwritten, this is DT(n - misses I/Os, q - W segments) without prefetch
-    and DT(n - 1 I/Os, q - R segments) with prefetch of OPT-Range.
+    Where nothing of an episode expires or is overwritten, that is DT(n - misses I/Os, q - W segments) without prefetch
+    and DT(n - 1 I/Os, q - R segments) with prefetch of OPT-Range. With a model of the disk each read that is spared
+    counts by what it costs where nothing is cached: nearly nothing where it goes on where the disk's head is.
 
     Args:
+        problem: the part and its disk.
         episodes: the episodes.
-        misses: [e] reads that fetch anything.
-        written: [e] segments fetched.
-        geometry: of the problem.
-        cost: of the problem.
+        costs: what they fetch: without prefetch, or with it.
     """
-    return cost.seconds(episodes.accesses - misses, (episodes.touched - written) * geometry.segment_bytes)
+    if problem.disk is None:
+        segments = episodes.touched - costs.written
+        return problem.cost.seconds(episodes.accesses - costs.misses, segments * problem.geometry.segment_bytes)
+    rows = np.flatnonzero(problem.read)
+    spared = problem.spared_seconds(costs.fetched)[rows]
+    return np.bincount(episodes.episode[rows], spared, minlength=len(episodes)).astype(np.float64)
 
 
 def score_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Scores:
     """Seconds saved per segment written: without prefetch, with OPT-Range, or each episode by the better of both."""
-    geometry, cost = problem.geometry, problem.cost
-    plain = dt_saved(episodes, episodes.misses.astype(np.int64), episodes.written, geometry, cost) / episodes.written
+    plain = dt_saved(problem, episodes, episodes) / episodes.written
     none = np.zeros(len(episodes), np.bool_)
     if mode == NO_PREFETCH:
         return Scores(plain, episodes.written, none)
     costs = range_costs(problem.accesses, episodes)
-    ranged = dt_saved(episodes, costs.misses.astype(np.int64), costs.written, geometry, cost) / costs.written
+    ranged = dt_saved(problem, episodes, costs) / costs.written
     use = ranged > plain if mode == OPT_RANGE_WHEN else ~none
     return Scores(np.where(use, ranged, plain), np.where(use, costs.written, episodes.written), use)
 

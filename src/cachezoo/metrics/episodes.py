@@ -17,15 +17,7 @@ class EpisodeFigures(Document):
     rounds: Annotated[list[tuple[int, float]], Means("age assumed and age simulated in each round", "requests")]
     block_bytes: Annotated[int, Means("block", "bytes")]
     segment_bytes: Annotated[int, Means("segment", "bytes")]
-    rule_block_bytes: Annotated[
-        int,
-        Means(
-            "block of the largest geometry that would give 1,000 read blocks and a footprint_inflation of at most 1.1",
-            "bytes",
-        ),
-    ]
-    rule_segment_bytes: Annotated[int, Means("segment of that geometry", "bytes")]
-    blocks: Annotated[int, Means("touched", "blocks")]
+    blocks: Annotated[int, Means("read from", "blocks")]
     segments: Annotated[int, Means("touched", "segments")]
     footprint_inflation: Annotated[
         float, Means("bytes of the segments touched over bytes of the 4 KiB pages touched", "ratio")

@@ -32,6 +32,9 @@ class Load(Document):
 
     read_dt: Annotated[Statistics, Means("load of reads over the windows", LOAD)]
     read_dt_mean_interval: Annotated[Interval, Means("90 % interval of its mean over the windows", LOAD)]
+    read_dt_constants: Annotated[
+        Statistics, Means("load of reads by policy.flash.seek_ms and rate_mib_s, the post's two constants", LOAD)
+    ]
     write_dt: Annotated[Statistics, Means("load of backend writes over the windows", LOAD)]
     total_dt: Annotated[Statistics, Means("load of both over the windows", LOAD)]
     io_hit_ratio: Annotated[float, Means("reads without a backend I/O", "ratio")]
@@ -100,6 +103,16 @@ class RateRow(FlashRow):
         """The largest of the windows."""
         return self.read_dt.peak if self.clock else None
 
+    @property
+    def disks_busy_constants(self) -> float | None:
+        """`disks_busy` by the post's two constants."""
+        return self.read_dt_constants.mean if self.clock else None
+
+    @property
+    def disks_busy_peak_constants(self) -> float | None:
+        """`disks_busy_peak` by the post's two constants."""
+        return self.read_dt_constants.peak if self.clock else None
+
     def values(self, *names: str) -> dict[str, Any]:
         """Some columns for JSON; none named: all of `RATE_COLUMNS`."""
         return {name: getattr(self, name) for name in names or RATE_COLUMNS}
@@ -107,7 +120,8 @@ class RateRow(FlashRow):
 
 RATE_COLUMNS = (
     *("policy", "kind", "prefetch", "asked", "reached", "more_helps", "knob", "written_bytes_s", "written_share"),
-    *("disk_ms_per_read", "disks_busy", "disks_busy_interval", "disks_busy_peak", "io_hit_ratio", "byte_hit_ratio"),
+    *("disk_ms_per_read", "disks_busy", "disks_busy_interval", "disks_busy_peak", "disks_busy_constants"),
+    *("disks_busy_peak_constants", "io_hit_ratio", "byte_hit_ratio"),
     *("prefetch_accuracy", "ssd_bytes_a_day", "drive_writes_a_day", "lifetime_years"),
 )
 

@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from cachezoo.settings.base import Count, Part, Rounds, Strict, Windows
 
+DiskName = Literal["wdredpro2tb", "baleen"]
+
 
 class BlockGeometry(Strict):
     """A block is the unit of an episode, a segment the unit that is cached.
@@ -63,7 +65,8 @@ class FlashPolicy(Strict):
 
     Attributes:
         eviction: `lru` or `fifo`.
-        seek_ms, rate_mib_s: disk-head time of an I/O is seek + bytes / rate.
+        disk: what an I/O costs the disk: `wdredpro2tb`, a model of that disk, or `baleen`, the next two.
+        seek_ms, rate_mib_s: disk-head time of an I/O is seek + bytes / rate; a column of its own in any case.
         window_min_s: shortest window of the load curve, seconds.
         window_min_reads: windows are widened until they hold this many reads on average.
         min_windows: windows that a short trace must still give.
@@ -72,6 +75,7 @@ class FlashPolicy(Strict):
     """
 
     eviction: Literal["lru", "fifo"]
+    disk: DiskName
     seek_ms: float = Field(gt=0, le=1e6)
     rate_mib_s: float = Field(gt=0, le=1e9)
     window_min_s: float = Field(gt=0, le=1e9)

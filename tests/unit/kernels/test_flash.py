@@ -24,6 +24,7 @@ def expand(requests: Requests) -> tuple[SegmentAccesses, np.ndarray, list[tuple[
 
 def check(run: FlashRun, expected: NaiveRun) -> None:
     assert run.io_segments.tolist() == expected.ios
+    assert run.io_first.tolist() == expected.firsts
     assert run.hits.tolist() == expected.hits
     assert run.written.tolist() == expected.writes
     assert run.prefetched.tolist() == expected.prefetched

@@ -11,7 +11,7 @@ from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.io import read_table
 from cachezoo.kernels.episodes import find_episodes
 from cachezoo.kernels.segments import Geometry
-from cachezoo.labels.episode_file import choose_geometry, write_episode_labels
+from cachezoo.labels.episode_file import write_episode_labels
 from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.labels.episodes import (
     OPT_MODES,

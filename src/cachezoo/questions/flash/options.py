@@ -10,18 +10,20 @@ import numpy as np
 
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError
+from cachezoo.flash_cache.geometry import choose_geometry
 from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED
-from cachezoo.flash_cache.problem import FlashProblem, flash_problem_at
+from cachezoo.flash_cache.problem import DISKS, FlashProblem, flash_problem_at
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.segments import Geometry
+from cachezoo.settings.flash import DiskName
 from cachezoo.sizes import PAGE_BYTES, Size, human
 from cachezoo.traces.table import OP_READ, Trace
 
 OPT, BALEEN = "opt", "baleen"
 POLICIES = (ACCEPT_ALL, *BUDGETED, BALEEN, OPT)
-BLOCKS = Geometry(262_144, 4_096)
 OBJECTS = Geometry(8_388_608, 131_072)  # Tectonic's
 DISK = DiskHead(seek_ms=11.5, rate_mib_s=143.0)  # of Baleen's post, as `policy.flash`
+MODELLED, CONSTANTS = DISKS  # names of `--disk`
 TOLERANCE = 0.025
 
 
@@ -66,15 +68,36 @@ class FlashOptions:
     # Modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned one of their
     # prefetch bundle.
     prefetch: Sequence[str] | None = None
-    cost: DiskHead = DISK
+    cost: DiskHead = DISK  # the two constants
+    disk: DiskName = MODELLED  # what disk-head time comes from, of `DISKS`
     count: Count = SECOND_HALF  # from where on requests count; for `auto` AcceptAll fills the cache
     rated_dwpd: float = 1.0  # drive writes a day that the SSD is rated for over five years
 
 
 def geometry_by_reads(trace: Trace) -> Geometry:
-    """Segments and blocks of a trace: those of large objects where the median read is at least a segment of them."""
+    """Segments and blocks of a trace: those of large objects where the median read is at least a segment of them.
+
+    Otherwise the largest that the trace has enough blocks for.
+    """
     reads = trace.size[trace.op == OP_READ]
-    return OBJECTS if len(reads) and np.median(reads) >= OBJECTS.segment_bytes else BLOCKS
+    return OBJECTS if len(reads) and np.median(reads) >= OBJECTS.segment_bytes else choose_geometry([trace])
+
+
+def disk_given(disk: str | None, seek_ms: float | None, disk_mib_s: float | None) -> tuple[DiskHead, DiskName]:
+    """What an I/O costs a disk, as typed: the constants, and which of `DISKS` counts. None: not given.
+
+    Raises:
+        ConfigError: an unknown disk, or constants for the model of one.
+    """
+    of_constants = seek_ms is not None or disk_mib_s is not None
+    found = next((name for name in DISKS if name == disk), None)
+    if disk is None:
+        found = CONSTANTS if of_constants else MODELLED
+    if found is None:
+        raise ConfigError(f"--disk {str(disk)[:60]}: use {' or '.join(DISKS)}")
+    if of_constants and found != CONSTANTS:
+        raise ConfigError(f"--seek-ms, --disk-mib-s: they are of --disk {CONSTANTS}; leave --disk {found} out")
+    return DiskHead(DISK.seek_ms if seek_ms is None else seek_ms, disk_mib_s or DISK.rate_mib_s), found
 
 
 def flash_problem_of(trace: Trace, geometry: Geometry, options: FlashOptions) -> FlashProblem:
@@ -85,6 +108,7 @@ def flash_problem_of(trace: Trace, geometry: Geometry, options: FlashOptions) ->
         lambda segments: capacity_segments(options.capacity, segments, geometry),
         options.cost,
         tolerance=TOLERANCE,
+        disk=DISKS[options.disk],
         count=options.count,
     )
 

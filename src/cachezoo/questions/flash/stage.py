@@ -384,7 +384,7 @@ def evaluate_models(
     labelled = {key: LabelledTrace.of(trace, settings) for key, trace in tests.items()}
     traces = {key: evaluate_test(test, models, chosen, settings) for key, test in labelled.items()}
     rows = [row for trace in traces.values() for row in trace.deployed.rows.values()]
-    few = bool(rows) and max(row.transfer_share for row in rows) < FEW_TRANSFERS
+    few = settings.flash.disk == "baleen" and bool(rows) and max(row.transfer_share for row in rows) < FEW_TRANSFERS
     tried = [TriedMode.model_validate(row) for row in models.prefetch.calibration["modes"]]
     return FlashMetrics(
         category=category,

@@ -147,8 +147,8 @@ class RateBench(Bench):
             seed: of CoinFlip's draws.
         """
         flash = FlashPolicy(
-            eviction="lru", seek_ms=options.cost.seek_ms, rate_mib_s=options.cost.rate_mib_s, window_min_s=600.0,
-            window_min_reads=1000, min_windows=20, min_gap=0.02,
+            eviction="lru", disk=options.disk, seek_ms=options.cost.seek_ms, rate_mib_s=options.cost.rate_mib_s,
+            window_min_s=600.0, window_min_reads=1000, min_windows=20, min_gap=0.02,
         )  # fmt: skip
         super().__init__(trace, problem, flash, seed)
         self.options, self.clock = options, has_clock(trace)
@@ -200,10 +200,11 @@ class RateBench(Bench):
         )
 
     def write_disks_busy(self) -> float | None:
-        """Mean disk-head seconds a second of the trace's writes, which go to the disks whatever is cached."""
+        """Mean disk-head seconds a second of the trace's writes, which go to the disks, where all is admitted."""
         if not self.clock:
             return None
-        return float(load_curve(self.problem.write_dt_seconds(), self.windows).mean())
+        seconds = self.problem.disk_seconds(self.problem.accept_all) * ~self.problem.read
+        return float(load_curve(seconds, self.windows).mean())
 
 
 def modes_of(options: FlashOptions, models: Sequence[FlashModel]) -> tuple[list[str], list[str]]:
