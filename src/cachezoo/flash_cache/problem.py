@@ -9,6 +9,7 @@ from cachezoo.arrays import F64, Bool
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
+from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.table import OP_READ, Trace
@@ -23,22 +24,29 @@ class FlashProblem:
     capacity: int  # segments
     geometry: Geometry
     cost: DiskHead
-    lru: bool
+    eviction: Eviction
     accept_all: FlashRun  # admits everything, without prefetch
     budget: float  # segment writes allowed
     tolerance: float  # how near to the budget a policy must come, relative
     first: int  # request from which on it counts
+    whole_block: bool = False  # a read touches all that is resident of its blocks
 
     def __len__(self) -> int:
         return len(self.read)
 
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
         """Simulate one decision per request, bool[n], and what an admitted miss also fetches."""
-        return simulate_flash(self.accesses, self.read, admit, self.capacity, lru=self.lru, prefetch=prefetch)
+        return simulate_flash(
+            self.accesses, self.read, admit, self.capacity,
+            eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
+        )  # fmt: skip
 
-    def run_rejectx(self, window: int, prefetch: Prefetch | None = None) -> FlashRun:
-        """Simulate RejectX with a window of requests, and what its misses also fetch."""
-        return simulate_rejectx(self.accesses, self.read, window, self.capacity, lru=self.lru, prefetch=prefetch)
+    def run_rejectx(self, window: int, prefetch: Prefetch | None = None, filters: bool = False) -> FlashRun:
+        """Simulate RejectX with a window, and what its misses also fetch; see `simulate_rejectx`."""
+        return simulate_rejectx(
+            self.accesses, self.read, window, self.capacity,
+            filters=filters, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
+        )  # fmt: skip
 
     def dt_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request's read, 0 for hits and writes."""
@@ -57,7 +65,8 @@ def flash_problem_at(
     cost: DiskHead,
     *,
     tolerance: float,
-    lru: bool = True,
+    eviction: Eviction = "lru",
+    whole_block: bool = False,
     share: float = 1.0,
     count: Count = SECOND_HALF,
 ) -> FlashProblem:
@@ -69,7 +78,8 @@ def flash_problem_at(
         capacity: segments of the cache, of the distinct segments that there are.
         cost: of a disk's I/O.
         tolerance: how near to the budget a policy must come, relative.
-        lru: False evicts the oldest.
+        eviction: who leaves for room.
+        whole_block: a read touches all that is resident of its blocks.
         share: budget, as a share of what AcceptAll writes.
         count: from where on requests count; for `auto` AcceptAll fills the cache.
 
@@ -83,9 +93,12 @@ def flash_problem_at(
         raise TraceError(message)
     accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
     segments = capacity(accesses.n_segments)
-    accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), segments, lru=lru)
+    everything = np.ones(len(read), np.bool_)
+    accept_all = simulate_flash(accesses, read, everything, segments, eviction=eviction, whole_block=whole_block)
     budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
-    return FlashProblem(accesses, read, segments, geometry, cost, lru, accept_all, budget, tolerance, first)
+    return FlashProblem(
+        accesses, read, segments, geometry, cost, eviction, accept_all, budget, tolerance, first, whole_block
+    )
 
 
 def label_of(label: EpisodeLabel, category: str) -> EpisodeLabel:
@@ -102,7 +115,8 @@ def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> Flas
         lambda segments: max(1, int(segments * label.cache_fraction)),
         DiskHead(flash.seek_ms, flash.rate_mib_s),
         tolerance=label.budget_tolerance,
-        lru=flash.eviction == "lru",
+        eviction=flash.eviction,
+        whole_block=flash.touch == "block",
         share=label.write_budget,
     )
 

@@ -62,7 +62,8 @@ class FlashPolicy(Strict):
     """`policy.flash`: the cache's eviction, the backend disk, and how load is measured.
 
     Attributes:
-        eviction: `lru` or `fifo`.
+        eviction: `lru`, `fifo` or `s3fifo`.
+        touch: what a read makes new again of what is resident: the segments that it reads, or its blocks.
         seek_ms, rate_mib_s: disk-head time of an I/O is seek + bytes / rate.
         window_min_s: shortest window of the load curve, seconds.
         window_min_reads: windows are widened until they hold this many reads on average.
@@ -71,7 +72,8 @@ class FlashPolicy(Strict):
         disks: backend disks that share the load, for their utilisation; None where that is not known.
     """
 
-    eviction: Literal["lru", "fifo"]
+    eviction: Literal["lru", "fifo", "s3fifo"]
+    touch: Literal["segment", "block"] = "segment"
     seek_ms: float = Field(gt=0, le=1e6)
     rate_mib_s: float = Field(gt=0, le=1e9)
     window_min_s: float = Field(gt=0, le=1e9)
