@@ -1,6 +1,5 @@
-"""Naive flash cache: an ordered dictionary, oldest first."""
+"""Naive flash cache: segments in plain lists and dictionaries, oldest first."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -25,20 +24,105 @@ class NaiveRun:
     filled: int = 0
 
 
+class Queue:
+    """LRU or FIFO."""
+
+    def __init__(self, capacity: int, lru: bool) -> None:
+        self.capacity, self.lru = capacity, lru
+        self.held: dict[int, None] = {}  # oldest first
+
+    def __contains__(self, s: int) -> bool:
+        return s in self.held
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def remove(self, s: int) -> None:
+        del self.held[s]
+
+    def touch(self, s: int) -> None:
+        if self.lru:
+            self.held[s] = self.held.pop(s)
+
+    def insert(self, s: int) -> int | None:
+        gone = next(iter(self.held)) if len(self.held) == self.capacity else None
+        if gone is not None:
+            del self.held[gone]
+        self.held[s] = None
+        return gone
+
+
+class S3Fifo:
+    """Two queues and the ghosts, with a tenth and nine tenths of the capacity."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.share, self.room = capacity, max(1, capacity // 10), int(capacity * 0.9)
+        self.small: list[int] = []
+        self.main: list[int] = []
+        self.ghosts: list[int] = []
+        self.count: dict[int, int] = {}
+        self.filling = True
+
+    def __contains__(self, s: int) -> bool:
+        return s in self.small or s in self.main
+
+    def __len__(self) -> int:
+        return len(self.small) + len(self.main)
+
+    def remove(self, s: int) -> None:
+        (self.small if s in self.small else self.main).remove(s)
+
+    def touch(self, s: int) -> None:
+        self.count[s] = min(3, self.count[s] + 1)
+
+    def insert(self, s: int) -> int | None:
+        known = s in self.ghosts
+        if known:
+            self.ghosts.remove(s)
+        gone = self.evict() if len(self) == self.capacity else None
+        to_main = known or (self.filling and len(self.small) >= self.share)
+        (self.main if to_main else self.small).append(s)
+        self.count[s] = 0
+        return gone
+
+    def evict(self) -> int:
+        self.filling = False
+        if len(self.main) <= self.capacity - self.share:
+            while self.small:
+                s = self.small.pop(0)
+                if self.count[s] < 2:
+                    self.ghosts = [*self.ghosts, s][-self.room :] if self.room else []
+                    return s
+                self.main.append(s)
+                self.count[s] = 0
+        return self.second_chance()
+
+    def second_chance(self) -> int:
+        s = self.main.pop(0)
+        while self.count[s]:
+            self.count[s] -= 1
+            self.main.append(s)
+            s = self.main.pop(0)
+        return s
+
+
 def naive_flash(
     requests: list[tuple[int, list[int]]],
     accept: Callable[[int, int], bool],
     capacity: int,
-    lru: bool = True,
+    eviction: str = "lru",
     prefetch: Ranges | None = None,
     on_partial: bool = False,
+    per_block: int = 0,
 ) -> NaiveRun:
     """Run (op, segments) requests.
 
     `accept(row, segment)` is asked for each missing segment of a read. `prefetch` are ranges of segments, one a
-    request; there, consecutive segments of a request must be consecutive numbers.
+    request; there, consecutive segments of a request must be consecutive numbers. With `per_block` a read touches all
+    that is resident of its blocks.
     """
-    cache: OrderedDict[int, int] = OrderedDict()  # segment -> row of its last use
+    cache: Queue | S3Fifo = S3Fifo(capacity) if eviction == "s3fifo" else Queue(capacity, eviction == "lru")
+    used_at: dict[int, int] = {}
     unused: set[int] = set()
     place: dict[int, int] = {}
     freed: list[int] = []
@@ -46,35 +130,41 @@ def naive_flash(
     for row, (op, segments) in enumerate(requests):
         if op == 1:
             for s in segments:
-                if cache.pop(s, None) is not None:
+                if s in cache:
+                    cache.remove(s)
                     freed.append(place.pop(s))
                 unused.discard(s)
             for column in (run.ios, run.firsts, run.hits, run.writes, run.prefetched):
                 column.append(0)
             continue
         missing = [k for k, s in enumerate(segments) if s not in cache]
+        around = segments
+        if per_block and eviction == "lru":
+            blocks = dict.fromkeys(s // per_block for s in segments)
+            around = [s for block in blocks for s in range(block * per_block, (block + 1) * per_block)]
+        for s in around:
+            if s in cache:
+                used_at[s] = row
+                cache.touch(s)
         for s in segments:
             if s in cache:
-                cache[s] = row
                 run.used += s in unused
                 unused.discard(s)
-                if lru:
-                    cache.move_to_end(s)
         own = [segments[k] for k in missing if accept(row, segments[k])]
         more: list[int] = []
         if prefetch is not None and own and (len(missing) < len(segments) or not on_partial):
             low, high = prefetch[row]
             more = [s for s in range(low, high) if s not in cache and s not in segments]
         for s in more + own:
-            if len(cache) == capacity:
-                gone, last = cache.popitem(last=False)
+            gone = cache.insert(s)
+            if gone is not None:
                 unused.discard(gone)
-                run.ages.append(row - last)
+                run.ages.append(row - used_at[gone])
                 place[s] = place.pop(gone)
             else:
                 place[s] = freed.pop() if freed else len(place)
             run.slots.append(place[s])
-            cache[s] = row
+            used_at[s] = row
             if s in more:
                 unused.add(s)
             if len(cache) == capacity and run.filled == len(requests):

@@ -12,6 +12,7 @@ from cachezoo.devices.analytic import NONE, disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
 from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
+from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.hdd import hdd_service_us, hdd_transfer_us
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.settings.device import Hdd
@@ -40,22 +41,29 @@ class FlashProblem:
     geometry: Geometry
     cost: DiskHead  # the two constants
     disk: Hdd | None  # the model that disk-head time comes from; None: the constants
-    lru: bool
+    eviction: Eviction
     accept_all: FlashRun  # admits everything, without prefetch
     budget: float  # segment writes allowed
     tolerance: float  # how near to the budget a policy must come, relative
     first: int  # request from which on it counts
+    whole_block: bool = False  # a read touches all that is resident of its blocks
 
     def __len__(self) -> int:
         return len(self.read)
 
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
         """Simulate one decision per request, bool[n], and what an admitted miss also fetches."""
-        return simulate_flash(self.accesses, self.read, admit, self.capacity, lru=self.lru, prefetch=prefetch)
+        return simulate_flash(
+            self.accesses, self.read, admit, self.capacity,
+            eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
+        )  # fmt: skip
 
-    def run_rejectx(self, window: int, prefetch: Prefetch | None = None) -> FlashRun:
-        """Simulate RejectX with a window of requests, and what its misses also fetch."""
-        return simulate_rejectx(self.accesses, self.read, window, self.capacity, lru=self.lru, prefetch=prefetch)
+    def run_rejectx(self, window: int, prefetch: Prefetch | None = None, filters: bool = False) -> FlashRun:
+        """Simulate RejectX with a window, and what its misses also fetch; see `simulate_rejectx`."""
+        return simulate_rejectx(
+            self.accesses, self.read, window, self.capacity,
+            filters=filters, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
+        )  # fmt: skip
 
     def dt_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request's read, 0 for hits and writes."""
@@ -134,7 +142,8 @@ def flash_problem_at(
     *,
     tolerance: float,
     disk: Hdd | None = None,
-    lru: bool = True,
+    eviction: Eviction = "lru",
+    whole_block: bool = False,
     share: float = 1.0,
     count: Count = SECOND_HALF,
 ) -> FlashProblem:
@@ -147,7 +156,8 @@ def flash_problem_at(
         cost: of a disk's I/O, by the two constants.
         tolerance: how near to the budget a policy must come, relative.
         disk: the model that disk-head time comes from; None: the constants.
-        lru: False evicts the oldest.
+        eviction: who leaves for room.
+        whole_block: a read touches all that is resident of its blocks.
         share: budget, as a share of what AcceptAll writes.
         count: from where on requests count; for `auto` AcceptAll fills the cache.
 
@@ -161,11 +171,12 @@ def flash_problem_at(
         raise TraceError(message)
     accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
     segments = capacity(accesses.n_segments)
-    accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), segments, lru=lru)
+    everything = np.ones(len(read), np.bool_)
+    accept_all = simulate_flash(accesses, read, everything, segments, eviction=eviction, whole_block=whole_block)
     budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
     return FlashProblem(
-        accesses, read, trace.offset, trace.size, segments, geometry, cost, disk, lru, accept_all, budget, tolerance,
-        first,
+        accesses, read, trace.offset, trace.size, segments, geometry, cost, disk, eviction, accept_all, budget,
+        tolerance, first, whole_block,
     )  # fmt: skip
 
 
@@ -184,7 +195,8 @@ def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> Flas
         DiskHead(flash.seek_ms, flash.rate_mib_s),
         tolerance=label.budget_tolerance,
         disk=DISKS[flash.disk],
-        lru=flash.eviction == "lru",
+        eviction=flash.eviction,
+        whole_block=flash.touch == "block",
         share=label.write_budget,
     )
 

@@ -1,10 +1,10 @@
-"""The flash cache: LRU (or FIFO) over segments, with an admission decision on each miss, and its backend I/O.
+"""The flash cache: LRU, FIFO or S3-FIFO over segments, an admission decision on each miss, and its backend I/O.
 
-Reads fill the cache; every read touches all resident segments of its range; a miss is one backend I/O from
-the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached and
-invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write
-endurance" and "Training Baleen to predict what and when to prefetch"; RejectX as described there, with exact recency in
-place of rotating Bloom filters.
+Reads fill the cache; every read touches all resident segments of its range, or of its blocks; a miss is one backend
+I/O from the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached
+and invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write
+endurance" and "Training Baleen to predict what and when to prefetch"; RejectX as described there, by rotating Bloom
+filters or by exact recency; touching whole blocks is what its authors' simulator does.
 """
 
 from dataclasses import dataclass
@@ -13,12 +13,15 @@ import numpy as np
 
 from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.admit import bloom
+from cachezoo.kernels.flash_queue import EVICTIONS, LRU, S3FIFO, Eviction, count, forget, sift, sifted
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.segments import SegmentAccesses
 
 MIB = 1 << 20
-BY_DECISION = -1
+BY_DECISION, BY_BLOOM = -1, -2
+BLOOM_BITS = 10.0  # a segment
 ABSENT = -1  # in `after`, of a segment that is not resident
 
 
@@ -83,13 +86,15 @@ class FlashRun:
 @njit
 def _simulate(
     requests: tuple[I64, I32, Bool, Bool],
-    window: int,
+    reject: int,
+    blooms: bloom.State,
     capacity: int,
     n_ids: int,
-    lru: bool,
+    kind: int,
     prefetch: tuple[I32, I32, I32, I32],
     per_block: int,
     on_partial: bool,
+    whole_block: bool,
     note_slots: bool,
 ) -> tuple[I32, I32, I32, I32, I32, I64, I32]:
     start, segment, read, admit = requests
@@ -98,10 +103,11 @@ def _simulate(
     io_segments, io_first = np.zeros(n, np.int32), np.zeros(n, np.int32)
     hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32)
     prefetched = np.zeros(len(block), np.int32)
-    before, after = links(n_ids, 1)
+    before, after = links(n_ids, 2)
     after[:n_ids] = ABSENT
     touched = np.zeros(n_ids, np.int32)
     seen = np.full(n_ids, -1, np.int32)  # RejectX: row of the segment's last miss
+    known = sifted(n_ids if kind == S3FIFO else 0, capacity)
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
     fetch = np.empty(n_ids + per_block, np.int32)
     used, filled_at, evictions, age_sum, prefetched_used = 0, n, 0, 0, 0
@@ -117,10 +123,23 @@ def _simulate(
                     unlink(before, after, s)
                     after[s] = ABSENT
                     used -= 1
+                    if kind == S3FIFO:
+                        forget(known, s)
                     if note_slots:
                         freed[n_freed] = slot_of[s]
                         n_freed += 1
             continue
+        if whole_block and kind == LRU:
+            last = -1
+            for j in range(start[i], start[i + 1]):
+                if segment[j] // per_block == last:
+                    continue
+                last = segment[j] // per_block
+                for s in range(last * per_block, (last + 1) * per_block):
+                    if after[s] != ABSENT:
+                        touched[s] = i
+                        unlink(before, after, s)
+                        link_head(before, after, n_ids, s)
         absent, accepted, low, high = 0, 0, 0, 0
         for j in range(start[i], start[i + 1]):
             s = segment[j]
@@ -129,17 +148,22 @@ def _simulate(
                 if per_block > 0 and unused[s]:
                     unused[s] = False
                     prefetched_used += 1
-                if lru:
-                    unlink(before, after, s)
-                    link_head(before, after, n_ids, s)
+                if kind == LRU:
+                    if not whole_block:
+                        unlink(before, after, s)
+                        link_head(before, after, n_ids, s)
+                elif kind == S3FIFO:
+                    count(known, s)
                 continue
             low = j if absent == 0 else low
             high = j
             absent += 1
             accept = admit[i]
-            if window >= 0:
-                accept = seen[s] >= 0 and i - seen[s] <= window
+            if reject >= 0:
+                accept = seen[s] >= 0 and i - seen[s] <= reject
                 seen[s] = i
+            elif reject == BY_BLOOM:
+                accept = bloom.admit(blooms, s, i)
             if accept:
                 fetch[accepted] = s
                 accepted += 1
@@ -164,8 +188,12 @@ def _simulate(
             p = accepted + k
             s = fetch[p if p < more else p - more]  # the prefetched first, so that the read's own are the newest
             slot = 0
-            if used == capacity:
+            full, victim = used == capacity, -1
+            if kind == S3FIFO:
+                victim = sift(known, before, after, s, full)
+            elif full:
                 victim = pop_tail(before, after, n_ids)
+            if full:
                 after[victim] = ABSENT
                 evictions += 1
                 age_sum += int(i - touched[victim])
@@ -187,7 +215,8 @@ def _simulate(
                 slots[noted] = slot
                 slot_of[s] = slot
                 noted += 1
-            link_head(before, after, n_ids, s)
+            if kind != S3FIFO:
+                link_head(before, after, n_ids, s)
             touched[s] = i
             if per_block > 0:
                 unused[s] = p < more
@@ -210,25 +239,33 @@ def _run(
     accesses: SegmentAccesses,
     read: Bool,
     admit: Bool,
-    window: int,
+    reject: int,
+    blooms: bloom.State,
     capacity: int,
-    lru: bool,
+    eviction: Eviction,
     prefetch: Prefetch | None,
+    whole_block: bool,
     note_slots: bool,
 ) -> FlashRun:
     if capacity < 1:
         raise ConfigError(f"flash capacity {capacity}: it is a number of segments, at least 1")
+    if eviction not in EVICTIONS:
+        raise ConfigError(f"flash eviction {eviction}: it is one of {', '.join(EVICTIONS)}")
     if not len(read) == len(admit) == len(accesses):
         raise ConfigError(f"read has {len(read)} rows and admit {len(admit)} where the accesses have {len(accesses)}")
+    fetched = prefetch
+    if whole_block and fetched is None:  # what is resident of a block is found by place
+        fetched = Prefetch(np.zeros(len(read), np.int32), np.zeros(len(read), np.int32))
     none = np.zeros(0, np.int32)
     segment, n_ids, ranges, per_block, on_partial = accesses.segment, accesses.n_segments, (none,) * 4, 0, False
-    if prefetch is not None:
-        _check_prefetch(prefetch, len(accesses), accesses.per_block)
+    if fetched is not None:
+        _check_prefetch(fetched, len(accesses), accesses.per_block)
         segment, n_ids, per_block = accesses.placed, accesses.n_places, accesses.per_block
-        low, high = prefetch.low.astype(np.int32), prefetch.high.astype(np.int32)
-        ranges, on_partial = (accesses.block, accesses.first, low, high), prefetch.on_partial
+        low, high = fetched.low.astype(np.int32), fetched.high.astype(np.int32)
+        ranges, on_partial = (accesses.block, accesses.first, low, high), fetched.on_partial
+    requests, kind = (accesses.start, segment, read, admit), EVICTIONS.index(eviction)
     io_segments, io_first, hits, written, prefetched, totals, slots = _simulate(
-        (accesses.start, segment, read, admit), window, capacity, n_ids, lru, ranges, per_block, on_partial, note_slots
+        requests, reject, blooms, capacity, n_ids, kind, ranges, per_block, on_partial, whole_block, note_slots
     )
     used, filled_at, evictions, age_sum = totals.tolist()
     return FlashRun(
@@ -236,7 +273,7 @@ def _run(
         io_first=io_first,
         hits=hits,
         written=written,
-        prefetched=prefetched if prefetch is not None else np.zeros(len(read), np.int32),
+        prefetched=prefetched if fetched is not None else np.zeros(len(read), np.int32),
         prefetched_used=used,
         filled_at=filled_at,
         evictions=evictions,
@@ -251,8 +288,9 @@ def simulate_flash(
     admit: Bool,
     capacity: int,
     *,
-    lru: bool = True,
+    eviction: Eviction = "lru",
     prefetch: Prefetch | None = None,
+    whole_block: bool = False,
     note_slots: bool = False,
 ) -> FlashRun:
     """Run the cache with one admission decision for each request.
@@ -262,15 +300,18 @@ def simulate_flash(
         read: bool[n], True where the request reads.
         admit: bool[n]; where a read misses, all its missing segments are admitted, or none.
         capacity: segments the cache holds, at least 1.
-        lru: evict the least recently used segment; False evicts the oldest (FIFO).
+        eviction: evict the least recently used segment, the oldest (`fifo`), or as S3-FIFO does.
         prefetch: what an admitted miss fetches beside; None fetches what is missing.
+        whole_block: with LRU, a read makes all that is resident of its blocks the newest, in rising order, before it
+            fetches what is missing; otherwise what it reads alone.
         note_slots: say where each segment is written, see `FlashRun.slots`.
 
     Raises:
-        ConfigError: capacity below 1, lengths that differ, or a prefetch outside its block.
-        TraceError: with prefetch, more segments in the trace's blocks than ids can number.
+        ConfigError: capacity below 1, an unknown eviction, lengths that differ, or a prefetch outside its block.
+        TraceError: with prefetch or whole blocks, more segments in the trace's blocks than ids can number.
     """
-    return _run(accesses, read, admit, BY_DECISION, capacity, lru, prefetch, note_slots)
+    unused = bloom.make(0, 1, BLOOM_BITS)
+    return _run(accesses, read, admit, BY_DECISION, unused, capacity, eviction, prefetch, whole_block, note_slots)
 
 
 def simulate_rejectx(
@@ -279,8 +320,10 @@ def simulate_rejectx(
     window: int,
     capacity: int,
     *,
-    lru: bool = True,
+    filters: bool = False,
+    eviction: Eviction = "lru",
     prefetch: Prefetch | None = None,
+    whole_block: bool = False,
     note_slots: bool = False,
 ) -> FlashRun:
     """Run the cache with RejectX, x = 1: admit a segment that also missed within the last `window` requests.
@@ -288,19 +331,26 @@ def simulate_rejectx(
     Args:
         accesses: the segments of n requests.
         read: bool[n], True where the request reads.
-        window: how far back a miss counts, requests, at least 0 (0 admits nothing).
+        window: how far back a miss counts, requests, at least 0 (0 admits nothing). With filters, the misses that each
+            takes before they rotate, at least 1.
         capacity: segments the cache holds, at least 1.
-        lru: evict the least recently used segment; False evicts the oldest (FIFO).
+        filters: misses are remembered by two Bloom filters in rotation, as `cachezoo.kernels.admit.bloom` has them, and
+            not exactly.
+        eviction: as of `simulate_flash`.
         prefetch: what a miss fetches beside, where at least one of its missing segments is admitted.
-        note_slots: say where each segment is written, see `FlashRun.slots`.
+        whole_block: as of `simulate_flash`.
+        note_slots: as of `simulate_flash`.
 
     Raises:
-        ConfigError: capacity below 1, window below 0, lengths that differ, or a prefetch outside its block.
-        TraceError: with prefetch, more segments in the trace's blocks than ids can number.
+        ConfigError: window too small, or as `simulate_flash`.
+        TraceError: as `simulate_flash`.
     """
-    if window < 0:
-        raise ConfigError(f"RejectX window {window}: it is a number of requests, at least 0")
-    return _run(accesses, read, np.zeros(len(read), np.bool_), window, capacity, lru, prefetch, note_slots)
+    if window < filters:
+        raise ConfigError(f"RejectX window {window}: it is a number of requests, at least {int(filters)}")
+    # No more misses than these are put into a filter, so it need take no more.
+    blooms = bloom.make(len(accesses.segment) if filters else 0, max(1, window), BLOOM_BITS)
+    admit, reject = np.zeros(len(read), np.bool_), BY_BLOOM if filters else window
+    return _run(accesses, read, admit, reject, blooms, capacity, eviction, prefetch, whole_block, note_slots)
 
 
 def coin_flips(n: int, seed: int) -> F64:

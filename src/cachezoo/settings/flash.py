@@ -64,7 +64,8 @@ class FlashPolicy(Strict):
     """`policy.flash`: the cache's eviction, the backend disk, and how load is measured.
 
     Attributes:
-        eviction: `lru` or `fifo`.
+        eviction: `lru`, `fifo` or `s3fifo`.
+        touch: what a read makes new again of what is resident: the segments that it reads, or its blocks.
         disk: what an I/O costs the disk: `wdredpro2tb`, a model of that disk, or `baleen`, the next two.
         seek_ms, rate_mib_s: disk-head time of an I/O is seek + bytes / rate; a column of its own in any case.
         window_min_s: shortest window of the load curve, seconds.
@@ -74,7 +75,8 @@ class FlashPolicy(Strict):
         disks: backend disks that share the load, for their utilisation; None where that is not known.
     """
 
-    eviction: Literal["lru", "fifo"]
+    eviction: Literal["lru", "fifo", "s3fifo"]
+    touch: Literal["segment", "block"] = "segment"
     disk: DiskName
     seek_ms: float = Field(gt=0, le=1e6)
     rate_mib_s: float = Field(gt=0, le=1e9)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError
 from cachezoo.flash_cache.modes import ML_MODES, is_mode, is_plain, plain_modes, plain_prefetch
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
+from cachezoo.kernels.flash_queue import EVICTIONS, Eviction
 from cachezoo.kernels.segments import Geometry, expand_segments
 from tests.baleen_data import partial_scans, small_requests
 from tests.oracles.flash import addresses, naive_flash, naive_next, naive_rejectx
@@ -37,9 +38,12 @@ def test_what_they_fetch() -> None:
             plain_prefetch(mode, last, 64)
 
 
-@given(small_requests(), st.integers(1, 30), st.booleans(), st.integers(1, 5), st.integers(-1, 40), st.integers(0, 99))
+@given(
+    small_requests(), st.integers(1, 30), st.sampled_from(EVICTIONS), st.integers(1, 5), st.integers(-1, 40),
+    st.integers(0, 99),
+)  # fmt: skip
 def test_read_ahead_matches_the_naive_loop(
-    requests: Requests, capacity: int, lru: bool, count: int, window: int, seed: int
+    requests: Requests, capacity: int, eviction: Eviction, count: int, window: int, seed: int
 ) -> None:
     volume, op, offset, size = requests
     accesses = expand_segments(np.array(volume, np.int32), np.array(offset), np.array(size), TINY)
@@ -48,11 +52,11 @@ def test_read_ahead_matches_the_naive_loop(
     naive = addresses(requests, TINY)
     ranges = naive_next(naive, count, TINY.per_block)
     if window < 0:
-        run = simulate_flash(accesses, read, admit, capacity, lru=lru, prefetch=ahead)
-        want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, lru, ranges)
+        run = simulate_flash(accesses, read, admit, capacity, eviction=eviction, prefetch=ahead)
+        want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, eviction, ranges)
     else:
-        run = simulate_rejectx(accesses, read, window, capacity, lru=lru, prefetch=ahead)
-        want = naive_flash(naive, naive_rejectx(window), capacity, lru, ranges)
+        run = simulate_rejectx(accesses, read, window, capacity, eviction=eviction, prefetch=ahead)
+        want = naive_flash(naive, naive_rejectx(window), capacity, eviction, ranges)
     assert run.io_segments.tolist() == want.ios and run.hits.tolist() == want.hits
     assert run.written.tolist() == want.writes and run.prefetched.tolist() == want.prefetched
     assert run.prefetched_used == want.used

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,12 +7,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, coin_flips, simulate_flash, simulate_rejectx
+from cachezoo.kernels.admit import bloom
+from cachezoo.kernels.flash import (
+    BLOOM_BITS,
+    DiskHead,
+    FlashRun,
+    Prefetch,
+    coin_flips,
+    simulate_flash,
+    simulate_rejectx,
+)
+from cachezoo.kernels.flash_queue import EVICTIONS, Eviction
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from tests.baleen_data import make_trace, small_requests
 from tests.oracles.flash import NaiveRun, Ranges, addresses, naive_flash, naive_rejectx
 
 Requests = tuple[list[int], list[int], list[int], list[int]]
+evictions = st.sampled_from(EVICTIONS)
 TINY = Geometry(64, 16)
 
 
@@ -36,20 +48,20 @@ def check(run: FlashRun, expected: NaiveRun) -> None:
 
 
 @settings(deadline=None)
-@given(small_requests(), st.integers(1, 20), st.booleans(), st.integers(0, 2**60 - 1))
-def test_decisions_match_the_naive_loop(requests: Requests, capacity: int, lru: bool, bits: int) -> None:
+@given(small_requests(), st.integers(1, 20), evictions, st.integers(0, 2**60 - 1))
+def test_decisions_match_the_naive_loop(requests: Requests, capacity: int, eviction: Eviction, bits: int) -> None:
     accesses, read, naive = expand(requests)
     admit = np.array([bool(bits >> row & 1) for row in range(len(read))])
-    run = simulate_flash(accesses, read, admit, capacity, lru=lru, note_slots=True)
-    check(run, naive_flash(naive, lambda row, _: bool(admit[row]), capacity, lru))
+    run = simulate_flash(accesses, read, admit, capacity, eviction=eviction, note_slots=True)
+    check(run, naive_flash(naive, lambda row, _: bool(admit[row]), capacity, eviction))
 
 
 @settings(deadline=None)
-@given(small_requests(), st.integers(1, 20), st.booleans(), st.integers(0, 40))
-def test_rejectx_matches_the_naive_loop(requests: Requests, capacity: int, lru: bool, window: int) -> None:
+@given(small_requests(), st.integers(1, 20), evictions, st.integers(0, 40))
+def test_rejectx_matches_the_naive_loop(requests: Requests, capacity: int, eviction: Eviction, window: int) -> None:
     accesses, read, naive = expand(requests)
-    run = simulate_rejectx(accesses, read, window, capacity, lru=lru, note_slots=True)
-    check(run, naive_flash(naive, naive_rejectx(window), capacity, lru))
+    run = simulate_rejectx(accesses, read, window, capacity, eviction=eviction, note_slots=True)
+    check(run, naive_flash(naive, naive_rejectx(window), capacity, eviction))
 
 
 def ranges_of(naive: list[tuple[int, list[int]]], low: np.ndarray, high: np.ndarray, per_block: int) -> Ranges:
@@ -57,22 +69,43 @@ def ranges_of(naive: list[tuple[int, list[int]]], low: np.ndarray, high: np.ndar
     return [(start + int(a), start + int(b)) for start, a, b in zip(starts, low, high, strict=True)]
 
 
-@given(small_requests(), st.integers(1, 30), st.booleans(), st.booleans(), st.integers(-1, 40), st.integers(0, 2**32))
+@given(
+    small_requests(), st.integers(1, 30), evictions, st.booleans(), st.booleans(), st.integers(-1, 40),
+    st.integers(0, 2**32),
+)  # fmt: skip
 def test_prefetch_matches_the_naive_loop(
-    requests: Requests, capacity: int, lru: bool, on_partial: bool, window: int, seed: int
+    requests: Requests, capacity: int, eviction: Eviction, on_partial: bool, whole: bool, window: int, seed: int
 ) -> None:
     accesses, read, _ = expand(requests)
     naive, rng = addresses(requests, TINY), np.random.default_rng(seed)
     low, high = np.sort(rng.integers(0, 5, (2, len(read))), axis=0).astype(np.int32)
     admit = rng.random(len(read)) < 0.7
     prefetch, ranges = Prefetch(low, high, on_partial), ranges_of(naive, low, high, 4)
+    cache: Any = {"eviction": eviction, "prefetch": prefetch, "whole_block": whole, "note_slots": True}
     if window < 0:
-        run = simulate_flash(accesses, read, admit, capacity, lru=lru, prefetch=prefetch, note_slots=True)
-        want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, lru, ranges, on_partial)
+        run, accept = simulate_flash(accesses, read, admit, capacity, **cache), lambda row, _: bool(admit[row])
     else:
-        run = simulate_rejectx(accesses, read, window, capacity, lru=lru, prefetch=prefetch, note_slots=True)
-        want = naive_flash(naive, naive_rejectx(window), capacity, lru, ranges, on_partial)
-    check(run, want)
+        run, accept = simulate_rejectx(accesses, read, window, capacity, **cache), naive_rejectx(window)
+    check(run, naive_flash(naive, accept, capacity, eviction, ranges, on_partial, 4 * whole))
+
+
+@given(small_requests(), st.integers(1, 20), st.integers(1, 40))
+def test_filters_match_the_naive_loop(requests: Requests, capacity: int, entries: int) -> None:
+    accesses, read, naive = expand(requests)
+    run = simulate_rejectx(accesses, read, entries, capacity, filters=True, note_slots=True)
+    filters = bloom.make(len(accesses.segment), entries, BLOOM_BITS)
+    check(run, naive_flash(naive, lambda row, segment: bool(bloom.admit(filters, segment, row)), capacity))
+
+
+def test_whole_blocks_without_prefetch() -> None:
+    # A cache of three: block 0 has segments 0 and 1, block 1 segment 4. The read of 1 keeps 0 too, where 4 is left.
+    accesses, read, _ = expand(([0] * 5, [0] * 5, [0, 64, 16, 16, 32], [16] * 5))
+    kept = simulate_flash(accesses, read, np.ones(5, bool), 3, whole_block=True)
+    assert (kept.hits.tolist(), kept.evictions) == ([0, 0, 0, 1, 0], 1)
+    again = ([0] * 6, [0] * 6, [0, 64, 16, 16, 32, 0], [16] * 6)
+    accesses, read, _ = expand(again)
+    for whole, hit in ((True, 1), (False, 0)):
+        assert simulate_flash(accesses, read, np.ones(6, bool), 3, whole_block=whole).hits[-1] == hit
 
 
 def test_nothing_to_prefetch_is_no_prefetch() -> None:
@@ -96,7 +129,7 @@ def test_prefetch_on_a_longer_trace() -> None:
         beside = Prefetch(low, high, on_partial)
         run = simulate_rejectx(accesses, trace.op == 0, 900, 2000, prefetch=beside, note_slots=True)
         ranges = ranges_of(naive, low, high, 64)
-        check(run, naive_flash(naive, naive_rejectx(900), 2000, True, ranges, on_partial))
+        check(run, naive_flash(naive, naive_rejectx(900), 2000, "lru", ranges, on_partial))
         assert run.prefetched.sum() > run.prefetched_used > 0
 
 
@@ -152,6 +185,10 @@ def test_rules() -> None:
         simulate_flash(accesses, read, read, 0)
     with pytest.raises(ConfigError, match="window"):
         simulate_rejectx(accesses, read, -1, 1)
+    with pytest.raises(ConfigError, match="at least 1"):
+        simulate_rejectx(accesses, read, 0, 1, filters=True)
+    with pytest.raises(ConfigError, match="eviction clock: it is one of lru, fifo, s3fifo"):
+        simulate_flash(accesses, read, read, 1, eviction="clock")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="admit"):
         simulate_flash(accesses, read, np.ones(2, bool), 1)
     for low, high, message in (([0], [5], "a block has 0 to 4"), ([-1], [1], "row 0"), ([0, 0], [1, 1], "2 low")):

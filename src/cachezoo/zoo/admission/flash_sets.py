@@ -10,6 +10,7 @@ from cachezoo.arrays import F32, I32, Bool
 from cachezoo.features.history import user_key
 from cachezoo.flash_cache.modes import NONE, plain_prefetch
 from cachezoo.kernels.flash import FlashRun, Prefetch, simulate_flash
+from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, expand_segments, segment_keys
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import READ, WRITE, Script, draws_of
@@ -240,9 +241,11 @@ def wanted_history(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return *HISTORY, *NAMES, *spaces, *users
 
 
-def _run(batch: RequestBatch, admit: Bool, prefetch: Prefetch | None, where: "Where", lru: bool = True) -> FlashRun:
+def _run(
+    batch: RequestBatch, admit: Bool, prefetch: Prefetch | None, where: "Where", eviction: Eviction = "lru"
+) -> FlashRun:
     accesses = expand_segments(batch.volume.codes, batch.offset, batch.size, where.geometry)
-    return simulate_flash(accesses, batch.op == OP_READ, admit, where.capacity, lru=lru, prefetch=prefetch)
+    return simulate_flash(accesses, batch.op == OP_READ, admit, where.capacity, eviction=eviction, prefetch=prefetch)
 
 
 class Where:
@@ -299,7 +302,7 @@ def behind(batch: RequestBatch, admit: Bool, prefetch: Prefetch | None, where: W
         "kept_out": int((missed & (run.written == 0)).sum()),
         "evicted": int(evicted.sum()),
         "write_invalidates": hits_if(_without_writes(batch, admit, prefetch, where)),
-        "lru_is_not_fifo": hits_if(_run(batch, admit, prefetch, where, lru=False)),
+        "lru_is_not_fifo": hits_if(_run(batch, admit, prefetch, where, "fifo")),
         "prefetched": int(run.prefetched.sum()),
         "prefetched_used": run.prefetched_used,
     }
