@@ -5,13 +5,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cachezoo.arrays import F64, Bool
+from cachezoo.arrays import F64, I64, Bool
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import TraceError
-from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
+from cachezoo.kernels.flash import (
+    DiskHead,
+    FlashRun,
+    Prefetch,
+    WriteRate,
+    simulate_controlled,
+    simulate_flash,
+    simulate_rejectx,
+)
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import OP_READ, Trace
+
+HORIZONS = 100  # that a trace has at least
 
 
 @dataclass(frozen=True)
@@ -28,6 +40,8 @@ class FlashProblem:
     budget: float  # segment writes allowed
     tolerance: float  # how near to the budget a policy must come, relative
     first: int  # request from which on it counts
+    time: I64  # [n] microseconds, or row numbers where the trace has no clock
+    clock: bool  # the former
 
     def __len__(self) -> int:
         return len(self.read)
@@ -39,6 +53,33 @@ class FlashProblem:
     def run_rejectx(self, window: int, prefetch: Prefetch | None = None) -> FlashRun:
         """Simulate RejectX with a window of requests, and what its misses also fetch."""
         return simulate_rejectx(self.accesses, self.read, window, self.capacity, lru=self.lru, prefetch=prefetch)
+
+    def run_controlled(
+        self, scores: F64, threshold: float, controller: Controller, prefetch: Prefetch | None = None
+    ) -> FlashRun:
+        """Simulate an admission by scores, float64[n], whose threshold keeps the budget's rate over the trace's time.
+
+        Args:
+            scores: of each request.
+            threshold: in force at first.
+            controller: how it follows what is written; its horizon is a hundredth of the trace where that is shorter,
+                or where there is no clock.
+            prefetch: what an admitted miss also fetches.
+        """
+        span = float(max(1, self.time[-1] - self.time[0]))
+        horizon = min(span / HORIZONS, controller.horizon_s * 1e6 if self.clock else span)
+        rate = WriteRate(self.budget / span, horizon, self.time)
+        return simulate_controlled(
+            self.accesses,
+            self.read,
+            scores,
+            threshold,
+            controller,
+            rate,
+            self.capacity,
+            lru=self.lru,
+            prefetch=prefetch,
+        )
 
     def dt_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request's read, 0 for hits and writes."""
@@ -85,7 +126,11 @@ def flash_problem_at(
     segments = capacity(accesses.n_segments)
     accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), segments, lru=lru)
     budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
-    return FlashProblem(accesses, read, segments, geometry, cost, lru, accept_all, budget, tolerance, first)
+    clock = has_clock(trace)
+    time = trace.time_us if clock else np.arange(len(trace))
+    return FlashProblem(
+        accesses, read, segments, geometry, cost, lru, accept_all, budget, tolerance, first, time, clock
+    )
 
 
 def label_of(label: EpisodeLabel, category: str) -> EpisodeLabel:
