@@ -15,6 +15,7 @@ from cachezoo.arrays import F64
 from cachezoo.flash_cache.modes import NONE, plain_modes, plain_prefetch
 from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, meet_budget
 from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.metrics.flash import TITLES, ModeFigures, PolicyModes
 from cachezoo.seeds import derive_seed
 
@@ -98,6 +99,17 @@ def learned(problem: FlashProblem, scores: F64, prefetch: Prefetch | None = None
     """The learned admission with the threshold that meets the budget on this very part."""
     threshold, found = threshold_for_budget([problem], [scores], [prefetch])
     return Tuned(problem.run(scores >= threshold, prefetch), threshold, found.reached)
+
+
+def controlled(
+    problem: FlashProblem, scores: F64, threshold: float, controller: Controller, prefetch: Prefetch | None = None
+) -> Tuned:
+    """The learned admission under its controller at the budget's rate, which knows nothing of what is to come.
+
+    It begins with `threshold`, which is the knob.
+    """
+    run = problem.run_controlled(scores, threshold, controller, prefetch)
+    return Tuned(run, threshold, abs(run.segment_writes - problem.budget) <= problem.tolerance * problem.budget)
 
 
 Policy = Callable[[FlashProblem, Prefetch | None], Tuned]

@@ -11,14 +11,25 @@ from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import NONE, disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
 from cachezoo.errors import TraceError
-from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
+from cachezoo.kernels.flash import (
+    DiskHead,
+    FlashRun,
+    Prefetch,
+    WriteRate,
+    simulate_controlled,
+    simulate_flash,
+    simulate_rejectx,
+)
 from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.hdd import hdd_service_us, hdd_transfer_us
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.settings.device import Hdd
 from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import OP_READ, Trace
 
+HORIZONS = 100  # that a trace has at least
 DISKS: dict[DiskName, Hdd | None] = {"wdredpro2tb": WDREDPRO2TB, "baleen": None}
 """By `policy.flash.disk`; None: the two constants."""
 
@@ -46,6 +57,8 @@ class FlashProblem:
     budget: float  # segment writes allowed
     tolerance: float  # how near to the budget a policy must come, relative
     first: int  # request from which on it counts
+    time: I64  # [n] microseconds, or row numbers where the trace has no clock
+    clock: bool  # the former
     whole_block: bool = False  # a read touches all that is resident of its blocks
 
     def __len__(self) -> int:
@@ -63,6 +76,26 @@ class FlashProblem:
         return simulate_rejectx(
             self.accesses, self.read, window, self.capacity,
             filters=filters, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
+        )  # fmt: skip
+
+    def run_controlled(
+        self, scores: F64, threshold: float, controller: Controller, prefetch: Prefetch | None = None
+    ) -> FlashRun:
+        """Simulate an admission by scores, float64[n], whose threshold keeps the budget's rate over the trace's time.
+
+        Args:
+            scores: of each request.
+            threshold: in force at first.
+            controller: how it follows what is written; its horizon is a hundredth of the trace where that is shorter,
+                or where there is no clock.
+            prefetch: what an admitted miss also fetches.
+        """
+        span = float(max(1, self.time[-1] - self.time[0]))
+        horizon = min(span / HORIZONS, controller.horizon_s * 1e6 if self.clock else span)
+        rate = WriteRate(self.budget / span, horizon, self.time)
+        return simulate_controlled(
+            self.accesses, self.read, scores, threshold, controller, rate, self.capacity,
+            eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
         )  # fmt: skip
 
     def dt_seconds(self, run: FlashRun) -> F64:
@@ -174,9 +207,11 @@ def flash_problem_at(
     everything = np.ones(len(read), np.bool_)
     accept_all = simulate_flash(accesses, read, everything, segments, eviction=eviction, whole_block=whole_block)
     budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
+    clock = has_clock(trace)
+    time = trace.time_us if clock else np.arange(len(trace))
     return FlashProblem(
         accesses, read, trace.offset, trace.size, segments, geometry, cost, disk, eviction, accept_all, budget,
-        tolerance, first, whole_block,
+        tolerance, first, time, clock, whole_block,
     )  # fmt: skip
 
 

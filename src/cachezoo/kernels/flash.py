@@ -18,6 +18,7 @@ from cachezoo.kernels.flash_queue import EVICTIONS, LRU, S3FIFO, Eviction, count
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.segments import SegmentAccesses
+from cachezoo.kernels.write_budget import THRESHOLD, Controller, fresh_state, missed
 
 MIB = 1 << 20
 BY_DECISION, BY_BLOOM = -1, -2
@@ -76,6 +77,8 @@ class FlashRun:
     # segment takes the slot of the one that it evicts, else the one that was freed last by a write to what it held,
     # else the next that was never used
     slots: I32
+    # float64[n] the score threshold in force at each request; empty where nothing controls it
+    thresholds: F64
 
     @property
     def segment_writes(self) -> int:
@@ -96,9 +99,11 @@ def _simulate(
     on_partial: bool,
     whole_block: bool,
     note_slots: bool,
-) -> tuple[I32, I32, I32, I32, I32, I64, I32]:
+    control: tuple[F64, I64, F64, F64, F64],
+) -> tuple[I32, I32, I32, I32, I32, I64, I32, F64]:
     start, segment, read, admit = requests
     block, first, range_low, range_high = prefetch
+    score, time, rules, state, mass = control
     n = len(read)
     io_segments, io_first = np.zeros(n, np.int32), np.zeros(n, np.int32)
     hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32)
@@ -115,7 +120,11 @@ def _simulate(
     freed = np.zeros(min(capacity, n_ids) if note_slots else 0, np.int32)
     slots = np.zeros(n if note_slots else 0, np.int32)
     n_freed, n_slots, noted = 0, 0, 0
+    controlled = len(score) > 0
+    thresholds = np.zeros(len(score))
     for i in range(n):
+        if controlled:
+            thresholds[i] = state[THRESHOLD]
         if not read[i]:
             for j in range(start[i], start[i + 1]):
                 s = segment[j]
@@ -158,7 +167,7 @@ def _simulate(
             low = j if absent == 0 else low
             high = j
             absent += 1
-            accept = admit[i]
+            accept = score[i] >= state[THRESHOLD] if controlled else admit[i]
             if reject >= 0:
                 accept = seen[s] >= 0 and i - seen[s] <= reject
                 seen[s] = i
@@ -221,8 +230,10 @@ def _simulate(
             if per_block > 0:
                 unused[s] = p < more
         written[i] = more
+        if controlled:
+            missed(rules, state, mass, time[i], score[i], absent, more)
     totals = np.array([prefetched_used, filled_at, evictions, age_sum])
-    return io_segments, io_first, hits, written, prefetched, totals, slots[:noted]
+    return io_segments, io_first, hits, written, prefetched, totals, slots[:noted], thresholds
 
 
 def _check_prefetch(prefetch: Prefetch, n: int, per_block: int) -> None:
@@ -246,6 +257,7 @@ def _run(
     prefetch: Prefetch | None,
     whole_block: bool,
     note_slots: bool,
+    control: tuple[F64, I64, F64, F64, F64] | None = None,
 ) -> FlashRun:
     if capacity < 1:
         raise ConfigError(f"flash capacity {capacity}: it is a number of segments, at least 1")
@@ -263,9 +275,11 @@ def _run(
         segment, n_ids, per_block = accesses.placed, accesses.n_places, accesses.per_block
         low, high = fetched.low.astype(np.int32), fetched.high.astype(np.int32)
         ranges, on_partial = (accesses.block, accesses.first, low, high), fetched.on_partial
+    if control is None:
+        control = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
     requests, kind = (accesses.start, segment, read, admit), EVICTIONS.index(eviction)
-    io_segments, io_first, hits, written, prefetched, totals, slots = _simulate(
-        requests, reject, blooms, capacity, n_ids, kind, ranges, per_block, on_partial, whole_block, note_slots
+    io_segments, io_first, hits, written, prefetched, totals, slots, thresholds = _simulate(
+        requests, reject, blooms, capacity, n_ids, kind, ranges, per_block, on_partial, whole_block, note_slots, control
     )
     used, filled_at, evictions, age_sum = totals.tolist()
     return FlashRun(
@@ -279,7 +293,23 @@ def _run(
         evictions=evictions,
         mean_eviction_age=age_sum / evictions if evictions else 0.0,
         slots=slots,
+        thresholds=thresholds,
     )
+
+
+@dataclass(frozen=True)
+class WriteRate:
+    """What a controlled admission may write.
+
+    Attributes:
+        segments: written in a unit of time, at most in the long run; above 0.
+        horizon: units of time after which the balance would be even; above 0.
+        time: int64[n] of each request, in these units; never falling.
+    """
+
+    segments: float
+    horizon: float
+    time: I64
 
 
 def simulate_flash(
@@ -351,6 +381,53 @@ def simulate_rejectx(
     blooms = bloom.make(len(accesses.segment) if filters else 0, max(1, window), BLOOM_BITS)
     admit, reject = np.zeros(len(read), np.bool_), BY_BLOOM if filters else window
     return _run(accesses, read, admit, reject, blooms, capacity, eviction, prefetch, whole_block, note_slots)
+
+
+def simulate_controlled(
+    accesses: SegmentAccesses,
+    read: Bool,
+    scores: F64,
+    threshold: float,
+    controller: Controller,
+    rate: WriteRate,
+    capacity: int,
+    *,
+    eviction: Eviction = "lru",
+    prefetch: Prefetch | None = None,
+    whole_block: bool = False,
+) -> FlashRun:
+    """Run the cache with an admission by scores whose threshold keeps a write rate.
+
+    Args:
+        accesses: the segments of n requests.
+        read: bool[n], True where the request reads.
+        scores: float64[n]; a read's miss is admitted where its score is at least the threshold in force.
+        threshold: in force at first.
+        controller: how the threshold follows the writes.
+        rate: that is kept.
+        capacity: segments the cache holds, at least 1.
+        eviction: as of `simulate_flash`.
+        prefetch: what an admitted miss fetches beside; None fetches what is missing.
+        whole_block: as of `simulate_flash`.
+
+    Raises:
+        ConfigError: capacity below 1, a rate or horizon that is not above 0, lengths that differ, or a prefetch outside
+            its block.
+        TraceError: with prefetch, more segments in the trace's blocks than ids can number.
+    """
+    if not (rate.segments > 0 and rate.horizon > 0):
+        raise ConfigError(f"write rate of {rate.segments} segments over {rate.horizon}: both must be above 0")
+    if not len(scores) == len(rate.time) == len(read):
+        raise ConfigError(f"scores have {len(scores)} rows and times {len(rate.time)} where read has {len(read)}")
+    rules, state, mass = (
+        controller.rules(rate.segments, rate.horizon),
+        fresh_state(threshold),
+        np.zeros(controller.bins),
+    )
+    control = (np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(rate.time, np.int64), rules, state, mass)
+    admit = np.zeros(len(read), np.bool_)
+    blooms = bloom.make(0, 1, BLOOM_BITS)
+    return _run(accesses, read, admit, BY_DECISION, blooms, capacity, eviction, prefetch, whole_block, False, control)
 
 
 def coin_flips(n: int, seed: int) -> F64:
