@@ -52,7 +52,7 @@ def ingest(params: "Params", key: str) -> None:
 
     entry = entry_of(params, key)
     files = TraceFiles([Path(entry.path)], entry.format, entry.category, key, entry.options, entry.skip_bad_rows)
-    ingest(files, requests_of(params, key), entry.part)
+    ingest(files, requests_of(params, key), entry.part, replay=True)
 
 
 def replay(params: "Params", key: str) -> None:

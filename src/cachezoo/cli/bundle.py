@@ -138,7 +138,7 @@ def bundle_drift(
     from cachezoo.traces.read import read_any
 
     bundle = load(path)
-    found = drift(bundle, batch_of(read_any(trace, fmt, pages=False)))
+    found = drift(bundle, batch_of(read_any(trace, fmt, pages=False, replay=True)))
     if hand_out(dataclasses.asdict(found), as_json):
         return
     looked_at = f"{found.reads:,} reads" if found.placed is None else f"{found.placed.writes:,} writes"

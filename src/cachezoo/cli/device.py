@@ -144,7 +144,7 @@ def replay(
     for path in (out, record_path):
         refuse_same([trace], path)
         check_file(path)
-    rows = read_any(trace, pages=False)
+    rows = read_any(trace, pages=False, replay=True)
     if isinstance(device, RealDevice) and mode != "service":
         write_loaded(rows, device, mode, depth, out, record_path)
     else:
@@ -203,7 +203,7 @@ def response(
 
     asked = Asked(loop, depth, scheduler)
     device = load_profile(given)
-    rows = read_any(trace, pages=False)
+    rows = read_any(trace, pages=False, replay=True)
     with progress(f"response times of {trace.name}", 2.0) as advance:
         found = run(rows, device, asked, advance)
     about = {"trace": trace.name, "profile": Path(given).stem}

@@ -100,7 +100,7 @@ def flash(
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
     refuse_learned(options, any(own.prefetch is not None for own in opened))
-    own = read_either(given_files([trace], fmt, option, columns, ask=not as_json), pages=False)
+    own = read_either(given_files([trace], fmt, option, columns, ask=not as_json), pages=False, replay=True)
     if isinstance(own, ObjectTrace):
         objects.refuse_of_pages(
             {"--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,

@@ -138,7 +138,7 @@ def read_several(
     paths: Sequence[Path], fmt: str = "auto", option: list[str] | None = None, columns: str | None = None,
     *, ask: bool = True,
 ) -> "list[Trace]":  # fmt: skip
-    """Traces of a command that takes several, each as `read_given`; --columns is of all of them.
+    """Traces of a command that simulates several, each as `read_given` replays it; --columns is of all of them.
 
     Raises:
         TraceError: what the reader says; of a file of no known format beside others, to ingest it first.
@@ -148,7 +148,7 @@ def read_several(
     found = []
     for path in paths:
         try:
-            found.append(read_given(path, fmt, option, columns, ask=ask))
+            found.append(read_given(path, fmt, option, columns, ask=ask, replay=True))
         except UnknownTrace as error:
             if len(paths) == 1:
                 raise

@@ -67,7 +67,7 @@ def targets(
         checked(Devices(disk, ssd, name)),
     )
     models = models_of(device)
-    ts = tier_stream(read_given(trace, fmt, option, columns, ask=not as_json))
+    ts = tier_stream(read_given(trace, fmt, option, columns, ask=not as_json, replay=True))
     with progress(f"{options.target.title} on {trace.name}", trials(options)) as advance:
         found = advise(ts, models, options, advance)
     values = {"trace": trace.name, **found.values()}

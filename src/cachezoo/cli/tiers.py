@@ -96,7 +96,7 @@ def tiers(
     )  # fmt: skip
     opened = None if bundle is None else open_bundles([bundle])[0]
     models, paid = device_of(device), load_prices(prices)
-    ts = tier_stream(at_speed(read_given(trace, fmt, option, columns, ask=not as_json), speed))
+    ts = tier_stream(at_speed(read_given(trace, fmt, option, columns, ask=not as_json, replay=True), speed))
     ram_pages, ssd_pages = options.pages(ts.pages.n_pages)
     first = first_access(ts.pages, options.count, ram_pages, ts.trace.time_us)
     decisions = None if opened is None else _decisions(opened, ts)

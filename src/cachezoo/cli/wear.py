@@ -129,7 +129,7 @@ def wear(
     options = replace(options, victims=victims(victim), drive=drive)
     learned = None if bundle is None else dictionary_of(bundle)
     names = [path.name for path in trace]
-    own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
+    own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json, replay=True) for path in trace], cycles)
     if learned is not None:
         check_bundle(own, ", ".join(names))
     writes = writes_of(own, options.drive)
@@ -221,7 +221,7 @@ def cache_wear(
     check_cache(options)
     ids, cache_size = known(policy or ["lru"]), Size.parse(size)
     files = outputs(output, ("csv", "json"), [trace])
-    own = read_given(trace, fmt, option, columns, ask=not as_json)
+    own = read_given(trace, fmt, option, columns, ask=not as_json, replay=True)
     simulator = Simulator(own, expand_pages(own))
     pages = cache_size.pages(simulator.pages.n_pages)
     caches = [page_cache_writes(simulator, name, pages, cycles or USUAL_CYCLES) for name in ids]

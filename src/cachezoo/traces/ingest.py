@@ -19,15 +19,15 @@ from cachezoo.coded import Coded
 from cachezoo.console import Advance, progress
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import ROW_GROUP_ROWS, atomic_dir, beside, held
-from cachezoo.traces.memory import accesses_of, hold, pieces
+from cachezoo.traces.memory import accesses_of, hold, hold_pages, pieces
 from cachezoo.traces.object_stats import ObjectStatistics
 from cachezoo.traces.objects import OBJECT_CODED, OBJECT_NUMBERS, ObjectTrace
-from cachezoo.traces.pages import MAX_ACCESSES, PageNumbers
-from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
+from cachezoo.traces.pages import MAX_ACCESSES, PageNumbers, expand_pages
+from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, replayed, silent
 from cachezoo.traces.reading import Names, Requests
 from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.stats import Statistics
-from cachezoo.traces.store import TraceWriter, trace_writer
+from cachezoo.traces.store import TraceWriter, read_trace, trace_writer, write_trace
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace, TraceMeta
 
 if TYPE_CHECKING:
@@ -42,7 +42,12 @@ class _Unsorted(Exception):
 
 
 def ingest(
-    files: TraceFiles, output: Path, part: tuple[float, float] = WHOLE, advance: Advance = silent
+    files: TraceFiles,
+    output: Path,
+    part: tuple[float, float] = WHOLE,
+    advance: Advance = silent,
+    *,
+    replay: bool = False,
 ) -> dict[str, Any]:
     """Write a trace, with its page accesses where it has addresses, as canonical Parquet.
 
@@ -51,6 +56,7 @@ def ingest(
         output: the file to write.
         part: first and last request of the trace to keep, as fractions of its requests in order of time.
         advance: told the share of the files read.
+        replay: whether a row that stands for several accesses becomes as many requests, which are then held in memory.
 
     Returns:
         What `cachezoo.traces.stats` or `cachezoo.traces.object_stats` says of it, `remarks` on what
@@ -74,6 +80,10 @@ def ingest(
         ):
             figures = _sorted(given, _Sink(where, writer), part, _Spill(Path(folder)))
     given.warn()
+    if replay and not given.objects and (trace := read_trace(output)).count is not None:
+        trace = replayed(trace)
+        hold_pages(trace, where)
+        write_trace(trace, output, expand_pages(trace))
     return _with_lines(figures, given)
 
 
@@ -300,5 +310,5 @@ def ingest_corpus(params: "Params", category: str) -> None:
     with progress(f"corpus of {category}", len(rows)) as advance, atomic_dir(paths.corpus(category)) as folder:
         for done, (key, row) in enumerate(sorted(rows.items())):
             advance(done, key)
-            ingest(TraceFiles([Path(row.path)], row.format, category, key), folder / f"{key}.parquet")
+            ingest(TraceFiles([Path(row.path)], row.format, category, key), folder / f"{key}.parquet", replay=True)
         advance(len(rows))

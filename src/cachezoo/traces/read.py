@@ -12,6 +12,7 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
@@ -23,6 +24,7 @@ from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import NO_ADDRESSES, read_meta
 from cachezoo.traces.table import MAX_END_BYTES, NUMBER_COLUMNS, UNKNOWN_LATENCY, Discards, Trace, TraceMeta, validate
+from cachezoo.traces.values import SECOND_US
 
 
 def _say(text: str) -> None:
@@ -279,14 +281,26 @@ def read_files(
 
 
 def replayed(trace: Trace) -> Trace:
-    """A request for each access: rows that stand for several are repeated at their time, discards after them."""
+    """A request for each access, in the order of time.
+
+    The n accesses of a row are spread evenly over the second from its time on, first and last included, as Baleen's
+    simulator does it; where a trace has no clock they follow each other. A discard stays before the first access of the
+    row that it came before.
+    """
     if trace.count is None:
         return trace
-    found = replace(trace.take(np.repeat(np.arange(len(trace)), trace.count)), count=None)
+    count = trace.count.astype(np.int64)
+    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
+    time_us = trace.time_us[row]
+    if has_clock(trace):
+        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    order = np.argsort(time_us, kind="stable")
+    found = replace(trace.take(row[order]), time_us=time_us[order], count=None)
     if (given := trace.discards) is None:
         return found
-    before = np.concatenate([[0], np.cumsum(trace.count, dtype=np.int64)])
-    return replace(found, discards=replace(given, at=before[given.at]))
+    place = np.empty(len(row) + 1, np.int64)
+    place[order], place[-1] = np.arange(len(row)), len(row)
+    return replace(found, discards=replace(given, at=place[np.append(first, len(row))[given.at]]))
 
 
 def read_either(

@@ -64,7 +64,7 @@ class TectonicOptions(Options):
     # ``1``, ``2`` or ``3``; ``auto`` takes the header's names, or the number of fields where only one layout has it
     layout: Literal["auto", "1", "2", "3"] = "auto"
     block_bytes: int = Field(default=8 << 20, ge=1, le=2**40)  # a block's size; offsets count inside it
-    # ``each``: a row stands for as many accesses as its count says; ``once``: for one, as Baleen's simulator has it
+    # ``each``: a row stands for as many accesses as its count says; ``once``: for one
     counts: Literal["each", "once"] = "each"
 
 
