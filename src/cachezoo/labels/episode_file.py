@@ -1,12 +1,15 @@
 """The file of episode labels: one row a request, and figures of the trace as metadata."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.segments import Geometry, expand_segments
-from cachezoo.labels.episode_rows import METADATA_KEY
+from cachezoo.labels.episode_rows import COLUMNS as READ
+from cachezoo.labels.episode_rows import METADATA_KEY, EpisodeRows
 from cachezoo.labels.episodes import (
     NO_PREFETCH,
     OPT_RANGE,
@@ -112,18 +115,14 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> Epis
     )
 
 
-def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, path: Path) -> EpisodeFigures:
-    """Label a trace and write one row per request, in the requests' order, and its figures as metadata."""
-    from cachezoo.io import dump_json, table_of, write_table
-
-    problem = flash_problem(trace, label, flash)
-    labels = label_problem(problem, label, label.opt_prefetch)
+def _values(problem: FlashProblem, labels: EpisodeLabels) -> dict[str, npt.NDArray[Any]]:
+    """`COLUMNS` of a labelled trace."""
     episodes = labels.episodes
     row = episodes.episode
     ranges = opt_range(episodes, problem.geometry)
     plain, ranged = (score_episodes(problem, episodes, mode) for mode in (NO_PREFETCH, OPT_RANGE))
     gain = ranged.score * ranged.written - plain.score * plain.written
-    values = {
+    return {
         "episode": row,
         "access_index": episodes.index,
         "accesses": np.append(episodes.accesses, 0)[row],
@@ -137,7 +136,22 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
         "settled": labels.settled(),
         "open": np.append(episodes.open, False)[row],
     }
+
+
+def episode_rows(problem: FlashProblem, label: EpisodeLabel) -> EpisodeRows:
+    """The labels of a trace without a file: at the capacity and the budget of the problem."""
+    labels = label_problem(problem, label, label.opt_prefetch)
+    values = _values(problem, labels)
+    return EpisodeRows(**{name: values[name] for name in READ}, eviction_age=labels.episodes.age)
+
+
+def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, path: Path) -> EpisodeFigures:
+    """Label a trace and write one row per request, in the requests' order, and its figures as metadata."""
+    from cachezoo.io import dump_json, table_of, write_table
+
+    problem = flash_problem(trace, label, flash)
+    labels = label_problem(problem, label, label.opt_prefetch)
     figures = describe(trace, problem, labels)
     metadata = {METADATA_KEY: dump_json(figures.model_dump(mode="json")), "cachezoo.trace_id": trace.meta.trace_id}
-    write_table(path, table_of(values, COLUMNS), metadata)
+    write_table(path, table_of(_values(problem, labels), COLUMNS), metadata)
     return figures

@@ -1,4 +1,4 @@
-"""Episode labels as a stage reads them: one entry a request, figures of the trace as metadata."""
+"""Episode labels as training reads them: one entry a request."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +11,12 @@ from cachezoo.io import read_rows
 from cachezoo.metrics.episodes import EpisodeFigures
 
 METADATA_KEY = "cachezoo.episodes"
+COLUMNS = ("episode", "access_index", "opt", "settled", "open", "range_low", "range_high", "prefetch_gain")
 
 
 @dataclass(frozen=True)
 class EpisodeRows:
-    """Labels as read from a file: one entry a request, columns as `labels.episode_file` writes them."""
+    """Labels of a trace: one entry a request, columns as in `labels.episode_file`, and the age that OPT assumes."""
 
     episode: I32
     access_index: I32
@@ -25,7 +26,7 @@ class EpisodeRows:
     range_low: I32
     range_high: I32
     prefetch_gain: F64
-    figures: EpisodeFigures
+    eviction_age: int  # requests
 
 
 def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
@@ -34,13 +35,12 @@ def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
     Raises:
         TraceError: the file is missing, damaged, or holds no episode labels, or not one for each of the `requests`.
     """
-    names = ["episode", "access_index", "opt", "settled", "open", "range_low", "range_high", "prefetch_gain"]
-    table, metadata = read_rows(path, "label_episodes", requests, names)
+    table, metadata = read_rows(path, "label_episodes", requests, list(COLUMNS))
     if METADATA_KEY not in metadata:
         raise TraceError(f"{path}: holds no episode labels; run the stage label_episodes")
-    columns = {name: table.column(name).to_numpy() for name in names}
+    columns = {name: table.column(name).to_numpy() for name in COLUMNS}
     try:
         figures = EpisodeFigures.model_validate_json(metadata[METADATA_KEY])
     except ValidationError as error:
         raise TraceError(f"{path}: its figures are not of this release; run the stage label_episodes again") from error
-    return EpisodeRows(**columns, figures=figures)
+    return EpisodeRows(**columns, eviction_age=figures.eviction_age)

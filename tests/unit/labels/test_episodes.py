@@ -11,7 +11,7 @@ from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.io import read_table
 from cachezoo.kernels.episodes import find_episodes
 from cachezoo.kernels.segments import Geometry
-from cachezoo.labels.episode_file import choose_geometry, write_episode_labels
+from cachezoo.labels.episode_file import choose_geometry, episode_rows, write_episode_labels
 from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.labels.episodes import (
     OPT_MODES,
@@ -78,7 +78,9 @@ def test_file_is_one_row_a_request_and_the_same_bytes(tmp_path: Path) -> None:
     table, _ = read_table(tmp_path / "a.parquet")
     assert len(table) == len(TRACE)
     labels = read_episode_labels(tmp_path / "a.parquet")
-    assert labels.figures == figures
+    assert labels.eviction_age == figures.eviction_age
+    without_a_file = vars(episode_rows(flash_problem(TRACE, LABEL, FLASH), LABEL))
+    assert all(np.array_equal(value, without_a_file[name]) for name, value in vars(labels).items())
     assert ((labels.episode == -1) == (TRACE.op == 1)).all()
     assert figures.episodes == labels.episode.max() + 1
     assert not labels.settled[labels.episode < 0].any() and not labels.open[labels.episode < 0].any()
@@ -99,7 +101,7 @@ def test_the_file_says_which_episodes_may_go_on(tmp_path: Path) -> None:
     labels = read_episode_labels(tmp_path / "a.parquet")
     last = np.full(labels.episode.max() + 1, -1)
     np.maximum.at(last, labels.episode, np.arange(len(trace)))
-    may = len(trace) - 1 - last <= labels.figures.eviction_age
+    may = len(trace) - 1 - last <= labels.eviction_age
     np.testing.assert_array_equal(labels.open, may[labels.episode])
     assert 0.05 < labels.open.mean() < 0.95
 
@@ -188,6 +190,6 @@ def test_labels_are_of_the_opt_that_prefetches_as_configured(tmp_path: Path) -> 
         write_episode_labels(trace, label, FLASH, tmp_path / mode)
         labels, want = read_episode_labels(tmp_path / mode), label_problem(problem, LABEL, mode)
         np.testing.assert_array_equal(labels.opt, want.opt())
-        assert labels.figures.eviction_age == want.episodes.age
+        assert labels.eviction_age == want.episodes.age
         seen.add(labels.opt.tobytes())
     assert len(seen) > 1

@@ -126,7 +126,7 @@ def fit_prepared(
         raise TrainingError(no_trace(category, "train"))
     arch, shape = variant.arch(settings.model.arch), variant.shape(settings.model)
     name, label = model_id(category, arch), label_of(settings.label, category)
-    age = int(np.median([part.labels.figures.eviction_age for part in parts]))
+    age = int(np.median([part.labels.eviction_age for part in parts]))
     windows = list(settings.history.windows)
     history = {"bucket_requests": max(1, round(age * settings.history.bucket_of_age)), "windows": windows}
     features, codes = variant.features(windows), encodings(parts) if variant.names else {}

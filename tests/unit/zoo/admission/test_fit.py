@@ -57,7 +57,7 @@ def test_what_fit_json_says(part: Prepared, fitted: Path) -> None:
     assert model.trained and model.arch["splits"] > 0 and model.reason == ""
     assert [(item.trace, item.role) for item in model.traces] == [("train", "train")]
     assert model.encodings["user"] == {"postgres": 0, "backup": 1}
-    assert model.learned["eviction_age"] == part.labels.figures.eviction_age
+    assert model.learned["eviction_age"] == part.labels.eviction_age
     assert model.learned["history"]["windows"] == FIT.history.windows
     assert model.geometry == {"block_bytes": LABEL.block_bytes, "segment_bytes": LABEL.segment_bytes}
 

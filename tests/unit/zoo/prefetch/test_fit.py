@@ -83,7 +83,7 @@ def test_benefit_and_targets_are_those_of_naive_loops(tmp_path: Path) -> None:
     own = part(trace, "small", tmp_path)
     keep = (own.labels.access_index == 0) & own.labels.opt & own.labels.settled
     rows = prefetch_rows([(own, np.zeros((len(trace), 2), np.float32))], LABEL, FIT.fit)
-    wanted = naive_benefit(trace, LABEL, own.labels.figures.eviction_age, COST)
+    wanted = naive_benefit(trace, LABEL, own.labels.eviction_age, COST)
     episodes = own.labels.episode[keep]
     np.testing.assert_allclose(rows.benefit, [wanted[e] for e in episodes])
     assert len(rows.first) == keep.sum() > 100 and (rows.benefit > 0).any() and (rows.benefit == 0).any()
