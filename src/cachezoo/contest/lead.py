@@ -181,6 +181,19 @@ def over_seeds(series: Sequence[F64], value: float | None = None) -> Mean:
     return _summed(found.value, [(found.variance, found.freedom), (between, len(stacked) - 1.0)])
 
 
+def over_savings(ours: Sequence[F64], theirs: Sequence[F64], value: float | None = None) -> Mean:
+    """The share of a rival's mean cost that several trainings save, with the variance of time and of the seed.
+
+    Args:
+        ours: float64[B] cost of each training in the order of time.
+        theirs: float64[B] that of the rival that each is held against, of a mean above 0, in the same blocks.
+        value: as of `mean_of`.
+    """
+    shares = [1 - own.mean() / rival.mean() for own, rival in zip(ours, theirs, strict=True)]
+    trios = zip(ours, theirs, shares, strict=True)
+    return over_seeds([(rival * (1 - share) - own) / rival.mean() + share for own, rival, share in trios], value)
+
+
 def over_trainings(ours: Sequence[Sequence[F64]], theirs: Sequence[F64]) -> Mean:
     """The lead of several trainings over a rival, mean of the traces.
 

@@ -16,7 +16,7 @@ from cachezoo.arrays import F64, I64, U8, Bool
 from cachezoo.console import Advance
 from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Goal, Outcome
-from cachezoo.contest.lead import Lead, over_seeds, saving
+from cachezoo.contest.lead import Lead, over_savings, saving
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import ConfigError, TrainingError
 from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, COIN_FLIP, COIN_STEPS, REJECTX
@@ -86,9 +86,8 @@ class ObjectFlashRow(Outcome):
         """The share of another's disk time that it saves; of trainings with the variance between their seeds."""
         if len(self.trainings) < 2 or not rival.blocks.any():
             return self.lead(rival, Goal.COST)
-        plain, mean = saving(self.blocks, rival.blocks, Goal.COST.lead(self.mean, rival.mean)), rival.blocks.mean()
-        series = [(rival.blocks * (1 - plain.value) - own.blocks) / mean + plain.value for own in self.trainings]
-        found = over_seeds(series, plain.value)
+        plain = saving(self.blocks, rival.blocks, Goal.COST.lead(self.mean, rival.mean))
+        found = over_savings([own.blocks for own in self.trainings], [rival.blocks] * len(self.trainings), plain.value)
         return Lead(found.value, found.variance, found.freedom, plain.by_block)
 
 
