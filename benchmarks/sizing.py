@@ -32,10 +32,10 @@ from cachezoo.questions.tiers.bench import Bench
 from cachezoo.questions.tiers.budget import Point, rungs
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
-from cachezoo.questions.tiers.prices import BUILT_IN as PRICES
 from cachezoo.questions.tiers.purchase import Terms
 from cachezoo.questions.tiers.search import Found, Halves, Ledger, Runner, Search, Simulated, digest
 from cachezoo.questions.tiers.stream import tier_stream
+from cachezoo.settings.prices import BUILT_IN as PRICES
 from cachezoo.traces.read import read_any
 from cachezoo.yaml_file import read_yaml
 

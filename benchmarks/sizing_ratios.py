@@ -17,8 +17,8 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.questions.tiers.advice import Offer, advise
 from cachezoo.questions.tiers.budget import GB, Money
 from cachezoo.questions.tiers.options import SizeOptions
-from cachezoo.questions.tiers.prices import BUILT_IN as PRICES
 from cachezoo.questions.tiers.purchase import Terms
+from cachezoo.settings.prices import BUILT_IN as PRICES
 from cachezoo.settings.prices import Prices
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any

@@ -66,6 +66,34 @@ def test_the_plot_has_the_same_bytes_again(trace, tmp_path):
     assert b"<svg" in (tmp_path / "p.svg").read_bytes()[:600]
 
 
+def test_several_sizes_have_a_row_each_an_answer_each_and_one_plot(trace, tmp_path):
+    asked = (*FLASH, trace, "--size", "1%,10%", "--write-rate", "10%,25%", "--policy", "accept_all,rejectx")
+    found = json.loads(run(*asked, "--json").stdout)
+    assert [one["size"] for one in found["caches"]] == ["1%", "10%"]
+    assert [(row["size"], row["asked"]) for row in found["rows"]] == [
+        (size, rate) for size in ("1%", "10%") for rate in (None, "10%", "25%")
+    ]
+    for size in ("1%", "10%"):
+        alone = json.loads(run(*asked[:5], size, *asked[6:], "--json").stdout)
+        assert alone["rows"] == [row for row in found["rows"] if row["size"] == size]
+        assert alone["leads"] == [lead for lead in found["leads"] if lead["size"] == size]
+        assert alone["caches"] == [one for one in found["caches"] if one["size"] == size]
+        assert all(row["capacity_bytes"] == alone["caches"][0]["capacity_bytes"] for row in alone["rows"])
+    said = " ".join(run(*asked, "-o", tmp_path / "sizes.png", "-o", tmp_path / "rows.csv").stdout.split())
+    assert said.index("1% (") < said.index("10% (") < said.index("before hard disks")
+    assert said.count("a year costs least") == 2 and "prices: retail, end of 2022" in said
+    assert (tmp_path / "sizes.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "rows.csv").read_text().startswith("size,capacity_bytes,policy")
+
+
+def test_prices_can_be_given(trace):
+    asked = (*FLASH, trace, "--policy", "rejectx", "--json")
+    one, other = (json.loads(run(*asked, *more).stdout)["rows"][0] for more in ((), ("--prices", "hca2012")))
+    assert one["disks"] == other["disks"] and one["usd_a_year"] != other["usd_a_year"]
+    (busier,) = json.loads(run(*asked, "--most-busy", "0.2").stdout)["rows"]
+    assert busier["disks"] > one["disks"]
+
+
 def test_without_a_clock_rates_are_refused_and_nothing_is_said_by_the_second(tmp_path):
     trace = make_trace(2500, 5)
     path = tmp_path / "rows.parquet"
@@ -83,11 +111,11 @@ def test_without_a_clock_rates_are_refused_and_nothing_is_said_by_the_second(tmp
 
 
 def test_accept_all_is_within_the_axes(trace, monkeypatch):
-    from cachezoo.questions.flash import table
+    from cachezoo.questions.flash import plot
 
     seen = []
-    monkeypatch.setattr(table, "write", lambda canvas, *_: seen.append(canvas.axes[0]))
-    monkeypatch.setattr(table, "atomic_file", contextlib.nullcontext)
+    monkeypatch.setattr(plot, "write", lambda canvas, *_: seen.append(canvas.axes[0]))
+    monkeypatch.setattr(plot, "atomic_file", contextlib.nullcontext)
     run(*FLASH, trace, "--policy", "accept_all,rejectx", "--write-rate", "5%,10%", "-o", "p.png")
     (axes,) = seen
     low, high = axes.get_ylim()

@@ -132,6 +132,9 @@ def test_flash_meets_its_budget_on_the_first_half(trace):
     assert everything["admission"] == "accept_all"
     assert {row["admission"] for row in budgeted} == {"coin_flip", "rejectx", "by_size"}
     assert all(row["bytes_written"] < everything["bytes_written"] for row in budgeted)
+    several = asked("recommend --only flash", trace, "--write-rate", "30%", "--size", "5%,10%")
+    assert [one["size"] for one in several["caches"]] == ["5%", "10%"]
+    assert [row for row in several["rows"] if row["size"] == "10%"] == found["rows"]
 
 
 def test_flash_says_that_an_admission_can_be_learned(trace):

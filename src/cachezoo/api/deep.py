@@ -15,16 +15,13 @@ from cachezoo.api.results import Result
 from cachezoo.cli.flash import (
     decided,
     geometry_given,
-    leads_of,
     modes_of,
     policies_of,
     refuse_learned,
     refuse_unbundled,
-    shipped_of,
 )
-from cachezoo.cli.flash import values_of as flash_values
 from cachezoo.cli.objects import refuse_of_objects
-from cachezoo.cli.options import floors, in_range, whole_in_range, write_rates
+from cachezoo.cli.options import floors, in_range, sizes, whole_in_range, write_rates
 from cachezoo.cli.options import victims as victims_of
 from cachezoo.cli.share import DEFAULT_BY, ApartOption
 from cachezoo.cli.size import options_of as size_options
@@ -37,8 +34,11 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.questions.flash.model import geometry_of, open_bundles
-from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, flash_problem_of, geometry_by_reads
-from cachezoo.questions.flash.table import draw_flash, flash_table
+from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, geometry_by_reads
+from cachezoo.questions.flash.plot import draw_flash
+from cachezoo.questions.flash.sentences import answers as flash_answers
+from cachezoo.questions.flash.sentences import values_of as flash_values
+from cachezoo.questions.flash.table import flash_tables
 from cachezoo.questions.page.recommendation import models_of
 from cachezoo.questions.share import answer as share_words
 from cachezoo.questions.share.case import compare as compare_shares
@@ -48,6 +48,7 @@ from cachezoo.questions.share.plot import draw as draw_share
 from cachezoo.questions.tiers import sentences as size_words
 from cachezoo.questions.tiers.advice import advise
 from cachezoo.questions.tiers.plot import draw_front
+from cachezoo.questions.tiers.prices import load_prices
 from cachezoo.questions.wear.options import check_bundle, cycles_of
 from cachezoo.questions.wear.table import check_room, draw_wear, wear_table, writes_of
 from cachezoo.questions.wear.verdict import answer as wear_answer
@@ -79,7 +80,7 @@ def flash(
     bundle: Path | str | Sequence[Path | str] = (),
     write_rate: Several = "25%",
     prefetch: Several | None = None,
-    size: str = "10%",
+    size: Several = "10%",
     segment: str | None = None,
     block: str | None = None,
     count: str = "half",
@@ -87,6 +88,8 @@ def flash(
     seek_ms: float | None = None,
     disk_mib_s: float | None = None,
     rated_dwpd: float = 1.0,
+    prices: str | None = None,
+    most_busy: float = 0.7,
     ignore: str | None = None,
 ) -> Result:
     """Baleen's flash cache before hard disks: `cachezoo recommend --only flash`.
@@ -97,7 +100,7 @@ def flash(
         bundle: folders of admission bundles, or of a prefetch bundle beside its admission.
         write_rate: what the SSD may be written at most: `10,20MB/s`, `500GiB/day`, `25%`.
         prefetch: modes with commas.
-        size: of the cache: `64GiB`, or `10%` of the trace's distinct segments.
+        size: of the cache: `64GiB`, or `10%` of the trace's distinct segments; with commas.
         segment: what is cached at a time, such as `4KiB`.
         block: what is prefetched at most, such as `256KiB`.
         count: as of `cachezoo.simulate`.
@@ -105,10 +108,12 @@ def flash(
         seek_ms: of a disk's I/O, by constants; Baleen's is 11.5.
         disk_mib_s: MiB a second that a disk transfers; Baleen's is 143.
         rated_dwpd: drive writes a day that the SSD is rated for over five years.
+        prices: a YAML file, or a name in conf/prices, for the cost of a year.
+        most_busy: share of a disk's time that may be taken at the peak.
         ignore: as of `cachezoo.simulate`, of a trace of objects: deletes, ttl.
 
     Returns:
-        A row for each policy, prefetch and rate.
+        A row for each size, policy, prefetch and rate.
 
     Raises:
         ConfigError, BundleError, TraceError: as the command says.
@@ -120,10 +125,11 @@ def flash(
     )  # fmt: skip
     folders, ignored = paths(bundle, "bundle"), listed_or_none(ignore, "ignore")
     options = FlashOptions(
-        capacity=Size.parse(text(size, "size")), rates=write_rates(listed(write_rate, "write_rate")),
+        sizes=sizes(texts(size, "size", least=1), ""), rates=write_rates(listed(write_rate, "write_rate")),
         policies=policies_of(listed_or_none(policy, "policy"), bool(folders)),
         prefetch=modes_of(listed_or_none(prefetch, "prefetch")), count=Count(text(count, "count")),
         cost=cost, disk=behind, rated_dwpd=in_range(rated_dwpd, "rated_dwpd"),
+        prices=load_prices(text_or_none(prices, "prices")), most_busy=in_range(most_busy, "most_busy"),
     )  # fmt: skip
     opened = open_bundles(folders)
     geometry = geometry_of(opened, given)
@@ -138,11 +144,10 @@ def flash(
     refuse_of_objects(ignored)
     refuse_unbundled(options, bool(folders))
     own = objects.addressed(source, each_access=False)
-    problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]
-    found = flash_table(own, problem, models, options, SEED, _no_progress)
+    found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, _no_progress)
     name = own.meta.trace_id
-    values, says = flash_values(name, own, found, models), [*leads_of(found), *shipped_of(found)]
+    values, says = flash_values(name, own, found, models), flash_answers(found, options)
     title = f"{name}: a flash cache before hard disks"
     return Result(title, values, values["rows"], says, found, lambda path: draw_flash(found, name, path))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cachezoo.api.results import Result
 from cachezoo.cli import objects as command
@@ -76,10 +76,10 @@ def curve(own: command.Asked, policies: Sequence[str], points: int, sizes: Seque
 
 def flash(own: command.Asked, options: "FlashOptions", chosen: bool) -> Result:
     """As `cachezoo.flash`; `chosen` says whether its policies were named."""
-    _, found = command.flashed(own, options, chosen)
-    values: dict[str, Any] = {"trace": own.name, **found.values()}
+    bench, found = command.flashed(own, options, chosen)
+    values = command.flash_values(own.name, found)
     title = f"{own.name}: a flash cache of objects before hard disks"
-    return Result(title, values, values["rows"], command.leads_of(found), found)
+    return Result(title, values, values["rows"], command.leads_of(bench, found), found)
 
 
 def recommend(own: command.Asked, aim: Aim, name: str, *, piped: bool) -> Result:

@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
-from cachezoo.cli.options import in_bytes, names, parts, write_rates
+from cachezoo.cli.options import in_bytes, names, parts, sizes, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
 from cachezoo.cli.runs import Counted, Ignore, Speed, at_speed
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
     from cachezoo.kernels.segments import Geometry
-    from cachezoo.metrics.flash import RateRow
     from cachezoo.questions.flash.model import FlashBundles, FlashModel
     from cachezoo.questions.flash.options import FlashOptions
     from cachezoo.questions.flash.table import FlashTable
@@ -51,7 +50,12 @@ def flash(
             "Default none, and what the bundles name."
         ),
     ] = None,
-    size: Annotated[str, typer.Option(help="Of the cache: 64GiB, or 10% of the trace's distinct segments.")] = "10%",
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of the cache: 64GiB, or 10% of the trace's distinct segments; several with commas. Default 10%."
+        ),
+    ] = None,
     segment: Annotated[
         str | None, typer.Option(help="What is cached at a time, such as 4KiB. Default: the bundle's, or by the reads.")
     ] = None,
@@ -73,6 +77,15 @@ def flash(
     rated_dwpd: Annotated[
         float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
     ] = 1.0,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            "--prices", metavar="PRICES", help="A YAML file, or a name in conf/prices, for the cost of a year."
+        ),
+    ] = None,
+    most_busy: Annotated[
+        float, typer.Option(min=0.01, max=1.0, help="Share of a disk's time that may be taken at the peak.")
+    ] = 0.7,
     ignore: Ignore = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
@@ -85,17 +98,19 @@ def flash(
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
     from cachezoo.questions.flash.model import geometry_of, open_bundles
-    from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, flash_problem_of, geometry_by_reads
-    from cachezoo.questions.flash.table import cases_of, flash_table
-    from cachezoo.sizes import Size
+    from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, geometry_by_reads
+    from cachezoo.questions.flash.sentences import values_of
+    from cachezoo.questions.flash.table import cases_of, flash_tables
+    from cachezoo.questions.tiers.prices import load_prices
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.read import read_either
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
     given, (cost, behind) = geometry_given(segment, block), disk_given(disk, seek_ms, disk_mib_s)
     options = FlashOptions(
-        capacity=Size.parse(size), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
+        sizes=sizes(size, "10%"), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
         prefetch=modes_of(prefetch), cost=cost, disk=behind, count=Count(counted), rated_dwpd=rated_dwpd,
+        prices=load_prices(prices), most_busy=most_busy,
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
@@ -112,12 +127,11 @@ def flash(
     objects.refuse_of_objects(ignore)
     refuse_unbundled(options, bool(bundle))
     own = at_speed(own, speed)
-    problem = flash_problem_of(own, geometry or geometry_by_reads(own), options)
     models = [decided(one, own, options) for one in opened]
-    with progress(f"flash cache on {trace.name}", len(cases_of(options, models))) as advance:
-        found = flash_table(own, problem, models, options, SEED, advance)
+    with progress(f"flash cache on {trace.name}", len(options.sizes) * len(cases_of(options, models))) as advance:
+        found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, advance)
     if "plot" in files:
-        from cachezoo.questions.flash.table import draw_flash
+        from cachezoo.questions.flash.plot import draw_flash
 
         draw_flash(found, trace.name, files["plot"])
     values = values_of(trace.name, own, found, models)
@@ -205,181 +219,31 @@ def decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") ->
     return decide(bundles, trace, [mode for mode in options.prefetch or () if mode in ML_MODES])
 
 
-def values_of(name: str, trace: "Trace", found: "FlashTable", models: Sequence["FlashModel"]) -> dict[str, Any]:
-    """What `--json` prints."""
-    windows, geometry = found.windows, found.geometry
-    return {
-        "trace": name,
-        "trace_id": trace.meta.trace_id,
-        "requests": found.requests,
-        "warmup_requests": windows.first,
-        "seconds": found.seconds,
-        "clock": found.clock,
-        "time_scale": found.scale,
-        "windows": {"count": windows.count, "seconds": windows.seconds},
-        "segment_bytes": geometry.segment_bytes,
-        "block_bytes": geometry.block_bytes,
-        "capacity_segments": found.capacity,
-        "capacity_bytes": found.capacity * geometry.segment_bytes,
-        "write_disks_busy": found.write_disks_busy,
-        "rows": [row.values() for row in found.rows],
-        "leads": [lead.values() for lead in found.leads],
-        "bundles": [{"id": own.name, "inputs": own.inputs, "drifted": own.drifted} for own in models],
-    }
-
-
-def _print(name: str, found: "FlashTable", options: "FlashOptions") -> None:
-    """The table, what it says, and how it was counted."""
+def _print(name: str, tables: "Sequence[FlashTable]", options: "FlashOptions") -> None:
+    """The answer, the table, and how it was counted."""
     from rich.markup import escape
     from rich.table import Table
 
     from cachezoo.console import out
+    from cachezoo.questions.flash.sentences import answers, cells, heads_of, notes
+    from cachezoo.show.formats import words
     from cachezoo.sizes import human
 
-    cache = human(found.capacity * found.geometry.segment_bytes)
-    table = Table(title=escape(f"{name}: a flash cache of {cache} before hard disks"))
-    lived = any(row.lifetime_years is not None for row in found.rows)
-    busy = ["disks busy", "at peak"] if found.clock else ["disk ms a read"]
-    heads = ["policy", "prefetch", "may write", "writes", *busy, "reads hit"]
-    for head in [*heads, *(["a day", "SSD lives"] if lived else [])]:
-        table.add_column(head, justify="left" if head in heads[:3] else "right", overflow="fold")
+    for line in answers(tables, options):
+        out().print(line, markup=False)
+    caches = words([human(table.capacity * table.geometry.segment_bytes) for table in tables])
+    table = Table(title=escape(f"{name}: a flash cache of {caches} before hard disks"))
+    for head, of_words in heads_of(tables).items():
+        table.add_column(head, justify="left" if of_words else "right", overflow="fold")
     kind = ""
-    for row in found.rows:
+    for row in (row for found in tables for row in found.rows):
         if kind and row.kind != kind:
             table.add_section()
         kind = row.kind
-        table.add_row(*map(escape, _cells(row, lived)))
+        table.add_row(*map(escape, cells(row, tables)))
     out().print(table)
-    for line in (*leads_of(found), *shipped_of(found), *_notes(found, options)):
+    for line in notes(tables, options):
         out().print(line, markup=False)
-
-
-def _cells(row: "RateRow", lived: bool) -> list[str]:
-    from cachezoo.questions.flash.bench import MODEL
-    from cachezoo.show.formats import NONE, lifetime, number, percent
-    from cachezoo.sizes import human
-
-    limit = row.asked or ("as shipped" if row.kind == MODEL else "no limit")
-    below = "" if row.reached in (None, True) else " *" if row.more_helps else " +"
-    cells = [row.policy, row.prefetch, limit, _written(row.written_bytes_s, row.written_share) + below]
-    if row.disks_busy is None or row.disks_busy_peak is None:
-        cells.append(f"{row.disk_ms_per_read:.3f}")
-    else:
-        cells += [number(row.disks_busy, 3), number(row.disks_busy_peak, 2)]
-    cells.append(percent(row.io_hit_ratio))
-    if lived:
-        day, years = row.ssd_bytes_a_day, row.lifetime_years
-        cells += [NONE if day is None else human(day), NONE if years is None else lifetime(years)]
-    return cells
-
-
-def _written(bytes_s: float | None, share: float) -> str:
-    """What is written: by the second where there is a clock, else as a share of what accept_all writes."""
-    from cachezoo.show.formats import percent, rate
-
-    return percent(share) if bytes_s is None else rate(bytes_s)
-
-
-def leads_of(found: "FlashTable") -> list[str]:
-    """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
-    from cachezoo.contest.verdict import Verdict
-    from cachezoo.show.formats import percent, span
-
-    lines = []
-    for lead in found.leads:
-        rival, model, saved = lead.rival, lead.model, lead.saved
-        wrote = _written(rival.written_bytes_s, rival.written_share)
-        text = (
-            f"At {lead.asked}: of the policies without a model {rival.policy}{_with(rival)} keeps the disks least busy"
-        )
-        text += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
-        if model is not None and saved is not None:
-            text += f"; {model.policy}{_with(model)} {'saves' if saved.value > 0 else 'costs'} "
-            text += f"{percent(abs(saved.value))} of that time (90 % interval {span(saved.ends, 1)} saved) within the "
-            text += f"same limit, writing {_written(model.written_bytes_s, model.written_share)} against {wrote}"
-            text += "" if lead.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {lead.verdict}"
-        lines.append(text + ".")
-    return lines
-
-
-def _with(row: "RateRow") -> str:
-    from cachezoo.flash_cache.modes import NONE
-
-    return f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
-
-
-def shipped_of(found: "FlashTable") -> list[str]:
-    """A sentence a bundle: what it does with the threshold and the prefetch mode that a cache runs it with.
-
-    A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
-    """
-    from cachezoo.flash_cache.modes import NONE
-    from cachezoo.questions.flash.bench import MODEL
-
-    lines = []
-    shipped = [row for row in found.rows if row.kind == MODEL and row.asked is None]
-    for name in dict.fromkeys(row.policy for row in shipped):
-        own = [row for row in shipped if row.policy == name]
-        row = next((row for row in own if row.prefetch != NONE), own[0])
-        cost = f"costs {row.disk_ms_per_read:.3f} disk ms a read"
-        cost = cost if row.disks_busy is None else f"keeps {row.disks_busy:.3f} disks busy"
-        wrote = _written(row.written_bytes_s, row.written_share)
-        lines.append(f"As a cache would run it, as shipped{_with(row)}: {name} {cost}, writing {wrote}.")
-    return lines
-
-
-def _notes(found: "FlashTable", options: "FlashOptions") -> list[str]:
-    from cachezoo.questions.flash.bench import ORACLE
-    from cachezoo.sizes import human
-
-    geometry, windows = found.geometry, found.windows
-    busy = (
-        "disk ms a read: milliseconds of seek and transfer that reads which miss take, over all reads. The trace has "
-        "no clock (its times are row numbers, or all equal): nothing is said by the second or the day."
-    )
-    if found.write_disks_busy is not None:
-        busy = (
-            "disks busy: disks that reads which miss keep busy all the time (seek and transfer), mean and peak of "
-            f"{windows.count} windows of {windows.seconds:,.3g} s; the trace's writes keep "
-            f"{found.write_disks_busy:.3f} more busy where all is admitted."
-        )
-    lines = [
-        busy,
-        _disk_note(options),
-        f"Counted after {windows.first:,} of {found.requests:,} requests, SSD writes from the first on; cached in "
-        f"segments of {human(geometry.segment_bytes)}, prefetched within blocks of {human(geometry.block_bytes)}; "
-        "each policy's setting is the best on this very trace that keeps the limit, of those set to the limit and to "
-        "halves of it until that no longer helps.",
-    ]
-    if any(row.kind == ORACLE for row in found.rows):
-        lines.append("opt knows the future: Baleen's oracle, an estimate of what is within reach, and no strict bound.")
-    below = [row for row in found.rows if row.reached is False]
-    if any(not row.more_helps for row in below):
-        lines.append("+: writes less than it may; settings that write more keep the disks no less busy.")
-    if any(row.more_helps for row in below):
-        lines.append("*: writes less than it may; of those tried no setting within the limit writes more.")
-    days = windows.days
-    if any(row.lifetime_years is not None for row in found.rows):
-        much = "" if days >= 1 else f"; extrapolated from {24 * days:.1f} h"
-        lines.append(f"SSD lives: of one rated for {options.rated_dwpd:g} drive writes a day over five years{much}.")
-    if found.scale != 1 and found.clock:
-        lines.append(
-            f"Rates are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
-        )
-    return lines
-
-
-def _disk_note(options: "FlashOptions") -> str:
-    """What an I/O costs."""
-    from cachezoo.questions.flash.options import CONSTANTS
-
-    if options.disk == CONSTANTS:
-        cost = options.cost
-        return f"An I/O costs the disk {cost.seek_ms:g} ms and its bytes at {cost.rate_mib_s:g} MiB/s, wherever it is."
-    return (
-        f"An I/O costs what a model of the disk {options.disk} says: a seek from where the one before ended, rotation, "
-        "transfer; no seek where it goes on there. The rows of --json have disks_busy_constants beside it."
-    )
 
 
 def warn_of_drift(model: "FlashModel") -> None:

@@ -150,8 +150,8 @@ def measured(
 
 def flashed(
     asked: Asked, options: "FlashOptions", chosen: bool, advance: Advance | None = None
-) -> "tuple[ObjectBench, ObjectFlash]":
-    """A flash cache of objects before hard disks; `chosen` says whether its policies were named.
+) -> "tuple[ObjectBench, dict[Size, ObjectFlash]]":
+    """A flash cache of objects before hard disks at each size; `chosen` says whether its policies were named.
 
     Raises:
         ConfigError: a policy that needs addresses or the future was asked for.
@@ -161,8 +161,33 @@ def flashed(
     admissions = list(options.policies if chosen else POLICIES)
     if (left := next((name for name in admissions if name not in ALL), None)) is not None:
         raise ConfigError(f"--policy {left}: a flash cache of objects has {', '.join(ALL)}")
-    bench, (capacity,) = bench_of(asked, [options.capacity])
-    return bench, object_flash(bench, capacity, options.rates, admissions, options.cost, advance)
+    bench, capacities = bench_of(asked, options.sizes)
+    found = dict["Size", "ObjectFlash"]()
+    for size, capacity in zip(options.sizes, capacities, strict=True):
+        part = None if advance is None else _part(advance, len(found), len(capacities))
+        found[size] = object_flash(bench, capacity, options.rates, admissions, options.cost, part)
+    return bench, found
+
+
+def _part(advance: Advance, before: int, parts: int) -> Advance:
+    """Progress of one of several equal parts of the work."""
+
+    def own(done: float, note: str = "") -> None:
+        advance((before + done) / parts, note)
+
+    return own
+
+
+def flash_values(name: str, found: "Mapping[Size, ObjectFlash]") -> dict[str, Any]:
+    """What `--json` prints of a flash cache of objects: all rows and leads, each with the cache that it is of."""
+    caches = {str(size): {"size": str(size), "capacity_bytes": own.capacity} for size, own in found.items()}
+    every = {str(size): own.values() for size, own in found.items()}
+    return {
+        "trace": name,
+        "caches": list(caches.values()),
+        **{key: [caches[size] | row for size, own in every.items() for row in own[key]] for key in ("rows", "leads")},
+        "left_out": list(dict.fromkeys(text for own in every.values() for text in own["left_out"])),
+    }
 
 
 def simulate(
@@ -263,43 +288,51 @@ def flash(
     refuse_of_pages({"--output with a plot": "plot" in files})
     with progress(f"flash cache on {asked.name}", 1.0) as advance:
         bench, found = flashed(asked, options, chosen, advance)
-    values = {"trace": asked.name, **found.values()}
+    values = flash_values(asked.name, found)
     if hand_out(values, as_json, files, values["rows"]):
         return
     _print_flash(asked.name, bench, found)
 
 
-def _print_flash(name: str, bench: "ObjectBench", found: "ObjectFlash") -> None:
-    """The table, and what it says."""
-    from cachezoo.show.formats import percent
+def _print_flash(name: str, bench: "ObjectBench", found: "Mapping[Size, ObjectFlash]") -> None:
+    """What the table says, and the table."""
+    from cachezoo.show.formats import percent, words
 
+    for line in leads_of(bench, found):
+        print_lines(line)
     rows = [
         {
             **row.values(),
+            "cache": str(size),
             "write_rate": row.rate or "all",
             "written": percent(row.written_share, 1) + ("" if row.reached else " *"),
         }
-        for row in found.rows
+        for size, one in found.items()
+        for row in one.rows
     ]
     columns = ["write_rate", "admission", "hit_ratio", "byte_hit_ratio", "written", "disk_seconds_per_request"]
+    if len(found) > 1:
+        columns.insert(0, "cache")
     if any(row["disks_busy"] is not None for row in rows):
         columns.append("disks_busy")
-    title = f"{name}: a flash cache of {bench.shown(found.capacity)} of objects before hard disks"
+    caches = words([bench.shown(one.capacity) for one in found.values()])
+    title = f"{name}: a flash cache of {caches} of objects before hard disks"
     below = "knobs are set on the first half, figures are of the second; written: share of what accept_all writes"
-    if not all(row.reached for row in found.rows):
+    if not all(row.reached for one in found.values() for row in one.rows):
         below += "; * no setting comes close to the rate: the next below it"
     print_rows(rows, title, below, columns)
-    for line in leads_of(found):
-        print_lines(line)
 
 
-def leads_of(found: "ObjectFlash") -> list[str]:
-    """What the table of a flash cache of objects says: which admission leads, and what none does."""
+def leads_of(bench: "ObjectBench", found: "Mapping[Size, ObjectFlash]") -> list[str]:
+    """What the table of a flash cache of objects says: at each size which admission leads, and what none does."""
     from cachezoo.questions.flash.options import BALEEN
 
-    said = [f"at {own.rate}: {_led(own)}" for own in found.leads]
-    said += found.left_out
-    if not any(row.admission == BALEEN for row in found.rows) and not found.left_out:
+    said = list[str]()
+    for size, one in found.items():
+        head = f"{size} ({bench.shown(one.capacity)}), " if len(found) > 1 else ""
+        said += [f"{head}at {own.rate}: {_led(own)}" for own in one.leads]
+    said += dict.fromkeys(text for one in found.values() for text in one.left_out)
+    if not any(row.admission == BALEEN or one.left_out for one in found.values() for row in one.rows):
         said.append("--policy baleen also runs an admission that learns on the first half what is worth a write.")
     return [*said, "Nothing is read ahead, and no model that sees addresses decides: objects have none."]
 

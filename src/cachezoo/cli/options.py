@@ -64,6 +64,7 @@ RANGES = {
     "first": Range(1),
     "fragment": Range(1, 65_536),
     "free": Range(1, 1_000),
+    "most_busy": Range(0.01, 1.0),
     "points": Range(2, 1_000),
     "rated_dwpd": Range(0.001, 1e6),
     "seek_ms": Range(0.001, 1e6),

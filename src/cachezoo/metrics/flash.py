@@ -55,6 +55,20 @@ class Load(Document):
     mean_eviction_age: Annotated[float, Means("from last use to eviction", "requests")]
 
 
+class Yearly(Document):
+    """What disks and flash cost a year, see `cachezoo.flash_cache.cost`."""
+
+    disks: Annotated[int, Means("bought for the busiest window, reads that miss and writes", "disks")]
+    disks_usd: Annotated[float, Means("of these, purchase over their years and power", "$ per year")]
+    flash_usd: Annotated[float, Means("of the SSD, replaced by age or wear, and its power", "$ per year")]
+    endurance: Annotated[str, Means("class of SSD that is cheapest at these writes; empty without an SSD")]
+
+    @property
+    def usd(self) -> float:
+        """Both."""
+        return self.disks_usd + self.flash_usd
+
+
 class FlashRow(Load):
     """A policy with its prefetch mode."""
 
@@ -67,11 +81,14 @@ class FlashRow(Load):
         ),
     ]
     reached: Annotated[bool | None, Means("the writes were met; null without a budget")]
+    year: Annotated[Yearly | None, Means("its cost; null without a clock")] = None
 
 
 class RateRow(FlashRow):
     """A policy at a write rate in `cachezoo flash`; the setting is the best that keeps the rate, by simulation."""
 
+    size: Annotated[str, Means("of the cache, as typed")]
+    capacity_bytes: Annotated[int, Means("of the cache", "bytes")]
     policy: Annotated[str, Means("a policy without a model, a bundle's id, or opt")]
     kind: Annotated[Literal["without model", "model", "oracle"], Means("of policy")]
     asked: Annotated[str | None, Means("write rate; null of AcceptAll and of a bundle at its own threshold")]
@@ -113,16 +130,31 @@ class RateRow(FlashRow):
         """`disks_busy_peak` by the post's two constants."""
         return self.read_dt_constants.peak if self.clock else None
 
+    @property
+    def disks(self) -> int | None:
+        """Bought for the busiest window."""
+        return None if self.year is None else self.year.disks
+
+    @property
+    def flash_usd_a_year(self) -> float | None:
+        """Of the SSD, by its age or wear, and its power."""
+        return None if self.year is None else self.year.flash_usd
+
+    @property
+    def usd_a_year(self) -> float | None:
+        """Of disks and flash."""
+        return None if self.year is None else self.year.usd
+
     def values(self, *names: str) -> dict[str, Any]:
         """Some columns for JSON; none named: all of `RATE_COLUMNS`."""
         return {name: getattr(self, name) for name in names or RATE_COLUMNS}
 
 
 RATE_COLUMNS = (
-    *("policy", "kind", "prefetch", "asked", "reached", "more_helps", "knob", "written_bytes_s", "written_share"),
-    *("disk_ms_per_read", "disks_busy", "disks_busy_interval", "disks_busy_peak", "disks_busy_constants"),
-    *("disks_busy_peak_constants", "io_hit_ratio", "byte_hit_ratio"),
-    *("prefetch_accuracy", "ssd_bytes_a_day", "drive_writes_a_day", "lifetime_years"),
+    *("size", "capacity_bytes", "policy", "kind", "prefetch", "asked", "reached", "more_helps", "knob"),
+    *("written_bytes_s", "written_share", "disk_ms_per_read", "disks_busy", "disks_busy_interval", "disks_busy_peak"),
+    *("disks_busy_constants", "disks_busy_peak_constants", "io_hit_ratio", "byte_hit_ratio", "prefetch_accuracy"),
+    *("ssd_bytes_a_day", "drive_writes_a_day", "lifetime_years", "disks", "flash_usd_a_year", "usd_a_year"),
 )
 
 

@@ -96,7 +96,7 @@ def test_choices_and_switches_are_refused(name, options):
         ("simulate", {"ignore": {}}), ("compare", {"size": ()}), ("compare", {"bundle": 5}), ("curve", {"count": 7}),
         ("curve", {"sample": ["0.1"]}), ("recommend", {"size": 64}), ("recommend", {"size": ["10%"]}),
         ("recommend", {"target_hit": [0.5]}), ("recommend", {"endurance": 600}), ("recommend", {"models": 5}),
-        ("flash", {"policy": []}), ("flash", {"write_rate": []}), ("flash", {"size": ["10%"]}),
+        ("flash", {"policy": []}), ("flash", {"write_rate": []}), ("flash", {"size": 10}), ("flash", {"prices": 3}),
         ("flash", {"segment": 4096, "block": 8192}), ("flash", {"bundle": [3]}), ("wear", {"ssd": 10}),
         ("wear", {"unit": 512}), ("wear", {"bundle": 3}), ("size", {"spend": 20}), ("size", {"lifetime": 5}),
         ("size", {"prices": 3}), ("size", {"working_set": 2}), ("share", {"size": 64}), ("share", {"now": ["shared"]}),

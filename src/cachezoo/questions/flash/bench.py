@@ -4,15 +4,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from cachezoo.arrays import F64
 from cachezoo.contest.choice import Outcome
+from cachezoo.flash_cache.cost import MOST_BUSY, yearly
 from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, measure, time_scale
 from cachezoo.flash_cache.policies import Tuned, baseline, learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import Admission, OptMode
-from cachezoo.metrics.flash import FlashRow
+from cachezoo.metrics.flash import FlashRow, Yearly
 from cachezoo.settings.flash import FlashPolicy
+from cachezoo.settings.prices import BUILT_IN, Prices
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import Trace
 
 OPT = "opt"
@@ -52,7 +57,10 @@ class Candidate:
 class Bench:
     """A trace with its cache and its windows of time."""
 
-    def __init__(self, trace: Trace, problem: FlashProblem, flash: FlashPolicy, seed: int) -> None:
+    def __init__(
+        self, trace: Trace, problem: FlashProblem, flash: FlashPolicy, seed: int, prices: Prices = BUILT_IN,
+        most_busy: float = MOST_BUSY,
+    ) -> None:  # fmt: skip
         """Set up.
 
         Args:
@@ -60,8 +68,12 @@ class Bench:
             problem: their cache.
             flash: `policy.flash`.
             seed: of CoinFlip's draws.
+            prices: of disks and flash.
+            most_busy: share of a disk's time that may be taken in the busiest window.
         """
-        self.problem, self.flash = problem, flash
+        self.problem, self.flash, self.prices, self.most_busy = problem, flash, prices, most_busy
+        self.clock = has_clock(trace)
+        self.seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6 if self.clock else 0.0
         self.scale = time_scale(trace)
         self.windows: LoadWindows = load_windows(trace.time_us, problem, flash, self.scale)
         self._seed, self._trace_id = seed, trace.meta.trace_id
@@ -79,7 +91,21 @@ class Bench:
         """A run's figures; its knob where it was set to a budget."""
         load = measure(self.problem, tuned.run, self.windows, self.flash.disks)
         knob, reached = (tuned.knob, tuned.reached) if budgeted else (None, None)
-        return FlashRow(**dict(load), prefetch=mode, knob=knob, reached=reached)
+        year = self.year(load.total_dt.peak, self.problem.capacity, load.segment_writes)
+        return FlashRow(**dict(load), prefetch=mode, knob=knob, reached=reached, year=year)
+
+    def year(self, peak_busy: float, segments: int, written: int) -> Yearly | None:
+        """The cost of a year with a cache of so many segments that are written so often; None without a clock."""
+        if not self.clock:
+            return None
+        one = self.problem.geometry.segment_bytes
+        return yearly(self.prices, peak_busy, segments * one, written * one / self.seconds, self.most_busy)
+
+    def year_without(self) -> Yearly | None:
+        """The same of the disks alone: every read is theirs."""
+        nothing = self.problem.run(np.zeros(len(self.problem), np.bool_))
+        curve = load_curve(self.problem.disk_seconds(nothing), self.windows)
+        return self.year(float(curve.max()), 0, 0)
 
     def plain(self, name: str, mode: str) -> Candidate:
         """A policy without a model."""

@@ -10,12 +10,14 @@ import numpy as np
 
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError
+from cachezoo.flash_cache.cost import MOST_BUSY
 from cachezoo.flash_cache.geometry import choose_geometry
 from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED
 from cachezoo.flash_cache.problem import DISKS, FlashProblem, flash_problem_at
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.segments import Geometry
 from cachezoo.settings.flash import DiskName
+from cachezoo.settings.prices import BUILT_IN, Prices
 from cachezoo.sizes import PAGE_BYTES, Size, human
 from cachezoo.traces.table import OP_READ, Trace
 
@@ -62,7 +64,7 @@ class WriteRate:
 class FlashOptions:
     """What runs on a trace."""
 
-    capacity: Size
+    sizes: Sequence[Size]  # of the cache; every policy runs at each
     rates: Sequence[WriteRate]  # each to be met by every policy that has a knob
     policies: Sequence[str]  # of `POLICIES`
     # Modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned one of their
@@ -72,6 +74,8 @@ class FlashOptions:
     disk: DiskName = MODELLED  # what disk-head time comes from, of `DISKS`
     count: Count = SECOND_HALF  # from where on requests count; for `auto` AcceptAll fills the cache
     rated_dwpd: float = 1.0  # drive writes a day that the SSD is rated for over five years
+    prices: Prices = BUILT_IN  # of disks and flash
+    most_busy: float = MOST_BUSY  # share of a disk's time that may be taken in the busiest window
 
 
 def geometry_by_reads(trace: Trace) -> Geometry:
@@ -100,12 +104,12 @@ def disk_given(disk: str | None, seek_ms: float | None, disk_mib_s: float | None
     return DiskHead(DISK.seek_ms if seek_ms is None else seek_ms, disk_mib_s or DISK.rate_mib_s), found
 
 
-def flash_problem_of(trace: Trace, geometry: Geometry, options: FlashOptions) -> FlashProblem:
-    """The cache; its budget is set for each rate. Errors as `flash_problem_at` and `capacity_segments`."""
+def flash_problem_of(trace: Trace, geometry: Geometry, size: Size, options: FlashOptions) -> FlashProblem:
+    """The cache of a size; its budget is set for each rate. Errors as `flash_problem_at` and `capacity_segments`."""
     return flash_problem_at(
         trace,
         geometry,
-        lambda segments: capacity_segments(options.capacity, segments, geometry),
+        lambda segments: capacity_segments(size, segments, geometry),
         options.cost,
         tolerance=TOLERANCE,
         disk=DISKS[options.disk],

@@ -11,8 +11,7 @@ Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,21 +23,15 @@ from cachezoo.flash_cache.load import LoadWindows, load_curve
 from cachezoo.flash_cache.modes import ML_MODES, NONE
 from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
-from cachezoo.io import atomic_file
 from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, Admission, OptMode, label_problem
-from cachezoo.metrics.flash import RateRow
+from cachezoo.metrics.flash import RateRow, Yearly
 from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT, Bench, Candidate, FlashOutcome
 from cachezoo.questions.flash.model import FlashModel
-from cachezoo.questions.flash.options import TOLERANCE, FlashOptions, WriteRate
+from cachezoo.questions.flash.options import TOLERANCE, FlashOptions, WriteRate, capacity_segments, flash_problem_of
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
-from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
-from cachezoo.sizes import human
-from cachezoo.traces.clock import has_clock
+from cachezoo.sizes import Size
 from cachezoo.traces.table import Trace
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 HOUR_DAYS = 1 / 24
 MOST_HALVINGS = 6
@@ -49,9 +42,6 @@ OPT_SEARCH: dict[str, Any] = {
     "age_damping": 0.5, "age_rounds": 12, "min_evictions": 100, "horizon_fraction": 0.25,
 }  # fmt: skip
 RATED_YEARS = 5.0
-LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
-BUSY = "disks kept busy by reads (disk-head seconds a second)"
-COST = "disk-head ms a read"
 
 
 class Limits:
@@ -120,9 +110,10 @@ class RateLead:
 
 @dataclass(frozen=True)
 class FlashTable:
-    """What `cachezoo recommend --only flash` says of a trace."""
+    """What `cachezoo recommend --only flash` says of a trace and a cache."""
 
     geometry: Geometry
+    size: str  # of the cache, as typed
     capacity: int  # segments
     requests: int  # of the trace
     windows: LoadWindows  # that disk time is measured in
@@ -130,19 +121,36 @@ class FlashTable:
     clock: bool  # the trace has times, not row numbers or one time for all; without them nothing is by the second
     scale: float  # seconds of the recorded day that one second of the trace stands for
     write_disks_busy: float | None  # disk-head seconds a second of the trace's writes; None without a clock
+    without: Yearly | None  # the cost of a year of the disks alone; None without a clock
     rows: list[RateRow]  # policies without a model, bundles, OPT
     leads: list[RateLead]  # of each rate
+
+    @property
+    def cheapest(self) -> list[RateRow]:
+        """Of each limit on writes the row that costs least a year, the cheapest first; OPT, which is no cache, apart.
+
+        Empty without a clock. A policy that nothing limits, or a bundle as shipped, is a limit of its own.
+        """
+        found: dict[str, RateRow] = {}
+        for row in self.rows:
+            limit = row.asked or name_of(row)
+            if row.kind == ORACLE or row.year is None:
+                continue
+            if limit not in found or row.year.usd < found[limit].year.usd:  # type: ignore[union-attr]
+                found[limit] = row
+        return sorted(found.values(), key=lambda row: row.year.usd if row.year else 0.0)
 
 
 class RateBench(Bench):
     """A trace with its cache under limits on writes."""
 
-    def __init__(self, trace: Trace, problem: FlashProblem, options: FlashOptions, seed: int) -> None:
+    def __init__(self, trace: Trace, problem: FlashProblem, size: Size, options: FlashOptions, seed: int) -> None:
         """Set up.
 
         Args:
             trace: the requests.
             problem: their cache.
+            size: of that, as typed.
             options: what runs.
             seed: of CoinFlip's draws.
         """
@@ -150,9 +158,8 @@ class RateBench(Bench):
             eviction="lru", disk=options.disk, seek_ms=options.cost.seek_ms, rate_mib_s=options.cost.rate_mib_s,
             window_min_s=600.0, window_min_reads=1000, min_windows=20, min_gap=0.02,
         )  # fmt: skip
-        super().__init__(trace, problem, flash, seed)
-        self.options, self.clock = options, has_clock(trace)
-        self.seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6 if self.clock else 0.0
+        super().__init__(trace, problem, flash, seed, options.prices, options.most_busy)
+        self.options, self.size = options, size
 
     def limit(self, rate: WriteRate) -> float:
         """Segments that may be written at a rate."""
@@ -187,6 +194,8 @@ class RateBench(Bench):
         drives = None if per_day is None else per_day / capacity
         return RateRow(
             **dict(row) | {"reached": found.reached if limited else None},
+            size=str(self.size),
+            capacity_bytes=capacity,
             policy=candidate.policy,
             kind=candidate.kind,
             asked=None if rate is None else rate.text,
@@ -241,8 +250,27 @@ def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[tuple[
     return found
 
 
+def flash_tables(
+    trace: Trace, geometry: Geometry, models: Sequence[FlashModel], options: FlashOptions, seed: int,
+    advance: Advance | None = None,
+) -> list[FlashTable]:  # fmt: skip
+    """`flash_table` of each size, in the order given. Errors as that and `flash_problem_of`."""
+    for size in options.sizes:
+        capacity_segments(size, 1, geometry)
+    runs, found = len(cases_of(options, models)), list[FlashTable]()
+    for size in options.sizes:
+        before, problem = runs * len(found), flash_problem_of(trace, geometry, size, options)
+
+        def own(done: float, note: str = "", *, before: int = before) -> None:
+            if advance is not None:
+                advance(before + done, note)
+
+        found.append(flash_table(trace, problem, size, models, options, seed, own))
+    return found
+
+
 def flash_table(
-    trace: Trace, problem: FlashProblem, models: Sequence[FlashModel], options: FlashOptions, seed: int,
+    trace: Trace, problem: FlashProblem, size: Size, models: Sequence[FlashModel], options: FlashOptions, seed: int,
     advance: Advance | None = None,
 ) -> FlashTable:  # fmt: skip
     """Run every policy and bundle in every mode at every rate.
@@ -250,6 +278,7 @@ def flash_table(
     Args:
         trace: the requests.
         problem: their cache, see `flash_problem_of`.
+        size: of that, as typed.
         models: what the bundles decide on the trace.
         options: what runs.
         seed: of CoinFlip's draws.
@@ -259,7 +288,7 @@ def flash_table(
         ConfigError: a rate below one segment.
         TraceError: blocks of more segments than ids can number.
     """
-    bench = RateBench(trace, problem, options, seed)
+    bench = RateBench(trace, problem, size, options, seed)
     limits = [bench.limit(rate) for rate in options.rates]
     by_name = {model.name: model for model in models}
     rows, outcomes = list[RateRow](), list[FlashOutcome]()
@@ -290,6 +319,7 @@ def flash_table(
         outcomes.append(found)
     return FlashTable(
         geometry=problem.geometry,
+        size=str(size),
         capacity=problem.capacity,
         requests=len(problem),
         windows=bench.windows,
@@ -297,6 +327,7 @@ def flash_table(
         clock=bench.clock,
         scale=bench.scale,
         write_disks_busy=bench.write_disks_busy(),
+        without=bench.year_without(),
         rows=rows,
         leads=[lead for rate in options.rates if (lead := _lead(rate, rows, outcomes)) is not None],
     )
@@ -322,92 +353,3 @@ def name_of(row: RateRow) -> str:
     """A row's policy with its mode; a bundle's own threshold is `as shipped`."""
     mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
     return f"{row.policy}{mode}" + (", as shipped" if row.kind == MODEL and row.asked is None else "")
-
-
-def _busy(row: RateRow) -> float:
-    """What is drawn: disks kept busy, or where no clock says how long the trace took, milliseconds a read."""
-    return row.disk_ms_per_read if row.disks_busy is None else row.disks_busy
-
-
-def draw_flash(table: FlashTable, title: str, path: Path) -> None:
-    """Draw disks kept busy over the write rate, bars at one rate; the bytes depend on the rows alone.
-
-    Args:
-        table: the rows.
-        title: of the trace.
-        path: a PNG or SVG.
-
-    Raises:
-        CachezooError: the file cannot be written.
-    """
-    from matplotlib.figure import Figure
-
-    rates = list(dict.fromkeys(row.asked for row in table.rows if row.asked is not None))
-    cache = human(table.capacity * table.geometry.segment_bytes)
-    with settings(), atomic_file(path) as temporary:
-        height = 4.6 if len(rates) > 1 else 1.4 + 0.26 * len(table.rows)
-        canvas = Figure(figsize=(WIDTH, height), layout="constrained")
-        axes = canvas.subplots()
-        if len(rates) > 1:
-            _curves(axes, table)
-        else:
-            _bars(axes, table.rows)
-        limit = f", writes {rates[0]}" if len(rates) == 1 else ""
-        axes.set_title(f"{title}: a flash cache of {cache}{limit}", loc="left")
-        write(canvas, temporary, path)
-
-
-def _curves(axes: "Axes", table: FlashTable) -> None:
-    """A colour a policy and a line a mode over what is written; AcceptAll, which nothing limits, in the legend."""
-    known = all(row.written_bytes_s is not None for row in table.rows)
-    limited = [row for row in table.rows if row.asked is not None]
-    policies = [name for name in dict.fromkeys(row.policy for row in table.rows) if name not in (ACCEPT_ALL, OPT)]
-    colours = {name: LINE_COLOURS[k % len(LINE_COLOURS)] for k, name in enumerate(policies)} | {OPT: BLACK}
-    modes = [mode for mode in dict.fromkeys(row.prefetch for row in limited if row.kind != ORACLE)]
-    for name in dict.fromkeys(map(name_of, table.rows)):
-        own = [row for row in table.rows if name_of(row) == name]
-        first = own[0]
-        points = sorted((_written_at(row, known), _busy(row)) for row in own)
-        if first.policy == ACCEPT_ALL:
-            written = f"{points[0][0]:,.3g} MB/s" if known else f"{points[0][0]:,.2f}"
-            label = f"{name}: {_busy(first):.2f}, writes {written}"
-            axes.axhline(_busy(first), color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
-            continue
-        line = ":" if first.kind == ORACLE else _line(modes, first)
-        style = {"linestyle": "", "marker": "x"} if first.asked is None else {"linestyle": line, "marker": "."}
-        axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
-    values = [_busy(row) for row in table.rows]
-    room = 0.08 * max(max(values) - min(values), max(values) / 10)
-    axes.set_ylim(min(values) - room, max(values) + room)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
-    axes.set_ylabel(COST if table.rows[0].disks_busy is None else BUSY)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
-
-
-def _line(modes: Sequence[str], row: RateRow) -> Any:  # noqa: ANN401 - a style of matplotlib
-    return LINES[modes.index(row.prefetch) % len(LINES)] if row.prefetch in modes else "-"
-
-
-def _written_at(row: RateRow, known: bool) -> float:
-    return row.written_bytes_s / 1e6 if known and row.written_bytes_s is not None else row.written_share
-
-
-def _bars(axes: "Axes", rows: Sequence[RateRow]) -> None:
-    """Means as bars with their 90 % intervals, peaks as ticks."""
-    names = [name_of(row) for row in rows]
-    colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]
-    means, places = [_busy(row) for row in rows], range(len(rows))
-    peaks = [row.disks_busy_peak for row in rows if row.disks_busy_peak is not None]
-    intervals = [row.disks_busy_interval for row in rows if row.disks_busy_interval is not None]
-    spread = [[max(0.0, mean - low) for mean, (low, _) in zip(means, intervals, strict=False)],
-              [max(0.0, high - mean) for mean, (_, high) in zip(means, intervals, strict=False)]]  # fmt: skip
-    label = "mean, 90 % interval" if peaks else "mean"
-    axes.barh(places, means, color=colours, height=0.7, xerr=spread if peaks else None, ecolor=BLACK, label=label)
-    if peaks:
-        axes.plot(peaks, places, "|", color=BLACK, markersize=9, label="peak")
-    axes.set_yticks(places, names)
-    axes.invert_yaxis()
-    axes.set_xlim(left=0)
-    axes.set_xlabel(COST if rows[0].disks_busy is None else BUSY)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

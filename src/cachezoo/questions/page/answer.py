@@ -21,8 +21,8 @@ from cachezoo.questions.page.candidates import SIMPLEST, UNBOUNDED, name_of
 from cachezoo.questions.page.learned import Learned
 from cachezoo.questions.page.recommendation import Recommendation
 from cachezoo.questions.page.sizes import DAYS_A_YEAR, TERABYTE, beats, typed
-from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.purchase import Bought
+from cachezoo.settings.prices import BUILT_IN
 from cachezoo.show.formats import duration, lifetime, money, number, ordinary, percent, points, rate, share
 from cachezoo.sizes import Size, human
 from cachezoo.traces.clock import are_numbered

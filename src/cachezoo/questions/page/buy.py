@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.purchase import GIB, Bought, Shop, Terms
+from cachezoo.settings.prices import BUILT_IN
 from cachezoo.sizes import PAGE_BYTES
 
 What = Literal["all in RAM", "RAM", "SSD"]

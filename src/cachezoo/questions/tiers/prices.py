@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from cachezoo.devices.profile import PROJECT
 from cachezoo.errors import ConfigError
 from cachezoo.questions.tiers.budget import GB
-from cachezoo.settings.prices import Endurance, Power, Priced, PricedRam, PricedSsd, Prices
+from cachezoo.settings.prices import BUILT_IN, Priced, Prices
 from cachezoo.yaml_file import checked, read_yaml
 
 FOLDER = Path("conf/prices")
@@ -22,46 +22,6 @@ DEFAULT = "retail2022"
 MONTHS_A_YEAR = 12
 HOURS_A_MONTH = 365.25 * 24 / MONTHS_A_YEAR
 WATTS_A_KW = 1000.0
-# conf/prices/retail2022.yaml, so that no project need lie beside the package; a test holds both together.
-_PM6 = "KIOXIA PM6-{}, 2020: {:g} drive write{} a day; sizes from memory, price assumed"
-BUILT_IN = Prices(
-    name="retail, end of 2022",
-    dated="2022-12",
-    ram=PricedRam(
-        usd_per_gb=3.0, low=2.0, high=6.0, watts_per_gb=0.375, years=5.0, modules_gib=[8, 16, 32, 64],
-        source="PC Gamer, early 2023: 32 GB of DDR5 below $100; power: Crucial's rule of 3 W for 8 GB of DDR4",
-    ),
-    ssd=PricedSsd(
-        usd_per_gb=0.15, low=0.05, high=0.16, watts_per_gb=0.00275, years=5.0, cycles=3000,
-        source="Samsung 990 PRO, 2 TB: $309 when announced, 2022-08, $289 from 2022-11; 5.5 W reading, by its data "
-               "sheet",
-        classes={
-            "client": Endurance(
-                dwpd=0.3285, drives_gb=[250, 500, 1000, 2000],
-                source="Samsung 980 PRO data sheet, 2020: 150, 300, 600 and 1,200 TBW for 250 GB to 2 TB; so has the "
-                       "990 PRO",
-            ),
-            "read-intensive": Endurance(
-                dwpd=1.0, dearer=1.2, drives_gb=[960, 1920, 3840, 7680, 15360], source=_PM6.format("R", 1, ""),
-            ),
-            "mixed": Endurance(
-                dwpd=3.0, dearer=1.5, drives_gb=[800, 1600, 3200, 6400, 12800], source=_PM6.format("V", 3, "s"),
-            ),
-            "write-intensive": Endurance(
-                dwpd=10.0, dearer=3.0, drives_gb=[400, 800, 1600, 3200], source=_PM6.format("M", 10, "s"),
-            ),
-        },
-    ),
-    hdd=Priced(
-        usd_per_gb=0.014, low=0.014, high=0.034, watts_per_gb=0.00047, years=5.0,
-        source="Backblaze, Hard Drive Cost Per Gigabyte, 2022-11: $0.014 for disks of 16 TB; 9.4 W, Exos X20 data "
-               "sheet",
-    ),
-    power=Power(
-        usd_per_kwh=0.0806, overhead=1.5,
-        source="EIA, average price of electricity for industry in the United States in 2023: 8.06 cents",
-    ),
-)  # fmt: skip
 
 
 def read_prices(path: Path) -> Prices:

@@ -38,17 +38,16 @@ ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.dat
 
 
 def options(**changed):
-    given = {"capacity": Size.parse("10%"), "rates": write_rates("25%"), "policies": POLICIES, **changed}
+    given = {"sizes": [Size.parse("10%")], "rates": write_rates("25%"), "policies": POLICIES, **changed}
     return FlashOptions(**given)
 
 
 def table(trace, what, bundles=(), geometry=FLOOR):
     opened = open_bundles(bundles)
     models = [decide(own, trace) for own in opened]
-    ran = []
-    found = flash_table(
-        trace, flash_problem_of(trace, geometry, what), models, what, 3, lambda done, note="": ran.append(done)
-    )
+    size, ran = what.sizes[0], []
+    problem = flash_problem_of(trace, geometry, size, what)
+    found = flash_table(trace, problem, size, models, what, 3, lambda done, note="": ran.append(done))
     assert ran == list(range(len(cases_of(what, models)))) and len(found.rows) == len(ran)
     return found
 
@@ -64,7 +63,7 @@ def test_the_settings_are_those_of_the_project():
 def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
     trace = make_trace(4000, 5)
     problem = flash_problem(trace, LABEL, FLASH)
-    found = table(trace, options(prefetch=["none", "next(8)"], capacity=Size.parse(f"{problem.capacity}p")))
+    found = table(trace, options(prefetch=["none", "next(8)"], sizes=[Size.parse(f"{problem.capacity}p")]))
     assert found.capacity == problem.capacity and found.windows.first == problem.first
     for row in found.rows:
         if row.policy == "opt":
@@ -107,7 +106,7 @@ def test_a_bundle_as_shipped_runs_at_its_own_thresholds():
     trace = make_trace(3000, 5)
     problem = flash_problem(trace, LABEL, FLASH)
     found = table(
-        trace, options(policies=["rejectx"], capacity=Size.parse(f"{problem.capacity}p")), [ADMISSION, PREFETCH]
+        trace, options(policies=["rejectx"], sizes=[Size.parse(f"{problem.capacity}p")]), [ADMISSION, PREFETCH]
     )
     (own,) = open_bundles([ADMISSION, PREFETCH])
     serving, fetching = own.admission.serving(), own.prefetch.serving()
@@ -185,7 +184,7 @@ def test_the_warm_up_can_be_given():
     whole = table(trace, options(policies=["accept_all"], count=Count("all")))
     late = table(trace, options(policies=["accept_all"], count=Count("1900")))
     assert (whole.windows.first, late.windows.first) == (0, 1900)
-    problem = flash_problem_of(trace, FLOOR, options())
+    problem = flash_problem_of(trace, FLOOR, Size.parse("10%"), options())
     hit, read = problem.accept_all.io_segments == 0, problem.read
     for found, first in ((whole, 0), (late, 1900)):
         assert found.rows[0].io_hit_ratio == pytest.approx((hit & read)[first:].sum() / read[first:].sum())
@@ -206,18 +205,18 @@ def test_the_geometry_follows_the_reads_or_the_bundles():
 
 def test_capacities_are_shares_of_segments_or_what_fits():
     trace = make_trace(2000, 5)
-    distinct = flash_problem_of(trace, FLOOR, options()).accesses.n_segments
-    assert flash_problem_of(trace, FLOOR, options(capacity=Size.parse("50%"))).capacity == round(distinct / 2)
-    assert flash_problem_of(trace, FLOOR, options(capacity=Size.parse("1MiB"))).capacity == 256
-    assert flash_problem_of(trace, Geometry(2**18, 2**13), options(capacity=Size.parse("9p"))).capacity == 4
+    distinct = flash_problem_of(trace, FLOOR, Size.parse("10%"), options()).accesses.n_segments
+    assert flash_problem_of(trace, FLOOR, Size.parse("50%"), options()).capacity == round(distinct / 2)
+    assert flash_problem_of(trace, FLOOR, Size.parse("1MiB"), options()).capacity == 256
+    assert flash_problem_of(trace, Geometry(2**18, 2**13), Size.parse("9p"), options()).capacity == 4
     with pytest.raises(ConfigError, match="--size 4KiB: less than one segment of 128 KiB"):
-        flash_problem_of(trace, OBJECTS, options(capacity=Size.parse("4KiB")))
+        flash_problem_of(trace, OBJECTS, Size.parse("4KiB"), options())
 
 
 def test_a_trace_without_reads_is_refused():
     trace = make_trace(50, 5)
     with pytest.raises(TraceError, match="no reads, and a flash cache is filled by reads"):
-        flash_problem_of(replace(trace, op=np.ones(50, np.uint8)), FLOOR, options())
+        flash_problem_of(replace(trace, op=np.ones(50, np.uint8)), FLOOR, Size.parse("10%"), options())
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from cachezoo.questions.tiers.bench import NOTHING
 from cachezoo.questions.tiers.budget import Money, Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
-from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.purchase import Rating, Terms
 from cachezoo.questions.tiers.sentences import headline, lines, runs
+from cachezoo.settings.prices import BUILT_IN
 from cachezoo.show.formats import ordinary
 from tests.tiers_data import PAGE, byte_trace, skewed
 

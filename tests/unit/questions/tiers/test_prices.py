@@ -8,7 +8,8 @@ import yaml
 
 from cachezoo.errors import ConfigError
 from cachezoo.questions.tiers.budget import GB
-from cachezoo.questions.tiers.prices import BUILT_IN, DEFAULT, HOURS_A_MONTH, cost, load_prices
+from cachezoo.questions.tiers.prices import DEFAULT, HOURS_A_MONTH, cost, load_prices
+from cachezoo.settings.prices import BUILT_IN
 
 ROOT = Path(__file__).resolve().parents[4]
 FOLDER = ROOT / "conf/prices"

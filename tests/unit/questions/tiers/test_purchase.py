@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError
 from cachezoo.questions.tiers.budget import GB, Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.prices import BUILT_IN, HOURS_A_MONTH
+from cachezoo.questions.tiers.prices import HOURS_A_MONTH
 from cachezoo.questions.tiers.purchase import GIB, Rating, Shop, Terms
-from cachezoo.settings.prices import Prices
+from cachezoo.settings.prices import BUILT_IN, Prices
 from tests.unit.questions.tiers.test_prices import SIMPLE
 
 PAGE = 4096

@@ -10,11 +10,11 @@ from cachezoo.questions.tiers import search as module
 from cachezoo.questions.tiers.bench import NOTHING, Bench
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.prices import BUILT_IN
 from cachezoo.questions.tiers.purchase import Rating, Shop, Terms
 from cachezoo.questions.tiers.run import run_tiers
 from cachezoo.questions.tiers.search import SPENT, Halves, Ledger, Runner, Search, Simulated, by_ram, digest, runner
 from cachezoo.questions.tiers.stream import tier_stream
+from cachezoo.settings.prices import BUILT_IN
 from tests.page_data import seeded_trace
 from tests.tiers_data import DEVICE, skewed
 

@@ -1,0 +1,154 @@
+"""The picture of `recommend --only flash`: disks that reads keep busy, by policy, over writes or sizes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.flash_cache.policies import ACCEPT_ALL
+from cachezoo.io import atomic_file
+from cachezoo.metrics.flash import RateRow
+from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE
+from cachezoo.questions.flash.table import FlashTable, name_of
+from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
+from cachezoo.sizes import human
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+BUSY = "disks kept busy by reads (disk-head seconds a second)"
+COST = "disk-head ms a read"
+MIB = 2**20
+
+
+def _busy(row: RateRow) -> float:
+    """What is drawn: disks kept busy, or where no clock says how long the trace took, milliseconds a read."""
+    return row.disk_ms_per_read if row.disks_busy is None else row.disks_busy
+
+
+def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
+    """Draw disks kept busy: bars of one size and rate, else over the write rate, or of several sizes over the size.
+
+    The bytes of the file depend on the rows alone.
+
+    Args:
+        tables: of each size.
+        title: of the trace.
+        path: a PNG or SVG.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    table = tables[0]
+    rates = list(dict.fromkeys(row.asked for row in table.rows if row.asked is not None))
+    cache = human(table.capacity * table.geometry.segment_bytes)
+    with settings(), atomic_file(path) as temporary:
+        if len(tables) > 1:
+            panels = rates or [""]
+            canvas = Figure(figsize=(WIDTH, 0.6 + 3.4 * len(panels)), layout="constrained")
+            for axes, rate in zip(canvas.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
+                _over_sizes(axes, tables, rate)
+                limit = f", writes {rate}" if rate else ""
+                axes.set_title(f"{title}: flash caches by size{limit}", loc="left")
+        else:
+            height = 4.6 if len(rates) > 1 else 1.4 + 0.26 * len(table.rows)
+            canvas = Figure(figsize=(WIDTH, height), layout="constrained")
+            axes = canvas.subplots()
+            if len(rates) > 1:
+                _curves(axes, table)
+            else:
+                _bars(axes, table.rows)
+            limit = f", writes {rates[0]}" if len(rates) == 1 else ""
+            axes.set_title(f"{title}: a flash cache of {cache}{limit}", loc="left")
+        write(canvas, temporary, path)
+
+
+def _over_sizes(axes: "Axes", tables: Sequence[FlashTable], rate: str) -> None:
+    """A colour a policy and a line a mode over the size, at one rate; what nothing limits is in every panel."""
+    rows = [row for table in tables for row in table.rows if row.asked in (rate, None)]
+    colours, modes = _styles(rows)
+    named = [(OPT if row.kind == ORACLE else name_of(row), row) for row in rows]  # whichever mode is best at a size
+    for name in dict.fromkeys(name for name, _ in named):
+        own = sorted((row for key, row in named if key == name), key=lambda row: row.capacity_bytes)
+        first = own[0]
+        colour = GREY if first.policy == ACCEPT_ALL else colours[first.policy]
+        line = ":" if first.kind == ORACLE else _line(modes, first)
+        marker = "x" if first.kind == MODEL and first.asked is None else "."
+        sizes = [row.capacity_bytes / MIB for row in own]
+        axes.plot(sizes, [_busy(row) for row in own], color=colour, linestyle=line, marker=marker, label=name)
+    axes.set_xscale("log")
+    axes.set_xticks(*_ticks(rows), minor=False)
+    axes.set_xticks([], minor=True)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("size of the flash cache")
+    axes.set_ylabel((COST if rows[0].disks_busy is None else BUSY).replace(" (", "\n("))
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _ticks(rows: Sequence[RateRow]) -> tuple[list[float], list[str]]:
+    """Places and names of the sizes."""
+    sizes = {row.capacity_bytes / MIB: f"{row.size}\n{human(row.capacity_bytes)}" for row in rows}
+    return list(sizes), list(sizes.values())
+
+
+def _styles(rows: Sequence[RateRow]) -> tuple[dict[str, str], list[str]]:
+    """A colour for each policy that a limit holds or that is shipped, and the modes in the order of their lines."""
+    policies = [name for name in dict.fromkeys(row.policy for row in rows) if name not in (ACCEPT_ALL, OPT)]
+    colours = {name: LINE_COLOURS[k % len(LINE_COLOURS)] for k, name in enumerate(policies)} | {OPT: BLACK}
+    limited = [row for row in rows if row.asked is not None]
+    return colours, list(dict.fromkeys(row.prefetch for row in limited if row.kind != ORACLE))
+
+
+def _curves(axes: "Axes", table: FlashTable) -> None:
+    """A colour a policy and a line a mode over what is written; AcceptAll, which nothing limits, in the legend."""
+    known = all(row.written_bytes_s is not None for row in table.rows)
+    colours, modes = _styles(table.rows)
+    for name in dict.fromkeys(map(name_of, table.rows)):
+        own = [row for row in table.rows if name_of(row) == name]
+        first = own[0]
+        points = sorted((_written_at(row, known), _busy(row)) for row in own)
+        if first.policy == ACCEPT_ALL:
+            written = f"{points[0][0]:,.3g} MB/s" if known else f"{points[0][0]:,.2f}"
+            label = f"{name}: {_busy(first):.2f}, writes {written}"
+            axes.axhline(_busy(first), color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
+            continue
+        line = ":" if first.kind == ORACLE else _line(modes, first)
+        style = {"linestyle": "", "marker": "x"} if first.asked is None else {"linestyle": line, "marker": "."}
+        axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
+    values = [_busy(row) for row in table.rows]
+    room = 0.08 * max(max(values) - min(values), max(values) / 10)
+    axes.set_ylim(min(values) - room, max(values) + room)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
+    axes.set_ylabel(COST if table.rows[0].disks_busy is None else BUSY)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _line(modes: Sequence[str], row: RateRow) -> Any:  # noqa: ANN401 - a style of matplotlib
+    return LINES[modes.index(row.prefetch) % len(LINES)] if row.prefetch in modes else "-"
+
+
+def _written_at(row: RateRow, known: bool) -> float:
+    return row.written_bytes_s / 1e6 if known and row.written_bytes_s is not None else row.written_share
+
+
+def _bars(axes: "Axes", rows: Sequence[RateRow]) -> None:
+    """Means as bars with their 90 % intervals, peaks as ticks."""
+    names = [name_of(row) for row in rows]
+    colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]
+    means, places = [_busy(row) for row in rows], range(len(rows))
+    peaks = [row.disks_busy_peak for row in rows if row.disks_busy_peak is not None]
+    intervals = [row.disks_busy_interval for row in rows if row.disks_busy_interval is not None]
+    spread = [[max(0.0, mean - low) for mean, (low, _) in zip(means, intervals, strict=False)],
+              [max(0.0, high - mean) for mean, (_, high) in zip(means, intervals, strict=False)]]  # fmt: skip
+    label = "mean, 90 % interval" if peaks else "mean"
+    axes.barh(places, means, color=colours, height=0.7, xerr=spread if peaks else None, ecolor=BLACK, label=label)
+    if peaks:
+        axes.plot(peaks, places, "|", color=BLACK, markersize=9, label="peak")
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel(COST if rows[0].disks_busy is None else BUSY)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

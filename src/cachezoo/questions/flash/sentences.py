@@ -1,0 +1,218 @@
+"""What `recommend --only flash` says: its answers, its table's cells, what was assumed, and the values of `--json`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cachezoo.contest.verdict import Verdict
+from cachezoo.flash_cache.modes import NONE
+from cachezoo.metrics.flash import RateRow, Yearly
+from cachezoo.questions.flash.bench import MODEL, ORACLE
+from cachezoo.questions.flash.model import FlashModel
+from cachezoo.questions.flash.options import CONSTANTS, FlashOptions
+from cachezoo.questions.flash.table import FlashTable
+from cachezoo.show import formats
+from cachezoo.show.formats import lifetime, money, number, percent, rate, span
+from cachezoo.sizes import human
+from cachezoo.traces.table import Trace
+
+
+def values_of(name: str, trace: Trace, tables: Sequence[FlashTable], models: Sequence[FlashModel]) -> dict[str, Any]:
+    """What `--json` prints: the trace, each size's cache, and all rows."""
+    first = tables[0]
+    return {
+        "trace": name,
+        "trace_id": trace.meta.trace_id,
+        "requests": first.requests,
+        "seconds": first.seconds,
+        "clock": first.clock,
+        "time_scale": first.scale,
+        "segment_bytes": first.geometry.segment_bytes,
+        "block_bytes": first.geometry.block_bytes,
+        "caches": [_cache_values(table) for table in tables],
+        "rows": [row.values() for table in tables for row in table.rows],
+        "leads": [{"size": table.size, **lead.values()} for table in tables for lead in table.leads],
+        "bundles": [{"id": own.name, "inputs": own.inputs, "drifted": own.drifted} for own in models],
+    }
+
+
+def _cache_values(found: FlashTable) -> dict[str, Any]:
+    windows, cheapest = found.windows, found.cheapest[:1]
+    return {
+        "size": found.size,
+        "capacity_segments": found.capacity,
+        "capacity_bytes": found.capacity * found.geometry.segment_bytes,
+        "warmup_requests": windows.first,
+        "windows": {"count": windows.count, "seconds": windows.seconds},
+        "write_disks_busy": found.write_disks_busy,
+        "disks_without": None if found.without is None else found.without.disks,
+        "usd_a_year_without": None if found.without is None else found.without.usd,
+        "cheapest": [row.values("policy", "prefetch", "asked", "disks", "usd_a_year") for row in cheapest],
+    }
+
+
+def heads_of(tables: Sequence[FlashTable]) -> dict[str, bool]:
+    """The columns of the table, and whether each is of words."""
+    words = [*(["cache"] if len(tables) > 1 else []), "policy", "prefetch", "may write"]
+    busy = ["disks busy", "at peak"] if tables[0].clock else ["disk ms a read"]
+    figures = ["writes", *busy, "reads hit", *(["a day", "SSD lives"] if lived(tables) else [])]
+    return dict.fromkeys(words, True) | dict.fromkeys([*figures, *(["$ a year"] if tables[0].clock else [])], False)
+
+
+def lived(tables: Sequence[FlashTable]) -> bool:
+    """Whether the trace is long enough to say how long the SSD lives."""
+    return any(row.lifetime_years is not None for table in tables for row in table.rows)
+
+
+def cells(row: RateRow, tables: Sequence[FlashTable]) -> list[str]:
+    """A row, for `heads_of`."""
+    limit = row.asked or ("as shipped" if row.kind == MODEL else "no limit")
+    below = "" if row.reached in (None, True) else " *" if row.more_helps else " +"
+    found = [row.size] if len(tables) > 1 else []
+    found += [row.policy, row.prefetch, limit, _written(row) + below]
+    if row.disks_busy is None or row.disks_busy_peak is None:
+        found.append(f"{row.disk_ms_per_read:.3f}")
+    else:
+        found += [number(row.disks_busy, 3), number(row.disks_busy_peak, 2)]
+    found.append(percent(row.io_hit_ratio))
+    if lived(tables):
+        day, years = row.ssd_bytes_a_day, row.lifetime_years
+        found += [formats.NONE if day is None else human(day), formats.NONE if years is None else lifetime(years)]
+    return found + ([money(row.usd_a_year)] if tables[0].clock else [])
+
+
+def _written(row: RateRow) -> str:
+    """What is written: by the second where there is a clock, else as a share of what accept_all writes."""
+    return percent(row.written_share) if row.written_bytes_s is None else rate(row.written_bytes_s)
+
+
+def answers(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
+    """What the table says: of each size who is ahead at each rate, what a bundle does as shipped, and what costs least.
+
+    With several sizes each sentence names its own.
+    """
+    said = []
+    for table in tables:
+        head = f"{table.size} ({human(table.capacity * table.geometry.segment_bytes)}): " if len(tables) > 1 else ""
+        lines = [*leads_of(table), *shipped_of(table), *_cost_of(table, options)]
+        said += [f"{head}{line[0].lower() if head else line[0]}{line[1:]}" for line in lines]
+    return said
+
+
+def leads_of(found: FlashTable) -> list[str]:
+    """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
+    lines = []
+    for lead in found.leads:
+        rival, model, saved = lead.rival, lead.model, lead.saved
+        wrote = _written(rival)
+        text = (
+            f"At {lead.asked}: of the policies without a model {rival.policy}{_with(rival)} keeps the disks least busy"
+        )
+        text += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
+        if model is not None and saved is not None:
+            text += f"; {model.policy}{_with(model)} {'saves' if saved.value > 0 else 'costs'} "
+            text += f"{percent(abs(saved.value))} of that time (90 % interval {span(saved.ends, 1)} saved) within the "
+            text += f"same limit, writing {_written(model)} against {wrote}"
+            text += "" if lead.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {lead.verdict}"
+        lines.append(text + ".")
+    return lines
+
+
+def _with(row: RateRow) -> str:
+    return f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
+
+
+def shipped_of(found: FlashTable) -> list[str]:
+    """A sentence a bundle: what it does with the threshold and the prefetch mode that a cache runs it with.
+
+    A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
+    """
+    lines = []
+    shipped = [row for row in found.rows if row.kind == MODEL and row.asked is None]
+    for name in dict.fromkeys(row.policy for row in shipped):
+        own = [row for row in shipped if row.policy == name]
+        row = next((row for row in own if row.prefetch != NONE), own[0])
+        cost = f"costs {row.disk_ms_per_read:.3f} disk ms a read"
+        cost = cost if row.disks_busy is None else f"keeps {row.disks_busy:.3f} disks busy"
+        lines.append(f"As a cache would run it, as shipped{_with(row)}: {name} {cost}, writing {_written(row)}.")
+    return lines
+
+
+def _cost_of(found: FlashTable, options: FlashOptions) -> list[str]:
+    """Which write rate costs least a year, by how much, and whether no flash costs less; nothing without a clock."""
+    if not found.cheapest or found.without is None:
+        return []
+    best, *others = found.cheapest
+    none, own = found.without, best.year
+    assert own is not None
+    name = f"{best.policy}{_with(best)} {_limit(best)}"
+    parts = f"{_disks(own)}, {money(own.flash_usd)} for flash"
+    if none.usd <= own.usd:
+        text = f"A year costs least without flash: {money(none.usd)} for {_disks(none)}, against {money(own.usd)} with "
+        return [f"{text}{name} ({parts}); prices: {options.prices.name}."]
+    text = f"A year costs least with {name}: {money(own.usd)} ({parts})"
+    if others and others[0].year is not None:
+        text += f", {money(others[0].year.usd - own.usd)} less than the next, {others[0].policy} {_limit(others[0])}"
+    text += f"; without flash {money(none.usd)} ({_disks(none)}); disks for the peak at "
+    return [f"{text}{percent(options.most_busy, 0)} busy, prices: {options.prices.name}."]
+
+
+def _limit(row: RateRow) -> str:
+    return f"at {row.asked}" if row.asked else "as shipped" if row.kind == MODEL else "without a limit"
+
+
+def _disks(year: Yearly) -> str:
+    return f"{year.disks:,} disk{'' if year.disks == 1 else 's'}"
+
+
+def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
+    """What was counted, and how."""
+    found = tables[0]
+    geometry, windows = found.geometry, found.windows
+    every = [row for table in tables for row in table.rows]
+    busy = (
+        "disk ms a read: milliseconds of seek and transfer that reads which miss take, over all reads. The trace has "
+        "no clock (its times are row numbers, or all equal): nothing is said by the second or the day."
+    )
+    if found.write_disks_busy is not None:
+        busy = (
+            "disks busy: disks that reads which miss keep busy all the time (seek and transfer), mean and peak of "
+            f"{windows.count} windows of {windows.seconds:,.3g} s; the trace's writes keep "
+            f"{found.write_disks_busy:.3f} more busy where all is admitted."
+        )
+    firsts = sorted({table.windows.first for table in tables})
+    after = " to ".join(f"{first:,}" for first in dict.fromkeys((firsts[0], firsts[-1])))
+    lines = [
+        busy,
+        _disk_note(options),
+        f"Counted after {after} of {found.requests:,} requests, SSD writes from the first on; cached in "
+        f"segments of {human(geometry.segment_bytes)}, prefetched within blocks of {human(geometry.block_bytes)}; "
+        "each policy's setting is the best on this very trace that keeps the limit, of those set to the limit and to "
+        "halves of it until that no longer helps.",
+    ]
+    if any(row.kind == ORACLE for row in every):
+        lines.append("opt knows the future: Baleen's oracle, an estimate of what is within reach, and no strict bound.")
+    below = [row for row in every if row.reached is False]
+    if any(not row.more_helps for row in below):
+        lines.append("+: writes less than it may; settings that write more keep the disks no less busy.")
+    if any(row.more_helps for row in below):
+        lines.append("*: writes less than it may; of those tried no setting within the limit writes more.")
+    days = windows.days
+    if lived(tables):
+        much = "" if days >= 1 else f"; extrapolated from {24 * days:.1f} h"
+        lines.append(f"SSD lives: of one rated for {options.rated_dwpd:g} drive writes a day over five years{much}.")
+    if found.scale != 1 and found.clock:
+        lines.append(
+            f"Rates and $ are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
+        )
+    return lines
+
+
+def _disk_note(options: FlashOptions) -> str:
+    """What an I/O costs."""
+    if options.disk == CONSTANTS:
+        cost = options.cost
+        return f"An I/O costs the disk {cost.seek_ms:g} ms and its bytes at {cost.rate_mib_s:g} MiB/s, wherever it is."
+    return (
+        f"An I/O costs what a model of the disk {options.disk} says: a seek from where the one before ended, rotation, "
+        "transfer; no seek where it goes on there. The rows of --json have disks_busy_constants beside it."
+    )
