@@ -18,6 +18,7 @@ from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
 from cachezoo.questions.flash.options import (
     BLOCKS,
     DISK,
+    MODELLED,
     OBJECTS,
     POLICIES,
     TOLERANCE,
@@ -30,10 +31,12 @@ from cachezoo.serving.requests import batch_of
 from cachezoo.sizes import Size
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.admission.serve import serve_trace
-from tests.baleen_data import FLASH, LABEL, make_trace
+from tests import baleen_data
+from tests.baleen_data import LABEL, make_trace
 
 ROOT = Path(__file__).resolve().parents[4]
 STORED = ROOT / "tests/golden/protocol2"
+FLASH = baleen_data.FLASH.model_copy(update={"disk": MODELLED})
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
 
 
