@@ -178,6 +178,29 @@ def naive_flash(
     return run
 
 
+def naive_ios(requests: Requests, run: NaiveRun, geometry: Geometry) -> list[tuple[int, int, bool] | None]:
+    """Offset, size and whether it writes of each request's I/O at the disk, None where the cache serves it.
+
+    Requests are volumes, operations (1: write), offsets and sizes.
+    """
+    found: list[tuple[int, int, bool] | None] = []
+    for row, (_, op, offset, size) in enumerate(zip(*requests, strict=True)):
+        if op == 1:
+            found.append((offset, size, True))
+            continue
+        if run.ios[row] == 0:
+            found.append(None)
+            continue
+        unit = geometry.segment_bytes
+        moved = range(
+            (offset // unit + run.firsts[row]) * unit, (offset // unit + run.firsts[row] + run.ios[row]) * unit
+        )
+        if run.writes[row] == 0:
+            moved = range(max(moved.start, offset), min(moved.stop, offset + size))
+        found.append((moved.start, len(moved), False))
+    return found
+
+
 def naive_rejectx(window: int) -> Callable[[int, int], bool]:
     """RejectX, x = 1: accept a segment whose last miss is at most `window` rows ago."""
     seen: dict[int, int] = {}

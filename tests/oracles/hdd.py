@@ -138,6 +138,13 @@ class Disk:
         return time + after
 
 
+def ios_us(hdd, ios):
+    """µs of I/Os one after the other, each offset, size and whether it writes; 0 where there is none."""
+    kept = [io for io in ios if io is not None]
+    times = iter(service_us(hdd, *zip(*kept, strict=True), [0.0] * len(kept)) if kept else [])
+    return [0.0 if io is None else next(times) for io in ios]
+
+
 def service_us(hdd, offset, size, write, think):
     disk, now, times = Disk(hdd), 0.0, []
     for row in zip(offset, size, write, think, strict=True):

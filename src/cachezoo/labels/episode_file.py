@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.flash_cache.geometry import Touched
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.labels.episode_rows import COLUMNS as READ
 from cachezoo.labels.episode_rows import METADATA_KEY, EpisodeRows
@@ -21,7 +20,7 @@ from cachezoo.labels.episodes import (
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.episodes import EpisodeFigures
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
-from cachezoo.traces.table import Trace
+from cachezoo.traces.table import OP_READ, Trace
 
 PER_SEGMENT = "s/segment"
 COLUMNS = {
@@ -56,15 +55,24 @@ LABELS = Table(
 )
 
 
+def footprint(trace: Trace, geometry: Geometry) -> tuple[int, float]:
+    """Read blocks of a geometry, and the bytes its segments cover over the bytes 4 KiB segments cover."""
+    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
+    fine = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())
+    blocks = len(np.unique(accesses.block[trace.op == OP_READ]))
+    return blocks, accesses.n_segments * geometry.segment_bytes / (fine.n_segments * Geometry().segment_bytes)
+
+
 def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> EpisodeFigures:
     """The figures that travel in the label file's metadata."""
+    blocks, inflation = footprint(trace, problem.geometry)
     run = problem.accept_all
     dt, moved = (float(own[problem.read].sum()) for own in (problem.disk_seconds(run), problem.transfer_seconds(run)))
     return EpisodeFigures(
         age_found=labels.age_found,
         analytic_eviction_age=labels.analytic_age,
         block_bytes=problem.geometry.block_bytes,
-        blocks=len(np.unique(problem.accesses.block[problem.read])),
+        blocks=blocks,
         budget_reached=labels.choice.calibration.reached,
         budget_writes=problem.budget,
         accept_all_writes=run.segment_writes,
@@ -73,7 +81,7 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> Epis
         episodes_admitted=int(labels.choice.admitted.sum()),
         episodes_open=int(labels.episodes.open.sum()),
         eviction_age=labels.episodes.age,
-        footprint_inflation=Touched.of(trace).inflation(problem.geometry),
+        footprint_inflation=inflation,
         horizon=labels.horizon,
         opt_writes=labels.choice.run.segment_writes,
         requests=len(problem),

@@ -10,7 +10,6 @@ from cachezoo.errors import TraceError
 from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.io import read_table
 from cachezoo.kernels.episodes import find_episodes
-from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.episode_file import episode_rows, write_episode_labels
 from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.labels.episodes import (
@@ -128,14 +127,6 @@ def test_a_part_is_labelled_from_itself_alone(tmp_path: Path) -> None:
         whole[name] = label_problem(flash_problem(trace, LABEL, FLASH), LABEL, LABEL.opt_prefetch).opt()[:cut]
     assert (whole["a"] != whole["b"]).any()  # what comes later would show in the labels
     assert parts["a"].read_bytes() == parts["b"].read_bytes()
-
-
-def test_geometry_rule() -> None:
-    assert choose_geometry(make_trace(300, 2)) == Geometry(262144, 4096)
-    n, each = 4000, 1 << 21
-    whole = np.full(n, each)
-    big = replace(make_trace(n, 2), op=np.zeros(n, np.uint8), offset=np.arange(n) * each, size=whole)
-    assert choose_geometry(big) == Geometry(8 << 20, 128 << 10)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import pytest
 from cachezoo.arrays import I64
 from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
+from cachezoo.devices.analytic import t_hdd_us
+from cachezoo.devices.profile import load_models
 from cachezoo.flash_cache.load import load_windows, measure, time_scale
 from cachezoo.flash_cache.policies import rejectx
-from cachezoo.flash_cache.problem import flash_problem
+from cachezoo.flash_cache.problem import flash_problem, label_of
 from cachezoo.labels.episode_file import footprint
 from cachezoo.labels.episodes import label_problem
 from cachezoo.policies.registry import OPTIMUM, classics
@@ -184,3 +186,14 @@ def test_admission_to_a_flash_cache_has_something_to_gain(blobs: Trace) -> None:
     reject = measure(problem, rejectx(problem).run, windows)
     assert optimum.read_dt_s <= 0.96 * reject.read_dt_s
     assert optimum.byte_hit_ratio > everything.byte_hit_ratio + 0.05
+
+
+@pytest.mark.parametrize("key", ["web_test", "database_mariadb", "blob_test"])
+def test_nothing_cached_costs_the_disk_what_its_emulation_takes(key: str) -> None:
+    """To the last bit, whatever the segments are: the emulation knows none. MariaDB's requests are of odd sizes."""
+    trace = read_trace(FOLDER / f"{key}.parquet")
+    label = label_of(PARAMS.label.episodes, key.split("_")[0])
+    problem = flash_problem(trace, label, PARAMS.policy.flash)
+    device = load_models("wdredpro2tb_850pro", ROOT / "conf/device")
+    nothing = problem.run(np.zeros(len(problem), np.bool_))
+    np.testing.assert_array_equal(problem.disk_seconds(nothing), t_hdd_us(trace, device.hdd) / 1e6)

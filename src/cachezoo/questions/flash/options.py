@@ -11,7 +11,6 @@ import numpy as np
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError
 from cachezoo.flash_cache.cost import MOST_BUSY
-from cachezoo.flash_cache.geometry import choose_geometry
 from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED
 from cachezoo.flash_cache.problem import DISKS, FlashProblem, flash_problem_at
 from cachezoo.kernels.flash import DiskHead
@@ -23,6 +22,7 @@ from cachezoo.traces.table import OP_READ, Trace
 
 OPT, BALEEN = "opt", "baleen"
 POLICIES = (ACCEPT_ALL, *BUDGETED, BALEEN, OPT)
+BLOCKS = Geometry(262_144, 4_096)
 OBJECTS = Geometry(8_388_608, 131_072)  # Tectonic's
 DISK = DiskHead(seek_ms=11.5, rate_mib_s=143.0)  # of Baleen's post, as `policy.flash`
 MODELLED, CONSTANTS = DISKS  # names of `--disk`
@@ -79,12 +79,9 @@ class FlashOptions:
 
 
 def geometry_by_reads(trace: Trace) -> Geometry:
-    """Segments and blocks of a trace: those of large objects where the median read is at least a segment of them.
-
-    Otherwise the largest that the trace has enough blocks for.
-    """
+    """Segments and blocks of a trace: those of large objects where the median read is at least a segment of them."""
     reads = trace.size[trace.op == OP_READ]
-    return OBJECTS if len(reads) and np.median(reads) >= OBJECTS.segment_bytes else choose_geometry([trace])
+    return OBJECTS if len(reads) and np.median(reads) >= OBJECTS.segment_bytes else BLOCKS
 
 
 def disk_given(disk: str | None, seek_ms: float | None, disk_mib_s: float | None) -> tuple[DiskHead, DiskName]:

@@ -10,14 +10,15 @@ import pytest
 from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
-from cachezoo.flash_cache.geometry import FLOOR
 from cachezoo.flash_cache.policies import Tuned, baseline, prefetch_of
 from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.questions.flash.bench import FlashOutcome
 from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
 from cachezoo.questions.flash.options import (
+    BLOCKS,
     DISK,
+    MODELLED,
     OBJECTS,
     POLICIES,
     TOLERANCE,
@@ -30,10 +31,12 @@ from cachezoo.serving.requests import batch_of
 from cachezoo.sizes import Size
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.admission.serve import serve_trace
-from tests.baleen_data import FLASH, LABEL, make_trace
+from tests import baleen_data
+from tests.baleen_data import LABEL, make_trace
 
 ROOT = Path(__file__).resolve().parents[4]
 STORED = ROOT / "tests/golden/protocol2"
+FLASH = baleen_data.FLASH.model_copy(update={"disk": MODELLED})
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
 
 
@@ -42,7 +45,7 @@ def options(**changed):
     return FlashOptions(**given)
 
 
-def table(trace, what, bundles=(), geometry=FLOOR):
+def table(trace, what, bundles=(), geometry=BLOCKS):
     opened = open_bundles(bundles)
     models = [decide(own, trace) for own in opened]
     size, ran = what.sizes[0], []
@@ -57,7 +60,7 @@ def test_the_settings_are_those_of_the_project():
     assert {name: getattr(LABEL, name) for name in OPT_SEARCH if name not in ("cache_fraction", "write_budget")} == {
         name: value for name, value in OPT_SEARCH.items() if name not in ("cache_fraction", "write_budget")
     }
-    assert FLOOR == Geometry(LABEL.block_bytes, LABEL.segment_bytes)
+    assert (BLOCKS.block_bytes, BLOCKS.segment_bytes) == (LABEL.block_bytes, LABEL.segment_bytes)
 
 
 def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
@@ -184,7 +187,7 @@ def test_the_warm_up_can_be_given():
     whole = table(trace, options(policies=["accept_all"], count=Count("all")))
     late = table(trace, options(policies=["accept_all"], count=Count("1900")))
     assert (whole.windows.first, late.windows.first) == (0, 1900)
-    problem = flash_problem_of(trace, FLOOR, Size.parse("10%"), options())
+    problem = flash_problem_of(trace, BLOCKS, Size.parse("10%"), options())
     hit, read = problem.accept_all.io_segments == 0, problem.read
     for found, first in ((whole, 0), (late, 1900)):
         assert found.rows[0].io_hit_ratio == pytest.approx((hit & read)[first:].sum() / read[first:].sum())
@@ -194,10 +197,10 @@ def test_the_warm_up_can_be_given():
 
 def test_the_geometry_follows_the_reads_or_the_bundles():
     trace = make_trace(300, 5)
-    assert geometry_by_reads(trace) == FLOOR
+    assert geometry_by_reads(trace) == BLOCKS
     assert geometry_by_reads(replace(trace, size=np.full(300, 131_072))) == OBJECTS
     own = open_bundles([ADMISSION])
-    assert geometry_of(own, None) == own[0].geometry == FLOOR
+    assert geometry_of(own, None) == own[0].geometry == BLOCKS
     assert geometry_of([], None) is None
     with pytest.raises(ConfigError, match="it learned on segments of 4096 bytes in blocks of 262144"):
         geometry_of(own, OBJECTS)
@@ -205,9 +208,9 @@ def test_the_geometry_follows_the_reads_or_the_bundles():
 
 def test_capacities_are_shares_of_segments_or_what_fits():
     trace = make_trace(2000, 5)
-    distinct = flash_problem_of(trace, FLOOR, Size.parse("10%"), options()).accesses.n_segments
-    assert flash_problem_of(trace, FLOOR, Size.parse("50%"), options()).capacity == round(distinct / 2)
-    assert flash_problem_of(trace, FLOOR, Size.parse("1MiB"), options()).capacity == 256
+    distinct = flash_problem_of(trace, BLOCKS, Size.parse("10%"), options()).accesses.n_segments
+    assert flash_problem_of(trace, BLOCKS, Size.parse("50%"), options()).capacity == round(distinct / 2)
+    assert flash_problem_of(trace, BLOCKS, Size.parse("1MiB"), options()).capacity == 256
     assert flash_problem_of(trace, Geometry(2**18, 2**13), Size.parse("9p"), options()).capacity == 4
     with pytest.raises(ConfigError, match="--size 4KiB: less than one segment of 128 KiB"):
         flash_problem_of(trace, OBJECTS, Size.parse("4KiB"), options())
@@ -216,7 +219,7 @@ def test_capacities_are_shares_of_segments_or_what_fits():
 def test_a_trace_without_reads_is_refused():
     trace = make_trace(50, 5)
     with pytest.raises(TraceError, match="no reads, and a flash cache is filled by reads"):
-        flash_problem_of(replace(trace, op=np.ones(50, np.uint8)), FLOOR, Size.parse("10%"), options())
+        flash_problem_of(replace(trace, op=np.ones(50, np.uint8)), BLOCKS, Size.parse("10%"), options())
 
 
 @pytest.mark.parametrize(
