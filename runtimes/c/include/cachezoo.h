@@ -295,6 +295,16 @@ typedef struct cz_decision {
     double output[CZ_MAX_OUTPUTS];
 } cz_decision;
 
+/* Of kind admission: keep a write rate, in bytes of segments a second of the requests' times, from the next request on; 0:
+ * decide by the bundle's threshold again. The threshold then follows what is written: beginning with the bundle's, it is set
+ * anew after every few reads that miss, so that over the bundle's calibration.controller.horizon_s the rate is met wherever
+ * enough misses. A stream whose cache is a cz_cache needs no more; whoever has a cache of his own says with cz_wrote, after
+ * each read that missed, admitted or not, what its score was (cz_decision.output[0]), how many segments it missed, and how
+ * many were written for it, prefetched ones included. cz_swap keeps the balance; cz_save leaves all of it out. CZ_BAD_CALL of
+ * another kind, and of bundles without a controller. Since 1.4.0. */
+CZ_API int cz_write_rate(cz_stream *stream, double bytes_per_second, cz_error *error);
+CZ_API int cz_wrote(cz_stream *stream, int64_t time_us, double score, int64_t missing, int64_t written);
+
 /* Decide on a request: needed for misses only. Reads the ticket and the bundle, changes neither. */
 CZ_API int cz_decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision);
 

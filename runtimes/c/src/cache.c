@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller.h"
 #include "flash.h"
 #include "pages.h"
 
@@ -242,7 +243,8 @@ static int decide(cz_cache *cache, const cz_ticket tickets[2], int64_t first, in
         return code;
     access->asked = 1;
     cache->decisions++;
-    verdict->admit = access->decision.output[0] >= cache->threshold;
+    const cz_controller *controller = cache->admission->controller;
+    verdict->admit = access->decision.output[0] >= (controller ? controller->threshold : cache->threshold);
     access->decision.admit = verdict->admit;
     if (cache->mode.kind < CZ_ML_RANGE || !verdict->admit)
         return CZ_OK;
@@ -273,9 +275,15 @@ static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *ac
     if (code != CZ_OK || access->misses == 0)
         return code;
     cz_verdict verdict = {0};
+    if (cache->admission && cache->admission->controller)
+        cz_controller_begin(cache->admission->controller, cache->threshold);
     code = decide(cache, tickets, first, count, &verdict, access);
-    if (code == CZ_OK)
-        cz_flash_fill(cache->flash, &verdict, access);
+    if (code != CZ_OK)
+        return code;
+    cz_flash_fill(cache->flash, &verdict, access);
+    if (cache->admission)
+        code =
+            cz_wrote(cache->admission, request->time_us, access->decision.output[0], access->misses, access->written);
     return code;
 }
 

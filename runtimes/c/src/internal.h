@@ -118,6 +118,7 @@ typedef struct cz_kind_ops {
     int (*may_swap)(const void *from, const void *to, cz_error *error);
     /* Afterwards stream->model is another: what was computed from the one before is made anew. NULL where nothing was. */
     void (*swapped)(cz_stream *stream);
+    int (*write_rate)(cz_stream *stream, double bytes_s, cz_error *error); /* NULL of kinds that keep none */
     /* forgotten, keys, bytes and what the kind counts itself; cz_stats adds requests and the bytes of names. */
     void (*stats)(const cz_stream *stream, cz_counters *counters);
     bool (*calibrated)(const cz_stream *stream); /* see cz_calibrated; NULL where every size is */
@@ -134,14 +135,17 @@ static inline bool cz_places_by_lifetime(const char *type) {
 
 typedef struct cz_names cz_names; /* the interned names of a stream, in names.c */
 
+typedef struct cz_controller cz_controller; /* of a write rate, in controller.h */
+
 struct cz_stream {
     const cz_kind_ops *ops;
     const cz_bundle *bundle;
     const void *model;
     cz_stream_options options;
     cz_names *names;
-    uint64_t observed; /* requests; the kinds count them */
-    uint64_t swaps;    /* how often cz_swap changed the bundle: an address may come again */
+    uint64_t observed;         /* requests; the kinds count them */
+    uint64_t swaps;            /* how often cz_swap changed the bundle: an address may come again */
+    cz_controller *controller; /* of cz_write_rate, or NULL; a restored state is none of its */
 };
 /* cz_restore reads into a new stream and exchanges the two structs: they must not hold their own address. */
 

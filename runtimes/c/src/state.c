@@ -239,8 +239,11 @@ int cz_restore(cz_stream *stream, const char *path, cz_error *error) {
         result = cz_stream_make(stream->bundle, stream->ops, stream->model, &stream->options, &fresh, error);
     if (!result)
         result = fill(fresh, path, in, names, observed, stream->swaps, error);
-    if (!result)
+    if (!result) {
+        fresh->controller = stream->controller;
+        stream->controller = NULL;
         exchange((unsigned char *)stream, (unsigned char *)fresh, stream->ops->stream_bytes);
+    }
     cz_stream_free(fresh);
     free(data);
     return result;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller.h"
 #include "names.h"
 
 #define DEFAULT_KEYS ((int64_t)1 << 20)
@@ -72,6 +73,7 @@ void cz_stream_free(cz_stream *stream) {
         return;
     stream->ops->stream_free(stream);
     cz_names_free(stream->names);
+    free(stream->controller);
     free(stream);
 }
 
@@ -91,6 +93,29 @@ int cz_decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *dec
     if (!stream || !ticket || !decision)
         return CZ_BAD_CALL;
     return stream->ops->decide(stream, ticket, decision);
+}
+
+int cz_write_rate(cz_stream *stream, double bytes_per_second, cz_error *error) {
+    if (!stream || !(bytes_per_second >= 0 && bytes_per_second <= 1e15))
+        return cz_fail(error, CZ_BAD_CALL, "cz_write_rate: a stream, and 0 to 1e15 bytes a second");
+    if (!stream->ops->write_rate)
+        return cz_fail(error, CZ_BAD_CALL, "%s: streams of kind %s keep no write rate", cz_bundle_where(stream->bundle),
+                       stream->ops->name);
+    if (bytes_per_second > 0)
+        return stream->controller && stream->controller->bytes_s == bytes_per_second
+                   ? CZ_OK
+                   : stream->ops->write_rate(stream, bytes_per_second, error);
+    free(stream->controller);
+    stream->controller = NULL;
+    return CZ_OK;
+}
+
+int cz_wrote(cz_stream *stream, int64_t time_us, double score, int64_t missing, int64_t written) {
+    if (!stream || missing < 0 || written < 0)
+        return CZ_BAD_CALL;
+    if (stream->controller)
+        cz_controller_missed(stream->controller, time_us, score, missing, written);
+    return CZ_OK;
 }
 
 void cz_stats(const cz_stream *stream, cz_counters *counters) {

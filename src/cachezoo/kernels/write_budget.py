@@ -64,6 +64,10 @@ class Controller:
         """As a bundle holds it."""
         return asdict(self)
 
+    def per_us(self, bytes_s: float, segment_bytes: int) -> tuple[float, float]:
+        """Segments a microsecond of a rate in bytes a second, and the horizon in microseconds."""
+        return bytes_s / segment_bytes / 1e6, self.horizon_s * 1e6
+
     def rules(self, rate: float, horizon: float) -> F64:
         """For `missed`: segments that may be written in a unit of time, and the horizon in such units."""
         keep, recent = 1.0 - self.step_misses / self.window_misses, 1.0 - self.step_misses / self.recent_misses

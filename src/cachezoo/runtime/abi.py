@@ -284,6 +284,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_intern": (c_int32, [c_void_p, c_int, c_char_p]),
     "cz_observe": (c_int, [c_void_p, POINTER(Request), POINTER(Ticket)]),
     "cz_decide": (c_int, [c_void_p, POINTER(Ticket), POINTER(Decided)]),
+    "cz_write_rate": (c_int, [c_void_p, c_double, POINTER(Error)]),
+    "cz_wrote": (c_int, [c_void_p, c_int64, c_double, c_int64, c_int64]),
     "cz_cache_new": (c_int, [POINTER(CacheOptions), POINTER(c_void_p), POINTER(c_void_p), POINTER(Error)]),
     "cz_cache_new_writes": (
         c_int,

@@ -103,6 +103,23 @@ class NumpyModel:
     def _by_lifetime(self) -> bool:
         return bool(self._bundle.manifest["policy"].get("type") == "lifetime_placement")
 
+    def keep_write_rate(self, bytes_s: float) -> None:
+        """As `cachezoo.runtime.model.Model.keep_write_rate`."""
+        from cachezoo.errors import CachezooError
+
+        if self._bundle.kind != "admission":
+            raise RuntimeFault(f"streams of kind {self._bundle.kind} keep no write rate")
+        try:
+            self._serving.keep_write_rate(bytes_s)
+        except CachezooError as error:
+            raise RuntimeFault(str(error)) from error
+
+    def wrote(self, time_us: int, score: float, missing: int, written: int) -> None:
+        """As `cachezoo.runtime.model.Model.wrote`."""
+        if missing < 0 or written < 0:
+            raise RuntimeFault(f"wrote {written} of {missing} segments: there are none below 0")
+        self._serving.wrote(time_us, score, missing, written)
+
     def placement(self, offset: int) -> int:
         """As `cachezoo.runtime.model.Model.placement`."""
         check_offset(offset)

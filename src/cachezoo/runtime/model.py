@@ -280,6 +280,32 @@ class Model:
             bool(found.admit), found.queue, found.low, found.high, bool(found.fetch), found.category, outputs
         )  # fmt: skip
 
+    def keep_write_rate(self, bytes_s: float) -> None:
+        """Let an admission model's threshold keep a write rate from the next request on; see `cz_write_rate`.
+
+        Args:
+            bytes_s: bytes of segments a second, of the requests' times; 0: decide by the bundle's threshold again.
+
+        Raises:
+            RuntimeFault: no such rate, a model of another kind, or a bundle of an earlier release.
+        """
+        call(self._library.cz_write_rate, self._stream.handle, bytes_s)
+
+    def wrote(self, time_us: int, score: float, missing: int, written: int) -> None:
+        """Say what became of a read that missed, for `keep_write_rate`; a `cache` of this model does so itself.
+
+        Args:
+            time_us: of the read.
+            score: its decision's first output.
+            missing: segments that it missed.
+            written: segments that were written for it, prefetched ones included; 0 where it was not admitted.
+
+        Raises:
+            RuntimeFault: a negative number of segments.
+        """
+        if self._library.cz_wrote(self._stream.handle, time_us, score, missing, written) != 0:
+            raise RuntimeFault(f"wrote {written} of {missing} segments: there are none below 0")
+
     def placement(self, offset: int) -> int:
         """The stream of a multi-stream SSD for a write that begins at a byte offset of the volume; kind streams alone.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import F32
+from cachezoo.arrays import F32, F64
 from cachezoo.flash_cache.modes import ALL_ON_MISS, ALL_ON_PARTIAL, NONE
 from cachezoo.kernels.segments import Geometry
 from cachezoo.serving import history
@@ -16,13 +16,22 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed, draws_of, widest_gap
 from cachezoo.traces.table import OP_READ
 from cachezoo.zoo.admission import flash_sets as flash
-from cachezoo.zoo.admission.serve import KEYS, AdmissionServing
+from cachezoo.zoo.admission.serve import KEYS, AdmissionServing, controller_of
 
 FILES = ("model.lgb.txt",)
 Serve = Callable[[Mapping[str, Any]], AdmissionServing]
 THRESHOLD = "calibration.threshold"
 PLAIN = (NONE, ALL_ON_MISS, ALL_ON_PARTIAL, "next(3)")
 LARGE_MODE = "next(40)"
+SMALL = {"low": -2.0, "width": 0.5, "bins": 8, "window_misses": 12, "recent_misses": 4}
+CONTROLLED = (
+    ("controlled", "next(3)", 4.0, {"step_misses": 2, "hold_misses": 6, "horizon_s": 1.0, "credit_horizons": 1.0}),
+    ("controlled_poor", NONE, 1.0, {"step_misses": 2, "hold_misses": 3, "horizon_s": 0.5, "credit_horizons": 2.0}),
+    ("controlled_flat", NONE, 3.0, {"step_misses": 3, "hold_misses": 0, "horizon_s": 2.0, "credit_horizons": 0.5,
+                                    "follows_load": False}),
+)  # fmt: skip # sets whose threshold keeps a write rate: name, mode, segments a second, rules besides `SMALL`
+CONTROLLED_ROWS = 160
+THRESHOLDS = ("held", "threshold_falls", "threshold_rises", "admits_all", "admits_none", "follows_load", "flat")
 BRANCHES = ("admit", "bypass", "write")
 
 
@@ -34,13 +43,13 @@ def _serve(manifest: Mapping[str, Any], session: Session) -> AdmissionServing:
 
 
 def _recompute(serving: AdmissionServing, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:
-    return _decided(serving, batch, serving.features(batch))
+    return _decided(serving, batch, serving.features(batch), serving.threshold)
 
 
-def _decided(serving: AdmissionServing, batch: RequestBatch, rows: F32) -> Recomputed:
-    """Decisions on requests with features float32[n, F]."""
+def _decided(serving: AdmissionServing, batch: RequestBatch, rows: F32, thresholds: F64 | float) -> Recomputed:
+    """Decisions on requests with features float32[n, F], at one threshold or float64[n]."""
     scores, read = serving.scores(rows), batch.op == OP_READ
-    admit = serving.decide(rows) & read
+    admit = (scores >= thresholds) & read
     branches = dict(zip(BRANCHES, (int(way.sum()) for way in (admit, read & ~admit, ~read)), strict=True))
     return Recomputed(rows, scores.astype(np.float32)[:, None], admit.astype(np.int32)[:, None], branches)
 
@@ -64,6 +73,17 @@ def _given(name: str, batch: RequestBatch, changes: Mapping[str, Any], capacity:
     return SyntheticSet(name, batch, {**changes, THRESHOLD: 0.5}, context, scores)
 
 
+def _controlled(
+    name: str, batch: RequestBatch, changes: Mapping[str, Any], mode: str, bytes_s: float, rules: Mapping[str, Any]
+) -> SyntheticSet:
+    """A set whose threshold keeps a write rate: scores in the bins and beyond either end."""
+    drawn = draws_of(name)
+    scores = (drawn.integers(-200, 200, (len(batch), 1)) / 64).astype(np.float32)
+    context = {"capacity_segments": flash.CAPACITY, "prefetch": mode, "admit": "model", "outputs": GIVEN}
+    own = {f"calibration.controller.{key}": value for key, value in (SMALL | dict(rules)).items()}
+    return SyntheticSet(name, batch, {**changes, **own, THRESHOLD: 0.25}, context | {flash.WRITE_RATE: bytes_s}, scores)
+
+
 def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     small = {"capacity_segments": flash.CAPACITY, "prefetch": NONE}
     found = [
@@ -75,6 +95,13 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
         flash.block_of(manifest, flash.FLASH_PER_BLOCK),
     )
     found += [_given(flash.mode_name(mode), batch, block, flash.CAPACITY, mode) for mode in PLAIN]
+    if "controller" in manifest["calibration"]:
+        batch = flash.flash_script(manifest, flash.FLASH_PER_BLOCK, CONTROLLED_ROWS).batch()
+        segment_bytes = int(manifest["geometry"]["segment_bytes"])
+        found += [
+            _controlled(name, batch, block, mode, segments_s * segment_bytes, rules)
+            for name, mode, segments_s, rules in CONTROLLED
+        ]
     if "with_prefetch" in manifest["calibration"]:
         per_block = Geometry(manifest["geometry"]["block_bytes"], manifest["geometry"]["segment_bytes"]).per_block
         batch = flash.flash_script(manifest, per_block).batch()
@@ -88,8 +115,23 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
 def _wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     deployed = manifest["calibration"].get("with_prefetch", {"mode": NONE})["mode"]
     modes = dict.fromkeys(flash.mode_name(mode) for mode in (*PLAIN, deployed))
-    own = (*BRANCHES, "score_at_threshold")
+    own = (*BRANCHES, "score_at_threshold", *(THRESHOLDS if "controller" in manifest["calibration"] else ()))
     return *flash.wanted_history(manifest), *own, *flash.CACHE, *flash.PREFETCHED, *modes
+
+
+def _threshold_branches(thresholds: F64, follows_load: bool) -> dict[str, int]:
+    """Requests by what became of their threshold, float64[n], under a controller."""
+    before, after = thresholds[:-1], thresholds[1:]
+    counts = {
+        "held": after == thresholds[0],
+        "threshold_falls": after < before,
+        "threshold_rises": after > before,
+        "admits_all": after == -np.inf,
+        "admits_none": after == np.inf,
+        "follows_load": np.full(len(after), follows_load),
+        "flat": np.full(len(after), not follows_load),
+    }
+    return {name: int(which.sum()) for name, which in counts.items()}
 
 
 def _recompute_set(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> Recomputed:
@@ -97,12 +139,19 @@ def _recompute_set(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet)
     serving, batch, given = serve(document), one.requests, one.given
     if given is not None:
         serving._infer = lambda rows: given
-    found = _decided(serving, batch, flash.rows_in_calls(serving, batch))
     where, mode = flash.Where(document["geometry"], one.context), str(one.context["prefetch"])
-    admit = found.decisions[:, 0] > 0
-    cache, branches = flash.behind(batch, admit, flash.plain_ahead(batch, mode, where), where)
+    ahead, rows = flash.plain_ahead(batch, mode, where), flash.rows_in_calls(serving, batch)
+    scores, thresholds = serving.scores(rows), np.full(len(batch), serving.threshold)
+    if flash.WRITE_RATE in one.context:
+        controller = controller_of(document["calibration"])
+        assert controller is not None
+        thresholds = flash.controlled(batch, scores, serving.threshold, controller, ahead, one.context, where)
+    found = _decided(serving, batch, rows, thresholds)
+    cache, branches = flash.behind(batch, found.decisions[:, 0] > 0, ahead, where)
     branches |= flash.history_branches(batch, found.features, document) | found.branches
-    branches["score_at_threshold"] = int((serving.scores(found.features) == serving.threshold).sum())
+    branches["score_at_threshold"] = int((scores == thresholds).sum())
+    if flash.WRITE_RATE in one.context:
+        branches |= _threshold_branches(thresholds, bool(document["calibration"]["controller"]["follows_load"]))
     branches[flash.mode_name(mode)] = len(batch)
     return replace(found, decisions=np.concatenate([found.decisions, cache], axis=1), branches=branches)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import F32, I32, Bool
+from cachezoo.arrays import F32, F64, I32, Bool
 from cachezoo.features.history import user_key
 from cachezoo.flash_cache.modes import NONE, plain_prefetch
-from cachezoo.kernels.flash import FlashRun, Prefetch, simulate_flash
+from cachezoo.kernels.flash import FlashRun, Prefetch, WriteRate, simulate_controlled, simulate_flash
 from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, expand_segments, segment_keys
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.synthetic import READ, WRITE, Script, draws_of
 from cachezoo.traces.table import OP_READ
@@ -19,6 +20,7 @@ from cachezoo.zoo.admission.serve import HistoryServing
 
 COLUMNS = ("hits", "written", "prefetched", "io_segments", "evicted")
 CACHE = ("hit", "partial_hit", "miss", "evicted", "write_invalidates", "lru_is_not_fifo", "kept_out")
+WRITE_RATE = "write_bytes_s"  # of a context
 PREFETCHED = ("prefetched", "prefetched_used")
 BUCKET = "policy.history.bucket_requests"
 BUCKET_REQUESTS = 3
@@ -260,6 +262,19 @@ class Where:
         """From a manifest's geometry and a set's context."""
         self.geometry = Geometry(geometry["block_bytes"], geometry["segment_bytes"])
         self.capacity = int(context["capacity_segments"])
+
+
+def controlled(
+    batch: RequestBatch, scores: F64, threshold: float, controller: Controller, prefetch: Prefetch | None,
+    context: Mapping[str, Any], where: "Where",
+) -> F64:  # fmt: skip
+    """float64[n]: the thresholds with which the cache behind keeps the write rate of a set's context."""
+    accesses = expand_segments(batch.volume.codes, batch.offset, batch.size, where.geometry)
+    rate = WriteRate(*controller.per_us(float(context[WRITE_RATE]), where.geometry.segment_bytes), batch.time_us)
+    read = batch.op == OP_READ
+    return simulate_controlled(
+        accesses, read, scores, threshold, controller, rate, where.capacity, prefetch=prefetch
+    ).thresholds
 
 
 def plain_ahead(batch: RequestBatch, mode: str, where: Where) -> Prefetch | None:

@@ -35,6 +35,7 @@ from cachezoo.flash_cache.policies import (
 )
 from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episodes import label_problem
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.forest import Scorer, write_judged_forests
@@ -303,6 +304,7 @@ def _calibration(problems: list[FlashProblem], plain: list[Setting]) -> dict[str
         **values(alone),
         "with_prefetch": {"mode": plain[0].mode, **values(plain[0])},
         "budget": sum(problem.budget for problem in problems) / accept_all,
+        "controller": Controller().document(),
         "capacity_segments": [problem.capacity for problem in problems],
     }
 
@@ -313,6 +315,7 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
         "history": model.learned["history"],
         "score": "log-odds that the episode is worth its flash writes",
         "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
+        "write_rate": "where one is to be kept, calibration.controller sets the threshold anew, this one at first",
         "prefetch": "a cache that prefetches by calibration.with_prefetch.mode (all_on_miss: a miss's whole block; "
         "all_on_partial: the same where some of the request was resident; next(n): the n segments after the request "
         "in its block) takes the threshold that stands there",

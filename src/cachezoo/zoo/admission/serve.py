@@ -13,6 +13,7 @@ import numpy.typing as npt
 from cachezoo.arrays import F32, F64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.features.history import AdmissionFeatures
+from cachezoo.kernels.write_budget import LAST, RATE, START, THRESHOLD, WRITTEN, Controller, fresh_state, missed
 from cachezoo.serving.requests import RequestBatch, batch_of
 
 if TYPE_CHECKING:
@@ -52,11 +53,26 @@ def serve_trace(model: HistoryServing, trace: "Trace") -> F32:
     return model.features(batch_of(trace))
 
 
+def controller_of(calibration: Mapping[str, Any]) -> Controller | None:
+    """How a model's threshold keeps a write rate; None of models of earlier releases.
+
+    Raises:
+        ConfigError: it is no controller.
+    """
+    if "controller" not in calibration:
+        return None
+    try:
+        return Controller(**calibration["controller"])
+    except TypeError as error:
+        raise ConfigError(f"calibration.controller: {error}; export the bundle again") from error
+
+
 class AdmissionServing(HistoryServing):
     """Features, scores and decisions of one admission model; the history carries on from call to call.
 
     Attributes:
         threshold: a read's miss is admitted where its score is at least this.
+        controller: how the threshold keeps a write rate; None of bundles of earlier releases.
     """
 
     def __init__(
@@ -75,7 +91,8 @@ class AdmissionServing(HistoryServing):
             features: inputs in order, as `AdmissionFeatures` takes them, like the next two.
             encodings: codes of `namespace` and `user`.
             geometry: `block_bytes` and `segment_bytes`.
-            calibration: `threshold`, in the unit of the scores.
+            calibration: `threshold`, in the unit of the scores; `controller`, as `Controller` takes it, where there is
+                one.
             policy: `history`, as `AdmissionFeatures` takes it.
             infer: scores float[n] or float[n, 1] of rows float32[n, F]. The scores are log-odds.
 
@@ -86,8 +103,48 @@ class AdmissionServing(HistoryServing):
             if key not in values:
                 raise ConfigError(f"{name} holds no {key}; this is not an admission model of this release")
         super().__init__(AdmissionFeatures(features, encodings, geometry, policy["history"]))
-        self.threshold = float(calibration["threshold"])
+        self.threshold = self._calibrated = float(calibration["threshold"])
+        self.controller = controller_of(calibration)
+        self._rules: F64 | None = None
+        self._segment_bytes = int(geometry["segment_bytes"])
         self._infer = infer
+
+    def keep_write_rate(self, bytes_s: float) -> None:
+        """Let the threshold keep a write rate from here on, beginning with the one in force.
+
+        Args:
+            bytes_s: bytes of segments that may be written a second, of the requests' times; 0: the bundle's threshold
+                again.
+
+        Raises:
+            ConfigError: the bundle has no controller, or the rate is below 0 or infinite.
+        """
+        if not 0 <= bytes_s < float("inf"):
+            raise ConfigError(f"write rate {bytes_s}: bytes a second, from 0 on")
+        if bytes_s == 0:
+            self._rules, self.threshold = None, self._calibrated
+            return
+        if self.controller is None:
+            raise ConfigError("this bundle keeps no write rate, as it is of an earlier release; export it again")
+        if self._rules is None:
+            self._state, self._mass = fresh_state(self.threshold), np.zeros(self.controller.bins)
+        self._rules = self.controller.rules(*self.controller.per_us(bytes_s, self._segment_bytes))
+        self._state[WRITTEN] = self._rules[RATE] * (self._state[LAST] - self._state[START])
+
+    def wrote(self, time_us: int, score: float, missing: int, written: int) -> None:
+        """Say what became of a read that missed; pass each, whether it was admitted or not.
+
+        Without `keep_write_rate` nothing changes.
+
+        Args:
+            time_us: of the read.
+            score: of the read.
+            missing: segments that it missed.
+            written: segments that were written for it, prefetched ones included.
+        """
+        if self._rules is not None:
+            missed(self._rules, self._state, self._mass, time_us, score, missing, written)
+            self.threshold = float(self._state[THRESHOLD])
 
     def scores(self, features: F32) -> F64:
         """Log-odds float64[n] that a request's episode is worth its flash writes."""
