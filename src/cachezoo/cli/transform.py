@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 WHOLE = 1000  # from which on numbers are shown without decimals
 STEPS = 3  # of synth: fit, draw, compare
+TECTONIC = "tectonic"  # generator of `cachezoo.synth.tectonic`
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -202,13 +203,21 @@ def anonymise(
 def synth(
     output: Output,
     trace: Annotated[
-        Path | None, typer.Argument(metavar="[TRACE]", help="The trace to be like; without it, --model is read.")
+        Path | None,
+        typer.Argument(
+            metavar="[TRACE]",
+            help="The trace to be like; without it, --model is read. `tectonic`: Meta's clusters, as published.",
+        ),
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="Write the statistics here (JSON); without TRACE, read them from here.")
     ] = None,
-    requests: Annotated[int | None, typer.Option(min=2, max=2**30, help="How many; default as many as TRACE.")] = None,
-    duration: Annotated[float | None, typer.Option(min=0.0, max=1e9, help="Seconds; default as long as TRACE.")] = None,
+    requests: Annotated[
+        int | None, typer.Option(min=2, max=2**30, help="How many; default as many as TRACE, of tectonic 10 million.")
+    ] = None,
+    duration: Annotated[
+        float | None, typer.Option(min=0.0, max=1e9, help="Seconds; default as long as TRACE, of tectonic a week.")
+    ] = None,
     scale: Annotated[
         float, typer.Option(min=1e-3, max=1e3, help="Times as many requests over times as many pages.")
     ] = 1.0,
@@ -233,6 +242,12 @@ def synth(
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.store import write_trace
 
+    if trace is not None and str(trace) == TECTONIC and not trace.exists():
+        beside = {
+            "--model": model is not None, "--overwrite": overwrite is not None, "--scale": scale != 1,
+            "--format": fmt != "auto", "--option": bool(option),
+        }  # fmt: skip
+        return _tectonic(output, requests, duration, seed, [name for name, own in beside.items() if own], as_json)
     if trace is None and model is None:
         raise ConfigError("trace synth: give a trace to be like, or --model of one made before")
     room = None if overwrite is None else Size.parse(overwrite, "--overwrite")
@@ -267,6 +282,37 @@ def synth(
     }  # fmt: skip
     if not hand_out(values, as_json):
         _print(rows or _alone(theirs), str(output), trace.name if trace is not None else None)
+
+
+def _tectonic(
+    output: Path, requests: int | None, duration: float | None, seed: int, beside: list[str], as_json: bool
+) -> None:
+    """A load like that of Meta's storage clusters; its pages, which are too many, are not numbered.
+
+    Raises:
+        ConfigError: an option that is of a trace to be like.
+    """
+    from cachezoo.synth.tectonic import SECONDS, statistics, tectonic
+    from cachezoo.traces.store import write_trace
+
+    if beside:
+        raise ConfigError(f"trace synth {TECTONIC}: it is like no trace of yours; leave {beside[0]} out")
+    check_output([], output)
+    with progress("synthetic trace", 2) as advance:
+        drawn = tectonic(10_000_000 if requests is None else requests, seed, SECONDS if duration is None else duration)
+        advance(1, "writing")
+        write_trace(drawn, output)
+        rows = statistics(drawn)
+    values = {"output": str(output), "synthetic": True, "rows": [dataclasses.asdict(row) for row in rows]}
+    if hand_out(values, as_json):
+        return
+
+    def shown(value: float) -> str:
+        return human(value) if value > 1 else percent(value)
+
+    cells = ((row.name, shown(row.value), shown(row.published)) for row in rows)
+    print_table(text_table(f"{output}, synthetic", ("", "synthetic", "published"), cells, 1))
+    print_lines("Published: the median of the seven traces of Wong et al., FAST 2024, or read off its figures.")
 
 
 def _fitted(path: Path, fmt: str, option: list[str] | None) -> "tuple[Statistics, SynthModel]":

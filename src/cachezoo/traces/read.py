@@ -21,6 +21,7 @@ from cachezoo.traces.objects import OBJECT_NUMBERS, ObjectTrace, validate_object
 from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.recognise import choose, unlike
+from cachezoo.traces.remarks import SYNTHETIC
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import NO_ADDRESSES, read_meta
 from cachezoo.traces.table import MAX_END_BYTES, NUMBER_COLUMNS, UNKNOWN_LATENCY, Discards, Trace, TraceMeta, validate
@@ -182,7 +183,9 @@ class OpenTrace:
         return warnings_of(self.glance, self.meta())
 
     def warn(self) -> None:
-        """Say on standard error, after a pass, what the trace's times, sizes and addresses make doubtful."""
+        """Say on standard error, after a pass, that the trace is synthetic, and what of it is doubtful."""
+        if said := self.meta().extra.get(SYNTHETIC):
+            _say(f"note: {self.sources[0].path}: synthetic, {said}")
         for warning in self.warnings():
             _say(f"warning: {self.sources[0].path}: {warning}")
         if jump := self.reading.first_jump:

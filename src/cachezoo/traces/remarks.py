@@ -10,6 +10,7 @@ def _counted(line: str, what: str) -> Callable[[str], str]:
     return lambda count: line.format(many(int(count), what))
 
 
+SYNTHETIC = "synthetic"  # of a trace that no host made
 LEFT_OUT = {
     "flush": "flushes, which move no data",
     "discard": "discards, which move no data",
@@ -29,6 +30,7 @@ LEFT_OUT = {
     "suspectio": "records that the tracer marked as suspect",
 }
 LINES: dict[str, Callable[[str], str]] = {
+    SYNTHETIC: "synthetic: {}".format,
     "inferred": "inferred: read as {}".format,
     "time_unit": "unit: times count {}".format,
     "unit_bytes": lambda said: f"unit: addresses count {'bytes' if said == '1' else f'units of {said} bytes'}",
