@@ -23,6 +23,7 @@ from cachezoo.metrics.flash import (
     Statistics,
     TriedMode,
     Windows,
+    Yearly,
 )
 from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow
 from cachezoo.zoo.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
@@ -112,6 +113,7 @@ def flash_row(peak: float, mean: float, prefetch: str = "none", accuracy: float 
         "writes_of_accept_all": 0.25, "prefetched_segments": 2, "prefetch_accuracy": accuracy, "dwpd": None,
         "read_dt_s": 9.0, "write_dt_s": 1.0, "total_dt_s": 10.0, "transfer_share": 0.25, "utilisation": None,
         "evictions": 4, "mean_eviction_age": 12.5, "prefetch": prefetch, "knob": 0.5, "reached": True,
+        "year": Yearly(disks=3, disks_usd=198.0, flash_usd=100 * mean, endurance="mixed"),
     }  # fmt: skip
     return FlashRow(**{**values, **more})
 

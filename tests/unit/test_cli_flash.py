@@ -94,6 +94,15 @@ def test_prices_can_be_given(trace):
     assert busier["disks"] > one["disks"]
 
 
+def test_a_model_can_be_tried_on_the_first_day(trace, tmp_path):
+    found = json.loads(run(*FLASH, trace, "--try", "--json").stdout)
+    (one,) = found["trials"]
+    assert found["first_day_requests"] + found["test_requests"] == 2500 and len(one["saved_by_seed"]) == found["seeds"]
+    said = " ".join(run(*FLASH, trace, "--try", "-o", tmp_path / "rows.csv").stdout.split())
+    assert "Trained on the first day, on the rest it" in said and "are the first day" in said
+    assert (tmp_path / "rows.csv").read_text().startswith("size,write_rate,policy")
+
+
 def test_without_a_clock_rates_are_refused_and_nothing_is_said_by_the_second(tmp_path):
     trace = make_trace(2500, 5)
     path = tmp_path / "rows.parquet"
@@ -145,6 +154,8 @@ def test_a_policy_list_runs_these_alone(trace):
         (("--segment", "8KiB", "--block", "64KiB", "--bundle", ADMISSION), "leave --segment and --block out"),
         (("--count", "a third"), "--count 'a third': give half, auto, all"),
         (("--count", "2500"), "--count 2500: the trace ends before"),
+        (("--try", "--bundle", ADMISSION), "--bundle: --try trains and chooses by itself"),
+        (("--try", "-o", "p.png"), "--output with a plot: --try trains and chooses by itself"),
         (("-o", "p.pdf"), "give a name that ends in .png or .svg"),
         (("--bundle", PREFETCH), "it prefetches for what admission.database.lgbm admits"),
         (("--bundle", STORED / "reuse.follow"), "compare --bundle runs caching and reuse bundles"),

@@ -17,6 +17,7 @@ from cachezoo.cli.flash import (
     geometry_given,
     modes_of,
     policies_of,
+    refuse_beside_try,
     refuse_learned,
     refuse_unbundled,
 )
@@ -33,6 +34,7 @@ from cachezoo.contest.counting import Count
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
+from cachezoo.questions.flash.fitness import try_model
 from cachezoo.questions.flash.model import geometry_of, open_bundles
 from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, geometry_by_reads
 from cachezoo.questions.flash.plot import draw_flash
@@ -90,6 +92,7 @@ def flash(
     rated_dwpd: float = 1.0,
     prices: str | None = None,
     most_busy: float = 0.7,
+    try_it: bool = False,
     ignore: str | None = None,
 ) -> Result:
     """Baleen's flash cache before hard disks: `cachezoo recommend --only flash`.
@@ -110,10 +113,11 @@ def flash(
         rated_dwpd: drive writes a day that the SSD is rated for over five years.
         prices: a YAML file, or a name in conf/prices, for the cost of a year.
         most_busy: share of a disk's time that may be taken at the peak.
+        try_it: train a model on the trace's first day, and say by the rest whether it pays; `--try`.
         ignore: as of `cachezoo.simulate`, of a trace of objects: deletes, ttl.
 
     Returns:
-        A row for each size, policy, prefetch and rate.
+        A row for each size, policy, prefetch and rate; with `try_it` for each size, rate and policy.
 
     Raises:
         ConfigError, BundleError, TraceError: as the command says.
@@ -124,6 +128,8 @@ def flash(
         None if disk_mib_s is None else in_range(disk_mib_s, "disk_mib_s"),
     )  # fmt: skip
     folders, ignored = paths(bundle, "bundle"), listed_or_none(ignore, "ignore")
+    if switch(try_it, "try_it"):
+        refuse_beside_try({"policy": policy is not None, "bundle": bool(folders), "prefetch": prefetch is not None})
     options = FlashOptions(
         sizes=sizes(texts(size, "size", least=1), ""), rates=write_rates(listed(write_rate, "write_rate")),
         policies=policies_of(listed_or_none(policy, "policy"), bool(folders)),
@@ -139,11 +145,17 @@ def flash(
         of_pages = {
             "--bundle": bool(folders), "--prefetch": prefetch is not None, "--segment": segment is not None,
             "--block": block is not None, "--disk": behind == disk == MODELLED, "--count": options.count != Count(),
+            "--try": try_it,
         }  # fmt: skip
         return objects.flash(objects.asked(source, ignored, of_pages=of_pages), options, policy is not None)
     refuse_of_objects(ignored)
     refuse_unbundled(options, bool(folders))
     own = objects.addressed(source, each_access=False)
+    if try_it:
+        trial = try_model(own, geometry or geometry_by_reads(own), options)
+        values = trial.values(own.meta.trace_id)
+        rows = [row for one in values["trials"] for row in one["rows"]]
+        return Result(f"{own.meta.trace_id}, after its first day", values, rows, trial.answers(), trial)
     models = [decided(one, own, options) for one in opened]
     found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, _no_progress)
     name = own.meta.trace_id

@@ -294,6 +294,10 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
             f"{paths.bundle(manifest['id'])} TRACE` says how far yours is from what it learned from; if an input has "
             "drifted, don't use it."
         )
+        points.append(
+            "- Not before your own trace has said that a model pays: `.venv/bin/cachezoo recommend --only flash TRACE "
+            "--try` trains on its first day and judges by the rest."
+        )
     good, why = promotion(manifest["measured"])
     if _untrained(manifest):
         points.append(f"- {words.safer} is the safer choice.")

@@ -108,6 +108,8 @@ def _flash(comparison: Comparison) -> dict[str, Any]:
         load = row.read_dt
         out |= {f"{prefix}peak_dt": load.peak, f"{prefix}mean_dt": load.mean}
         out[f"{prefix}mean_dt_interval"] = list(row.read_dt_mean_interval)
+        if row.year is not None:
+            out[f"{prefix}usd_a_year"] = row.year.usd
     best = {f"best_{name}": value for name, value in comparison.best.model_dump(mode="json").items()}
     return {**out, **comparison.gap.model_dump(mode="json"), "best_policy": comparison.best_policy, **best}
 

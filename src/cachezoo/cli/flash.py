@@ -1,6 +1,6 @@
 """Baleen's flash cache for one trace: `cachezoo recommend --only flash`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,6 +86,12 @@ def flash(
     most_busy: Annotated[
         float, typer.Option(min=0.01, max=1.0, help="Share of a disk's time that may be taken at the peak.")
     ] = 0.7,
+    try_it: Annotated[
+        bool,
+        typer.Option(
+            "--try", help="Train a model on the trace's first day, and say by the rest whether it pays to have one."
+        ),
+    ] = False,
     ignore: Ignore = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
@@ -107,6 +113,11 @@ def flash(
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
     given, (cost, behind) = geometry_given(segment, block), disk_given(disk, seek_ms, disk_mib_s)
+    if try_it:
+        refuse_beside_try(
+            {"--policy": policy is not None, "--bundle": bool(bundle), "--prefetch": prefetch is not None,
+             "--output with a plot": "plot" in files}
+        )  # fmt: skip
     options = FlashOptions(
         sizes=sizes(size, "10%"), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
         prefetch=modes_of(prefetch), cost=cost, disk=behind, count=Count(counted), rated_dwpd=rated_dwpd,
@@ -120,13 +131,15 @@ def flash(
         objects.refuse_of_pages(
             {"--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,
              "--block": block is not None, "--disk": behind == disk == MODELLED,
-             "--count": counted != "half", "--speed": speed is not None}
+             "--count": counted != "half", "--speed": speed is not None, "--try": try_it}
         )  # fmt: skip
         asked = objects.Asked(own, trace.name, objects.rules_of(ignore))
         return objects.flash(asked, options, policy is not None, files, as_json)
     objects.refuse_of_objects(ignore)
     refuse_unbundled(options, bool(bundle))
     own = at_speed(own, speed)
+    if try_it:
+        return _try(trace.name, own, geometry or geometry_by_reads(own), options, files, as_json)
     models = [decided(one, own, options) for one in opened]
     with progress(f"flash cache on {trace.name}", len(options.sizes) * len(cases_of(options, models))) as advance:
         found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, advance)
@@ -140,6 +153,43 @@ def flash(
     _print(trace.name, found, options)
     for model in models:
         warn_of_drift(model)
+
+
+def refuse_beside_try(given: Mapping[str, bool]) -> None:
+    """Refuse what `--try` decides itself.
+
+    Args:
+        given: whether each option was.
+
+    Raises:
+        ConfigError: one was.
+    """
+    for option, is_given in given.items():
+        if is_given:
+            raise ConfigError(f"{option}: --try trains and chooses by itself; leave one of the two out")
+
+
+def _try(
+    name: str, trace: "Trace", geometry: "Geometry", options: "FlashOptions", files: Mapping[str, Path], as_json: bool
+) -> None:
+    """`--try`: the answer, the rows, and what was trained on what."""
+    from cachezoo.console import out, progress
+    from cachezoo.questions.flash.fitness import COLUMNS, cells, steps_of, try_model
+    from cachezoo.show.output import print_rows
+
+    cases = len(options.sizes) * len(options.rates)
+    with progress(f"training on the first day of {name}", cases * steps_of()) as advance:
+        found = try_model(trace, geometry, options, advance=advance)
+    values = found.values(name)
+    rows = [row for one in values["trials"] for row in one["rows"]]
+    if hand_out(values, as_json, files, rows):
+        return
+    for line in found.answers():
+        out().print(line, markup=False)
+    columns = [*(["cache", "may write"] if cases > 1 else []), *COLUMNS]
+    print_rows([cells(row) for row in rows], f"{name}, after its first day", "", columns, columns)
+    for line in found.notes():
+        out().print(line, markup=False)
 
 
 def policies_of(text: str | None, bundles: bool) -> list[str]:

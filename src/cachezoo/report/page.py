@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
+from cachezoo.flash_cache.cost import MOST_BUSY
 from cachezoo.io import atomic_dir
 from cachezoo.models.measured import Model
 from cachezoo.report.copied import PLACE
@@ -13,9 +14,18 @@ from cachezoo.report.dvc_files import write_plots, write_summary
 from cachezoo.report.gather import Category, Sources, gather
 from cachezoo.report.plots import draw, size_drawing
 from cachezoo.report.sections import report_sections
-from cachezoo.report.tables import card_anchor, flash_table, model_table, policy_tables, times_from, trace_table
+from cachezoo.report.tables import (
+    card_anchor,
+    flash_leads,
+    flash_table,
+    model_table,
+    policy_tables,
+    times_from,
+    trace_table,
+)
 from cachezoo.report.verdict import Answers, answers
 from cachezoo.report.workloads import in_short, summary_table, workload_section
+from cachezoo.settings.prices import BUILT_IN
 from cachezoo.show import plots as names
 from cachezoo.show.formats import percent
 from cachezoo.show.page import Page
@@ -272,7 +282,9 @@ def _page_section(sources: Sources, figures: Figures) -> Section:
 def _flash_section(sources: Sources, figures: Figures) -> Section:
     texts = [
         "Disks kept busy: seconds of disk-head time for reads, a second. baleen is the model as shipped; the others "
-        "may write what it writes, but accept_all, which has no budget.",
+        "may write what it writes, but accept_all, which has no budget. A year: the disks that the busiest window "
+        f"takes, at most {percent(MOST_BUSY, 0)} of their time, and flash by its age or wear, at the trace's pace; "
+        f"prices: {BUILT_IN.name}.",
         *_without(sources.categories, "flash"),
     ]
     texts += [
@@ -280,7 +292,7 @@ def _flash_section(sources: Sources, figures: Figures) -> Section:
         for category in sources.categories
         if category.flash is not None and category.flash.transfer_note
     ]
-    tables = [table for category in sources.categories if (table := flash_table(category)) is not None]
+    tables = [table for table in (flash_leads(sources.categories), *map(flash_table, sources.categories)) if table]
     files = [names.flash_plot(category.name) for category in sources.categories]
     return Section("flash-cache", "All policies in the flash cache", texts, tables, _pick(figures, files), folded=True)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from cachezoo.metrics.flash import FlashRow
+from cachezoo.bundles.measured import FLASH_MODEL
+from cachezoo.metrics.flash import TITLES, FlashRow, FlashTrace
 from cachezoo.metrics.page import PageTrace, PolicyRow
 from cachezoo.models.measured import Model
 from cachezoo.report.gather import Category, TraceFacts, flash_policies
-from cachezoo.show.formats import NONE, number, percent, span, words
+from cachezoo.show.formats import NONE, money, number, percent, span, words
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 
 MIB = 1 << 20
@@ -118,6 +119,44 @@ def _matrix(caption: str, tests: Mapping[str, PageTrace], cell: Callable[[Policy
     return Table(caption, [Column("policy", numeric=False), *(Column(key) for key in tests)], body)
 
 
+def flash_leads(categories: Sequence[Category]) -> Table | None:
+    """The models as shipped on each test trace: what they save of the best rival, the budget kept, and the cost."""
+    rows = [
+        _lead_row(category.name, key, trace)
+        for category in categories
+        if category.flash is not None
+        for key, trace in category.flash.traces.items()
+    ]
+    columns = [
+        Column("trace", numeric=False),
+        Column("best without a model", "with its prefetch, chosen on validation", numeric=False),
+        Column("saved", "of the disks' time that it keeps busy, mean"),
+        Column("saved at peak", "of the busiest window"),
+        Column("flash writes", "of the write budget"),
+        Column("a year", "disks and flash"),
+        Column("a year", "of the best without a model"),
+    ]
+    return Table("Flash cache: the models as shipped, the rival at their writes", columns, rows) if rows else None
+
+
+def _lead_row(category: str, key: str, trace: FlashTrace) -> list[Cell]:
+    found = trace.deployed
+    ours, rival = found.rows[FLASH_MODEL], found.rows[found.best_policy]
+    mode = "" if rival.prefetch == "none" else f", {rival.prefetch}"
+    return [
+        name_cell(key, note=category),
+        Cell(f"{TITLES.get(found.best_policy, found.best_policy)}{mode}"),
+        share_cell(found.best.mean_dt_saved, found.best.mean_dt_saved_interval),
+        share_cell(found.best.peak_dt_saved),
+        share_cell(ours.segment_writes / trace.at_budget.budget_writes),
+        *map(_year_cell, (ours, rival)),
+    ]
+
+
+def _year_cell(row: FlashRow) -> Cell:
+    return Cell(NONE) if row.year is None else Cell(money(row.year.usd), row.year.usd)
+
+
 def flash_table(category: Category) -> Table | None:
     """Policies in the flash cache of a category's test traces, at the model's writes; AcceptAll without budget."""
     if category.flash is None or not category.flash.traces:
@@ -129,6 +168,7 @@ def flash_table(category: Category) -> Table | None:
         Column("reads without disk I/O"),
         Column("bytes from flash"),
         Column("flash writes", "of AcceptAll's"),
+        Column("a year", "disks and flash"),
         Column("prefetch", "mode chosen on validation", numeric=False),
         Column("prefetched used", "of the segments prefetched"),
     ]
@@ -149,6 +189,7 @@ def _flash_row(policy: str, trace: str, row: FlashRow) -> list[Cell]:
         share_cell(row.io_hit_ratio),
         share_cell(row.byte_hit_ratio),
         share_cell(row.writes_of_accept_all),
+        _year_cell(row),
         Cell(row.prefetch),
         share_cell(row.prefetch_accuracy),
     ]

@@ -108,6 +108,7 @@ def test_a_flash_model_s_card_says_what_it_is_for_and_shows_no_page_cache(bundle
     text = (bundle_dir / "card.md").read_text()
     flash = bundle_dir.name.split(".")[0] in ("admission", "prefetch")
     assert (f"cachezoo models bundle drift models/bundles/{bundle_dir.name} TRACE" in text) == flash
+    assert ("cachezoo recommend --only flash TRACE --try" in text) == flash
     assert ("Calibrated for a flash cache of " in text) == flash
     assert not flash or ("Evaluated on test:" not in text and "All policies on the test trace" not in text)
 

@@ -149,6 +149,7 @@ def test_variants_are_ranked_by_what_is_deployed_of_them(tmp_path: Path) -> None
     for name, trace in deployed.items():
         row = trace.deployed.rows["baleen"]
         assert (told[name]["web_test/mean_dt"], told[name]["peak_dt"]) == (row.read_dt.mean, row.read_dt.peak)
+        assert told[name]["web_test/usd_a_year"] == row.year.usd
 
 
 def test_released_variants_are_ranked_as_deployed(tmp_path: Path) -> None:

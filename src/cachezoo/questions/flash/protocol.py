@@ -196,7 +196,8 @@ class _Part:
     """A part with its cache, and the segments that it may write at the rate."""
 
     def __init__(self, trace: Trace, geometry: Geometry, options: FlashOptions, rate: WriteRate) -> None:
-        self.bench = RateBench(trace, flash_problem_of(trace, geometry, options), options, SEEDS[0])
+        (size,) = options.sizes
+        self.bench = RateBench(trace, flash_problem_of(trace, geometry, size, options), size, options, SEEDS[0])
         self.problem: FlashProblem = replace(self.bench.problem, budget=self.bench.limit(rate))
         self._rate = rate
 
@@ -224,7 +225,7 @@ def fit_and_judge(
     Args:
         days: the trace, see `first_day`.
         geometry: segments and blocks.
-        options: the cache, and what counts of the test part; all plain prefetch modes are tried.
+        options: one size of the cache, and what counts of the test part; all plain prefetch modes are tried.
         rate: what may be written; a share is of what AcceptAll writes on each part.
         seeds: of the trainings, at least one.
         advance: progress: steps done, `STEPS` and one a seed, and the next one's name.
@@ -235,8 +236,9 @@ def fit_and_judge(
     """
     advance(0, "labels")
     first = expand_segments(days.first.volume.codes, days.first.offset, days.first.size, geometry)
-    capacity = capacity_segments(options.capacity, first.n_segments, geometry)
-    own = replace(options, capacity=Size(str(options.capacity), Decimal(capacity * geometry.segment_bytes), "B"))
+    (size,) = options.sizes
+    capacity = capacity_segments(size, first.n_segments, geometry)
+    own = replace(options, sizes=[Size(str(size), Decimal(capacity * geometry.segment_bytes), "B")])
     del first
     train, validation = (_Part(trace, geometry, own, rate).problem for trace in (days.train, days.validation))
     part = Prepared("train", days.train, episode_rows(train, label_of(geometry)))

@@ -29,7 +29,7 @@ from cachezoo.sizes import Size
 from tests.baleen_data import make_trace, rewritten_after
 
 ROOT = Path(__file__).resolve().parents[4]
-OPTIONS = FlashOptions(Size.parse("10%"), [], POLICIES, count=SECOND_HALF)
+OPTIONS = FlashOptions([Size.parse("10%")], [], POLICIES, count=SECOND_HALF)
 RATE = WriteRate("25%", None, 0.25)
 SEEDS = (3, 4)
 TRACE = make_trace(24_000, 5)
