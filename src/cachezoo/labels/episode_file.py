@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
+from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.labels.episode_rows import COLUMNS as READ
 from cachezoo.labels.episode_rows import METADATA_KEY, EpisodeRows
 from cachezoo.labels.episodes import (
