@@ -33,6 +33,7 @@ def test_the_table_says_what_it_counts(trace):
         assert word in text
     assert text.index("accept_all") < text.index("coin_flip") < text.index("opt ")
     assert "disks that reads which miss keep busy all the time" in said
+    assert "An I/O costs what a model of the disk wdredpro2tb says" in said
     assert "Counted after" in said and "segments of 4 KiB" in said and "blocks of 256 KiB" in said
     assert "At 1MB/s: of the policies without a model" in said and "SSD lives" not in text
 
@@ -191,3 +192,14 @@ def test_a_trace_at_twice_its_speed_keeps_twice_as_many_disks_busy(trace):
     one, two = (json.loads(run(*asked, *more).stdout)["rows"][0] for more in ((), ("--speed", "2")))
     assert two["disks_busy"] == pytest.approx(2 * one["disks_busy"], rel=1e-6)
     assert two["io_hit_ratio"] == one["io_hit_ratio"]
+
+
+def test_constants_cost_what_they_say_and_are_columns_in_any_case(trace):
+    how = (*FLASH, trace, "--policy", "rejectx", "--json")
+    (modelled,), (constant,) = (json.loads(run(*how, *more).stdout)["rows"] for more in ((), ("--disk", "baleen")))
+    for name in ("disks_busy", "disks_busy_peak"):
+        assert constant[name] == constant[f"{name}_constants"] == modelled[f"{name}_constants"] > modelled[name]
+    (twice,) = json.loads(run(*how, "--seek-ms", 23, "--disk-mib-s", 71.5).stdout)["rows"]
+    assert twice["disks_busy"] == pytest.approx(2 * constant["disks_busy"])
+    text = " ".join(run(*FLASH, trace, "--policy", "rejectx", "--seek-ms", 4).stdout.split())
+    assert "An I/O costs the disk 4 ms and its bytes at 143 MiB/s, wherever it is." in text

@@ -105,7 +105,7 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: i
         disks: backend disks, None where none are configured.
     """
     after = slice(windows.first, None)
-    seconds, moved = problem.disk_seconds(run), problem.transfer_seconds(run)[after]
+    seconds, transfer = problem.disk_times(run)
     dt, write_dt = seconds * problem.read, seconds * ~problem.read
     read, ios = problem.read[after], run.io_segments[after]
     curve, write_curve = load_curve(dt, windows), load_curve(write_dt, windows)
@@ -127,7 +127,7 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: i
         read_dt_s=read_s,
         write_dt_s=write_s,
         total_dt_s=read_s + write_s,
-        transfer_share=float(moved[read].sum()) / read_s if read_s > 0 else 0.0,
+        transfer_share=float(transfer[after][read].sum()) / read_s if read_s > 0 else 0.0,
         utilisation=None if disks is None else _statistics((curve + write_curve) / disks),
         evictions=run.evictions,
         mean_eviction_age=run.mean_eviction_age,

@@ -8,7 +8,7 @@ import numpy as np
 
 from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.contest.counting import SECOND_HALF, Count
-from cachezoo.devices.analytic import NONE, disk_at_rest
+from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
 from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import (
@@ -16,12 +16,13 @@ from cachezoo.kernels.flash import (
     FlashRun,
     Prefetch,
     WriteRate,
+    disk_us,
     simulate_controlled,
     simulate_flash,
     simulate_rejectx,
 )
 from cachezoo.kernels.flash_queue import Eviction
-from cachezoo.kernels.hdd import hdd_service_us, hdd_transfer_us
+from cachezoo.kernels.hdd import hdd_transfer_us
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.settings.device import Hdd
@@ -100,26 +101,21 @@ class FlashProblem:
 
     def dt_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request's read, 0 for hits and writes."""
-        return self.disk_seconds(run) * self.read
+        return self.disk_times(run)[0] * self.read
 
-    def disk_seconds(self, run: FlashRun) -> F64:
-        """float64[n]: disk-head time of each request: of reads that miss and of writes; 0 for hits."""
+    def disk_times(self, run: FlashRun) -> tuple[F64, F64]:
+        """float64[n] each: disk-head seconds of each request, of missing reads and of writes, and what is transfer."""
+        segment = self.geometry.segment_bytes
         if self.disk is None:
-            return self.constant_seconds(run)
-        (offset, size), seconds = self._ios(run), np.zeros(len(self))
-        rows = np.flatnonzero(size)
-        write = (~self.read[rows]).astype(np.uint8)
-        seconds[rows] = hdd_service_us(disk_at_rest(self.disk), offset[rows], size[rows], write, NONE) / 1e6
-        return seconds
+            moved = self._segments(run) * np.int64(segment)
+            return self.constant_seconds(run), self.cost.seconds(np.zeros(len(self)), moved)
+        times, transfer = disk_us(disk_at_rest(self.disk), self.read, self.offset, self.size, run, segment)
+        return times / 1e6, transfer / 1e6
 
     def constant_seconds(self, run: FlashRun) -> F64:
-        """`disk_seconds` by the two constants."""
+        """float64[n]: disk-head time of each request by the two constants."""
         n_bytes = self._segments(run) * np.int64(self.geometry.segment_bytes)
         return self.cost.seconds(n_bytes > 0, n_bytes)
-
-    def transfer_seconds(self, run: FlashRun) -> F64:
-        """float64[n]: what of `disk_seconds` is transfer."""
-        return self._transfer(*self._ios(run))
 
     def spared_seconds(self, fetched: I32) -> F64:
         """float64[n]: what the disk is spared of each read of an episode that is admitted; 0 for writes.
@@ -131,40 +127,21 @@ class FlashProblem:
             fetched: int32[n] segments.
         """
         alone, own = self._uncached
-        moved = self._transfer(self.offset, fetched * np.int64(self.geometry.segment_bytes))
-        return np.where(fetched == 0, alone, own - moved) * self.read
+        moved = fetched * np.int64(self.geometry.segment_bytes)
+        if self.disk is None:
+            transfer = self.cost.seconds(np.zeros(len(self)), moved)
+        else:
+            transfer = hdd_transfer_us(disk_at_rest(self.disk), self.offset, moved) / 1e6
+        return np.where(fetched == 0, alone, own - transfer) * self.read
 
     @cached_property
     def _uncached(self) -> tuple[F64, F64]:
-        """float64[n] each: `disk_seconds` and `transfer_seconds` where nothing is cached."""
-        run = self.run(np.zeros(len(self), np.bool_))
-        return self.disk_seconds(run), self.transfer_seconds(run)
+        """`disk_times` where nothing is cached."""
+        return self.disk_times(self.run(np.zeros(len(self), np.bool_)))
 
     def _segments(self, run: FlashRun) -> I32:
         """int32[n]: segments that each request moves at the disk."""
         return np.where(self.read, run.io_segments, self.accesses.sizes)
-
-    def _ios(self, run: FlashRun) -> tuple[I64, I64]:
-        """int64[n] each: offset and size in bytes of what reaches the disk, size 0 where nothing does.
-
-        What goes to flash is fetched in whole segments, from the first to the last that is missing. To the model of the
-        disk a request that passes by the cache moves its own bytes alone, as one that follows it begins where it ended.
-        """
-        segment = self.geometry.segment_bytes
-        offset = (self.offset // segment + run.io_first) * segment
-        size = self._segments(run) * np.int64(segment)
-        if self.disk is None:
-            return offset, size
-        by, end = (run.written == 0) & (size > 0), np.minimum(offset + size, self.offset + self.size)
-        offset = np.where(by, np.maximum(offset, self.offset), offset)
-        return offset, np.where(by, end - offset, size)
-
-    def _transfer(self, offset: I64, size: I64) -> F64:
-        """float64[n]: seconds that I/Os take without the way there."""
-        if self.disk is None:
-            return self.cost.seconds(np.zeros(len(self)), size)
-        times: F64 = hdd_transfer_us(disk_at_rest(self.disk), offset, size) / 1e6
-        return times
 
 
 def flash_problem_at(

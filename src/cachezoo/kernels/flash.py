@@ -15,6 +15,7 @@ from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.admit import bloom
 from cachezoo.kernels.flash_queue import EVICTIONS, LRU, S3FIFO, Eviction, count, forget, sift, sifted
+from cachezoo.kernels.hdd import Disk, rate_at, serve
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.segments import SegmentAccesses
@@ -428,6 +429,54 @@ def simulate_controlled(
     admit = np.zeros(len(read), np.bool_)
     blooms = bloom.make(0, 1, BLOOM_BITS)
     return _run(accesses, read, admit, BY_DECISION, blooms, capacity, eviction, prefetch, whole_block, False, control)
+
+
+@njit
+def _disk_us(
+    disk: Disk, requests: tuple[Bool, I64, I64], run: tuple[I32, I32, I32], segment_bytes: int
+) -> tuple[F64, F64]:
+    read, offset, size = requests
+    io_segments, io_first, written = run
+    times, transfer = np.zeros(len(read)), np.zeros(len(read))
+    now = 0.0
+    for i in range(len(read)):
+        start, end = offset[i], offset[i] + size[i]
+        if read[i]:
+            if io_segments[i] == 0:
+                continue
+            low = (start // segment_bytes + io_first[i]) * segment_bytes
+            high = low + io_segments[i] * segment_bytes
+            if written[i] > 0:
+                start, end = low, high
+            else:
+                start, end = max(start, low), min(end, high)
+        times[i] = serve(disk, start, end - start, not read[i], now)
+        transfer[i] = (end - start) / rate_at(disk, start % disk.capacity)
+        now += times[i]
+    return times, transfer
+
+
+def disk_us(disk: Disk, read: Bool, offset: I64, size: I64, run: FlashRun, segment_bytes: int) -> tuple[F64, F64]:
+    """What reaches the disk behind a run of n requests, on a model of it, back to back in their order.
+
+    What goes to flash is fetched in whole segments, from the first to the last that is missing. A request that passes
+    by the cache moves its own bytes alone, as one that follows it begins where it ended.
+
+    Args:
+        disk: changed in place.
+        read: bool[n].
+        offset: int64[n] bytes, as for `hdd_service_us`.
+        size: int64[n] bytes.
+        run: what the cache did.
+        segment_bytes: of a segment.
+
+    Returns:
+        float64[n] µs each: of a request on the disk, 0 where the cache serves it, and what of it is transfer.
+    """
+    times: tuple[F64, F64] = _disk_us(
+        disk, (read, offset, size), (run.io_segments, run.io_first, run.written), segment_bytes
+    )
+    return times
 
 
 def coin_flips(n: int, seed: int) -> F64:

@@ -68,7 +68,7 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> Epis
     """The figures that travel in the label file's metadata."""
     blocks, inflation = footprint(trace, problem.geometry)
     run = problem.accept_all
-    dt, moved = (float(own[problem.read].sum()) for own in (problem.disk_seconds(run), problem.transfer_seconds(run)))
+    dt, transfer = (float(own[problem.read].sum()) for own in problem.disk_times(run))
     return EpisodeFigures(
         age_found=labels.age_found,
         analytic_eviction_age=labels.analytic_age,
@@ -90,7 +90,7 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> Epis
         segment_bytes=problem.geometry.segment_bytes,
         segments=problem.accesses.n_segments,
         simulated_eviction_age=labels.choice.run.mean_eviction_age,
-        transfer_share=moved / dt if dt > 0 else 0.0,
+        transfer_share=transfer / dt if dt > 0 else 0.0,
     )
 
 

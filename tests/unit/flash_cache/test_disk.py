@@ -56,7 +56,7 @@ def test_a_run_costs_what_its_ios_cost_one_after_the_other(
     ranges = [(start + int(a), start + int(b)) for start, a, b in zip(starts, low, high, strict=True)]
     want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, True, ranges if fetches else None)
     ios = naive_ios(requests, want, TINY)
-    seconds, transfer = problem.disk_seconds(run), problem.transfer_seconds(run)
+    seconds, transfer = problem.disk_times(run)
     np.testing.assert_allclose(seconds * 1e6, ios_us(SMALL, ios), rtol=1e-9)
     alone = [0.0 if io is None else io[1] / (0.02 - 0.01 * (io[0] % 600) / 600) for io in ios]
     np.testing.assert_allclose(transfer * 1e6, alone, rtol=1e-9)
@@ -67,7 +67,7 @@ def test_a_run_costs_what_its_ios_cost_one_after_the_other(
 @given(small_requests(), st.integers(1, 20))
 def test_nothing_cached_costs_what_the_device_takes_for_the_trace(requests: Requests, capacity: int) -> None:
     problem = problem_of(trace_of(requests), TINY, capacity)
-    seconds = problem.disk_seconds(problem.run(np.zeros(len(problem), np.bool_)))
+    seconds, _ = problem.disk_times(problem.run(np.zeros(len(problem), np.bool_)))
     np.testing.assert_array_equal(seconds, t_hdd_us(trace_of(requests), SMALL) / 1e6)
 
 
@@ -76,9 +76,10 @@ def test_what_goes_on_where_the_head_is_costs_its_transfer_alone() -> None:
     requests: Requests = ([0] * 4, [0, 0, 0, 0], [16, 32, 0, 16], [16] * 4)
     problem = problem_of(trace_of(requests), TINY, 8)
     run = problem.run(np.ones(4, np.bool_))
-    seek = problem.disk_seconds(run) - problem.transfer_seconds(run)
+    seconds, transfer = problem.disk_times(run)
+    seek = seconds - transfer
     assert (run.io_first.tolist(), (seek > 1e-9).tolist()) == ([0, 0, 0, 0], [True, False, True, False])
-    assert problem.disk_seconds(run)[3] == 0
+    assert seconds[3] == 0
 
 
 def test_baleens_disk_as_a_model_costs_its_constants_where_nothing_goes_on() -> None:
@@ -87,12 +88,12 @@ def test_baleens_disk_as_a_model_costs_its_constants_where_nothing_goes_on() -> 
     trace = replace(trace, offset=trace.offset // 4096 * 4096, size=-(-trace.size // 4096) * 4096)
     problem = problem_of(trace, Geometry(), 100, disk)
     for run in (problem.run(np.zeros(len(trace), np.bool_)), problem.accept_all):
-        model, constants = problem.disk_seconds(run), problem.constant_seconds(run)
+        model, constants = problem.disk_times(run)[0], problem.constant_seconds(run)
         near = np.isclose(model, constants, rtol=1e-9)
         goes_on = constants - model
         np.testing.assert_allclose(goes_on[~near], 0.0115, rtol=1e-6)
         assert near.mean() > 0.8 and ((model == 0) == (constants == 0)).all()
-        assert replace(problem, disk=None).disk_seconds(run).tolist() == constants.tolist()
+        assert replace(problem, disk=None).disk_times(run)[0].tolist() == constants.tolist()
 
 
 @settings(deadline=None)
@@ -140,7 +141,7 @@ def test_both_figures_are_columns() -> None:
     assert load.read_dt_constants == constants.read_dt == constants.read_dt_constants
     assert load.read_dt.mean < 0.7 * load.read_dt_constants.mean
     assert 0 < constants.transfer_share < load.transfer_share < 1
-    assert load.total_dt_s == pytest.approx(float(problem.disk_seconds(problem.accept_all)[windows.first :].sum()))
+    assert load.total_dt_s == pytest.approx(float(problem.disk_times(problem.accept_all)[0][windows.first :].sum()))
 
 
 def test_the_disk_that_needs_no_profile_is_the_profile_s() -> None:

@@ -196,4 +196,4 @@ def test_nothing_cached_costs_the_disk_what_its_emulation_takes(key: str) -> Non
     problem = flash_problem(trace, label, PARAMS.policy.flash)
     device = load_models("wdredpro2tb_850pro", ROOT / "conf/device")
     nothing = problem.run(np.zeros(len(problem), np.bool_))
-    np.testing.assert_array_equal(problem.disk_seconds(nothing), t_hdd_us(trace, device.hdd) / 1e6)
+    np.testing.assert_array_equal(problem.disk_times(nothing)[0], t_hdd_us(trace, device.hdd) / 1e6)

@@ -212,7 +212,7 @@ class RateBench(Bench):
         """Mean disk-head seconds a second of the trace's writes, which go to the disks, where all is admitted."""
         if not self.clock:
             return None
-        seconds = self.problem.disk_seconds(self.problem.accept_all) * ~self.problem.read
+        seconds = self.problem.disk_times(self.problem.accept_all)[0] * ~self.problem.read
         return float(load_curve(seconds, self.windows).mean())
 
 
