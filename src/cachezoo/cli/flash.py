@@ -247,11 +247,10 @@ def _print(name: str, found: "FlashTable", options: "FlashOptions") -> None:
 
 
 def _cells(row: "RateRow", lived: bool) -> list[str]:
-    from cachezoo.questions.flash.bench import MODEL
     from cachezoo.show.formats import NONE, lifetime, number, percent
     from cachezoo.sizes import human
 
-    limit = row.asked or ("as shipped" if row.kind == MODEL else "no limit")
+    limit = ", ".join(filter(None, (row.asked, "as shipped" if row.as_shipped else ""))) or "no limit"
     below = "" if row.reached in (None, True) else " *" if row.more_helps else " +"
     cells = [row.policy, row.prefetch, limit, _written(row.written_bytes_s, row.written_share) + below]
     if row.disks_busy is None or row.disks_busy_peak is None:
@@ -301,22 +300,22 @@ def _with(row: "RateRow") -> str:
 
 
 def shipped_of(found: "FlashTable") -> list[str]:
-    """A sentence a bundle: what it does with the threshold and the prefetch mode that a cache runs it with.
+    """A sentence a bundle and rate: what it does with the prefetch mode that a cache runs it with.
 
     A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
     """
     from cachezoo.flash_cache.modes import NONE
-    from cachezoo.questions.flash.bench import MODEL
 
     lines = []
-    shipped = [row for row in found.rows if row.kind == MODEL and row.asked is None]
-    for name in dict.fromkeys(row.policy for row in shipped):
-        own = [row for row in shipped if row.policy == name]
+    shipped = [row for row in found.rows if row.as_shipped]
+    for name, asked in dict.fromkeys((row.policy, row.asked) for row in shipped):
+        own = [row for row in shipped if (row.policy, row.asked) == (name, asked)]
         row = next((row for row in own if row.prefetch != NONE), own[0])
         cost = f"costs {row.disk_ms_per_read:.3f} disk ms a read"
         cost = cost if row.disks_busy is None else f"keeps {row.disks_busy:.3f} disks busy"
         wrote = _written(row.written_bytes_s, row.written_share)
-        lines.append(f"As a cache would run it, as shipped{_with(row)}: {name} {cost}, writing {wrote}.")
+        kept = "" if asked is None else f" at {asked}"
+        lines.append(f"As a cache would run it{kept}, as shipped{_with(row)}: {name} {cost}, writing {wrote}.")
     return lines
 
 
