@@ -15,15 +15,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cachezoo.bundles.writer import write_bundle
 from cachezoo.coded import Coded
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.prefetches import prefetched_stream
 from cachezoo.policies.spec import parse
 from cachezoo.seeds import derive_seed
+from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
-from tests.bundle_data import reseal
+from tests.baleen_data import make_trace
+from tests.bundle_data import EXPORT, metrics, reseal, trained_of  # noqa: F401 - a fixture
 from tests.c_library import CHECKED, make
 from tests.nbd_filter import control, refused, sanitizing, serve
 
@@ -213,6 +216,10 @@ WRONG = {
     "cz-mode=rejectx cz-writes=through": "cz-policy=lru is one",
     "cz-writes=sideways": "around, through and back",
     "cz-write-rate=fast": "not a size",
+    "cz-write-rate=10MB/year": "not a rate; write 10MB/s",
+    "cz-write-rate=10XB/s": "not a rate; write 10MB/s",
+    "cz-write-rate=-1MB/s": "not a rate; write 10MB/s",
+    "cz-write-rate=0.001B/day": "at least 1B/s",
     "cz-size=3Q": "not a size",
     "cz-nothing=1": "no option of this filter",
     f"cz-bundle={STORED / 'streams.ledger.fios'}": "not a bundle of kind",
@@ -248,13 +255,41 @@ def test_what_the_budget_does_not_allow_is_read_from_the_disk(built, folder):
             assert found["read_hits"] == UNITS
             assert found["ssd_writes_over_budget"] > 0
             assert found["hits_read_from_disk"] > UNITS // 2
-            assert ask(folder, "reload", f"cz-write-rate={1 << 30}")["done"] == "reload"
+            assert ask(folder, "reload", "cz-write-rate=1GiB/s")["done"] == "reload"
+            assert status(folder)["write_rate"] == 1 << 30
             read_units(disk, folder)
             read_units(disk, folder)
         lifted = status(folder)
         server.stop()
     assert lifted["hits_read_from_disk"] <= found["hits_read_from_disk"] + UNITS
     assert lifted["read_hits"] == 3 * UNITS
+
+
+def test_an_admission_keeps_the_rate_by_its_threshold(built, folder, trained_of):  # noqa: F811
+    """Reads of a disk four times the cache, for a while; a reload keeps rate and balance."""
+    trained = Path(shutil.copytree(trained_of("admission")[0], folder / "trained"))
+    values = json.loads((trained / "train.json").read_text())
+    rules = {"step_misses": 4, "window_misses": 200, "recent_misses": 40, "hold_misses": 8, "horizon_s": 0.25}
+    values["calibration"]["controller"] |= rules
+    values["calibration"]["with_prefetch"]["mode"] = "none"
+    (trained / "train.json").write_text(json.dumps(values))
+    bundle, requests = folder / "bundle", batch_of(make_trace(3000, 9))
+    write_bundle(trained, requests, metrics("admission.database.lgbm"), EXPORT, bundle)
+    rate, draws = 60 * UNIT, random.Random(derive_seed(0, "reads"))
+    more = f"cz-bundle={bundle}", f"cz-write-rate={rate}B/s"
+    with serve(built, folder, options(folder, "256K", *more)) as server:
+        with server.disk() as disk:
+            begin = time.monotonic()
+            for turn in range(6):
+                while time.monotonic() < begin + (turn + 1) / 3:
+                    read_units(disk, folder, [draws.randrange(UNITS)])
+                if turn == 2:
+                    assert ask(folder, "reload", f"cz-bundle={bundle}")["done"] == "reload"
+            found, seconds = status(folder), time.monotonic() - begin
+        server.stop()
+    most = rate * seconds + 4 * 0.25 * rate + 2 * (4 + 8) * UNIT
+    assert (found["write_rate"], found["ssd_writes_over_budget"]) == (rate, 0)
+    assert 0 < found["ssd_write_bytes"] <= most
 
 
 # ---- reload ----

@@ -19,6 +19,7 @@ from cachezoo.bundles.golden import golden_files
 from cachezoo.bundles.protocol import ACTS, MANIFEST, SEAL, SYNTHETIC, seal
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.writer import _documents, _synthetic
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.policies.mounted import EVICTIONS
 from cachezoo.serving.requests import to_csv
 from cachezoo.serving.synthetic import SyntheticSet
@@ -38,10 +39,12 @@ def stored(kind: str) -> Path:
 
 
 def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest with ranges of its inputs, and with pauses between votes, where its model states none."""
+    """A manifest with ranges of its inputs, pauses between votes and a controller of writes, where it states none."""
     found: dict[str, Any] = copy.deepcopy(dict(manifest))
     if kind == "caching":
         found["policy"].setdefault("ranges", {entry["name"]: [-1.0, 3.0] for entry in found["features"]})
+    if kind == "admission":
+        found["calibration"].setdefault("controller", Controller().document())
     if kind == "workload":
         found["policy"].setdefault("vote_every_s", 0)
     return found

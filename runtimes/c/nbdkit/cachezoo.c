@@ -72,7 +72,7 @@ static void count_now(stats *now, stats_about *about, texts *texts) {
     about->resident = (int64_t)counters.keys;
     about->dirty = served->n_dirty;
     about->backend_bytes = served->backend_bytes;
-    about->write_rate = served->budget.rate;
+    about->write_rate = (uint64_t)all.config.write_rate;
     about->ssd_write_rate = (double)budget_written(&served->budget, time, RATE_S) / RATE_S;
     about->uptime_s = (double)time / 1e9 - (double)served->start_us / 1e6;
     about->bypassed = served->failed;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "controller.h"
 #include "fills.h"
 #include "opened.h"
 
@@ -89,13 +90,21 @@ static void swap_texts(char **one, char **other) {
     *other = text;
 }
 
-static void swap_policy(opened *opened, config *asked, policy *made) {
-    policy before = opened->policy;
-    choice chosen = opened->config.choice;
+/* Another policy decides, and keeps the rate; what was written under it before counts. */
+static void take_over(opened *opened, policy *made) {
+    const policy before = opened->policy;
     opened->policy = *made;
-    policy_serve(made, &opened->served);
-    opened->config.choice = asked->choice;
+    policy_serve(&opened->policy, &opened->served);
+    policy_rate(&opened->policy, opened->config.write_rate, &opened->served);
+    if (before.keeps_rate && opened->policy.keeps_rate)
+        cz_controller_carry(opened->policy.streams[0]->controller, before.streams[0]->controller);
     *made = before;
+}
+
+static void swap_policy(opened *opened, config *asked, policy *made) {
+    choice chosen = opened->config.choice;
+    take_over(opened, made);
+    opened->config.choice = asked->choice;
     asked->choice = chosen;
 }
 
@@ -287,23 +296,20 @@ static int turn_over(opened *opened, replacement *replacement, cz_error *error) 
 
 static void swap_replacement(opened *opened, config *asked, replacement *replacement) {
     served *served = &opened->served;
-    struct replacement before = {.tier = served->tier,
-                                 .label = opened->label,
-                                 .policy = opened->policy,
-                                 .slots = served->slots,
-                                 .later = served->later};
+    struct replacement before = {
+        .tier = served->tier, .label = opened->label, .slots = served->slots, .later = served->later};
     served->tier = replacement->tier;
     served->slots = replacement->slots;
     served->later = replacement->later;
     served->n_slots = replacement->n_slots;
     served->n_later = 0;
-    policy_serve(&replacement->policy, served);
+    take_over(opened, &replacement->policy);
+    before.policy = replacement->policy;
     served->failed = served->refuses = false;
     served->errors = 0;
     served->reason[0] = 0;
     served->stats.attaches++;
     opened->label = replacement->label;
-    opened->policy = replacement->policy;
     opened->config.size = asked->size;
     *replacement = before;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <nbdkit-filter.h>
 
@@ -26,7 +27,9 @@ const char config_help[] =
     "cz-writes=MODE        around (the default), through or back; the last two with cz-policy and its kin.\n"
     "cz-dirty=PERCENT      back: how much of the cache may hold what the disk does not, 1 to 100 (50).\n"
     "cz-delay=SECONDS      back: how long a unit may, before it is written to the disk (30).\n"
-    "cz-write-rate=SIZE    Bytes a second written to cz-ssd at most, over any 10 seconds (no limit).\n"
+    "cz-write-rate=RATE    What is written to cz-ssd at most, as 10MB/s or 500GiB/day (no limit): over any 10 "
+    "seconds;\n"
+    "                      a bundle of kind admission keeps it over half an hour, by admitting less.\n"
     "cz-window=N           rejectx: requests within which a second miss is admitted (100000).\n"
     "cz-misses=N           rejectx: misses remembered at most (1048576).\n"
     "cz-unit=SIZE, cz-block=SIZE  lru, rejectx: bytes of a segment and a block (4096, 262144).\n"
@@ -123,6 +126,36 @@ static int take_size(int64_t *size, const char *key, const char *value, int64_t 
     return 0;
 }
 
+/* Bytes a second, as a size, or as 10MB/s and 500GiB/day. */
+static int take_rate(int64_t *rate, const char *key, const char *value, cz_error *error) {
+    static const struct {
+        const char *name;
+        double scale;
+    } sizes[] = {{"B", 1},        {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},    {"TB", 1e12},
+                 {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}},
+      times[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"day", 86400}};
+    const char *end, *slash = strchr(value, '/');
+    double found = 0, size = 0, seconds = 0;
+    if (!slash)
+        return take_size(rate, key, value, 0, error);
+    if (*value >= '0' && *value <= '9' && cz_decimal(value, &end, &found)) {
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            size_t length = strlen(sizes[k].name);
+            if (length == (size_t)(slash - end) && strncasecmp(end, sizes[k].name, length) == 0)
+                size = sizes[k].scale;
+        }
+        for (size_t k = 0; k < sizeof times / sizeof *times; k++)
+            seconds = strcmp(slash + 1, times[k].name) == 0 ? times[k].scale : seconds;
+    }
+    found = seconds > 0 ? found * size / seconds : 0;
+    if (!(found >= 1 && found <= 1e15)) {
+        cz_fail(error, CZ_BAD_CALL, "%s=%.64s: not a rate; write 10MB/s or 500GiB/day, at least 1B/s", key, value);
+        return -1;
+    }
+    *rate = (int64_t)found;
+    return 0;
+}
+
 static int take_count(int64_t *count, const char *key, const char *value, int64_t least, int64_t most,
                       cz_error *error) {
     char *end;
@@ -162,7 +195,7 @@ static int take_number(config *config, const char *key, const char *value, cz_er
     if (strcmp(key, "cz-block") == 0)
         return take_size(&config->block_bytes, key, value, 1, error);
     if (strcmp(key, "cz-write-rate") == 0)
-        return take_size(&config->write_rate, key, value, 0, error);
+        return take_rate(&config->write_rate, key, value, error);
     if (strcmp(key, "cz-window") == 0)
         return take_count(&choice->window, key, value, 0, MOST, error);
     if (strcmp(key, "cz-misses") == 0)

@@ -75,7 +75,7 @@ static bool decides(const choice *choice) {
 static void set_rate(opened *opened, int64_t rate) {
     pthread_mutex_lock(&opened->changes);
     pthread_mutex_lock(&opened->served.lock);
-    opened->served.budget.rate = (uint64_t)rate;
+    policy_rate(&opened->policy, rate, &opened->served);
     opened->config.write_rate = rate;
     pthread_mutex_unlock(&opened->served.lock);
     pthread_mutex_unlock(&opened->changes);

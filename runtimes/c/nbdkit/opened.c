@@ -174,6 +174,14 @@ int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *e
     return code;
 }
 
+/* An admission of an earlier release keeps no rate, nor does another kind: then fills over it are not written. */
+void policy_rate(policy *policy, int64_t rate, served *served) {
+    cz_error error;
+    policy->keeps_rate = policy->info.kind == CZ_ADMISSION && policy->streams[0] &&
+                         cz_write_rate(policy->streams[0], (double)rate, &error) == CZ_OK && rate > 0;
+    served->budget.rate = policy->keeps_rate ? 0 : (uint64_t)rate;
+}
+
 void policy_close(policy *policy) {
     cz_cache_free(policy->cache);
     for (int k = 0; k < 2; k++) {
@@ -237,14 +245,14 @@ int tier_of(const config *config, opened *opened, const policy *policy, label *l
 /* The policy's cache, and what is known of each slot. */
 static int open_slots(opened *opened, cz_error *error) {
     served *served = &opened->served;
-    const policy *policy = &opened->policy;
+    policy *policy = &opened->policy;
     served->disk = &opened->disk;
     policy_serve(policy, served);
+    policy_rate(policy, opened->config.write_rate, served);
     served->through = opened->config.writes == CZ_THROUGH;
     served->unit_bytes = policy->unit_bytes;
     served->per_block = policy->per_block;
     served->n_slots = opened->config.size / policy->unit_bytes;
-    served->budget.rate = (uint64_t)opened->config.write_rate;
     served->slots = calloc((size_t)served->n_slots, sizeof *served->slots);
     served->later = calloc((size_t)served->n_slots, sizeof *served->later);
     pthread_cond_init(&served->resumed, NULL);

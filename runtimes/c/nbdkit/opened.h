@@ -16,6 +16,7 @@ typedef struct policy {
     cz_info info;         /* of the first bundle */
     const char *prefetch; /* the mode that runs */
     int64_t unit_bytes, per_block;
+    bool keeps_rate; /* an admission that keeps cz-write-rate itself, over the horizon of its bundle */
 } policy;
 
 typedef struct opened {
@@ -37,6 +38,8 @@ const char *kind_name(int kind);
 /* For a cache of so many bytes. Nothing is left to close where it fails. */
 int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *error);
 void policy_close(policy *policy);
+/* Keep a rate of bytes a second from here on, 0: none; with the lock, once there are clients. */
+void policy_rate(policy *policy, int64_t rate, served *served);
 /* It decides from here on; with the lock, once there are clients. */
 void policy_serve(const policy *policy, served *served);
 int tier_of(const config *config, opened *opened, const policy *policy, label *label, tier **tier, cz_error *error);

@@ -74,6 +74,13 @@ void cz_controller_begin(cz_controller *own, double threshold) {
         own->threshold = threshold;
 }
 
+void cz_controller_carry(cz_controller *own, const cz_controller *from) {
+    own->start = from->start;
+    own->last = from->last;
+    own->written = from->rate > 0 ? from->written / from->rate * own->rate : 0;
+    own->misses = from->misses > 0;
+}
+
 void cz_controller_follow(cz_controller *own, const cz_control_rules *rules, double threshold) {
     if (rules->there)
         own->rules = *rules;

@@ -30,6 +30,8 @@ cz_controller *cz_controller_new(const cz_control_rules *rules, double threshold
 void cz_controller_rate(cz_controller *controller, double bytes_s, int64_t segment_bytes);
 /* Another threshold to begin with, where it has not begun. */
 void cz_controller_begin(cz_controller *controller, double threshold);
+/* What was written under another one's rate, the same, counts here. */
+void cz_controller_carry(cz_controller *controller, const cz_controller *from);
 /* Another model's scores come: what is known of scores goes, the balance stays. */
 void cz_controller_follow(cz_controller *controller, const cz_control_rules *rules, double threshold);
 /* A read of that score has missed so many segments, for which so many were written, prefetched ones included. */

@@ -91,7 +91,8 @@ class RateRow(FlashRow):
     capacity_bytes: Annotated[int, Means("of the cache", "bytes")]
     policy: Annotated[str, Means("a policy without a model, a bundle's id, or opt")]
     kind: Annotated[Literal["without model", "model", "oracle"], Means("of policy")]
-    asked: Annotated[str | None, Means("write rate; null of AcceptAll and of a bundle at its own threshold")]
+    asked: Annotated[str | None, Means("write rate; null of AcceptAll and of a bundle that keeps none")]
+    as_shipped: Annotated[bool, Means("a bundle as a cache runs it: its threshold is not set on this trace")]
     more_helps: Annotated[bool | None, Means("no setting that writes more within the limit was tried and no better")]
     clock: Annotated[bool, Means("the trace has times; without them nothing is known by the second")]
     written_bytes_s: Annotated[float | None, Means("written to the SSD, by the trace's clock", "bytes/s")]
@@ -151,7 +152,7 @@ class RateRow(FlashRow):
 
 
 RATE_COLUMNS = (
-    *("size", "capacity_bytes", "policy", "kind", "prefetch", "asked", "reached", "more_helps", "knob"),
+    *("size", "capacity_bytes", "policy", "kind", "prefetch", "asked", "as_shipped", "reached", "more_helps", "knob"),
     *("written_bytes_s", "written_share", "disk_ms_per_read", "disks_busy", "disks_busy_interval", "disks_busy_peak"),
     *("disks_busy_constants", "disks_busy_peak_constants", "io_hit_ratio", "byte_hit_ratio", "prefetch_accuracy"),
     *("ssd_bytes_a_day", "drive_writes_a_day", "lifetime_years", "disks", "flash_usd_a_year", "usd_a_year"),

@@ -10,9 +10,10 @@ from cachezoo.arrays import F64
 from cachezoo.contest.choice import Outcome
 from cachezoo.flash_cache.cost import MOST_BUSY, yearly
 from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, measure, time_scale
-from cachezoo.flash_cache.policies import Tuned, baseline, learned, prefetch_of
+from cachezoo.flash_cache.policies import Tuned, baseline, controlled, learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episodes import Admission, OptMode
 from cachezoo.metrics.flash import FlashRow, Yearly
 from cachezoo.settings.flash import FlashPolicy
@@ -51,7 +52,7 @@ class Candidate:
     kind: Kind
     mode: str
     run: Callable[[FlashProblem], FlashOutcome]  # with its knob set to the problem's budget
-    shipped: Tuned | None = None  # a model at the threshold that it was shipped with
+    shipped: Callable[[FlashProblem], Tuned] | None = None  # a model as it ships: its threshold is not set on the trace
 
 
 class Bench:
@@ -104,7 +105,7 @@ class Bench:
     def year_without(self) -> Yearly | None:
         """The same of the disks alone: every read is theirs."""
         nothing = self.problem.run(np.zeros(len(self.problem), np.bool_))
-        curve = load_curve(self.problem.disk_seconds(nothing), self.windows)
+        curve = load_curve(self.problem.disk_times(nothing)[0], self.windows)
         return self.year(float(curve.max()), 0, 0)
 
     def plain(self, name: str, mode: str) -> Candidate:
@@ -117,8 +118,9 @@ class Bench:
         return Candidate(name, WITHOUT, mode, run)
 
     def model(
-        self, name: str, scores: F64, mode: str, prefetch: Prefetch | None, threshold: float | None = None
-    ) -> Candidate:
+        self, name: str, scores: F64, mode: str, prefetch: Prefetch | None, threshold: float | None = None,
+        controller: Controller | None = None,
+    ) -> Candidate:  # fmt: skip
         """A model.
 
         Args:
@@ -127,15 +129,19 @@ class Bench:
             mode: of prefetch.
             prefetch: what that fetches; None nothing.
             threshold: as shipped; None: it ships in other modes alone.
+            controller: that keeps the problem's budget, as shipped; None: the threshold is fixed.
         """
-        shipped = None
-        if threshold is not None:
-            shipped = Tuned(self.problem.run(scores >= threshold, prefetch), threshold, True)
+
+        def shipped(problem: FlashProblem) -> Tuned:
+            assert threshold is not None
+            if controller is not None:
+                return controlled(problem, scores, threshold, controller, prefetch)
+            return Tuned(problem.run(scores >= threshold, prefetch), threshold, True)
 
         def run(problem: FlashProblem) -> FlashOutcome:
             return self.outcome(mode, learned(problem, scores, prefetch))
 
-        return Candidate(name, MODEL, mode, run, shipped)
+        return Candidate(name, MODEL, mode, run, None if threshold is None else shipped)
 
     def oracle(self, modes: Sequence[OptMode], choose: Choose, mode: str) -> Candidate:
         """OPT in the best of some modes on this very trace, as a bound may: the lowest mean load.

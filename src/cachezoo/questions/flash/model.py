@@ -14,8 +14,10 @@ from cachezoo.errors import ConfigError
 from cachezoo.flash_cache.modes import ML_MODES, NONE
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import Geometry
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.table import Trace
+from cachezoo.zoo.admission.serve import controller_of
 
 KINDS = ("admission", "prefetch")
 
@@ -56,6 +58,7 @@ class FlashModel:
     # Inputs that have drifted from training, the farthest first; None where the bundle has no distributions.
     drifted: tuple[str, ...] | None
     inputs: int  # in all
+    controller: Controller | None = None  # that keeps a write rate, as shipped; None of bundles of earlier releases
 
 
 def open_bundles(paths: Sequence[Path]) -> list[FlashBundles]:
@@ -132,4 +135,5 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
     if bundles.admission.manifest["measured"].get("inputs"):
         drifted = tuple(one.name for one in drift(bundles.admission, batch).inputs if one.verdict == "drifted")
     scores = np.asarray(serving.scores(rows), np.float64)
-    return FlashModel(bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1])
+    controller = controller_of(bundles.admission.manifest["calibration"])
+    return FlashModel(bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1], controller)

@@ -75,7 +75,7 @@ def _over_sizes(axes: "Axes", tables: Sequence[FlashTable], rate: str) -> None:
         first = own[0]
         colour = GREY if first.policy == ACCEPT_ALL else colours[first.policy]
         line = ":" if first.kind == ORACLE else _line(modes, first)
-        marker = "x" if first.kind == MODEL and first.asked is None else "."
+        marker = "x" if first.as_shipped else "."
         sizes = [row.capacity_bytes / MIB for row in own]
         axes.plot(sizes, [_busy(row) for row in own], color=colour, linestyle=line, marker=marker, label=name)
     axes.set_xscale("log")
@@ -115,7 +115,7 @@ def _curves(axes: "Axes", table: FlashTable) -> None:
             axes.axhline(_busy(first), color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
             continue
         line = ":" if first.kind == ORACLE else _line(modes, first)
-        style = {"linestyle": "", "marker": "x"} if first.asked is None else {"linestyle": line, "marker": "."}
+        style = {"linestyle": "", "marker": "x"} if first.as_shipped else {"linestyle": line, "marker": "."}
         axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
     values = [_busy(row) for row in table.rows]
     room = 0.08 * max(max(values) - min(values), max(values) / 10)

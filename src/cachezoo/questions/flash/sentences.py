@@ -6,7 +6,7 @@ from typing import Any
 from cachezoo.contest.verdict import Verdict
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.metrics.flash import RateRow, Yearly
-from cachezoo.questions.flash.bench import MODEL, ORACLE
+from cachezoo.questions.flash.bench import ORACLE
 from cachezoo.questions.flash.model import FlashModel
 from cachezoo.questions.flash.options import CONSTANTS, FlashOptions
 from cachezoo.questions.flash.table import FlashTable
@@ -65,7 +65,7 @@ def lived(tables: Sequence[FlashTable]) -> bool:
 
 def cells(row: RateRow, tables: Sequence[FlashTable]) -> list[str]:
     """A row, for `heads_of`."""
-    limit = row.asked or ("as shipped" if row.kind == MODEL else "no limit")
+    limit = ", ".join(filter(None, (row.asked, "as shipped" if row.as_shipped else ""))) or "no limit"
     below = "" if row.reached in (None, True) else " *" if row.more_helps else " +"
     found = [row.size] if len(tables) > 1 else []
     found += [row.policy, row.prefetch, limit, _written(row) + below]
@@ -122,18 +122,19 @@ def _with(row: RateRow) -> str:
 
 
 def shipped_of(found: FlashTable) -> list[str]:
-    """A sentence a bundle: what it does with the threshold and the prefetch mode that a cache runs it with.
+    """A sentence a bundle and rate: what it does with the prefetch mode that a cache runs it with.
 
     A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
     """
     lines = []
-    shipped = [row for row in found.rows if row.kind == MODEL and row.asked is None]
-    for name in dict.fromkeys(row.policy for row in shipped):
-        own = [row for row in shipped if row.policy == name]
+    shipped = [row for row in found.rows if row.as_shipped]
+    for name, asked in dict.fromkeys((row.policy, row.asked) for row in shipped):
+        own = [row for row in shipped if (row.policy, row.asked) == (name, asked)]
         row = next((row for row in own if row.prefetch != NONE), own[0])
         cost = f"costs {row.disk_ms_per_read:.3f} disk ms a read"
         cost = cost if row.disks_busy is None else f"keeps {row.disks_busy:.3f} disks busy"
-        lines.append(f"As a cache would run it, as shipped{_with(row)}: {name} {cost}, writing {_written(row)}.")
+        kept = "" if asked is None else f" at {asked}"
+        lines.append(f"As a cache would run it{kept}, as shipped{_with(row)}: {name} {cost}, writing {_written(row)}.")
     return lines
 
 
@@ -157,7 +158,8 @@ def _cost_of(found: FlashTable, options: FlashOptions) -> list[str]:
 
 
 def _limit(row: RateRow) -> str:
-    return f"at {row.asked}" if row.asked else "as shipped" if row.kind == MODEL else "without a limit"
+    found = [f"at {row.asked}"] if row.asked else []
+    return ", ".join([*found, *(["as shipped"] if row.as_shipped else [])]) or "without a limit"
 
 
 def _disks(year: Yearly) -> str:

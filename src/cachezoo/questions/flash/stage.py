@@ -3,10 +3,11 @@
 All run in the same flash simulator. A policy's prefetch mode is chosen on validation, the baselines' as well as the
 model's; OPT, a bound, takes the mode that is best on the very trace. The headline is the mean read disk-head time saved
 against the best policy without a model: of the baselines with a budget, each in its mode, the one with the lowest mean
-on validation. Three comparisons, since a threshold chosen on validation need not meet the budget on a test trace:
+on validation. Three comparisons, of models as shipped and of knobs set on the test trace itself:
 
-- `deployed`: admission and prefetch as shipped, mode and threshold untouched (the prefetch model's where it ships,
-  else the admission's plain mode); the others are given their segment writes, which they meet within
+- `deployed`: admission and prefetch as shipped, in the prefetch model's mode where it ships, else in the admission's
+  plain one; their controller begins with the threshold of validation and keeps the budget's rate over the trace's time,
+  without knowing what is to come. The others are given their segment writes, which they meet within
   `budget_tolerance`; the headline comes from here.
 - `admission_alone`: the admission as shipped, without prefetch, and the others at its writes without prefetch.
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
@@ -40,12 +41,14 @@ from cachezoo.flash_cache.policies import (
     baseline,
     best_of,
     choose_mode,
+    controlled,
     learned,
     modes_of,
     prefetch_of,
 )
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episode_file import describe
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, EpisodeLabels, OptMode, choose_episodes, label_problem
 from cachezoo.metrics.flash import (
@@ -122,6 +125,7 @@ class Decisions:
     alone: float  # as shipped by itself, without prefetch
     mode: str  # of prefetch, that validation chose for it
     prefetch: Prefetch | None  # what that mode fetches
+    controller: Controller  # that keeps the budget, as shipped
 
 
 @dataclass(frozen=True)
@@ -152,9 +156,9 @@ class Comparisons(Bench):
         return {name: self.row(one.tuned, one.mode, False) for name, one in runs.items()}
 
     def shipped(self) -> Tuned:
-        """The models as shipped."""
+        """The models as shipped, their controller at the budget's rate."""
         ours = self._ours
-        return Tuned(self.problem.run(ours.scores >= ours.threshold, ours.prefetch), ours.threshold, True)
+        return controlled(self.problem, ours.scores, ours.threshold, ours.controller, ours.prefetch)
 
     def compare(self, budget: float, ours: Tuned | None) -> Comparison:
         """Every policy with its prefetch and without at one write budget.
@@ -180,7 +184,7 @@ class Comparisons(Bench):
 
     def compare_alone(self) -> Comparison:
         """The admission as shipped by itself, and the others at its writes, all without prefetch."""
-        ours = Tuned(self.problem.run(self._ours.scores >= self._ours.alone), self._ours.alone, True)
+        ours = controlled(self.problem, self._ours.scores, self._ours.alone, self._ours.controller)
         budget = float(max(1, ours.run.segment_writes))
         rivals = self._rivals(replace(self.problem, budget=budget), dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
         return self._comparison(
@@ -282,7 +286,8 @@ class Models:
             prefetch = prefetch_of(problem, self.mode)
         setting = self.prefetch.calibration if self.ranged else self.admission.calibration["with_prefetch"]
         scores = admits.scores(serve_trace(admits, trace))
-        return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch)
+        controller = Controller(**self.admission.calibration["controller"])
+        return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch, controller)
 
 
 def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, PolicyModes]:
@@ -350,7 +355,8 @@ def evaluate_further(
     for key, test in tests.items():
         serving = load_admission(folder)[1]
         scores, fetched = serving.scores(serve_trace(serving, test.trace)), prefetch_of(test.problem, mode)
-        ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched)
+        controller = Controller(**trained.calibration["controller"])
+        ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched, controller)
         bench = Comparisons(test, ours, chosen, settings)
         traces[key] = FurtherTrace(
             deployed=bench.compare_shipped(), at_budget=bench.row(learned(test.problem, scores, fetched), mode)

@@ -2,8 +2,9 @@
 
 Of each policy the table says how many disks its misses keep busy: disk-head seconds a second, mean and peak over
 windows of time. Every knob is set on the trace itself, by simulation, of the models as of the policies without one: the
-rows say what each can do at its best within the same limit on writes. How well a threshold chosen beforehand meets a
-rate is the row of a bundle as shipped, which has none.
+rows say what each can do at its best within the same limit on writes. What to expect of a bundle is its row as shipped:
+its controller keeps the rate without knowing what is to come. A bundle of an earlier release has none, and writes what
+its threshold admits.
 
 Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024; see docs/baleen.md.
 """
@@ -11,7 +12,7 @@ Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -166,12 +167,17 @@ class RateBench(Bench):
         problem = self.problem
         return rate.segments(problem.accept_all.segment_writes, self.seconds, problem.geometry.segment_bytes)
 
+    def as_shipped(self, candidate: Candidate, limit: float | None) -> FlashOutcome:
+        """A model whose controller keeps a limit; None: it has none."""
+        assert candidate.shipped is not None
+        problem = self.problem if limit is None else replace(self.problem, budget=limit)
+        found = candidate.shipped(problem)
+        return replace(self.outcome(candidate.mode, found), reached=found.reached)
+
     def within(self, candidate: Candidate, limit: float | None) -> FlashOutcome:
         """A candidate with its knob set within 2.5 % below a limit; None: as it comes."""
         half = TOLERANCE / 2
         problem = self.problem if limit is None else replace(self.problem, budget=limit * (1 - half), tolerance=half)
-        if limit is None and candidate.shipped is not None:
-            return self.outcome(candidate.mode, candidate.shipped)
         return candidate.run(problem)
 
     def opt(self, prefetching: bool) -> Candidate:
@@ -184,7 +190,7 @@ class RateBench(Bench):
         modes = OPT_MODES if prefetching else (NO_PREFETCH,)
         return self.oracle(modes, choose, "best" if prefetching else NONE)
 
-    def rate_row(self, candidate: Candidate, rate: WriteRate | None, found: FlashOutcome) -> RateRow:
+    def rate_row(self, candidate: Candidate, rate: WriteRate | None, found: FlashOutcome, as_shipped: bool) -> RateRow:
         """A run's figures."""
         problem, windows, limited = self.problem, self.windows, rate is not None
         row = self.row(found.tuned, found.mode, limited or candidate.kind == MODEL)
@@ -199,6 +205,7 @@ class RateBench(Bench):
             policy=candidate.policy,
             kind=candidate.kind,
             asked=None if rate is None else rate.text,
+            as_shipped=as_shipped,
             more_helps=found.more_helps if limited else None,
             clock=self.clock,
             written_bytes_s=written / self.seconds if self.clock else None,
@@ -229,24 +236,33 @@ def modes_of(options: FlashOptions, models: Sequence[FlashModel]) -> tuple[list[
     return [mode for mode in options.prefetch if mode not in ML_MODES], [m for m in options.prefetch if m in ML_MODES]
 
 
-def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[tuple[str, str, str, WriteRate | None]]:
-    """Policy, kind, mode and rate of each run: policies without a model, bundles, the oracle; each by rate and mode.
+class Case(NamedTuple):
+    """A run of the table."""
 
-    Without a rate a policy runs as it comes.
-    """
+    policy: str
+    kind: str
+    mode: str
+    rate: WriteRate | None = None  # None: it runs as it comes
+    as_shipped: bool = False  # a bundle, its threshold not set on the trace
+
+
+def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[Case]:
+    """Every run: policies without a model, bundles, the oracle; each by rate and mode."""
     plain, ranged = modes_of(options, models)
-    found: list[tuple[str, str, str, WriteRate | None]] = []
+    found: list[Case] = []
     if ACCEPT_ALL in options.policies:
-        found += [(ACCEPT_ALL, WITHOUT, mode, None) for mode in plain]
+        found += [Case(ACCEPT_ALL, WITHOUT, mode) for mode in plain]
     for rate in options.rates:
-        found += [(name, WITHOUT, mode, rate) for name in BUDGETED if name in options.policies for mode in plain]
+        found += [Case(name, WITHOUT, mode, rate) for name in BUDGETED if name in options.policies for mode in plain]
     for model in models:
         modes = [mode for mode in (*plain, *ranged) if mode not in ML_MODES or mode in model.ranged]
-        found += [(model.name, MODEL, mode, None) for mode in modes if mode in model.thresholds]
-        found += [(model.name, MODEL, mode, rate) for rate in options.rates for mode in modes]
+        kept: list[WriteRate | None] = [None] if model.controller is None else [*options.rates]
+        shipped = [mode for mode in modes if mode in model.thresholds]
+        found += [Case(model.name, MODEL, mode, rate, True) for rate in kept for mode in shipped]
+        found += [Case(model.name, MODEL, mode, rate) for rate in options.rates for mode in modes]
     if OPT in options.policies:
         prefetching = any(mode != NONE for mode in (*plain, *ranged))
-        found += [(OPT, ORACLE, "best" if prefetching else NONE, rate) for rate in options.rates]
+        found += [Case(OPT, ORACLE, "best" if prefetching else NONE, rate) for rate in options.rates]
     return found
 
 
@@ -301,21 +317,23 @@ def flash_table(
             return bench.plain(policy, mode)
         model = by_name[policy]
         fetched = model.ranged[mode] if mode in model.ranged else prefetch_of(problem, mode)
-        return bench.model(policy, model.scores, mode, fetched, model.thresholds[mode] if as_shipped else None)
+        threshold = model.thresholds[mode] if as_shipped else None
+        return bench.model(policy, model.scores, mode, fetched, threshold, model.controller)
 
-    for done, (policy, kind, mode, rate) in enumerate(cases_of(options, models)):
+    for done, (policy, kind, mode, rate, as_shipped) in enumerate(cases_of(options, models)):
         if advance is not None:
             advance(done, f"{policy} {mode}")
-        if rate is None:
-            own = candidate(policy, kind, mode, kind == MODEL)
-            found = bench.within(own, None)
+        if as_shipped or rate is None:
+            own = candidate(policy, kind, mode, as_shipped)
+            limit = None if rate is None else bench.limit(rate)
+            found = bench.as_shipped(own, limit) if as_shipped else bench.within(own, None)
         else:
             if (policy, mode) not in limited:
                 own = candidate(policy, kind, mode, False)
                 limited[policy, mode] = own, Limits(partial(bench.within, own), limits)
             own, tried = limited[policy, mode]
             found = tried.best(bench.limit(rate))
-        rows.append(bench.rate_row(own, rate, found))
+        rows.append(bench.rate_row(own, rate, found, as_shipped))
         outcomes.append(found)
     return FlashTable(
         geometry=problem.geometry,
@@ -337,7 +355,7 @@ def _lead(rate: WriteRate, rows: Sequence[RateRow], outcomes: Sequence[FlashOutc
     """The best policy without a model at a rate, and the best bundle; None where no such policy ran."""
     best: dict[str, int] = {}
     for k, row in enumerate(rows):
-        own = row.asked == rate.text
+        own = row.asked == rate.text and not row.as_shipped
         if own and (row.kind not in best or row.disk_ms_per_read < rows[best[row.kind]].disk_ms_per_read):
             best[row.kind] = k
     if WITHOUT not in best:
@@ -350,6 +368,6 @@ def _lead(rate: WriteRate, rows: Sequence[RateRow], outcomes: Sequence[FlashOutc
 
 
 def name_of(row: RateRow) -> str:
-    """A row's policy with its mode; a bundle's own threshold is `as shipped`."""
+    """A row's policy with its mode, and whether it is a bundle as shipped."""
     mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
-    return f"{row.policy}{mode}" + (", as shipped" if row.kind == MODEL and row.asked is None else "")
+    return f"{row.policy}{mode}" + (", as shipped" if row.as_shipped else "")

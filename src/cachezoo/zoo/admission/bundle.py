@@ -23,14 +23,16 @@ Serve = Callable[[Mapping[str, Any]], AdmissionServing]
 THRESHOLD = "calibration.threshold"
 PLAIN = (NONE, ALL_ON_MISS, ALL_ON_PARTIAL, "next(3)")
 LARGE_MODE = "next(40)"
-SMALL = {"low": -2.0, "width": 0.5, "bins": 8, "window_misses": 12, "recent_misses": 4}
+COMMON = {"low": -2.0, "width": 0.5, "bins": 8}
 CONTROLLED = (
-    ("controlled", "next(3)", 4.0, {"step_misses": 2, "hold_misses": 6, "horizon_s": 1.0, "credit_horizons": 1.0}),
-    ("controlled_poor", NONE, 1.0, {"step_misses": 2, "hold_misses": 3, "horizon_s": 0.5, "credit_horizons": 2.0}),
-    ("controlled_flat", NONE, 3.0, {"step_misses": 3, "hold_misses": 0, "horizon_s": 2.0, "credit_horizons": 0.5,
-                                    "follows_load": False}),
-)  # fmt: skip # sets whose threshold keeps a write rate: name, mode, segments a second, rules besides `SMALL`
-CONTROLLED_ROWS = 160
+    ("controlled", "next(3)", 2.0, {"step_misses": 3, "hold_misses": 0, "window_misses": 24, "recent_misses": 3,
+                                    "horizon_s": 0.05, "credit_horizons": 0.5}),
+    ("controlled_poor", NONE, 3.0, {"step_misses": 1, "hold_misses": 0, "window_misses": 6, "recent_misses": 4,
+                                    "horizon_s": 0.02, "credit_horizons": 0.5}),
+    ("controlled_flat", "next(3)", 4.0, {"step_misses": 2, "hold_misses": 6, "window_misses": 12, "recent_misses": 4,
+                                         "horizon_s": 1.0, "credit_horizons": 1.0, "follows_load": False}),
+)  # fmt: skip # sets whose threshold keeps a write rate: name, mode, segments a second, rules besides `COMMON`
+CONTROLLED_ROWS, SLOW_ROWS, SLOWER, BEGINS_US = 160, slice(60, 100), 30, 5_000_000
 THRESHOLDS = ("held", "threshold_falls", "threshold_rises", "admits_all", "admits_none", "follows_load", "flat")
 BRANCHES = ("admit", "bypass", "write")
 
@@ -73,6 +75,13 @@ def _given(name: str, batch: RequestBatch, changes: Mapping[str, Any], capacity:
     return SyntheticSet(name, batch, {**changes, THRESHOLD: 0.5}, context, scores)
 
 
+def _in_bursts(batch: RequestBatch) -> RequestBatch:
+    """The same requests, some of them far apart; the clock does not begin at 0."""
+    gaps = np.diff(batch.time_us, prepend=-BEGINS_US)
+    gaps[SLOW_ROWS] *= SLOWER
+    return replace(batch, time_us=np.cumsum(gaps))
+
+
 def _controlled(
     name: str, batch: RequestBatch, changes: Mapping[str, Any], mode: str, bytes_s: float, rules: Mapping[str, Any]
 ) -> SyntheticSet:
@@ -80,7 +89,7 @@ def _controlled(
     drawn = draws_of(name)
     scores = (drawn.integers(-200, 200, (len(batch), 1)) / 64).astype(np.float32)
     context = {"capacity_segments": flash.CAPACITY, "prefetch": mode, "admit": "model", "outputs": GIVEN}
-    own = {f"calibration.controller.{key}": value for key, value in (SMALL | dict(rules)).items()}
+    own = {f"calibration.controller.{key}": value for key, value in (COMMON | dict(rules)).items()}
     return SyntheticSet(name, batch, {**changes, **own, THRESHOLD: 0.25}, context | {flash.WRITE_RATE: bytes_s}, scores)
 
 
@@ -96,7 +105,7 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     )
     found += [_given(flash.mode_name(mode), batch, block, flash.CAPACITY, mode) for mode in PLAIN]
     if "controller" in manifest["calibration"]:
-        batch = flash.flash_script(manifest, flash.FLASH_PER_BLOCK, CONTROLLED_ROWS).batch()
+        batch = _in_bursts(flash.flash_script(manifest, flash.FLASH_PER_BLOCK, CONTROLLED_ROWS).batch())
         segment_bytes = int(manifest["geometry"]["segment_bytes"])
         found += [
             _controlled(name, batch, block, mode, segments_s * segment_bytes, rules)

@@ -362,12 +362,13 @@ def mean_loads(params: "Params", category: str, run: Callable[[Trace, FlashProbl
 
 
 def test_loads(folder: Path, params: "Params", category: str) -> dict[str, float]:
-    """Loads on the test traces with the plain prefetch mode and the threshold that validation chose."""
+    """Loads on the test traces as shipped: in the plain prefetch mode of validation, the controller at the budget."""
 
     def run(trace: Trace, problem: FlashProblem) -> FlashRun:
         model, serving = load_admission(folder)
         setting = model.calibration["with_prefetch"]
-        admits = serving.scores(serve_trace(serving, trace)) >= setting["threshold"]
-        return problem.run(admits, prefetch_of(problem, setting["mode"]))
+        scores, fetched = serving.scores(serve_trace(serving, trace)), prefetch_of(problem, setting["mode"])
+        controller = Controller(**model.calibration["controller"])
+        return problem.run_controlled(scores, setting["threshold"], controller, fetched)
 
     return mean_loads(params, category, run)

@@ -63,8 +63,9 @@ def test_ranges_that_can_be_learned_are_prefetched(tmp_path: Path, monkeypatch: 
     result = evaluated(tmp_path, by_user)
     mode = result.modes["baleen"].mode
     assert mode in ("ml_range", "ml_range_when")
-    deployed = result.traces["test"].deployed
-    ours, alone = deployed.rows["baleen"], deployed.rows["baleen_no_prefetch"]
+    deployed, at_budget = result.traces["test"].deployed, result.traces["test"].at_budget
+    assert deployed.rows["baleen"].prefetch == mode
+    ours, alone = at_budget.rows["baleen"], at_budget.rows["baleen_no_prefetch"]
     assert (ours.prefetch, alone.prefetch) == (mode, "none")
     assert ours.read_dt.mean < 0.98 * alone.read_dt.mean
     assert ours.prefetch_accuracy > 0.5

@@ -8,6 +8,7 @@ from cachezoo.errors import TraceError
 from cachezoo.flash_cache.policies import learned
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import FlashRun, Prefetch
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episodes import OPT_MODES, choose_episodes, label_problem
 from cachezoo.models.trained import TrainedModel
 from cachezoo.questions.flash import stage as flash
@@ -31,6 +32,7 @@ TEST = make_trace(N, 3, "test")
 VALIDATION = {"validation": make_trace(N, 2, "validation")}
 NAMES = {"coin_flip", "rejectx", "opt", "baleen"}
 PLAIN = {"coin_flip": "none", "rejectx": "none", "accept_all": "none"}
+QUICK = Controller(step_misses=8, window_misses=400, recent_misses=80, hold_misses=32)
 CHOSEN = Baselines(PLAIN, "coin_flip", "rejectx")
 
 
@@ -111,10 +113,12 @@ def test_without_a_prefetch_model_the_admissions_plain_mode_ships(folder: Path) 
     assert (decisions.threshold, decisions.alone, decisions.mode) == (admission + 0.125, admission, "all_on_miss")
     bench = bench_of(TEST, decisions)
     assert decisions.prefetch is not None
-    want = problem.run(decisions.scores >= admission + 0.125, decisions.prefetch)
+    want = problem.run_controlled(decisions.scores, admission + 0.125, decisions.controller, decisions.prefetch)
     np.testing.assert_array_equal(bench.shipped().run.written, want.written)
     alone = bench.compare_alone()
-    assert alone.rows["baleen"].segment_writes == problem.run(decisions.scores >= admission).segment_writes
+    kept = problem.run_controlled(decisions.scores, admission, decisions.controller)
+    assert alone.rows["baleen"].segment_writes == kept.segment_writes
+    assert kept.segment_writes == pytest.approx(problem.budget, rel=0.025)
     assert models(folder, "none").decide(TEST, problem).prefetch is None
 
 
@@ -144,7 +148,7 @@ def oracle_decisions(trace, mode: str) -> tuple[FlashProblem, Decisions]:
     labels = label_problem(problem, LABEL, "opt_range" if mode == "all_on_miss" else "none")
     scores = np.append(labels.score, -1.0)
     whole = Prefetch(np.zeros(len(trace), np.int32), np.full(len(trace), 64, np.int32))
-    own = Decisions(scores[labels.episodes.episode], 0.0, 0.0, mode, whole if mode == "all_on_miss" else None)
+    own = Decisions(scores[labels.episodes.episode], 0.0, 0.0, mode, whole if mode == "all_on_miss" else None, QUICK)
     return problem, own
 
 

@@ -7,12 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cachezoo.cli.flash import shipped_of
 from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.flash_cache.policies import Tuned, baseline, prefetch_of
 from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.questions.flash.bench import FlashOutcome
 from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
 from cachezoo.questions.flash.options import (
@@ -121,6 +123,32 @@ def test_a_bundle_as_shipped_runs_at_its_own_thresholds():
     for mode, run in (("none", alone), ("ml_range", both)):
         assert shipped[mode].written_share == run.segment_writes / problem.accept_all.segment_writes
         assert shipped[mode].reached is None
+
+
+def test_a_bundle_as_shipped_keeps_each_rate_by_its_controller():
+    trace = make_trace(30_000, 5)
+    (own,) = open_bundles([ADMISSION])
+    quick = Controller(step_misses=16, window_misses=1024, recent_misses=128, hold_misses=64)
+    model = replace(decide(own, trace), controller=quick)
+    what = options(policies=["rejectx"], rates=write_rates("10%,30%"))
+    problem = flash_problem_of(trace, BLOCKS, what)
+    found = flash_table(trace, problem, [model], what, 3)
+    shipped = [row for row in found.rows if row.as_shipped]
+    assert {(row.prefetch, row.asked) for row in shipped} == {
+        (mode, rate) for mode in model.thresholds for rate in ("10%", "30%")
+    }
+    for row in shipped:
+        share = float(row.asked.rstrip("%")) / 100
+        at_rate = replace(problem, budget=share * problem.accept_all.segment_writes)
+        fetched = prefetch_of(problem, row.prefetch)
+        run = at_rate.run_controlled(model.scores, model.thresholds[row.prefetch], quick, fetched)
+        assert row.written_share == run.segment_writes / problem.accept_all.segment_writes
+        assert row.written_share == pytest.approx(share, rel=0.025) and row.reached
+    assert all(not lead.model.as_shipped for lead in found.leads)
+    lines = shipped_of(found)
+    assert [line.split(", as shipped")[0] for line in lines] == [
+        "As a cache would run it at 10%", "As a cache would run it at 30%",
+    ]  # fmt: skip
 
 
 def test_what_a_bundle_saves_is_of_the_best_policy_without_a_model():

@@ -10,6 +10,7 @@ from cachezoo.flash_cache.load import load_curve, load_windows
 from cachezoo.flash_cache.modes import plain_modes
 from cachezoo.flash_cache.policies import best_without_model, rejectx
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episodes import label_problem
 from cachezoo.models.trained import read_trained
 from cachezoo.traces.table import Trace
@@ -121,6 +122,7 @@ def test_threshold_meets_the_budget_on_validation(parts: list[Prepared], trained
     decisions = serving.decide(serve_trace(serving, parts[1].trace))
     writes = problem.run(decisions).segment_writes
     assert writes / problem.accept_all.segment_writes == pytest.approx(model.calibration["writes"])
+    assert Controller(**model.calibration["controller"]) == Controller()
     assert not model.calibration["unreached"] and abs(writes - problem.budget) <= 0.025 * problem.budget
     curve = model.calibration["curve"]
     assert curve[0]["writes"] == 1.0 and len(curve) > 3
