@@ -25,7 +25,6 @@ class Gaps(NamedTuple):
     short_share: F64  # [k] cumulative shares of the pieces
     long: F64  # [l + 1] edges of those between bursts
     long_share: F64  # [l]
-    together: float  # share of the gaps that stay in a burst
     delay: tuple[float, float]  # from a block's write to its first read
 
 
@@ -64,13 +63,14 @@ def _piece(state: U64, edges: F64, share: F64, linear_first: bool) -> float:
 
 @njit
 def draw_requests(
-    blocks: tuple[I32, I32, Bool, I64], way: U8, full: float, block_bytes: int, gaps: Gaps, clock: F64, seconds: float,
-    state: U64,
+    blocks: tuple[I32, I32, Bool, I64, F64], way: U8, full: float, block_bytes: int, gaps: Gaps, clock: F64,
+    seconds: float, state: U64,
 ) -> Drawn:  # fmt: skip
     """The requests of each block.
 
     Args:
-        blocks: int32[b] user, int32[b] reads, bool[b] whether it is written, int64[b] bytes of a read, whole pages.
+        blocks: int32[b] user, int32[b] reads, bool[b] whether it is written, int64[b] bytes of a read, whole pages, and
+            float64[b] how likely the next read is of the same burst.
         way: uint8[u] how the users read.
         full: share of blocks that are full; the others hold anything up to it.
         block_bytes: of a full block.
@@ -79,7 +79,7 @@ def draw_requests(
         seconds: the trace's span.
         state: uint64[1], moved on.
     """
-    user, gets, put, read_bytes = blocks
+    user, gets, put, read_bytes, together = blocks
     n = int(gets.sum()) + int(put.sum())
     time_us, write = np.empty(n, np.int64), np.zeros(n, np.uint8)
     offset, size, of = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
@@ -98,7 +98,7 @@ def draw_requests(
             held = max(length, int(_uniform(state) * block_bytes) // ALIGN * ALIGN)
         bursts, total = 0, 0.0
         for k in range(gets[b]):
-            if k > 0 and _uniform(state) < gaps.together:
+            if k > 0 and _uniform(state) < together[b]:
                 within[k] = within[k - 1] + _piece(state, gaps.short, gaps.short_share, True)
             else:
                 if k > 0:
