@@ -29,6 +29,7 @@ from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_of, best_without_model, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry, expand_segments
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episode_file import episode_rows
 from cachezoo.metrics.flash import RateRow
 from cachezoo.models.forest import Scorer, forest_scorer
@@ -209,11 +210,12 @@ class _Part:
     def within_rate(self, candidate: Candidate) -> Run:
         """A candidate with its knob set to the rate."""
         found = self.bench.within(candidate, self.problem.budget)
-        return Run(self.bench.rate_row(candidate, self._rate, found), found.blocks)
+        return Run(self.bench.rate_row(candidate, self._rate, found, False), found.blocks)
 
-    def as_it_comes(self, candidate: Candidate) -> Run:
-        """A model with the threshold that was chosen."""
-        return self._writing(candidate, None)
+    def as_trained(self, candidate: Candidate) -> Run:
+        """A model with the threshold that was chosen at first, and a controller that keeps the rate."""
+        found = self.bench.as_shipped(candidate, self.problem.budget)
+        return Run(self.bench.rate_row(candidate, self._rate, found, True), found.blocks)
 
     def writing_as_much(self, candidate: Candidate, segments: int) -> Run:
         """A candidate with its knob set to write so many segments at least, and as few more as it can.
@@ -221,14 +223,10 @@ class _Part:
         Some knobs are coarse: a window of one request may write more than is wanted, and none writes nothing.
         """
         for more in MORE:
-            found = self._writing(candidate, max(1.0, segments * more))
-            if found.row.segment_writes >= segments:
+            found = self.bench.within(candidate, max(1.0, segments * more))
+            if found.writes >= segments:
                 break
-        return found
-
-    def _writing(self, candidate: Candidate, limit: float | None) -> Run:
-        found = self.bench.within(candidate, limit)
-        return Run(self.bench.rate_row(candidate, None, found), found.blocks)
+        return Run(self.bench.rate_row(candidate, None, found, False), found.blocks)
 
 
 def fit_and_judge(
@@ -279,8 +277,8 @@ def fit_and_judge(
         chosen = plain_settings([validation], [scores_of(fitted, scorer, days.validation)])[0]
         fetched = prefetch_of(test.problem, chosen.mode)
         scores = scores_of(fitted, scorer, days.test)
-        ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold)
-        trained = test.as_it_comes(ours)
+        ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold, Controller())
+        trained = test.as_trained(ours)
         facing = {
             name: test.writing_as_much(candidate, trained.row.segment_writes) for name, candidate in plain.items()
         }
