@@ -14,6 +14,7 @@ from cachezoo.labels.episodes import (
     label_problem,
     opt_range,
     score_episodes,
+    worth,
 )
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.episodes import EpisodeFigures
@@ -34,6 +35,14 @@ COLUMNS = {
     "prefetch_score": Column("float64", Means("the same where a miss fetches the whole OPT-Range", PER_SEGMENT)),
     "prefetch_gain": Column("float64", Means("what that saves the episode beyond admission alone", "s")),
     "opt": Column("bool", Means("OPT, with the prefetch of label.episodes.opt_prefetch, admits the episode")),
+    "worth": Column(
+        "float32",
+        Means(
+            "share of label.episodes.budgets at whose price of a flash write it pays to admit the episode from this "
+            "read on; of its first label.episodes.first_accesses reads, 0 elsewhere",
+            "share",
+        ),
+    ),
     "settled": Column("bool", Means("the episode began early enough for its label to count")),
     "open": Column("bool", Means("the trace ended within an eviction age of its last read")),
 }
@@ -134,6 +143,7 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
         "prefetch_score": np.append(ranged.score, 0.0)[row],
         "prefetch_gain": np.append(gain, 0.0)[row],
         "opt": labels.opt(),
+        "worth": worth(problem, episodes, label.opt_prefetch, label.first_accesses, label.budgets).astype(np.float32),
         "settled": labels.settled(),
         "open": np.append(episodes.open, False)[row],
     }

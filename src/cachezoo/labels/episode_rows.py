@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cachezoo.arrays import F64, I32, Bool
+from cachezoo.arrays import F32, F64, I32, Bool
 from cachezoo.errors import TraceError
 from cachezoo.io import read_rows
 from cachezoo.metrics.episodes import EpisodeFigures
@@ -20,6 +20,7 @@ class EpisodeRows:
     episode: I32
     access_index: I32
     opt: Bool
+    worth: F32
     settled: Bool
     open: Bool
     range_low: I32
@@ -34,7 +35,7 @@ def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
     Raises:
         TraceError: the file is missing, damaged, or holds no episode labels, or not one for each of the `requests`.
     """
-    names = ["episode", "access_index", "opt", "settled", "open", "range_low", "range_high", "prefetch_gain"]
+    names = ["episode", "access_index", "opt", "worth", "settled", "open", "range_low", "range_high", "prefetch_gain"]
     table, metadata = read_rows(path, "label_episodes", requests, names)
     if METADATA_KEY not in metadata:
         raise TraceError(f"{path}: holds no episode labels; run the stage label_episodes")

@@ -311,7 +311,7 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
     return {
         "type": "flash_admission",
         "history": model.learned["history"],
-        "score": "log-odds that the episode is worth its flash writes",
+        "score": "log-odds of the share of write budgets at which the episode is worth its flash writes from here on",
         "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
         "prefetch": "a cache that prefetches by calibration.with_prefetch.mode (all_on_miss: a miss's whole block; "
         "all_on_partial: the same where some of the request was resident; next(n): the n segments after the request "
