@@ -28,6 +28,8 @@ LABEL = EpisodeLabel(
     segment_bytes=4096,
     cache_fraction=0.1,
     write_budget=0.25,
+    budgets=[0.05, 0.1, 0.25, 0.5],
+    first_accesses=6,
     budget_tolerance=0.025,
     age_tolerance=0.05,
     age_damping=0.5,
@@ -61,7 +63,7 @@ FIT = fit.Settings(
         lambda_l2=1.0,
         small=Small(num_leaves=7, max_trees=4, learning_rate=0.3),
     ),
-    fit=Fit(first_accesses=6, open_weight=1.0, holdout_every=5, early_stopping=10, threads=2),
+    fit=Fit(open_weight=1.0, holdout_every=5, early_stopping=10, threads=2),
     roles={},
     seed=7,
 )

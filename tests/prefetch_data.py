@@ -1,6 +1,7 @@
 """Seeded requests whose episodes have ranges that a model can learn, cannot learn, or need not."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,9 +91,10 @@ def make_trace(n: int, seed: int, script: Script = by_user, name: str = "t") -> 
 
 
 def part(trace: Trace, key: str, folder: Path) -> Prepared:
-    """A trace with its labels."""
+    """A trace with its labels; the admission is to learn OPT's own episodes, of which the ranges are."""
     write_episode_labels(trace, LABEL, FLASH, folder / key)
-    return Prepared(key, trace, read_episode_labels(folder / key))
+    labels = read_episode_labels(folder / key)
+    return Prepared(key, trace, replace(labels, worth=labels.opt.astype(np.float32)))
 
 
 def fit_and_judge(

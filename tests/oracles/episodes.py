@@ -24,8 +24,14 @@ def naive_episodes(
     block_bytes: int,
     segment_bytes: int,
     age: int,
+    before: int = 0,
 ) -> tuple[list[int], list[int], list[int], list[NaiveEpisode]]:
-    """Episode, index within it and fetched segments of each request, and the episodes."""
+    """Episode, index within it and fetched segments of each request, and the episodes.
+
+    The first `before` reads of each episode take part in nothing but its place in the trace.
+    """
+    seen: list[int] = []  # reads of each episode so far
+    lasts: list[int] = []  # row of the last of them
     episodes: list[NaiveEpisode] = []
     current: dict[tuple[int, int], int] = {}
     touched: dict[tuple[int, int, int], int] = {}
@@ -41,10 +47,20 @@ def naive_episodes(
             fetched.append(0)
             continue
         block = (volume[i], offset[i] // block_bytes)
-        if block not in current or i - episodes[current[block]].last > age:
+        if block not in current or i - lasts[current[block]] > age:
             current[block] = len(episodes)
-            episodes.append(NaiveEpisode(i, i))
-        episode = episodes[current[block]]
+            episodes.append(NaiveEpisode(0, 0))
+            seen.append(0)
+            lasts.append(i)
+        number = current[block]
+        episode, lasts[number] = episodes[number], i
+        index.append(seen[number])
+        seen[number] += 1
+        if seen[number] <= before:
+            of.append(-1)
+            fetched.append(0)
+            continue
+        episode.first = i if episode.accesses == 0 else episode.first
         missing = 0
         for s in segments:
             key = (*block, s)
@@ -55,8 +71,7 @@ def naive_episodes(
                 missing += 1
             episode.segments.add(s)
             touched[key] = i
-        of.append(current[block])
-        index.append(episode.accesses)
+        of.append(number)
         fetched.append(missing)
         episode.last = i
         episode.accesses += 1
@@ -67,14 +82,23 @@ def naive_episodes(
 
 
 def naive_range_costs(
-    volume: list[int], op: list[int], offset: list[int], size: list[int], block_bytes: int, segment_bytes: int, age: int
+    volume: list[int],
+    op: list[int],
+    offset: list[int],
+    size: list[int],
+    block_bytes: int,
+    segment_bytes: int,
+    age: int,
+    before: int = 0,
 ) -> tuple[list[int], list[int]]:
     """Segments written and missing reads of each episode, where a miss fetches all segments of the episode's range."""
-    of, _, _, episodes = naive_episodes(volume, op, offset, size, block_bytes, segment_bytes, age)
+    of, _, _, episodes = naive_episodes(volume, op, offset, size, block_bytes, segment_bytes, age, before)
     resident: list[dict[int, int]] = [{} for _ in episodes]  # segment -> row of its last use
     written, misses = [0] * len(episodes), [0] * len(episodes)
     for i, e in enumerate(of):
         segments = set(range(offset[i] // segment_bytes, (offset[i] + size[i] - 1) // segment_bytes + 1))
+        if op[i] == 0 and e < 0:
+            continue
         if e < 0:
             for k, episode in enumerate(resident):
                 if volume[episodes[k].first] == volume[i]:

@@ -41,6 +41,7 @@ STATIC = (
 )
 HISTORIES = ("block", "segment")
 KIND_NAMES = ("read", "write")
+READS = tuple(f"history.{key}.read." for key in HISTORIES)  # formulas of counts of reads begin so
 
 
 def feature_list(windows: Sequence[int]) -> list[dict[str, Any]]:

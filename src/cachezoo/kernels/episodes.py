@@ -22,7 +22,7 @@ class Episodes:
     """Episodes of a part of a trace; n requests, e episodes numbered by their first read.
 
     Attributes:
-        episode: int32[n] the request's episode, -1 for writes.
+        episode: int32[n] the request's episode, -1 for writes and for reads left out.
         index: int32[n] how many reads of the episode came before, -1 for writes.
         fetched: int32[n] segments the read would fetch (new, expired or invalidated) were the episode
             admitted.
@@ -36,6 +36,8 @@ class Episodes:
             overwritten.
         misses: int32[e] reads that fetch anything, without prefetch.
         open: bool[e] the part ended within one eviction age of the last read, so the episode may go on.
+        before: reads left out at the start of each episode. Where it has no more than these, all that is counted of
+            it is 0.
         age: the eviction age assumed, requests.
     """
 
@@ -53,6 +55,7 @@ class Episodes:
     misses: I32
     open: Bool
     age: int
+    before: int = 0
 
     def __len__(self) -> int:
         return len(self.first)
@@ -65,7 +68,7 @@ class Episodes:
 
 @njit
 def _episodes(
-    start: I64, segment: I32, own: I32, block: I32, first: I32, read: Bool, age: int, sizes: I64
+    start: I64, segment: I32, own: I32, block: I32, first: I32, read: Bool, age: int, before: int, sizes: I64
 ) -> tuple[I32, I32, I32, I32, I32, I32]:
     n = len(block)
     episode = np.full(n, -1, np.int32)
@@ -91,15 +94,15 @@ def _episodes(
         if current[b] < 0 or i - block_last[b] > age:
             current[b] = count
             reads[b] = 0
-            low[count] = first[i]
-            high[count] = end
             count += 1
         e = current[b]
         block_last[b] = i
-        episode[i] = e
         index[i] = reads[b]
         reads[b] += 1
-        low[e] = min(low[e], first[i])
+        if index[i] < before:
+            continue
+        episode[i] = e
+        low[e] = first[i] if index[i] == before else min(low[e], first[i])
         high[e] = max(high[e], end)
         for j in range(start[i], start[i + 1]):
             o = own[j]
@@ -124,9 +127,9 @@ class RangeCosts:
 
 @njit
 def _range_costs(
-    start: I64, placed: I32, own: I32, rows: tuple[I32, I32, I32], ranges: tuple[I32, I32], age: int, sizes: I64
+    start: I64, placed: I32, own: I32, rows: tuple[I32, I32, I32, I32], ranges: tuple[I32, I32], age: int, sizes: I64
 ) -> I32:
-    block, first, episode = rows
+    block, first, episode, index_in = rows
     low, high = ranges
     n_segments, n_own, n_places, per_block = sizes
     fetches = np.zeros(len(block), np.int32)
@@ -137,8 +140,9 @@ def _range_costs(
     for i in range(len(block)):
         e = episode[i]
         if e < 0:
-            for j in range(start[i], start[i + 1]):
-                wrote[placed[j]] = i
+            if index_in[i] < 0:
+                for j in range(start[i], start[i + 1]):
+                    wrote[placed[j]] = i
             continue
         fetched = 0
         end = first[i] + int(start[i + 1] - start[i])
@@ -168,7 +172,7 @@ def range_costs(accesses: SegmentAccesses, episodes: Episodes) -> RangeCosts:
         TraceError: the blocks have more segments than ids can number.
     """
     sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_places, accesses.per_block], np.int64)
-    rows = (accesses.block, accesses.first, episodes.episode)
+    rows = (accesses.block, accesses.first, episodes.episode, episodes.index)
     ranges = (episodes.low, np.minimum(episodes.high, accesses.per_block).astype(np.int32))
     fetched = _range_costs(accesses.start, accesses.placed, accesses.own, rows, ranges, episodes.age, sizes)
     return RangeCosts(fetched, *_of_episodes(episodes.episode, fetched, len(episodes)))
@@ -182,13 +186,15 @@ def _of_episodes(episode: I32, fetched: I32, total: int) -> tuple[I64, I32]:
     return written, np.bincount(of, minlength=total).astype(np.int32)
 
 
-def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
+def find_episodes(accesses: SegmentAccesses, read: Bool, age: int, before: int = 0) -> Episodes:
     """Group reads into episodes.
 
     Args:
         accesses: the segments of n requests.
         read: bool[n], True where the request reads.
         age: eviction age in requests, at least 1. A gap of more than this starts a new episode.
+        before: reads at the start of each episode to leave out: what is counted is then what the episode would fetch
+            were it admitted from its next read on. The numbers of the episodes, and `index`, are those of whole ones.
 
     Raises:
         ConfigError: the eviction age is below 1, or the arrays' lengths differ.
@@ -199,10 +205,10 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
         raise ConfigError(f"read has {len(read)} rows where the accesses have {len(accesses)}")
     sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_blocks], np.int64)
     episode, index, fetched, distinct, low, high = _episodes(
-        accesses.start, accesses.segment, accesses.own, accesses.block, accesses.first, read, age, sizes
+        accesses.start, accesses.segment, accesses.own, accesses.block, accesses.first, read, age, before, sizes
     )
     total = len(distinct)
-    rows = np.flatnonzero(read)
+    rows = np.flatnonzero(episode >= 0)
     of = episode[rows]
     first = np.zeros(total, np.int32)
     first[of[::-1]] = rows[::-1]
@@ -224,4 +230,5 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
         misses=misses,
         open=len(read) - 1 - last <= age,
         age=age,
+        before=before,
     )

@@ -17,6 +17,7 @@ from cachezoo.labels.episodes import (
     label_problem,
     opt_range,
     score_episodes,
+    worth,
 )
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.episodes import EpisodeFigures
@@ -37,6 +38,14 @@ COLUMNS = {
     "prefetch_score": Column("float64", Means("the same where a miss fetches the whole OPT-Range", PER_SEGMENT)),
     "prefetch_gain": Column("float64", Means("what that saves the episode beyond admission alone", "s")),
     "opt": Column("bool", Means("OPT, with the prefetch of label.episodes.opt_prefetch, admits the episode")),
+    "worth": Column(
+        "float32",
+        Means(
+            "share of label.episodes.budgets at whose price of a flash write it pays to admit the episode from this "
+            "read on; of its first label.episodes.first_accesses reads, 0 elsewhere",
+            "share",
+        ),
+    ),
     "settled": Column("bool", Means("the episode began early enough for its label to count")),
     "open": Column("bool", Means("the trace ended within an eviction age of its last read")),
 }
@@ -94,10 +103,11 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> Epis
     )
 
 
-def _values(problem: FlashProblem, labels: EpisodeLabels) -> dict[str, npt.NDArray[Any]]:
+def _values(problem: FlashProblem, labels: EpisodeLabels, label: EpisodeLabel) -> dict[str, npt.NDArray[Any]]:
     """`COLUMNS` of a labelled trace."""
     episodes = labels.episodes
     row = episodes.episode
+    worths = worth(problem, episodes, label.opt_prefetch, label.first_accesses, label.budgets)
     ranges = opt_range(episodes, problem.geometry)
     plain, ranged = (score_episodes(problem, episodes, mode) for mode in (NO_PREFETCH, OPT_RANGE))
     gain = ranged.score * ranged.written - plain.score * plain.written
@@ -112,6 +122,7 @@ def _values(problem: FlashProblem, labels: EpisodeLabels) -> dict[str, npt.NDArr
         "prefetch_score": np.append(ranged.score, 0.0)[row],
         "prefetch_gain": np.append(gain, 0.0)[row],
         "opt": labels.opt(),
+        "worth": worths.astype(np.float32),
         "settled": labels.settled(),
         "open": np.append(episodes.open, False)[row],
     }
@@ -120,7 +131,7 @@ def _values(problem: FlashProblem, labels: EpisodeLabels) -> dict[str, npt.NDArr
 def episode_rows(problem: FlashProblem, label: EpisodeLabel) -> EpisodeRows:
     """The labels of a trace without a file: at the capacity and the budget of the problem."""
     labels = label_problem(problem, label, label.opt_prefetch)
-    values = _values(problem, labels)
+    values = _values(problem, labels, label)
     return EpisodeRows(**{name: values[name] for name in READ}, eviction_age=labels.episodes.age)
 
 
@@ -132,5 +143,5 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     labels = label_problem(problem, label, label.opt_prefetch)
     figures = describe(trace, problem, labels)
     metadata = {METADATA_KEY: dump_json(figures.model_dump(mode="json")), "cachezoo.trace_id": trace.meta.trace_id}
-    write_table(path, table_of(_values(problem, labels), COLUMNS), metadata)
+    write_table(path, table_of(_values(problem, labels, label), COLUMNS), metadata)
     return figures

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cachezoo.arrays import F64, I32, Bool
+from cachezoo.arrays import F32, F64, I32, Bool
 from cachezoo.errors import TraceError
 from cachezoo.io import read_rows
 from cachezoo.metrics.episodes import EpisodeFigures
 
 METADATA_KEY = "cachezoo.episodes"
-COLUMNS = ("episode", "access_index", "opt", "settled", "open", "range_low", "range_high", "prefetch_gain")
+COLUMNS = ("episode", "access_index", "opt", "worth", "settled", "open", "range_low", "range_high", "prefetch_gain")
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class EpisodeRows:
     episode: I32
     access_index: I32
     opt: Bool
+    worth: F32
     settled: Bool
     open: Bool
     range_low: I32

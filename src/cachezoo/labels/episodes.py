@@ -5,7 +5,8 @@ post, "OPT approximates optimal online admission policy", "Introducing episodes"
 """
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -90,19 +91,19 @@ def dt_saved(problem: FlashProblem, episodes: Episodes, costs: Episodes | RangeC
     if problem.disk is None:
         segments = episodes.touched - costs.written
         return problem.cost.seconds(episodes.accesses - costs.misses, segments * problem.geometry.segment_bytes)
-    rows = np.flatnonzero(problem.read)
+    rows = np.flatnonzero(episodes.episode >= 0)
     spared = problem.spared_seconds(costs.fetched)[rows]
     return np.bincount(episodes.episode[rows], spared, minlength=len(episodes)).astype(np.float64)
 
 
 def score_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Scores:
     """Seconds saved per segment written: without prefetch, with OPT-Range, or each episode by the better of both."""
-    plain = dt_saved(problem, episodes, episodes) / episodes.written
+    plain = dt_saved(problem, episodes, episodes) / np.maximum(episodes.written, 1)
     none = np.zeros(len(episodes), np.bool_)
     if mode == NO_PREFETCH:
         return Scores(plain, episodes.written, none)
     costs = range_costs(problem.accesses, episodes)
-    ranged = dt_saved(problem, episodes, costs) / costs.written
+    ranged = dt_saved(problem, episodes, costs) / np.maximum(costs.written, 1)
     use = ranged > plain if mode == OPT_RANGE_WHEN else ~none
     return Scores(np.where(use, ranged, plain), np.where(use, costs.written, episodes.written), use)
 
@@ -146,6 +147,38 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = N
     if found.index not in runs:
         writes_at(found.index)
     return Admission(admitted(found.index)[:-1], prefetch, runs[found.index], found)
+
+
+def price_of_writes(problem: FlashProblem, episodes: Episodes, mode: OptMode, budget: float) -> float:
+    """The least that OPT gets for a segment written within a budget, in disk-head seconds; inf where it admits nothing.
+
+    `budget` is a share of AcceptAll's writes.
+    """
+    own = replace(problem, budget=problem.accept_all.segment_writes * budget)
+    admitted = choose_episodes(own, episodes, mode).admitted
+    return float(score_episodes(own, episodes, mode).score[admitted].min(initial=np.inf))
+
+
+def remaining_scores(problem: FlashProblem, episodes: Episodes, mode: OptMode, reads: int) -> F64:
+    """float64[n]: seconds saved per segment written were a read's episode admitted from this read on.
+
+    Of the first `reads` reads of each episode, 0 elsewhere. What came before is lost by then: the last read of an
+    episode has nothing to save, however much its episode was worth at the first.
+    """
+    found = np.zeros(len(problem))
+    for before in range(reads):
+        rest = find_episodes(problem.accesses, problem.read, episodes.age, before) if before else episodes
+        rows = np.flatnonzero(episodes.index == before)
+        found[rows] = score_episodes(problem, rest, mode).score[episodes.episode[rows]]
+    return found
+
+
+def worth(problem: FlashProblem, episodes: Episodes, mode: OptMode, reads: int, budgets: Sequence[float]) -> F64:
+    """float64[n]: of some budgets the share at whose price a read is worth its flash writes, see `remaining_scores`."""
+    scores = remaining_scores(problem, episodes, mode, reads)
+    prices = [price_of_writes(problem, episodes, mode, budget) for budget in budgets]
+    share: F64 = np.mean([scores >= price for price in prices], axis=0)
+    return share
 
 
 def _assume(problem: FlashProblem, age: int, mode: OptMode) -> tuple[Episodes, Admission]:

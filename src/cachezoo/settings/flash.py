@@ -34,6 +34,10 @@ class EpisodeLabel(BlockGeometry):
     cache_fraction: Part  # flash cache's size, as a part of the trace's distinct segments
     write_budget: Part  # segment writes allowed, as a part of AcceptAll's simulated writes over the whole run
     budget_tolerance: float = Field(gt=0, lt=1)  # how near to the budget a calibrated policy must come, relative
+    # budgets, as the one above, at whose prices of a flash write each read is labelled: one model then ranks for all of
+    # them. A price is the least that OPT, within the budget, gets for a segment written
+    budgets: list[Part] = Field(min_length=1, max_length=64)
+    first_accesses: Rounds  # reads of each episode that are labelled, and become rows (k in the post)
     # what OPT, whose decisions are the labels, prefetches: nothing, each episode's OPT-Range, or that where it pays. An
     # episode that is read in many places is worth more flash when one I/O fetches it all
     opt_prefetch: Literal["none", "opt_range", "opt_range_when"] = "opt_range_when"

@@ -28,7 +28,15 @@ class Prepared:
     labels: EpisodeRows
 
 
-def encodings(parts: list[Prepared]) -> dict[str, dict[str, int]]:
+@dataclass(frozen=True)
+class Unlabelled:
+    """A trace without labels."""
+
+    key: str
+    trace: Trace
+
+
+def encodings(parts: Sequence[Prepared | Unlabelled]) -> dict[str, dict[str, int]]:
     """Codes of namespaces and users, by their reads in the train traces."""
     counts: dict[str, Counter[str]] = {"namespace": Counter(), "user": Counter()}
 
@@ -78,14 +86,6 @@ def read_prepared(category: str, keys: Sequence[str]) -> tuple[list[Prepared], d
         parts.append(Prepared(key, trace, read_episode_labels(labels, len(trace))))
         inputs.update({str(path): sha256_file(path) for path in (requests, labels)})
     return parts, inputs
-
-
-@dataclass(frozen=True)
-class Unlabelled:
-    """A trace without labels."""
-
-    key: str
-    trace: Trace
 
 
 def read_traces(category: str, keys: Sequence[str]) -> tuple[list[Unlabelled], dict[str, str]]:

@@ -12,11 +12,13 @@ from tests.oracles.episodes import naive_episodes, naive_range_costs
 TINY = Geometry(64, 16)
 
 
-def compare(volume: list[int], op: list[int], offset: list[int], size: list[int], geometry: Geometry, age: int) -> None:
+def compare(
+    volume: list[int], op: list[int], offset: list[int], size: list[int], geometry: Geometry, age: int, before: int
+) -> None:
     accesses = expand_segments(np.array(volume, np.int32), np.array(offset), np.array(size), geometry)
-    got = find_episodes(accesses, np.array(op) == 0, age)
+    got = find_episodes(accesses, np.array(op) == 0, age, before)
     of, index, fetched, episodes = naive_episodes(
-        volume, op, offset, size, geometry.block_bytes, geometry.segment_bytes, age
+        volume, op, offset, size, geometry.block_bytes, geometry.segment_bytes, age, before
     )
     assert got.episode.tolist() == of
     assert got.index.tolist() == index
@@ -24,23 +26,28 @@ def compare(volume: list[int], op: list[int], offset: list[int], size: list[int]
     for name in ("first", "last", "accesses", "touched", "written", "misses"):
         assert getattr(got, name).tolist() == [getattr(episode, name) for episode in episodes]
     assert got.distinct.tolist() == [len(episode.segments) for episode in episodes]
-    assert (got.high - got.low).tolist() == [max(e.segments) - min(e.segments) + 1 for e in episodes]
-    assert got.low.tolist() == [min(e.segments) % geometry.per_block for e in episodes]
+    spans = [max(e.segments) - min(e.segments) + 1 if e.segments else 0 for e in episodes]
+    assert (got.high - got.low).tolist() == spans
+    assert got.low.tolist() == [min(e.segments, default=0) % geometry.per_block for e in episodes]
     costs = range_costs(accesses, got)
-    want = naive_range_costs(volume, op, offset, size, geometry.block_bytes, geometry.segment_bytes, age)
+    want = naive_range_costs(volume, op, offset, size, geometry.block_bytes, geometry.segment_bytes, age, before)
     assert (costs.written.tolist(), costs.misses.tolist()) == want
-    assert got.open.tolist() == [len(op) - 1 - e.last <= age for e in episodes]
+    if before == 0:
+        assert got.open.tolist() == [len(op) - 1 - e.last <= age for e in episodes]
 
 
-@given(small_requests(), st.integers(1, 30))
-def test_matches_the_naive_loop(requests: tuple[list[int], list[int], list[int], list[int]], age: int) -> None:
-    compare(*requests, TINY, age)
+@given(small_requests(), st.integers(1, 30), st.integers(0, 3))
+def test_matches_the_naive_loop(
+    requests: tuple[list[int], list[int], list[int], list[int]], age: int, before: int
+) -> None:
+    compare(*requests, TINY, age, before)
 
 
 def test_matches_the_naive_loop_on_a_longer_trace() -> None:
     trace = make_trace(3000, 5)
     columns = (trace.volume.codes, trace.op, trace.offset, trace.size)
-    compare(*(column.tolist() for column in columns), Geometry(), 200)
+    for before in (0, 2):
+        compare(*(column.tolist() for column in columns), Geometry(), 200, before)
 
 
 def episodes_of(op: list[int], offset: list[int], size: list[int], age: int) -> Episodes:

@@ -14,11 +14,15 @@ from cachezoo.labels.episode_file import episode_rows, write_episode_labels
 from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.labels.episodes import (
     OPT_MODES,
+    OptMode,
     analytic_age,
     choose_episodes,
     label_problem,
     opt_range,
+    price_of_writes,
+    remaining_scores,
     score_episodes,
+    worth,
 )
 from tests.baleen_data import FLASH, LABEL, ingested_part, make_trace, partial_scans, rewritten_after
 
@@ -184,3 +188,44 @@ def test_labels_are_of_the_opt_that_prefetches_as_configured(tmp_path: Path) -> 
         assert labels.eviction_age == want.episodes.age
         seen.add(labels.opt.tobytes())
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize("mode", OPT_MODES)
+def test_what_is_left_to_save_is_what_an_episode_saves_that_begins_later(mode: OptMode) -> None:
+    """Against the same trace where the reads that came before are writes elsewhere."""
+    trace, age = make_trace(2000, 3), 300
+    problem = flash_problem(trace, LABEL, FLASH)
+    episodes = find_episodes(problem.accesses, problem.read, age)
+    scores, index = remaining_scores(problem, episodes, mode, 3), episodes.index
+    whole = score_episodes(problem, episodes, mode).score[episodes.episode]
+    np.testing.assert_array_equal(scores[index == 0], whole[index == 0])
+    assert not scores[(index < 0) | (index >= 3)].any()
+    for row in np.flatnonzero((index > 0) & (index < 3))[::25]:
+        earlier = (episodes.episode == episodes.episode[row]) & (index < index[row])
+        other = replace(trace, op=np.where(earlier, 1, trace.op), offset=np.where(earlier, 1 << 40, trace.offset))
+        alone = flash_problem(other, LABEL, FLASH)
+        late = find_episodes(alone.accesses, alone.read, age)
+        assert late.index[row] == 0
+        assert scores[row] == pytest.approx(score_episodes(alone, late, mode).score[late.episode[row]])
+    last = index == episodes.accesses[episodes.episode] - 1
+    assert (scores[last & (index > 0) & (index < 3)] <= 0).all()
+
+
+def test_a_read_is_worth_its_writes_at_the_prices_of_larger_budgets_first() -> None:
+    problem, budgets = flash_problem(TRACE, LABEL, FLASH), (0.05, 0.25, 0.5)
+    mode = LABEL.opt_prefetch
+    episodes = find_episodes(problem.accesses, problem.read, 2000)
+    prices = [price_of_writes(problem, episodes, mode, budget) for budget in budgets]
+    assert prices == sorted(prices, reverse=True) and prices[-1] > 0
+    scores = score_episodes(problem, episodes, mode).score
+    for budget, price in zip(budgets, prices, strict=True):
+        own = replace(problem, budget=problem.accept_all.segment_writes * budget)
+        assert scores[choose_episodes(own, episodes, mode).admitted].min() == price
+    found, left = worth(problem, episodes, mode, 6, budgets), remaining_scores(problem, episodes, mode, 6)
+    assert set(found.tolist()) == {0.0, 1 / 3, 2 / 3, 1.0}
+    for share, price in zip((1.0, 2 / 3, 1 / 3), prices, strict=True):
+        np.testing.assert_array_equal(found > share - 0.01, left >= price)
+    nothing = replace(
+        problem, accept_all=replace(problem.accept_all, written=np.zeros_like(problem.accept_all.written))
+    )
+    assert price_of_writes(nothing, episodes, mode, 0.25) == np.inf

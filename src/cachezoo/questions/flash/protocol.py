@@ -44,7 +44,7 @@ from cachezoo.questions.flash.options import (
     flash_problem_of,
 )
 from cachezoo.questions.flash.table import OPT_SEARCH, RateBench
-from cachezoo.questions.objects.learned import EARLY_STOPPING, FIRST_ACCESSES, HOLDOUT_EVERY, SHAPE, THREADS
+from cachezoo.questions.objects.learned import EARLY_STOPPING, HOLDOUT_EVERY, SHAPE, THREADS
 from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
 from cachezoo.sized.baleen import BUCKET_OF_AGE, WINDOWS
 from cachezoo.sizes import Size
@@ -180,7 +180,7 @@ def settings_of(geometry: Geometry, seed: int) -> Settings:
         history=HistoryFeatures(bucket_of_age=BUCKET_OF_AGE, windows=list(WINDOWS)),
         model=Model(arch="lgbm", **SHAPE, small=Small(num_leaves=16, max_trees=16, learning_rate=0.3)),
         fit=Fit(
-            first_accesses=FIRST_ACCESSES, open_weight=1.0, holdout_every=HOLDOUT_EVERY,
+            open_weight=1.0, holdout_every=HOLDOUT_EVERY,
             early_stopping=EARLY_STOPPING, threads=THREADS,
         ),
         roles={},

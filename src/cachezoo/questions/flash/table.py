@@ -37,10 +37,12 @@ from cachezoo.traces.table import Trace
 HOUR_DAYS = 1 / 24
 MOST_HALVINGS = 6
 NAMED = ("policy", "prefetch", "written_bytes_s", "written_share")  # of a row in a lead
-# How OPT's eviction age is looked for, as `label.episodes`; the cache and its writes are the problem's own.
+# How OPT's eviction age is looked for and reads are labelled, as `label.episodes`; the cache and its writes are the
+# problem's own.
 OPT_SEARCH: dict[str, Any] = {
     "cache_fraction": 1.0, "write_budget": 1.0, "budget_tolerance": TOLERANCE, "age_tolerance": 0.05,
     "age_damping": 0.5, "age_rounds": 12, "min_evictions": 100, "horizon_fraction": 0.25,
+    "budgets": (0.05, 0.10, 0.25, 0.50), "first_accesses": 6,
 }  # fmt: skip
 RATED_YEARS = 5.0
 

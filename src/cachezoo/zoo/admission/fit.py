@@ -1,7 +1,10 @@
 """Fits the admission forests of a category on its train traces: the full one, and those beside it.
 
-Source: Baleen post, "Training Baleen to imitate OPT". The held-out blocks stop training early. Thresholds and the
-verdict are the judge's: `cachezoo.zoo.admission.judge`.
+A forest learns of each read at how many write budgets OPT would still admit its episode from there on, so that one
+model ranks for every budget: a cache sets the threshold by what it may write. More reads in the history never lower
+the score. Source: Baleen post, "Training Baleen to imitate OPT", where a model learns OPT's decisions at one budget,
+and those on whole episodes. The held-out blocks stop training early. Thresholds and the verdict are the judge's:
+`cachezoo.zoo.admission.judge`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +16,7 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F32, Bool
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.features.history import AdmissionFeatures, feature_list
+from cachezoo.features.history import READS, AdmissionFeatures, feature_list
 from cachezoo.flash_cache.problem import label_of
 from cachezoo.io import dump_json
 from cachezoo.models.forest import Forest, ForestRows, fit_forest, write_forests
@@ -91,7 +94,7 @@ class Rows(NamedTuple):
     """The first k reads of each settled episode; r rows."""
 
     features: F32  # float32[r, F]
-    opt: Bool  # bool[r] OPT admits the episode
+    worth: F32  # float32[r] share of the budgets at which it pays to admit the episode from this read on
     held: Bool  # bool[r] kept for early stopping
     open: Bool  # bool[r] the episode may go on after the trace's end, which may change its label
     weights: F32  # float32[r] what the row counts
@@ -106,9 +109,9 @@ def training_rows(parts: Sequence[Prepared], rows: Sequence[F32], label: Episode
     for part, features in zip(parts, rows, strict=True):
         labels, fit = part.labels, settings.fit
         weights = np.where(labels.open, fit.open_weight, 1.0).astype(np.float32)
-        keep = (labels.episode >= 0) & (labels.access_index < fit.first_accesses) & labels.settled & (weights > 0)
+        keep = (labels.episode >= 0) & (labels.access_index < label.first_accesses) & labels.settled & (weights > 0)
         held = held_out(part.trace, label, fit.holdout_every)
-        chosen.append((features[keep], labels.opt[keep], held[keep], labels.open[keep], weights[keep]))
+        chosen.append((features[keep], labels.worth[keep], held[keep], labels.open[keep], weights[keep]))
     return Rows(*(np.concatenate(column) for column in zip(*chosen, strict=True)))
 
 
@@ -135,7 +138,7 @@ def fit_prepared(
         serve_trace(HistoryServing(AdmissionFeatures(features, codes, geometry, history)), part.trace) for part in parts
     ]
     rows = training_rows(parts, served, label, settings)
-    if not len(rows.opt):
+    if not len(rows.worth):
         message = (
             f"{name}: no episode of the train traces began early enough to have a settled label; "
             "give longer train traces"
@@ -143,7 +146,9 @@ def fit_prepared(
         raise TrainingError(message)
     seed = derive_seed(settings.seed, CONTEXT, category)
     names = [str(feature["name"]) for feature in features]
-    forest = fit_forest(ForestRows(rows.features, rows.opt, rows.held, names, rows.weights), shape, settings.fit, seed)
+    rising = [feature["formula"].startswith(READS) for feature in features]
+    data = ForestRows(rows.features, rows.worth, rows.held, names, rows.weights, rising)
+    forest = fit_forest(data, shape, settings.fit, seed)
     own = {**shape.model_dump(), "arch": arch, "threads": settings.fit.threads}
     fitted = FittedModel(
         model_id=name,
@@ -159,8 +164,8 @@ def fit_prepared(
         trained=forest.splits > 0,
         learned={"eviction_age": age, "history": history},
         figures={
-            "rows": float(len(rows.opt)),
-            "positives": float(rows.opt.mean()),
+            "rows": float(len(rows.worth)),
+            "positives": float(rows.worth.mean()),
             "open": float(rows.open.mean()),
         },
         reason=""

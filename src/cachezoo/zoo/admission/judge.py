@@ -313,7 +313,7 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
     return {
         "type": "flash_admission",
         "history": model.learned["history"],
-        "score": "log-odds that the episode is worth its flash writes",
+        "score": "log-odds of the share of write budgets at which the episode is worth its flash writes from here on",
         "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
         "write_rate": "where one is to be kept, calibration.controller sets the threshold anew, this one at first",
         "prefetch": "a cache that prefetches by calibration.with_prefetch.mode (all_on_miss: a miss's whole block; "

@@ -147,7 +147,7 @@ class AdmissionServing(HistoryServing):
             self.threshold = float(self._state[THRESHOLD])
 
     def scores(self, features: F32) -> F64:
-        """Log-odds float64[n] that a request's episode is worth its flash writes."""
+        """Log-odds float64[n] of the share of budgets at which a request's episode is worth its flash writes."""
         return np.asarray(self._infer(features), np.float64).reshape(len(features))
 
     def decide(self, features: F32) -> Bool:

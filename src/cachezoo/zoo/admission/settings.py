@@ -23,7 +23,6 @@ class Model(ForestShape):
 class Fit(ForestFit):
     """`fit.admission`: rows and early stopping."""
 
-    first_accesses: Rounds  # reads of each episode that become rows (k in the post)
     # Weight of the rows of settled episodes that are still open where the trace ends, whose labels may yet change; 0
     # leaves them out.
     open_weight: float = Field(ge=0, le=1)

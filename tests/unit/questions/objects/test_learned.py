@@ -61,5 +61,5 @@ def test_settings_are_those_of_the_admission_of_blocks():
     assert {name: shape[name] for name in learned.SHAPE} == learned.SHAPE
     assert (history["bucket_of_age"], tuple(history["windows"])) == (baleen.BUCKET_OF_AGE, baleen.WINDOWS)
     own = (learned.FIRST_ACCESSES, learned.HOLDOUT_EVERY, learned.EARLY_STOPPING, learned.THREADS, baleen.HORIZON)
-    keys = ("first_accesses", "holdout_every", "early_stopping", "threads")
-    assert own == (*(fit[key] for key in keys), label["horizon_fraction"])
+    keys = ("holdout_every", "early_stopping", "threads")
+    assert own == (label["first_accesses"], *(fit[key] for key in keys), label["horizon_fraction"])

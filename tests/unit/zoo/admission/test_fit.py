@@ -9,7 +9,7 @@ import pytest
 from cachezoo import paths
 from cachezoo.bundles.writer import refusal
 from cachezoo.errors import TrainingError
-from cachezoo.models.forest import write_forests
+from cachezoo.models.forest import forest_scorer, write_forests
 from cachezoo.models.inputs import distribution
 from cachezoo.models.trained import read_fitted
 from cachezoo.traces.store import write_trace
@@ -75,6 +75,34 @@ def test_models_beside_the_full_one_look_at_no_names(part: Prepared, fitted: Pat
     assert rows.shape[1] == len(model.features) == lgb.Booster(model_str=forest.text).num_feature()
 
 
+def test_more_reads_in_the_history_never_lower_the_score(part: Prepared) -> None:
+    model, forest = fit_prepared("database", [part], FIT, {})
+    scorer = forest_scorer(forest.text, 1)
+    rows = serve_trace(history_of(model), part.trace)[:400]
+    reads = [place for place, one in enumerate(model.features) if ".read." in one.formula]
+    assert len(reads) == 2 * len(FIT.history.windows)
+    rising, moved = scorer(rows), False
+    for place in reads:
+        more = rows.copy()
+        more[:, place] += np.random.default_rng(place).integers(1, 20, len(rows))
+        assert (scorer(more) >= rising).all()
+        moved |= bool((scorer(more) > rising).any())
+    assert moved
+
+
+def test_a_forest_learns_shares_as_log_odds(part: Prepared, fitted: Path) -> None:
+    """Reads that more budgets admit score higher, whichever budget there is."""
+    model = read_fitted(fitted, "admission")
+    features = serve_trace(history_of(model), part.trace)
+    rows = training_rows([part], [features], LABEL, FIT)
+    assert set(np.unique(rows.worth).tolist()) <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    odds = forest_scorer((fitted / MODEL_FILE).read_text(encoding="utf-8"), 1)(rows.features)
+    share = 1 / (1 + np.exp(-odds))
+    assert share.mean() == pytest.approx(rows.worth.mean(), abs=0.03)
+    means = [share[rows.worth == level].mean() for level in np.unique(rows.worth)]
+    assert means[-1] > means[0] + 0.1
+
+
 def test_the_small_forest_is_small(part: Prepared) -> None:
     model, forest = fit_prepared("database", [part], FIT, {}, SMALL)
     small = FIT.model.small
@@ -125,7 +153,7 @@ def test_unsettled_episodes_and_later_accesses_are_no_rows(part: Prepared, fitte
     found = training_rows([part], [serve_trace(history_of(model), trace)], LABEL, FIT)
     index, held = part.labels, found.held
     keep = index.settled & (index.access_index < 6) & (index.episode >= 0)
-    assert len(found.features) == len(found.opt) == len(held) == keep.sum() == model.figures["rows"]
+    assert len(found.features) == len(found.worth) == len(held) == keep.sum() == model.figures["rows"]
     assert 0.05 < held.mean() < 0.5
     assert set(found.weights.tolist()) == {1.0} and found.open.any()
     np.testing.assert_array_equal(found.open, index.open[keep])
@@ -148,7 +176,7 @@ def test_rows_of_open_episodes_count_as_the_setting_says(tmp_path: Path) -> None
         found = training_rows([part], [features], LABEL, settings)
         kept = np.ones(len(every.open), bool) if weight else ~every.open
         np.testing.assert_array_equal(found.features, every.features[kept])
-        np.testing.assert_array_equal(found.opt, every.opt[kept])
+        np.testing.assert_array_equal(found.worth, every.worth[kept])
         np.testing.assert_array_equal(found.held, every.held[kept])
         np.testing.assert_array_equal(found.weights, np.where(every.open[kept], weight, 1.0))
         model, forest = fit_prepared("database", [part], settings, {})
@@ -206,7 +234,7 @@ def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leav
 
 
 def test_labels_of_one_class_are_reported_as_untrained_and_not_exported(part: Prepared) -> None:
-    nothing = replace(part.labels, opt=np.zeros(len(part.trace), bool))
+    nothing = replace(part.labels, worth=np.zeros(len(part.trace), np.float32))
     made = fit_and_judge([replace(part, labels=nothing)], [part])
     assert made.forests[MODEL_FILE].splits == 0
     assert not made.fitted.trained and "never moved" in made.fitted.reason
