@@ -143,7 +143,10 @@ def test_a_policy_list_runs_these_alone(trace):
     [
         (("--policy", "baleen"), "--policy baleen: that is a trained model; name its bundle"),
         (("--policy", "by_size"), "--policy by_size: objects have sizes, and this trace has addresses"),
-        (("--policy", "lru"), "--policy 'lru': the flash cache has accept_all, coin_flip, rejectx, baleen, opt"),
+        (
+            ("--policy", "lru"),
+            "--policy 'lru': the flash cache has accept_all, coin_flip, rejectx, baleen, opt, bloom",
+        ),
         (("--prefetch", "next"), "--prefetch 'next': use none, all_on_miss"),
         (("--prefetch", "ml_range"), "--prefetch ml_range: it asks a prefetch model"),
         (("--prefetch", "ml_range", "--bundle", ADMISSION), "--prefetch ml_range: it asks a prefetch model"),

@@ -198,13 +198,13 @@ def policies_of(text: str | None, bundles: bool) -> list[str]:
     Raises:
         ConfigError: unknown.
     """
-    from cachezoo.questions.flash.options import BALEEN, POLICIES
+    from cachezoo.questions.flash.options import BALEEN, MORE, POLICIES
     from cachezoo.questions.objects.flash import BY_SIZE
 
     if text is None:
         return [name for name in POLICIES if bundles or name != BALEEN]
-    known = (*POLICIES, BY_SIZE)
-    return names(text, "--policy", known, f"the flash cache has {', '.join(POLICIES)}; page caches are compare's")
+    known = (*POLICIES, *MORE, BY_SIZE)
+    return names(text, "--policy", known, f"the flash cache has {', '.join(known)}; page caches are compare's")
 
 
 def refuse_unbundled(options: "FlashOptions", bundles: bool) -> None:

@@ -3,11 +3,14 @@
 A knob is set together with what the policy's misses prefetch. Which prefetch mode a policy takes is chosen on
 validation traces, for the baselines as for the model.
 
-A policy *without a model* is an admission of `BUDGETED` in a plain mode: the rivals of ours.
+A policy *without a model* is an admission of `ADMISSIONS` in a plain mode, in a cache that evicts in one of the ways of
+`EVICTIONS`: the rivals of ours. Its name is the admission's, as `rejectx`, and with an eviction that is not the cache's
+own `rejectx+s3fifo`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,14 +18,20 @@ from cachezoo.arrays import F64
 from cachezoo.flash_cache.modes import NONE, plain_modes, plain_prefetch
 from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, meet_budget
 from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
+from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.write_budget import Controller
-from cachezoo.metrics.flash import TITLES, ModeFigures, PolicyModes
+from cachezoo.metrics.flash import ModeFigures, PolicyModes, title
 from cachezoo.seeds import derive_seed
 
 COIN_STEPS = 1 << 12
-ACCEPT_ALL, COIN_FLIP, REJECTX = "accept_all", "coin_flip", "rejectx"
-BASELINES = (ACCEPT_ALL, COIN_FLIP, REJECTX)
-BUDGETED = (COIN_FLIP, REJECTX)
+ACCEPT_ALL, COIN_FLIP, REJECTX, BLOOM_REJECTX = "accept_all", "coin_flip", "rejectx", "bloom_rejectx"
+BUDGETED = (COIN_FLIP, REJECTX)  # those that have a row wherever policies are compared
+ADMISSIONS = (*BUDGETED, BLOOM_REJECTX)
+BASELINES = (ACCEPT_ALL, *ADMISSIONS)
+EVICTIONS: dict[str, tuple[Eviction, bool]] = {  # and whether a read touches whole blocks
+    "lru_block": ("lru", True), "fifo": ("fifo", False), "s3fifo": ("s3fifo", False),
+}  # fmt: skip
+WITH_EVICTIONS = tuple(f"{name}+{eviction}" for name in ADMISSIONS for eviction in EVICTIONS)
 
 
 @dataclass(frozen=True)
@@ -40,14 +49,15 @@ def accept_all(problem: FlashProblem, prefetch: Prefetch | None = None) -> Tuned
     return Tuned(run, 1.0, run.segment_writes <= problem.budget * (1 + problem.tolerance))
 
 
-def rejectx(problem: FlashProblem, prefetch: Prefetch | None = None) -> Tuned:
-    """RejectX, x = 1, with the window that meets the budget."""
+def rejectx(problem: FlashProblem, prefetch: Prefetch | None = None, *, filters: bool = False) -> Tuned:
+    """RejectX, x = 1, with the window that meets the budget; with Bloom filters the misses between two rotations."""
 
-    def writes_at(window: int) -> int:
-        return problem.run_rejectx(window, prefetch).segment_writes
+    def run(window: int) -> FlashRun:
+        return problem.run_rejectx(window, prefetch, filters)
 
-    found = meet_budget(writes_at, len(problem), problem.budget, problem.tolerance)
-    return Tuned(problem.run_rejectx(found.index, prefetch), float(found.index), found.reached)
+    most = len(problem.accesses.segment) if filters else len(problem)
+    found = meet_budget(lambda window: run(window).segment_writes, most, problem.budget, problem.tolerance)
+    return Tuned(run(found.index), float(found.index), found.reached)
 
 
 def coin_flip(problem: FlashProblem, seed: int, prefetch: Prefetch | None = None) -> Tuned:
@@ -116,11 +126,25 @@ Policy = Callable[[FlashProblem, Prefetch | None], Tuned]
 
 
 def baseline(name: str, seed: int, trace_id: str) -> Policy:
-    """One of `BASELINES`; CoinFlip's draws depend on the seed and the trace alone."""
+    """One of `BASELINES`, perhaps with an eviction; CoinFlip's draws depend on the seed and the trace alone."""
+    admission, _, eviction = name.partition("+")
+    if eviction:
+        own = baseline(admission, seed, trace_id)
+        return lambda problem, prefetch: own(evicting(problem, eviction), prefetch)
     if name == COIN_FLIP:
         coin_seed = derive_seed(seed, COIN_FLIP, trace_id)
         return lambda problem, prefetch: coin_flip(problem, coin_seed, prefetch)
-    return {ACCEPT_ALL: accept_all, REJECTX: rejectx}[name]
+    plain: dict[str, Policy] = {
+        ACCEPT_ALL: accept_all, REJECTX: rejectx, BLOOM_REJECTX: partial(rejectx, filters=True),
+    }  # fmt: skip
+    return plain[name]
+
+
+def evicting(problem: FlashProblem, eviction: str) -> FlashProblem:
+    """A problem with another of `EVICTIONS`; its budget stays, and AcceptAll is run anew."""
+    order, whole_block = EVICTIONS[eviction]
+    other = replace(problem, eviction=order, whole_block=whole_block)
+    return replace(other, accept_all=other.run(np.ones(len(problem), np.bool_)))
 
 
 def prefetch_of(problem: FlashProblem, mode: str) -> Prefetch | None:
@@ -169,7 +193,7 @@ def best_of(figures: Mapping[str, ModeFigures]) -> str:
 class WithoutModel:
     """A policy without a model at the budgets of some parts."""
 
-    policy: str  # of `BUDGETED`
+    policy: str  # of `ADMISSIONS` or `WITH_EVICTIONS`
     mode: str  # of prefetch
     tuned: list[Tuned]  # on each part
     figures: ModeFigures  # over the parts
@@ -181,19 +205,26 @@ class WithoutModel:
 
     def __str__(self) -> str:
         """Its name for people."""
-        return TITLES[self.policy] + ("" if self.mode == NONE else f" with prefetch {self.mode}")
+        return title(self.policy) + ("" if self.mode == NONE else f" with prefetch {self.mode}")
 
 
 def best_without_model(
-    problems: Sequence[FlashProblem], trace_ids: Sequence[str], seed: int, names: Sequence[str] = BUDGETED
+    problems: Sequence[FlashProblem],
+    trace_ids: Sequence[str],
+    seed: int,
+    names: Sequence[str] = ADMISSIONS,
+    evictions: Sequence[str] = tuple(EVICTIONS),
 ) -> WithoutModel:
-    """The best policy without a model: of each in each mode, its knob set to the budget of every part.
+    """The best policy without a model, its knob set to the budget of every part.
+
+    Each admission is tried in every mode in the cache's own eviction, and in its best mode in the other evictions.
 
     Args:
         problems: the parts.
         trace_ids: of their traces.
         seed: of CoinFlip's draws.
-        names: policies to choose from.
+        names: admissions to choose from.
+        evictions: to choose from beside the cache's own.
     """
 
     def tried(name: str, mode: str) -> WithoutModel:
@@ -201,8 +232,12 @@ def best_without_model(
         tuned = [baseline(name, seed, trace_id)(problem, prefetch_of(problem, mode)) for problem, trace_id in parts]
         return WithoutModel(name, mode, tuned, _figures(problems, tuned))
 
-    every = (tried(name, mode) for name in names for mode in modes_of(problems))
-    return min(every, key=lambda own: (own.figures.mean_dt, own.figures.writes))
+    def best(every: Iterable[WithoutModel]) -> WithoutModel:
+        return min(every, key=lambda one: (one.figures.mean_dt, one.figures.writes))
+
+    owns = [best(tried(name, mode) for mode in modes_of(problems)) for name in names]
+    others = [tried(f"{own.policy}+{eviction}", own.mode) for own in owns for eviction in evictions]
+    return best([*owns, *others])
 
 
 def _figures(problems: Sequence[FlashProblem], tuned: list[Tuned]) -> ModeFigures:

@@ -17,13 +17,13 @@ from cachezoo.kernels.admit import bloom
 from cachezoo.kernels.flash_queue import EVICTIONS, LRU, S3FIFO, Eviction, count, forget, sift, sifted
 from cachezoo.kernels.hdd import Disk, rate_at, serve
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
+from cachezoo.kernels.lists import link_head, pop_tail, unlink
 from cachezoo.kernels.segments import SegmentAccesses
 from cachezoo.kernels.write_budget import THRESHOLD, Controller, fresh_state, missed
 
 MIB = 1 << 20
 BY_DECISION, BY_BLOOM = -1, -2
-BLOOM_BITS = 10.0  # a segment
+BLOOM_BITS, BLOOM_LEAST = 10.0, 1 << 10  # bits of a filter for each segment that it takes, and for so many at least
 ABSENT = -1  # in `after`, of a segment that is not resident
 
 
@@ -109,10 +109,13 @@ def _simulate(
     io_segments, io_first = np.zeros(n, np.int32), np.zeros(n, np.int32)
     hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32)
     prefetched = np.zeros(len(block), np.int32)
-    before, after = links(n_ids, 2)
-    after[:n_ids] = ABSENT
+    # Of the arrays below only `after` is written at once: a trace may touch few of the segments that it could.
+    before, after = np.empty(n_ids + 2, np.int32), np.full(n_ids + 2, ABSENT, np.int32)
+    for sentinel in (n_ids, n_ids + 1):
+        before[sentinel] = sentinel
+        after[sentinel] = sentinel
     touched = np.zeros(n_ids, np.int32)
-    seen = np.full(n_ids, -1, np.int32)  # RejectX: row of the segment's last miss
+    seen = np.zeros(n_ids if reject >= 0 else 0, np.int32)  # RejectX: one more than the row of the segment's last miss
     known = sifted(n_ids if kind == S3FIFO else 0, capacity)
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
     fetch = np.empty(n_ids + per_block, np.int32)
@@ -170,8 +173,8 @@ def _simulate(
             absent += 1
             accept = score[i] >= state[THRESHOLD] if controlled else admit[i]
             if reject >= 0:
-                accept = seen[s] >= 0 and i - seen[s] <= reject
-                seen[s] = i
+                accept = seen[s] > 0 and i + 1 - seen[s] <= reject
+                seen[s] = i + 1
             elif reject == BY_BLOOM:
                 accept = bloom.admit(blooms, s, i)
             if accept:
@@ -363,7 +366,7 @@ def simulate_rejectx(
         accesses: the segments of n requests.
         read: bool[n], True where the request reads.
         window: how far back a miss counts, requests, at least 0 (0 admits nothing). With filters, the misses that each
-            takes before they rotate, at least 1.
+            takes before they rotate.
         capacity: segments the cache holds, at least 1.
         filters: misses are remembered by two Bloom filters in rotation, as `cachezoo.kernels.admit.bloom` has them, and
             not exactly.
@@ -376,11 +379,14 @@ def simulate_rejectx(
         ConfigError: window too small, or as `simulate_flash`.
         TraceError: as `simulate_flash`.
     """
-    if window < filters:
-        raise ConfigError(f"RejectX window {window}: it is a number of requests, at least {int(filters)}")
-    # No more misses than these are put into a filter, so it need take no more.
-    blooms = bloom.make(len(accesses.segment) if filters else 0, max(1, window), BLOOM_BITS)
-    admit, reject = np.zeros(len(read), np.bool_), BY_BLOOM if filters else window
+    if window < 0:
+        raise ConfigError(f"RejectX window {window}: it is a number of requests, at least 0")
+    by_filters = filters and window > 0
+    # There are no more misses than segments read, and filters of a few bits would let too many strangers pass.
+    entries = min(window, len(accesses.segment)) if by_filters else 1
+    room = max(entries, BLOOM_LEAST) if by_filters else 1
+    blooms = bloom.make(room, room, BLOOM_BITS)._replace(entries=entries)
+    admit, reject = np.zeros(len(read), np.bool_), BY_BLOOM if by_filters else window
     return _run(accesses, read, admit, reject, blooms, capacity, eviction, prefetch, whole_block, note_slots)
 
 

@@ -33,16 +33,22 @@ def _settle(key: int, bucket: int, counts: U16, newest: I64) -> None:
 
 
 @njit
-def _add_windows(key: int, bucket: int, counts: U16, windows: I64, row: F32) -> None:
+def _add_windows(key: int, bucket: int, counts: U16, newest: I64, windows: I64, row: F32) -> None:
     """Add the key's counts to row[kind * windows + window]."""
     depth = counts.shape[2]
     width = len(windows)
+    # Since the key was last counted its buckets hold nothing, whatever their places in the ring held before.
+    idle = max(0, bucket - newest[key])
+    if idle >= depth:
+        return
     for kind in range(counts.shape[1]):
         total = np.int64(0)  # a plain 0 would become uint16 where numba is absent, and wrap
-        back = 0
+        back = idle
+        slot = (bucket - idle) % depth
         for w in range(width):
             while back < windows[w]:
-                total += counts[key, kind, (bucket - back) % depth]
+                total += counts[key, kind, slot]
+                slot = slot - 1 if slot > 0 else depth - 1
                 back += 1
             row[kind * width + w] += total
 
@@ -84,10 +90,9 @@ def update_history(
         bucket = (rank + i) // bucket_width
         kind = READ if read[i] else WRITE
         for j in range(start[i], start[i + 1]):
-            key = ids[j]
-            _settle(key, bucket, counts, newest)
-            _add_windows(key, bucket, counts, windows, out[i])
+            _add_windows(ids[j], bucket, counts, newest, windows, out[i])
         for j in range(start[i], start[i + 1]):
+            _settle(ids[j], bucket, counts, newest)
             _count(ids[j], kind, bucket, counts)
         for f in range(out.shape[1]):
             out[i, f] = min(out[i, f], MAX_FEATURE)

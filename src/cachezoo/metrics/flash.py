@@ -14,8 +14,17 @@ from cachezoo.metrics.episodes import EpisodeFigures
 
 LOAD = "disk-head s/s"
 WRITES = "share of AcceptAll's writes"
-TITLES = {"accept_all": "AcceptAll", "coin_flip": "CoinFlip", "rejectx": "RejectX"}
+TITLES = {
+    "accept_all": "AcceptAll", "coin_flip": "CoinFlip", "rejectx": "RejectX",
+    "bloom_rejectx": "RejectX by Bloom filters", "lru_block": "LRU of whole blocks",
+    "fifo": "FIFO", "s3fifo": "S3-FIFO",
+}  # fmt: skip
 Statistic = Literal["peak", "p95", "mean", "median"]
+
+
+def title(policy: str) -> str:
+    """A policy's name for people, with the eviction that stands behind a plus."""
+    return ", ".join(TITLES.get(name, name) for name in policy.split("+"))
 
 
 class Statistics(Document):
@@ -190,7 +199,7 @@ class Comparison(Document):
     best_policy: Annotated[
         str,
         Each("one comparison at equal writes", "trace and comparison"),
-        Means("admission without a model that was best on validation"),
+        Means("policy without a model that was best on validation, as admission+eviction where not the cache's own"),
     ]
     best: Annotated[Gap, RIVAL, Means("the headline: against best_policy in its prefetch mode")]
     gap: Annotated[Gap, RIVAL, Means("against RejectX in its prefetch mode")]
@@ -323,7 +332,7 @@ class FlashMetrics(FlashVerdict):
     prefetch: Annotated[FlashVerdict, Each("the category's prefetch model", "prefetch.model_id")]
     transfer_note: Annotated[str | None, Means("says so where disk-head time amounts to an I/O count")]
     modes: Annotated[dict[str, PolicyModes | ModelModes], Each("one policy", "policy", "policy")]
-    best_without_model: Annotated[str, Means("admission without a model that was best on validation in its mode")]
+    best_without_model: Annotated[str, Means("policy without a model that was best on validation in its mode")]
     best_without_prefetch: Annotated[str, Means("the same of those that prefetch nothing")]
     modes_chosen_on: Annotated[list[str], Means("traces that chose the prefetch modes")]
     traces: Annotated[dict[str, FlashTrace], Each("one test trace", "trace", "trace")]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cachezoo.contest.verdict import LEAST_HITS
-from cachezoo.metrics.flash import TITLES, FlashMetrics, FlashRow, Gap
+from cachezoo.metrics.flash import FlashMetrics, FlashRow, Gap
 from cachezoo.metrics.page import PolicyRow
 from cachezoo.report.gather import Category
 from cachezoo.show.formats import latency, number, percent, points, span, words
@@ -151,11 +151,6 @@ def other_models(category: Category, run: str, kinds: Sequence[str]) -> list[str
                     f"{latency(row.mean_response_us)} a request on average."
                 )
     return texts
-
-
-def title(policy: str) -> str:
-    """A flash policy's name for people."""
-    return TITLES.get(policy, policy)
 
 
 def with_mode(name: str, flash: FlashMetrics, policy: str) -> str:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from cachezoo.bundles.measured import FLASH_MODEL
 from cachezoo.contest.verdict import LEAST_SAVING
-from cachezoo.metrics.flash import FlashMetrics
+from cachezoo.metrics.flash import FlashMetrics, title
 from cachezoo.models.measured import Model
 from cachezoo.report.cases import (
     Case,
@@ -28,7 +28,6 @@ from cachezoo.report.cases import (
     slower_by,
     surely_fewer_hits,
     surely_more_hits,
-    title,
     tried,
     with_mode,
 )

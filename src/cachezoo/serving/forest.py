@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.arrays import F32, F64, I32
-from cachezoo.kernels.forest import Trees, score_forest
+from cachezoo.kernels.forest import Trees, nodes_of, score_forest
 from cachezoo.serving.kind import Cost
 
 FIRST, VERSION, END, SILENT_END = "tree", "v4", "end of trees", "end of parameters"
@@ -40,11 +40,12 @@ class Forest:
     def __init__(self, trees: Trees) -> None:
         """Take trees that `read_forest` checked."""
         self.trees = trees
+        self._nodes = nodes_of(trees)
 
     def scores(self, rows: F32) -> F64:
         """float64[n] of float32[n, F]: the sum of the leaves in the order of the trees, from 0.0 on."""
         out = np.empty(len(rows), np.float64)
-        score_forest(self.trees, np.ascontiguousarray(rows, np.float32), out)
+        score_forest(self._nodes, np.ascontiguousarray(rows, np.float32), out)
         return out
 
 

@@ -3,13 +3,19 @@ import pytest
 
 from cachezoo.flash_cache.modes import plain_modes
 from cachezoo.flash_cache.policies import (
-    BUDGETED,
+    ADMISSIONS,
+    BLOOM_REJECTX,
+    COIN_FLIP,
+    EVICTIONS,
     Tuned,
+    WithoutModel,
     accept_all,
     baseline,
+    best_of,
     best_without_model,
     choose_mode,
     coin_flip,
+    evicting,
     learned,
     modes_of,
     prefetch_of,
@@ -19,7 +25,7 @@ from cachezoo.flash_cache.policies import (
 )
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import Prefetch
-from cachezoo.metrics.flash import PolicyModes
+from cachezoo.metrics.flash import ModeFigures, PolicyModes
 from tests.baleen_data import FLASH, LABEL, lone_segments, make_trace, partial_scans
 
 
@@ -63,24 +69,44 @@ def test_ties_go_to_fewer_writes_and_then_to_the_first() -> None:
 
 
 @pytest.mark.parametrize("trace_of", [partial_scans, lone_segments])
-def test_the_best_without_a_model_is_the_best_of_each_in_each_mode(trace_of) -> None:
-    problems = [flash_problem(trace_of(12_000, seed), LABEL, FLASH) for seed in (1, 2)]
+def test_the_best_without_a_model_is_the_best_of_each_in_each_mode_and_eviction(trace_of) -> None:
+    problems = [flash_problem(trace_of(6_000, seed), LABEL, FLASH) for seed in (1, 2)]
     found, owns = best_without_model(problems, ["a", "b"], 7), {}
-    for name in BUDGETED:
+    for name in ADMISSIONS:
         policies = [baseline(name, 7, trace_id) for trace_id in ("a", "b")]
         choice = choose_mode(problems, policies, modes_of(problems))
-        own = best_without_model(problems, ["a", "b"], 7, [name])
+        own = best_without_model(problems, ["a", "b"], 7, [name], [])
         assert (own.policy, own.mode, own.figures) == (name, choice.mode, choice.figures[choice.mode])
-        assert found.figures.mean_dt <= own.figures.mean_dt
-        owns[name] = own
-    assert found.figures == owns[found.policy].figures
+        owns[name] = own.figures
+        for eviction in EVICTIONS:
+            both = f"{name}+{eviction}"
+            policies = [baseline(both, 7, trace_id) for trace_id in ("a", "b")]
+            owns[both] = choose_mode(problems, policies, [choice.mode]).figures[choice.mode]
+    assert owns[found.policy] == found.figures and found.policy == best_of(owns)
     reads = sum(int(problem.read[problem.first :].sum()) for problem in problems)
     seconds = [
         problem.dt_seconds(run)[problem.first :].sum() for problem, run in zip(problems, found.runs, strict=True)
     ]
     assert found.figures.mean_dt == pytest.approx(sum(seconds) / reads)
-    name = {"rejectx": "RejectX", "coin_flip": "CoinFlip"}[found.policy]
-    assert str(found) == (name if found.mode == "none" else f"{name} with prefetch {found.mode}")
+
+
+def test_names_for_people() -> None:
+    figures = ModeFigures(mean_dt=1.0, writes=0.2, knob=1.0, reached=True)
+    assert str(WithoutModel("rejectx+s3fifo", "none", [], figures)) == "RejectX, S3-FIFO"
+    assert str(WithoutModel("coin_flip+fifo", "next(4)", [], figures)) == "CoinFlip, FIFO with prefetch next(4)"
+
+
+@pytest.mark.parametrize("eviction", EVICTIONS)
+def test_an_eviction_leaves_the_budget_as_it_is(eviction: str) -> None:
+    problem = flash_problem(make_trace(3000, 4), LABEL, FLASH)
+    other = evicting(problem, eviction)
+    assert (other.budget, other.first, other.capacity) == (problem.budget, problem.first, problem.capacity)
+    assert accept_all(other).run.evictions != problem.accept_all.evictions
+    for name in ADMISSIONS:
+        tuned = baseline(f"{name}+{eviction}", 7, "a")(problem, None)
+        assert tuned.run.segment_writes <= problem.budget * 1.025
+        again = other.run_rejectx(int(tuned.knob), None, name == BLOOM_REJECTX) if name != COIN_FLIP else tuned.run
+        assert again.segment_writes == tuned.run.segment_writes
 
 
 def test_accept_all_has_no_knob() -> None:

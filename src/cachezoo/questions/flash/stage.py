@@ -2,8 +2,9 @@
 
 All run in the same flash simulator. A policy's prefetch mode is chosen on validation, the baselines' as well as the
 model's; OPT, a bound, takes the mode that is best on the very trace. The headline is the mean read disk-head time saved
-against the best policy without a model: of the baselines with a budget, each in its mode, the one with the lowest mean
-on validation. Three comparisons, of models as shipped and of knobs set on the test trace itself:
+against the best policy without a model: of the baselines with a budget, each in its mode and in several evictions, the
+one with the lowest mean on validation. Three comparisons, of models as shipped and of knobs set on the test trace
+itself:
 
 - `deployed`: admission and prefetch as shipped, in the prefetch model's mode where it ships, else in the admission's
   plain one; their controller begins with the threshold of validation and keeps the budget's rate over the trace's time,
@@ -36,6 +37,7 @@ from cachezoo.flash_cache.policies import (
     ACCEPT_ALL,
     BASELINES,
     BUDGETED,
+    EVICTIONS,
     REJECTX,
     Tuned,
     baseline,
@@ -132,8 +134,8 @@ class Decisions:
 class Baselines:
     """What validation chose for the policies without a model."""
 
-    modes: Mapping[str, str]  # of prefetch, of each of `BASELINES`
-    best: str  # of `BUDGETED`, each in its mode
+    modes: Mapping[str, str]  # of prefetch, of each of `BASELINES` and its evictions
+    best: str  # of those with a budget, each in its mode
     best_alone: str  # of them without prefetch
 
 
@@ -170,7 +172,8 @@ class Comparisons(Bench):
         problem = replace(self.problem, budget=budget)
         if ours is None:
             ours = learned(problem, self._ours.scores, self._ours.prefetch)
-        with_mode = self._rivals(problem, {name: self._chosen.modes[name] for name in BUDGETED}, OPT_MODES)
+        names = dict.fromkeys((*BUDGETED, self._chosen.best))
+        with_mode = self._rivals(problem, {name: self._chosen.modes[name] for name in names}, OPT_MODES)
         with_mode[MODEL] = self.outcome(self._ours.mode, ours)
         without = self._rivals(problem, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
         without[MODEL] = self.outcome(NONE, learned(problem, self._ours.scores))
@@ -186,7 +189,8 @@ class Comparisons(Bench):
         """The admission as shipped by itself, and the others at its writes, all without prefetch."""
         ours = controlled(self.problem, self._ours.scores, self._ours.alone, self._ours.controller)
         budget = float(max(1, ours.run.segment_writes))
-        rivals = self._rivals(replace(self.problem, budget=budget), dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
+        names = dict.fromkeys((*BUDGETED, self._chosen.best_alone), NONE)
+        rivals = self._rivals(replace(self.problem, budget=budget), names, (NO_PREFETCH,))
         return self._comparison(
             budget, rivals | {MODEL: self.outcome(NONE, ours)}, None, self._chosen.best_alone, REJECTX
         )
@@ -291,22 +295,33 @@ class Models:
 
 
 def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, PolicyModes]:
-    """Each baseline's prefetch mode, its knob set to the budget in each mode on each of these traces."""
+    """Each baseline's prefetch mode, its knob set to the budget in each mode on each of these traces.
+
+    In the cache's own eviction all plain modes are tried, in the others the best of these and none.
+    """
     problems = [flash_problem(trace, settings.label, settings.flash) for trace in traces.values()]
 
-    def choice(name: str) -> PolicyModes:
+    def choice(name: str, modes: Sequence[str]) -> PolicyModes:
         policies = [baseline(name, settings.seed, trace.meta.trace_id) for trace in traces.values()]
-        return choose_mode(problems, policies, modes_of(problems))
+        return choose_mode(problems, policies, modes)
 
-    return {name: choice(name) for name in BASELINES}
+    owns = {name: choice(name, modes_of(problems)) for name in BASELINES}
+    others = {
+        f"{name}+{eviction}": choice(f"{name}+{eviction}", list(dict.fromkeys((NONE, own.mode))))
+        for name, own in owns.items()
+        if name != ACCEPT_ALL
+        for eviction in EVICTIONS
+    }
+    return {**owns, **others}
 
 
 def chosen_baselines(choices: Mapping[str, PolicyModes]) -> Baselines:
     """The baselines' modes, and which of those with a budget are best."""
+    rivals = {name: choice for name, choice in choices.items() if name != ACCEPT_ALL}
     return Baselines(
         {name: choice.mode for name, choice in choices.items()},
-        best_of({name: choices[name].figures[choices[name].mode] for name in BUDGETED}),
-        best_of({name: choices[name].figures[NONE] for name in BUDGETED}),
+        best_of({name: choice.figures[choice.mode] for name, choice in rivals.items()}),
+        best_of({name: choice.figures[NONE] for name, choice in rivals.items()}),
     )
 
 

@@ -22,7 +22,7 @@ from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.flash_cache.load import LoadWindows, load_curve
 from cachezoo.flash_cache.modes import ML_MODES, NONE
-from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, prefetch_of
+from cachezoo.flash_cache.policies import ACCEPT_ALL, ADMISSIONS, WITH_EVICTIONS, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, Admission, OptMode, label_problem
@@ -255,7 +255,8 @@ def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[Case]:
     if ACCEPT_ALL in options.policies:
         found += [Case(ACCEPT_ALL, WITHOUT, mode) for mode in plain]
     for rate in options.rates:
-        found += [Case(name, WITHOUT, mode, rate) for name in BUDGETED if name in options.policies for mode in plain]
+        without = [name for name in (*ADMISSIONS, *WITH_EVICTIONS) if name in options.policies]
+        found += [Case(name, WITHOUT, mode, rate) for name in without for mode in plain]
     for model in models:
         modes = [mode for mode in (*plain, *ranged) if mode not in ML_MODES or mode in model.ranged]
         kept: list[WriteRate | None] = [None] if model.controller is None else [*options.rates]

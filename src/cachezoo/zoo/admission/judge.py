@@ -23,7 +23,7 @@ from cachezoo.contest.lead import Lead, saving
 from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, time_scale
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import (
-    BUDGETED,
+    ADMISSIONS,
     REJECTX,
     WithoutModel,
     best_without_model,
@@ -232,11 +232,11 @@ def duel_without_model(
         replace(part.problem, budget=float(run.segment_writes)) for part, run in zip(parts, ours.runs, strict=True)
     ]
     trace_ids = [part.trace.meta.trace_id for part in parts]
-    best = best_without_model(problems, trace_ids, seed, BUDGETED)
+    best = best_without_model(problems, trace_ids, seed, ADMISSIONS)
     found = _against(parts, ours, best, settings)
     post = found
     if best.policy != REJECTX:
-        post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,)), settings)
+        post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,), ()), settings)
     bound = load_of(parts, windows_of(parts, settings.flash), [part.opt for part in parts])
     figures: dict[str, float | None] = {
         "peak_dt": float(found.duel.ours.max()),

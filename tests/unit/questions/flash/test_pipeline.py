@@ -8,7 +8,7 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.errors import CachezooError
-from cachezoo.flash_cache.policies import BASELINES
+from cachezoo.flash_cache.policies import BASELINES, WITH_EVICTIONS
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.models.trained import read_trained
 from cachezoo.questions.flash.stage import Baselines, LabelledTrace, Settings, evaluate_flash, evaluate_further
@@ -90,7 +90,8 @@ def test_further_models_are_measured_as_the_full_one_is(
         assert 0 < written <= (1 + LABEL.budget_tolerance) * budget
         assert own.at_budget.reached == (written >= (1 - LABEL.budget_tolerance) * budget)
         assert own.at_budget.read_dt != full.at_budget.rows["baleen"].read_dt
-    chosen = Baselines({name: "none" for name in BASELINES}, result.best_without_model, result.best_without_prefetch)
+    modes = dict.fromkeys((*BASELINES, *WITH_EVICTIONS), "none")
+    chosen = Baselines(modes, result.best_without_model, result.best_without_prefetch)
     settings = Settings.of(PARAMS, "database")
     tests = {"test": LabelledTrace.of(read_trace(paths.requests("database", "test")), settings)}
     own = evaluate_further(paths.trained("admission.database.lgbm"), tests, chosen, settings).traces["test"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.flash_cache.policies import learned
+from cachezoo.flash_cache.policies import ADMISSIONS, WITH_EVICTIONS, learned
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.kernels.write_budget import Controller
@@ -232,7 +232,8 @@ def test_modes_follow_the_workload() -> None:
     for choices in (scans, lone):
         found = chosen_baselines(choices)
         assert found.modes == {name: choice.mode for name, choice in choices.items()}
-        best = {name: choices[name].figures for name in ("coin_flip", "rejectx")}
+        best = {name: choices[name].figures for name in (*ADMISSIONS, *WITH_EVICTIONS)}
+        assert set(best) == set(choices) - {"accept_all"}
         assert found.best == min(best, key=lambda name: best[name][found.modes[name]].mean_dt)
         assert found.best_alone == min(best, key=lambda name: best[name]["none"].mean_dt)
 
