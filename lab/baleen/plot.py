@@ -20,6 +20,7 @@ from lab.baleen.document import (
     SweepCase,
     Taught,
 )
+from lab.claims.finding import GOAL
 from lab.claims.plot import bars, headed, page
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ NAMES = {
 COLOURS = {REJECTX_ALONE: GREY, REJECTX: AMBER, COIN_FLIP: SKY, BALEEN: BLUE, OPT: BLACK}
 TAUGHT_COLOURS: dict[Taught, str] = {"disk time": BLUE, "I/Os": VERMILION, "bytes": GREEN}
 MODE_COLOURS = (GREY, BLUE, VERMILION, GREEN, PINK, SKY, AMBER, BLACK)
+MODE_NAMES = {"none": "no prefetch"}
 SHOWN_MODES = ("none", "all_on_miss", "all_on_partial", "next(16)", "ml_range", "ml_range_when")
 Load = Callable[[SweepCase, str], float]
 
@@ -83,6 +85,11 @@ def mode_table(found: BaleenFigure) -> Table:
     return Table("Prefetch modes: the model as shipped, and policies without one at the budget", columns, rows)
 
 
+def about(found: BaleenFigure, *heads: str) -> BaleenFigure:
+    """The figure with those of its claims alone that begin so."""
+    return found.model_copy(update={"findings": [one for one in found.findings if one.claim.startswith(heads)]})
+
+
 def draw_traces(found: BaleenFigure, path: Path) -> None:
     """Fig. 5: load of every policy on every trace, of RejectX's without prefetch; peak above, mean below.
 
@@ -90,7 +97,7 @@ def draw_traces(found: BaleenFigure, path: Path) -> None:
         CachezooError: the file cannot be written.
     """
     base = found.base
-    with page(found, path, 2, 1, 6.0) as (canvas, axes):
+    with page(about(found, "Fig. 5", GOAL), path, 2, 1, 6.0) as (canvas, axes):
         for panel, load, what in ((axes[0][0], peak_of, "peak"), (axes[1][0], mean_of, "mean")):
             series = {
                 NAMES[name]: [_percent_of(load, case, name, case) for case in base] for name in NAMES
@@ -111,7 +118,7 @@ def draw_sweep(found: BaleenFigure, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written.
     """
-    with page(found, path, 2, 2, 6.0) as (canvas, axes):
+    with page(about(found, "Fig. 6"), path, 2, 2, 6.0) as (canvas, axes):
         for row, load, what in ((0, peak_of, "peak"), (1, mean_of, "mean")):
             _lines(axes[row][0], found, load, [(size, found.at(size=size)) for size in found.sizes])
             axes[row][0].set(title=f"Fig. 6a, {what}", xlabel="cache, % of the distinct segments")
@@ -144,16 +151,16 @@ def draw_ablations(found: BaleenFigure, path: Path) -> None:
         CachezooError: the file cannot be written.
     """
     base = {case.trace: case for case in found.base}
-    with page(found, path, 2, 1, 6.4) as (canvas, axes):
+    with page(about(found, "Prefetch", "Metric"), path, 2, 1, 6.4) as (canvas, axes):
         modes = [mode for mode in SHOWN_MODES if any(one.mode == mode for one in found.modes)]
         traces = [trace for trace in base if any(one.trace == trace for one in found.modes)]
-        series = {f"prefetch {mode}": [_mode(found.modes, trace, mode) for trace in traces] for mode in modes}
+        series = {MODE_NAMES.get(mode, mode): [_mode(found.modes, trace, mode) for trace in traces] for mode in modes}
         bars(axes[0][0], traces, series, dict(zip(series, MODE_COLOURS, strict=False)))
         axes[0][0].set(ylabel="peak, % of that without prefetch", title="The model as shipped in each prefetch mode")
         taught = {
-            f"labelled by {name}": [_taught(found, trace, name) for trace in base] for name in TAUGHT_COLOURS
+            f"by {name}": [_taught(found, trace, name) for trace in base] for name in TAUGHT_COLOURS
         }  # fmt: skip
-        bars(axes[1][0], list(base), taught, {f"labelled by {name}": one for name, one in TAUGHT_COLOURS.items()})
+        bars(axes[1][0], list(base), taught, {f"by {name}": one for name, one in TAUGHT_COLOURS.items()})
         axes[1][0].set(ylabel="peak, % of disk time's", title="What OPT saves most of where it labels")
         headed(canvas, found, axes[0][0], axes[1][0])
 
