@@ -187,9 +187,9 @@ def flash_cache(category: str, trace: Trace, size: str) -> None:
     """Baleen's flash cache: AcceptAll, RejectX at a quarter of its writes, and the model as shipped."""
     folder = Path("models/bundles") / f"admission.{category}.lgbm"
     models = open_bundles([folder]) if folder.exists() else []
-    options = FlashOptions(Size.parse(size), [WriteRate("25%", None, 0.25)], ["rejectx"])
+    options = FlashOptions([Size.parse(size)], [WriteRate("25%", None, 0.25)], ["rejectx"])
     geometry = models[0].geometry if models else geometry_by_reads(trace)
-    problem = flash_problem_of(trace, geometry, options)
+    problem = flash_problem_of(trace, geometry, options.sizes[0], options)
     everything = np.ones(len(trace), np.bool_)
     runs = {"accept_all": simulate_flash(problem.accesses, problem.read, everything, problem.capacity, note_slots=True)}
     window = int(rejectx(replace(problem, budget=problem.budget / 4)).knob)

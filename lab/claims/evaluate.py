@@ -13,7 +13,7 @@ from itertools import pairwise, product
 from math import hypot
 from operator import attrgetter
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -58,9 +58,10 @@ def grouped(rows: Iterable[Any], by: Callable[[Any], Any], along: Callable[[Any]
 
 TOOLS: Names = {
     "abs": abs, "float": float, "len": len, "list": list, "map": map, "max": max, "min": min, "next": next,
-    "round": round, "sorted": sorted, "str": str, "sum": sum, "attr": attrgetter, "hypot": hypot, "pairwise": pairwise,
-    "number": number, "percent": percent, "over": over, "less": less, "grouped": grouped, "mean": _of_some(fmean),
-    "pstdev": _of_some(pstdev), "least": _of_some(min), "most": _of_some(max),
+    "round": round, "set": set, "sorted": sorted, "str": str, "sum": sum, "attr": attrgetter, "hypot": hypot,
+    "pairwise": pairwise, "number": number, "percent": percent, "over": over, "less": less, "grouped": grouped,
+    "mean": _of_some(fmean), "median": _of_some(median), "pstdev": _of_some(pstdev), "least": _of_some(min),
+    "most": _of_some(max),
 }  # fmt: skip
 
 
