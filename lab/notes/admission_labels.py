@@ -92,7 +92,8 @@ class Part:
         """float32[n]: of the budgets, at how many prices a score is enough."""
         episodes, label = self.episodes(age), self.label
         prices = [price_of_writes(self.problem, episodes, label.opt_prefetch, one) for one in label.budgets]
-        return np.mean([scores >= price for price in prices], axis=0).astype(np.float32)
+        share: F32 = np.mean([scores >= price for price in prices], axis=0).astype(np.float32)
+        return share
 
     def milliseconds(self, run: FlashRun) -> float:
         """Mean read disk-head time after the warm-up, a read."""
@@ -217,7 +218,9 @@ class Category:
             shape = {
                 key: getattr(model, key) for key in ("num_leaves", "learning_rate", "min_data_in_leaf", "lambda_l2")
             }
-            forest = fit_regression(rows[keep], target[keep], names, LOG_TREES, shape, fit.threads, seed)
+            forest = fit_regression(
+                rows[keep], target[keep].astype(np.float32), names, LOG_TREES, shape, fit.threads, seed
+            )
         else:
             data = ForestRows(rows[keep], target[keep], own.held[keep], names, None, rising if recipe.rising else None)
             forest = fit_forest(data, model, fit, seed)
