@@ -6,8 +6,9 @@ and its forest's shape. A threshold on the scores sets what is written, as for t
 cachelib    a forest on recent access counts: is any of what is read read again within the eviction age? Every read is a
             row. Berg et al., "The CacheLib caching engine", OSDI 2020, as Baleen's paper runs it
 flashield   first into RAM; what is read again while it is there is judged by a linear model on its reads and writes in
-            RAM and on how long it is there. Label as above. Eisenman et al., "Flashield", NSDI 2019. Here the RAM, a
-            tenth of the flash cache, decides and serves no reads
+            RAM and on how long it is there. Label as above. Eisenman et al., "Flashield", NSDI 2019. Here the RAM is as
+            large as the flash cache, since below a page cache hardly anything is read again sooner; it decides, and
+            serves no reads
 lrb         a forest that predicts the time to the next read, on recent gaps besides; the shorter, the sooner admitted.
             Its threshold takes the place of the Belady boundary. Song et al., "Learning relaxed Belady", NSDI 2020
 online      Baleen's own labels and forest, trained anew at the start of each window of a trace on the train traces and
@@ -34,7 +35,7 @@ from cachezoo.zoo.admission.fit import FULL, Settings
 from cachezoo.zoo.admission.settings import Fit
 
 CONTEXT = "flash_rivals"
-RAM_SHARE = 0.1  # of the flash cache
+RAM_SHARE = 1.0  # of the flash cache
 GAPS = 8  # of a block, the last one first
 FAR = 8.0  # eviction ages; LRB takes nothing for farther
 WINDOWS = 4  # of a trace, each after the first begins with a training
