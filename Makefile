@@ -129,6 +129,7 @@ bench: ## all benchmarks
 	@$(RUN) .venv/bin/python benchmarks/decisions.py
 	@$(RUN) .venv/bin/python benchmarks/limits.py
 	@$(if $(CACHEZOO_PUBLIC_TRACES),$(RUN) .venv/bin/python benchmarks/agreement.py)
+	@$(RUN) .venv/bin/python benchmarks/flash.py
 	@$(RUN) .venv/bin/python benchmarks/labels.py
 	@$(RUN) .venv/bin/python benchmarks/streams_build.py
 	@$(RUN) .venv/bin/python benchmarks/devices.py

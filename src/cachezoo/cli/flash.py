@@ -30,7 +30,8 @@ def flash(
     policy: Annotated[
         str | None,
         typer.Option(
-            help="Of accept_all, coin_flip, rejectx, baleen, opt; by_size on objects; with commas. Default all."
+            help="Of accept_all, coin_flip, rejectx, baleen, opt (these by default), bloom_rejectx, rejectx+s3fifo and "
+            "the like; by_size on objects; with commas."
         ),
     ] = None,
     bundle: Annotated[

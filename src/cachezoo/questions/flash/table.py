@@ -42,7 +42,7 @@ NAMED = ("policy", "prefetch", "written_bytes_s", "written_share")  # of a row i
 OPT_SEARCH: dict[str, Any] = {
     "cache_fraction": 1.0, "write_budget": 1.0, "budget_tolerance": TOLERANCE, "age_tolerance": 0.05,
     "age_damping": 0.5, "age_rounds": 12, "min_evictions": 100, "horizon_fraction": 0.25,
-    "budgets": (0.05, 0.10, 0.25, 0.50), "first_accesses": 6,
+    "budgets": [0.05, 0.10, 0.25, 0.50], "first_accesses": 6,
 }  # fmt: skip
 RATED_YEARS = 5.0
 

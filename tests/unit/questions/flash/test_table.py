@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cachezoo.cli.flash import shipped_of
 from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
@@ -28,6 +27,7 @@ from cachezoo.questions.flash.options import (
     flash_problem_of,
     geometry_by_reads,
 )
+from cachezoo.questions.flash.sentences import shipped_of
 from cachezoo.questions.flash.table import OPT_SEARCH, Limits, cases_of, flash_table
 from cachezoo.serving.requests import batch_of
 from cachezoo.sizes import Size
@@ -131,8 +131,9 @@ def test_a_bundle_as_shipped_keeps_each_rate_by_its_controller():
     quick = Controller(step_misses=16, window_misses=1024, recent_misses=128, hold_misses=64)
     model = replace(decide(own, trace), controller=quick)
     what = options(policies=["rejectx"], rates=write_rates("10%,30%"))
-    problem = flash_problem_of(trace, BLOCKS, what)
-    found = flash_table(trace, problem, [model], what, 3)
+    (size,) = what.sizes
+    problem = flash_problem_of(trace, BLOCKS, size, what)
+    found = flash_table(trace, problem, size, [model], what, 3)
     shipped = [row for row in found.rows if row.as_shipped]
     assert {(row.prefetch, row.asked) for row in shipped} == {
         (mode, rate) for mode in model.thresholds for rate in ("10%", "30%")
