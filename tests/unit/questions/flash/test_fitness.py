@@ -37,14 +37,15 @@ def test_it_is_the_protocol_at_each_size(trial):
     assert last.by_seed == pytest.approx([1 - ours / theirs for ours, theirs in curves])
 
 
-def test_rows_are_means_of_the_trainings_and_rivals_write_no_more_than_a_little_more(trial):
+def test_rows_are_means_of_the_trainings(trial):
     for one in trial.found:
         named = {row["policy"]: row for row in one.rows()}
         assert {"baleen", one.judged.best, "opt"} <= set(named)
         assert named["baleen"]["disks_busy"] == pytest.approx(
             np.mean([own.trained.row.read_dt.mean for own in one.judged.trainings])
         )
-        assert named[one.judged.best]["written_share"] <= one.written * 1.03
+        theirs = [own.rivals[one.judged.best].row.written_share for own in one.judged.trainings]
+        assert named[one.judged.best]["written_share"] == pytest.approx(np.mean(theirs))
         values = one.values()
         assert values["verdict"] in list(Worth) and values["rows"] == one.rows()
 
