@@ -1,6 +1,6 @@
 """Other papers' learned admissions beside Baleen's in the same flash cache, at equal writes, over seeds.
 
-    flash_rivals.py [CATEGORY …] [--seeds 5] [--only NAME,…]     needs the pipeline's requests and labels
+    python -m lab.notes.flash_rivals [CATEGORY …] [--seeds 5] [--only NAME,…]     needs the pipeline's requests, labels
 
 Each learns from the train traces; prefetch mode and threshold are from the validation traces; on the test traces the
 mode is kept and the threshold set to the write budget. The best policy without a model is chosen on validation too,
