@@ -43,7 +43,6 @@ class SweepCase(Document):
     capacity_fraction: Annotated[float, Means("of the cache", "share of the distinct segments")]
     write_budget: Annotated[float, Means("that thresholds are set for on validation", "share of AcceptAll's writes")]
     taught: Annotated[Taught, Means("what OPT saves most of where it labels the train traces")]
-    eviction: Annotated[str, Means("of the cache, best on validation for the best policy without a model")]
     best_policy: Annotated[str, Means("without a model, best on validation in its prefetch mode")]
     saved: Annotated[float, Means("of best_policy's mean load by the model", "share")]
     saved_interval: Annotated[Interval | None, Means("90 % interval of it over trainings and windows", "share")]
@@ -192,9 +191,9 @@ def figure_of(cases: Sequence[SweepCase], modes: Sequence[ModeRun], seeds: int) 
         note="", findings=[], seeds=seeds, cases=list(cases), modes=list(modes),
     )  # fmt: skip
     note = (
-        f"{len(found.traces)} test traces, means of {seeds} trainings. Thresholds, prefetch modes, eviction and the "
-        "best policy without a model are chosen on validation at each size and budget; rivals may write what the model "
-        "writes. Loads are of reads; windows are those of docs/baleen.md, and a peak is of one trace."
+        f"{len(found.traces)} test traces, means of {seeds} trainings. Thresholds, prefetch modes, the rivals' evictions "
+        "and the best policy without a model are chosen on validation at each size and budget; rivals may write what "
+        "the model writes. Loads are of reads; windows are those of docs/baleen.md, and a peak is of one trace."
     )
     return judged(found.model_copy(update={"note": note}), "baleen")
 

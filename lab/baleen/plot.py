@@ -60,12 +60,12 @@ def sweep_table(found: BaleenFigure) -> Table:
         plain = fmean(case.peak_saved(REJECTX_ALONE))
         rows.append(
             [Cell(case.trace), Cell(percent(case.capacity_fraction, 0), case.capacity_fraction),
-             Cell(percent(case.write_budget, 0), case.write_budget), Cell(case.taught), Cell(case.eviction),
+             Cell(percent(case.write_budget, 0), case.write_budget), Cell(case.taught),
              Cell(case.best_policy), share_cell(case.saved, case.saved_interval),
              share_cell(fmean(case.mean_saved(REJECTX_ALONE))), share_cell(peak), share_cell(plain),
              share_cell(case.mean_closed), share_cell(case.peak_closed), share_cell(fmean(case.run(BALEEN).writes))]
         )  # fmt: skip
-    words = ("trace", "cache", "budget", "taught", "eviction", "best without a model")
+    words = ("trace", "cache", "budget", "taught", "best without a model")
     figures = ("saved", "of RejectX alone", "at peak", "of RejectX alone at peak", "gap closed", "at peak", "writes")
     columns = [*(Column(name, numeric=name in ("cache", "budget")) for name in words), *map(Column, figures)]
     return Table(

@@ -15,24 +15,25 @@ online      Baleen's own labels and forest, trained anew at the start of each wi
             on what of the trace itself is past
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import F32, F64, I32, I64, Bool
+from cachezoo.arrays import F32, F64, I64, Bool
+from cachezoo.features.history import READS
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem_at
 from cachezoo.kernels.flash import simulate_flash
 from cachezoo.kernels.segments import SegmentAccesses
-from cachezoo.labels.episodes import label_problem
+from cachezoo.labels.episode_file import episode_rows
+from cachezoo.labels.episode_rows import EpisodeRows
 from cachezoo.models.forest import ForestRows, Scorer, fit_forest, fit_regression, forest_scorer
+from cachezoo.models.trained import Feature
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.flash import EpisodeLabel
 from cachezoo.traces.table import Trace
-from cachezoo.training.episodes import held_out
-from cachezoo.zoo.admission.fit import FULL, Settings
-from cachezoo.zoo.admission.settings import Fit
+from cachezoo.training.episodes import Prepared, held_out
+from cachezoo.zoo.admission.fit import FULL, Settings, training_rows
 
 CONTEXT = "flash_rivals"
 RAM_SHARE = 1.0  # of the flash cache
@@ -52,25 +53,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Learns:
-    """What the category's own model learns from a trace, see `cachezoo.zoo.admission.fit.training_rows`."""
-
-    opt: Bool  # [n] OPT admits the request
-    rows: Bool  # [n] the request is a row
-    weights: F32  # [n] what the row counts
-
-    @classmethod
-    def of(cls, opt: Bool, episode: I32, index: I32, settled: Bool, still_open: Bool, fit: Fit) -> "Learns":
-        """From columns of labels."""
-        weights = np.where(still_open, fit.open_weight, 1.0).astype(np.float32)
-        return cls(opt, (episode >= 0) & (index < fit.first_accesses) & settled & (weights > 0), weights)
-
-
-@dataclass(frozen=True)
 class Labelled(Part):
     """A train trace."""
 
-    learns: Learns
+    labels: EpisodeRows  # what the category's own model learns from
 
 
 @dataclass(frozen=True)
@@ -78,11 +64,16 @@ class Course:
     """What rivals of a category learn from."""
 
     category: str
-    names: list[str]  # of the inputs
+    inputs: Sequence[Feature]
     train: Sequence[Labelled]
     age: int  # eviction age, requests
     label: EpisodeLabel
     settings: Settings
+
+    @property
+    def names(self) -> list[str]:
+        """Of the inputs."""
+        return [one.name for one in self.inputs]
 
     def held(self, trace: Trace) -> Bool:
         """bool[n]: rows of the blocks that stop training early."""
@@ -157,36 +148,20 @@ def _reused(part: Part, age: int) -> tuple[Bool, Bool]:
     return next_read(part.problem.accesses, part.problem.read) <= age, known
 
 
-class Rows(NamedTuple):
-    """What a forest of classes learns from; r rows."""
-
-    inputs: F32  # [r, F]
-    target: Bool  # [r]
-    held: Bool  # [r] stops training early
-    weights: F32  # [r]
-
-    @classmethod
-    def joined(cls, parts: Iterable["Rows"]) -> "Rows":
-        """The rows of all parts."""
-        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _forest(course: Course, rows: Rows, seed: int) -> Scorer:
+def _forest(course: Course, data: ForestRows, seed: int) -> Scorer:
     shape, fit = FULL.shape(course.settings.model), course.settings.fit
-    data = ForestRows(rows.inputs, rows.target, rows.held, course.names, rows.weights)
     return forest_scorer(fit_forest(data, shape, fit, seed).text, fit.threads)
 
 
 def cachelib(course: Course, seed: int) -> ScoresOf:
     """Learn as CacheLib's admission."""
 
-    def rows(part: Labelled) -> Rows:
+    rows = []
+    for part in course.train:
         again, known = _reused(part, course.age)
-        return Rows(
-            part.rows[known], again[known], course.held(part.trace)[known], np.ones(int(known.sum()), np.float32)
-        )
-
-    scorer = _forest(course, Rows.joined(map(rows, course.train)), seed)
+        rows.append((part.rows[known], again[known], course.held(part.trace)[known]))
+    inputs, target, held = (np.concatenate(column) for column in zip(*rows, strict=True))
+    scorer = _forest(course, ForestRows(inputs, target, held, course.names), seed)
     return lambda part: scorer(part.rows)
 
 
@@ -245,37 +220,32 @@ def lrb(course: Course, seed: int) -> ScoresOf:
 def online(course: Course, seed: int) -> ScoresOf:
     """Baleen, trained anew at each window on what is past."""
 
-    def rows(trace: Trace, inputs: F32, learns: Learns) -> Rows:
-        own = learns.rows
-        return Rows(inputs[own], learns.opt[own], course.held(trace)[own], learns.weights[own])
-
-    base = [rows(part.trace, part.rows, part.learns) for part in course.train]
+    rising = [one.formula.startswith(READS) for one in course.inputs]
 
     def scores(part: Part) -> F64:
         n, found = len(part.trace), []
         for window in range(WINDOWS):
             first, last = window * n // WINDOWS, (window + 1) * n // WINDOWS
-            known = list(base)
+            known = [(Prepared("train", own.trace, own.labels), own.rows) for own in course.train]
             if window:
                 past = part.trace.rows(0, first)
-                known.append(rows(past, part.rows[:first], past_labels(past, part.problem, course)))
-            found.append(_forest(course, Rows.joined(known), seed)(part.rows[first:last]))
+                known.append((Prepared("past", past, past_labels(past, part.problem, course)), part.rows[:first]))
+            parts, inputs = zip(*known, strict=True)
+            rows = training_rows(parts, inputs, course.label, course.settings)
+            data = ForestRows(rows.features, rows.worth, rows.held, course.names, rows.weights, rising)
+            found.append(_forest(course, data, seed)(part.rows[first:last]))
         return np.concatenate(found)
 
     return scores
 
 
-def past_labels(past: Trace, problem: FlashProblem, course: Course) -> Learns:
+def past_labels(past: Trace, problem: FlashProblem, course: Course) -> EpisodeRows:
     """What the model learns from what is past of a trace, at the whole trace's capacity."""
-    label, fit = course.label, course.settings.fit
     own = flash_problem_at(
         past, problem.geometry, lambda _: problem.capacity, problem.cost, tolerance=problem.tolerance,
-        eviction=problem.eviction, share=label.write_budget,
+        disk=problem.disk, eviction=problem.eviction, share=course.label.write_budget,
     )  # fmt: skip
-    labels = label_problem(own, label, label.opt_prefetch)
-    episodes = labels.episodes
-    open_, settled = np.append(episodes.open, False)[episodes.episode], labels.settled()
-    return Learns.of(labels.opt(), episodes.episode, episodes.index, settled, open_, fit)
+    return episode_rows(own, course.label)
 
 
 RIVALS: dict[str, Callable[[Course, int], ScoresOf]] = {

@@ -1,9 +1,9 @@
 """Baleen through validation at several write budgets and cache sizes, and its ablations, on the test traces.
 
 A *cell* is a category at a size and a budget. Its admission is labelled and trained for them, once for each seed.
-Validation chooses the threshold and the prefetch mode of each training, the prefetch mode of every policy without a
-model and which of these is the rival, and the eviction, by what the rival then costs. On the test traces every rival
-may write as much as the model does as trained.
+Validation chooses the first threshold and the prefetch mode of each training, the prefetch mode and the eviction of
+every policy without a model, and which of these is the rival. On the test traces the model's controller keeps the
+budget's rate, and every rival may write as much as the model then does.
 
 In three cells of a category OPT labels by another cost: in place of disk-head time the I/Os, or the bytes read from the
 disks. Thresholds and modes are chosen by disk-head time in all of them, and figures are of it.
@@ -29,6 +29,7 @@ from cachezoo.flash_cache.problem import flash_problem, label_of
 from cachezoo.io import write_json
 from cachezoo.jobs import run_all
 from cachezoo.kept import Hashes, Job, keep, restore
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episode_file import episode_rows
 from cachezoo.meanings import Each
 from cachezoo.metrics.files import MAKE, REPRO, present, read, read_flash
@@ -80,11 +81,10 @@ STAGE, SOURCES = "baleen", Path("lab/sources.baleen.json")
 DONE = Path(".cache/baleen")
 BUDGETS = (0.05, 0.1, 0.25, 0.5)
 SIZES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
-EVICTIONS = ("lru", "fifo")
 SEEDS = 5
-# What OPT saves: seek and transfer of an I/O, ms and MiB/s, where not those of `policy.flash`.
-LESSONS: Mapping[Taught, Mapping[str, float]] = {
-    DISK_TIME: {}, "I/Os": {"rate_mib_s": 1e9}, "bytes": {"seek_ms": 1e-6},
+# What OPT saves, in place of what `policy.flash` says: constants of an I/O and of its bytes.
+LESSONS: Mapping[Taught, Mapping[str, float | str]] = {
+    DISK_TIME: {}, "I/Os": {"disk": "baleen", "rate_mib_s": 1e9}, "bytes": {"disk": "baleen", "seek_ms": 1e-6},
 }  # fmt: skip
 
 
@@ -133,27 +133,11 @@ class Done(Document):
     modes: Annotated[list[ModeRun], Each("one policy in a prefetch mode", "trace, policy and mode")]
 
 
-def evaluation(cell: Cell, settings: Settings, eviction: str) -> Evaluation:
+def evaluation(cell: Cell, settings: Settings) -> Evaluation:
     """The cache of a cell."""
     label = label_of(settings.label, cell.category)
     own = {"cache_fraction": cell.capacity_fraction, "write_budget": cell.write_budget}
-    flash = settings.flash.model_copy(update={"eviction": eviction})
-    return Evaluation(label.model_copy(update=own), flash, settings.seed)
-
-
-def choose_eviction(
-    cell: Cell, settings: Settings, traces: Mapping[str, Trace], evictions: Sequence[str] = EVICTIONS
-) -> tuple[Evaluation, Baselines]:
-    """The eviction with which the best policy without a model costs least on validation, and what is chosen with it."""
-    tried = []
-    for eviction in evictions:
-        own = evaluation(cell, settings, eviction)
-        modes = choose_baseline_modes(traces, own)
-        chosen = chosen_baselines(modes)
-        best = modes[chosen.best]
-        tried.append((best.figures[best.mode].mean_dt, own, chosen))
-    _, own, chosen = min(tried, key=lambda one: one[0])
-    return own, chosen
+    return Evaluation(label.model_copy(update=own), settings.flash, settings.seed)
 
 
 def measure(cell: Cell, settings: Settings) -> Done:
@@ -168,7 +152,8 @@ def measure(cell: Cell, settings: Settings) -> Done:
         role: {part.key: part.trace for part in read_traces(cell.category, roles.get(role, []))[0]}
         for role in ("train", "validation", "test")
     }
-    own, chosen = choose_eviction(cell, settings, traces["validation"])
+    own = evaluation(cell, settings)
+    chosen = chosen_baselines(choose_baseline_modes(traces["validation"], own))
     lesson = own.flash.model_copy(update=dict(LESSONS[cell.taught]))
     parts = [
         Prepared(key, trace, episode_rows(flash_problem(trace, own.label, lesson), own.label))
@@ -192,23 +177,23 @@ def measure(cell: Cell, settings: Settings) -> Done:
         alone = next(one.threshold for one in plain if one.mode == NONE)
         for key, test in tests.items():
             fetched = prefetch_of(test.problem, ours.mode)
-            decided = Decisions(scores(test.trace), ours.threshold, alone, ours.mode, fetched)
+            decided = Decisions(scores(test.trace), ours.threshold, alone, ours.mode, fetched, Controller())
             benches[key] = Comparisons(test, decided, chosen, own)
             found[key].append(_run_all(benches[key], chosen, ours.mode))
-    return Done(cases=[_case(cell, own, chosen, key, benches[key], runs) for key, runs in found.items()], modes=[])
+    return Done(cases=[_case(cell, chosen, key, benches[key], runs) for key, runs in found.items()], modes=[])
 
 
 def _run_all(bench: Comparisons, chosen: Baselines, mode: str) -> dict[str, FlashOutcome]:
     """The model as trained, and the others at its writes."""
     ours = bench.outcome(mode, bench.shipped())
     limited = replace(bench.problem, budget=float(max(1, ours.writes)))
-    rivals = {name: bench.plain(name, chosen.modes[name]) for name in BUDGETED}
+    rivals = {name: bench.plain(name, chosen.modes[name]) for name in dict.fromkeys((*BUDGETED, chosen.best))}
     rivals |= {REJECTX_ALONE: bench.plain(REJECTX, NONE), OPT: bench.opt()}
     return {BALEEN: ours, **{name: candidate.run(limited) for name, candidate in rivals.items()}}
 
 
 def _case(
-    cell: Cell, own: Evaluation, chosen: Baselines, key: str, bench: Comparisons, runs: list[dict[str, FlashOutcome]]
+    cell: Cell, chosen: Baselines, key: str, bench: Comparisons, runs: list[dict[str, FlashOutcome]]
 ) -> SweepCase:
     saved = over_savings([one[BALEEN].blocks for one in runs], [one[chosen.best].blocks for one in runs])
 
@@ -222,7 +207,7 @@ def _case(
 
     return SweepCase(
         trace=key, category=cell.category, capacity_fraction=cell.capacity_fraction, write_budget=cell.write_budget,
-        taught=cell.taught, eviction=own.flash.eviction, best_policy=chosen.best, saved=saved.value,
+        taught=cell.taught, best_policy=chosen.best, saved=saved.value,
         saved_interval=saved.interval, runs=[row(policy) for policy in runs[0]],
     )  # fmt: skip
 
@@ -233,7 +218,7 @@ def measure_modes(category: str, settings: Settings) -> Done:
     Raises:
         CachezooError: a model or metrics/flash is missing or damaged.
     """
-    own = evaluation(Cell(category), settings, settings.flash.eviction)
+    own = evaluation(Cell(category), settings)
     figures = read_flash(present(paths.flash_metrics(category), REPRO))
     tried = figures.modes[BALEEN]
     assert isinstance(tried, ModelModes)

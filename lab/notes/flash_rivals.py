@@ -31,7 +31,7 @@ from cachezoo.training.episodes import read_prepared, read_traces
 from cachezoo.zoo.admission.fit import FULL, Settings, fit_prepared
 from cachezoo.zoo.admission.judge import plain_settings
 from cachezoo.zoo.admission.serve import history_of, serve_trace
-from lab.baleen.rivals import RIVALS, Course, Labelled, Learns, Part, scores_of
+from lab.baleen.rivals import RIVALS, Course, Labelled, Part, scores_of
 
 OURS, WITHOUT, VALIDATION = "ours", "without a model", "validation"
 Loads = dict[str, float]  # mean by `validation`, then by test trace
@@ -47,13 +47,10 @@ class Category:
         self.prepared = read_prepared(name, traces_of(params, name, "train"))[0]
         self.model = fit_prepared(name, self.prepared, self.settings, {})[0]  # its inputs hang on no seed
         self.validation, self.test = (self.parts(role) for role in ("validation", "test"))
-        train, fit = [], self.settings.fit
-        for own, part in zip(self.prepared, self.parts("train"), strict=True):
-            rows = own.labels
-            learns = Learns.of(rows.opt, rows.episode, rows.access_index, rows.settled, rows.open, fit)
-            train.append(Labelled(part.trace, part.problem, part.rows, learns))
-        names, age = [one.name for one in self.model.features], int(self.model.learned["eviction_age"])
-        self.course = Course(name, names, train, age, self.label, self.settings)
+        pairs = zip(self.prepared, self.parts("train"), strict=True)
+        train = [Labelled(part.trace, part.problem, part.rows, own.labels) for own, part in pairs]
+        age = int(self.model.learned["eviction_age"])
+        self.course = Course(name, self.model.features, train, age, self.label, self.settings)
 
     def problem(self, trace: Trace) -> FlashProblem:
         """A trace's cache and budget."""

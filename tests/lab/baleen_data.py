@@ -19,7 +19,7 @@ def case(trace="web_test", size=0.1, budget=0.25, taught="disk time", scale=1.0,
     runs = [run(name, [load, 1.01 * load if name == BALEEN else load], writes or budget) for name, load in own.items()]
     return baleen.SweepCase(
         trace=trace, category=trace.partition("_")[0], capacity_fraction=size, write_budget=budget, taught=taught,
-        eviction="lru", best_policy=REJECTX, saved=1 - own[BALEEN] / own[REJECTX], saved_interval=(0.1, 0.2), runs=runs,
+        best_policy=REJECTX, saved=1 - own[BALEEN] / own[REJECTX], saved_interval=(0.1, 0.2), runs=runs,
     )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from lab.baleen.rivals import (
     WINDOWS,
     Course,
     Labelled,
-    Learns,
     Part,
     block_gaps,
     in_ram,
@@ -76,10 +75,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> tuple[Course, Part]:
     def part(trace: Trace) -> tuple[Trace, FlashProblem, np.ndarray]:
         return trace, flash_problem(trace, LABEL, FLASH), serve_trace(history_of(model), trace)
 
-    own = prepared.labels
-    learns = Learns.of(own.opt, own.episode, own.access_index, own.settled, own.open, FIT.fit)
-    names = [one.name for one in model.features]
-    found = Course("database", names, [Labelled(*part(prepared.trace), learns)], 300, LABEL, FIT)
+    train = [Labelled(*part(prepared.trace), prepared.labels)]
+    found = Course("database", model.features, train, 300, LABEL, FIT)
     return found, Part(*part(make_trace(4000, 2)))
 
 

@@ -100,16 +100,23 @@ def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
         model_digest=acts,
         bundle=bundle_dir if acts else None,
         params=_params(trained),
-        metrics={
-            **figures(section, SYSTEMS[trained.kind].headline, unseen),
-            **_in_page_caches(root, trained),
-            **_at_verdict(section, trained),
-        },
+        metrics=_accepted(
+            {
+                **figures(section, SYSTEMS[trained.kind].headline, unseen),
+                **_in_page_caches(root, trained),
+                **_at_verdict(section, trained),
+            }
+        ),
         curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES_FILE)],
         tags=tags,
         card=card,
         plots=tuple(plot for name in names if (plot := root / paths.REPORT / name).exists()),
     )
+
+
+def _accepted(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Names as MLflow takes them: it refuses the + of a policy such as rejectx+s3fifo."""
+    return {name.replace("+", "."): value for name, value in metrics.items()}
 
 
 def _at_verdict(section: Mapping[str, Any], trained: TrainedModel) -> dict[str, float]:

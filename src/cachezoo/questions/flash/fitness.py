@@ -93,9 +93,7 @@ class Fitness:
         """Whether to train it, in one sentence."""
         does = saves(self.saved.value, self.saved.interval, LEAST_SAVING)
         seeds = f"by seed {percent(min(self.by_seed))} to {percent(max(self.by_seed))}"
-        against = (
-            f"of the disk time of {self.rival}, {seeds}, writing {percent(self.written)} where {self.rate} was set"
-        )
+        against = f"of the disk time of {self.rival}, {seeds}"
         do = {
             Worth.YES: "Train it",
             Worth.NO: f"It does not pay here: run {self.rival}",
