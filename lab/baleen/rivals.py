@@ -155,7 +155,6 @@ def _forest(course: Course, data: ForestRows, seed: int) -> Scorer:
 
 def cachelib(course: Course, seed: int) -> ScoresOf:
     """Learn as CacheLib's admission."""
-
     rows = []
     for part in course.train:
         again, known = _reused(part, course.age)
@@ -219,7 +218,6 @@ def lrb(course: Course, seed: int) -> ScoresOf:
 
 def online(course: Course, seed: int) -> ScoresOf:
     """Baleen, trained anew at each window on what is past."""
-
     rising = [one.formula.startswith(READS) for one in course.inputs]
 
     def scores(part: Part) -> F64:
