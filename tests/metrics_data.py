@@ -121,7 +121,7 @@ def flash_row(peak: float, mean: float, prefetch: str = "none", accuracy: float 
 def gap(saved: float = 0.05, peak_saved: float = 0.02) -> Gap:
     """The model saves so much of a rival's mean, and of its peak."""
     return Gap(
-        no_more_writes=True, gap_segment_writes=5, peak_gap_closed=None,
+        no_more_writes=True, peak_gap_closed=None,
         peak_dt_saved=peak_saved, peak_opt_dt_saved=0.1, mean_gap_closed=0.4, mean_gap_closed_interval=(0.3, 0.5),
         mean_dt_saved=saved, mean_opt_dt_saved=0.2, mean_dt_saved_interval=(saved - 0.01, saved + 0.01),
     )  # fmt: skip

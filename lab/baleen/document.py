@@ -191,7 +191,7 @@ def figure_of(cases: Sequence[SweepCase], modes: Sequence[ModeRun], seeds: int) 
         note="", findings=[], seeds=seeds, cases=list(cases), modes=list(modes),
     )  # fmt: skip
     note = (
-        f"{len(found.traces)} test traces, means of {seeds} trainings. Thresholds, prefetch modes, the rivals' evictions "
+        f"{len(found.traces)} test traces, means of {seeds} trainings. Thresholds, prefetch modes, rivals' evictions "
         "and the best policy without a model are chosen on validation at each size and budget; rivals may write what "
         "the model writes. Loads are of reads; windows are those of docs/baleen.md, and a peak is of one trace."
     )

@@ -169,10 +169,9 @@ RATE_COLUMNS = (
 
 
 class Gap(Document):
-    """What the model saves against a rival, and its share of the gap from the rival to OPT, at no more writes."""
+    """What the model saves against a rival, and its share of the gap from the rival to OPT, at its writes."""
 
-    no_more_writes: Annotated[bool, Means("the model writes no more than the rival")]
-    gap_segment_writes: Annotated[int, Means("written by the model in this comparison", "segments")]
+    no_more_writes: Annotated[bool, Means("the rival can write what the model writes, within the tolerance")]
     peak_gap_closed: Annotated[
         float | None,
         Means("of the gap from the rival to OPT in peak read disk-head time; null where there is hardly one", "share"),
