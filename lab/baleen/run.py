@@ -186,10 +186,9 @@ def measure(cell: Cell, settings: Settings) -> Done:
 def _run_all(bench: Comparisons, chosen: Baselines, mode: str) -> dict[str, FlashOutcome]:
     """The model as trained, and the others at its writes."""
     ours = bench.outcome(mode, bench.shipped())
-    limited = bench.as_much_as(ours.tuned.run)
     rivals = {name: bench.plain(name, chosen.modes[name]) for name in dict.fromkeys((*BUDGETED, chosen.best))}
     rivals |= {REJECTX_ALONE: bench.plain(REJECTX, NONE), OPT: bench.opt()}
-    return {BALEEN: ours, **{name: candidate.run(limited) for name, candidate in rivals.items()}}
+    return {BALEEN: ours, **{name: bench.as_much_as(candidate, ours.writes) for name, candidate in rivals.items()}}
 
 
 def _case(

@@ -16,7 +16,7 @@ import numpy as np
 
 from cachezoo.arrays import F64
 from cachezoo.flash_cache.modes import NONE, plain_modes, plain_prefetch
-from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, meet_budget
+from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
 from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.write_budget import Controller
@@ -56,7 +56,7 @@ def rejectx(problem: FlashProblem, prefetch: Prefetch | None = None, *, filters:
         return problem.run_rejectx(window, prefetch, filters)
 
     most = len(problem.accesses.segment) if filters else len(problem)
-    found = meet_budget(lambda window: run(window).segment_writes, most, problem.budget, problem.tolerance)
+    found = problem.meet(lambda window: run(window).segment_writes, most)
     return Tuned(run(found.index), float(found.index), found.reached)
 
 
@@ -68,7 +68,7 @@ def coin_flip(problem: FlashProblem, seed: int, prefetch: Prefetch | None = None
         return problem.run(draws < step / COIN_STEPS, prefetch)
 
     guess = int(COIN_STEPS * problem.budget / max(1, problem.accept_all.segment_writes))
-    found = meet_budget(lambda step: run(step).segment_writes, COIN_STEPS, problem.budget, problem.tolerance, guess)
+    found = problem.meet(lambda step: run(step).segment_writes, COIN_STEPS, guess)
     return Tuned(run(found.index), found.index / COIN_STEPS, found.reached)
 
 
@@ -100,8 +100,8 @@ def threshold_for_budget(
         cases = zip(problems, scores, fetched, strict=True)
         return sum(problem.run(score >= steps[index], prefetch).segment_writes for problem, score, prefetch in cases)
 
-    budget = sum(problem.budget for problem in problems)
-    found = meet_budget(writes_at, len(steps) - 1, budget, problems[0].tolerance)
+    whole = replace(problems[0], budget=sum(problem.budget for problem in problems))
+    found = whole.meet(writes_at, len(steps) - 1)
     return float(steps[found.index]), found
 
 

@@ -61,6 +61,7 @@ class FlashProblem:
     time: I64  # [n] microseconds, or row numbers where the trace has no clock
     clock: bool  # the former
     whole_block: bool = False  # a read touches all that is resident of its blocks
+    at_least: bool = False  # where no setting of a knob comes near the budget, the next above is taken, not below
 
     def __len__(self) -> int:
         return len(self.read)
@@ -98,6 +99,10 @@ class FlashProblem:
             self.accesses, self.read, scores, threshold, controller, rate, self.capacity,
             eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
         )  # fmt: skip
+
+    def meet(self, writes_at: Callable[[int], int], upper: int, guess: int = -1) -> "BudgetSetting":
+        """`meet_budget` with this part's budget and tolerance."""
+        return meet_budget(writes_at, upper, self.budget, self.tolerance, guess, self.at_least)
 
     def dt_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request's read, 0 for hits and writes."""
@@ -223,7 +228,12 @@ class BudgetSetting:
 
 
 def meet_budget(
-    writes_at: Callable[[int], int], upper: int, budget: float, tolerance: float, guess: int = -1
+    writes_at: Callable[[int], int],
+    upper: int,
+    budget: float,
+    tolerance: float,
+    guess: int = -1,
+    at_least: bool = False,
 ) -> BudgetSetting:
     """Bisect an integer knob until the simulated writes meet the budget.
 
@@ -233,12 +243,13 @@ def meet_budget(
         budget: segment writes to reach.
         tolerance: how near is near enough, relative to the budget.
         guess: a setting to try first, or -1.
+        at_least: without a setting that is near enough, take the next above the budget, where there is one.
 
     Returns:
         The first setting within the tolerance, else the largest found that stays below the budget.
     """
     low, high = -1, upper + 1
-    best = BudgetSetting(0, 0, False)
+    best, above = BudgetSetting(0, 0, False), None
     at = guess if 0 <= guess <= upper else upper
     while high - low > 1:
         writes = writes_at(at)
@@ -249,5 +260,6 @@ def meet_budget(
             best = max(best, BudgetSetting(at, writes, False), key=lambda c: c.index)
         else:
             high = at
+            above = BudgetSetting(at, writes, False)
         at = (low + high) // 2
-    return best
+    return above if at_least and above is not None else best

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from cachezoo.arrays import F64, I64, Bool
-from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem, meet_budget
+from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem
 from cachezoo.kernels.episodes import Episodes, RangeCosts, find_episodes, range_costs
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.kernels.segments import Geometry
@@ -143,7 +143,7 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = N
         return runs[count].segment_writes
 
     guess = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
-    found = meet_budget(writes_at, len(order), problem.budget, problem.tolerance, guess)
+    found = problem.meet(writes_at, len(order), guess)
     if found.index not in runs:
         writes_at(found.index)
     return Admission(admitted(found.index)[:-1], prefetch, runs[found.index], found)

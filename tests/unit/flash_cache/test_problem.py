@@ -20,6 +20,8 @@ def test_meets_the_budget_or_stays_below(steps: list[int], budget: int, guess: i
     if not found.reached:
         assert not any(within)
         assert found.writes == max(w for w in writes if w <= budget)
+        above = meet_budget(writes.__getitem__, len(steps), budget, 0.025, guess, at_least=True)
+        assert above.writes == min((w for w in writes if w > budget), default=found.writes)
 
 
 CONF = Path(__file__).parents[3] / "conf"

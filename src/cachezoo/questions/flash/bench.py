@@ -1,7 +1,7 @@
 """One trace's flash cache: candidates at a write budget, and their rows; for `recommend --only flash` and the stage."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -107,6 +107,18 @@ class Bench:
         nothing = self.problem.run(np.zeros(len(self.problem), np.bool_))
         curve = load_curve(self.problem.disk_times(nothing)[0], self.windows)
         return self.year(float(curve.max()), 0, 0)
+
+    def as_much_as(self, candidate: Candidate, segments: int) -> FlashOutcome:
+        """A candidate with its knob set to write so many segments at least, and as few more as it can.
+
+        Some knobs are coarse: a window of one request more may write much more than is wanted. One that cannot write as
+        much writes all it can, and has not reached it.
+        """
+        half = self.problem.tolerance / 2
+        wanted = replace(self.problem, budget=max(1, segments) * (1 + half), tolerance=half, at_least=True)
+        found = candidate.run(wanted)
+        tuned = replace(found.tuned, reached=found.writes >= segments)
+        return replace(found, tuned=tuned, reached=tuned.reached)
 
     def plain(self, name: str, mode: str) -> Candidate:
         """A policy without a model."""

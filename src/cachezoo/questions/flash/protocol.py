@@ -62,8 +62,6 @@ CHOOSING = 0.25
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = 2
 """Of progress, before the trainings."""
-MORE = (1 + TOLERANCE, 1.1, 1.25, 1.5, 2.0, 4.0)
-"""Times the model's writes that a rival is allowed, in turn, until it writes as much."""
 REJECTX_ALONE = f"{REJECTX}, no prefetch"
 """The paper's baseline."""
 
@@ -218,14 +216,8 @@ class _Part:
         return Run(self.bench.rate_row(candidate, self._rate, found, True), found.blocks)
 
     def writing_as_much(self, candidate: Candidate, segments: int) -> Run:
-        """A candidate with its knob set to write so many segments at least, and as few more as it can.
-
-        Some knobs are coarse: a window of one request may write more than is wanted, and none writes nothing.
-        """
-        for more in MORE:
-            found = self.bench.within(candidate, max(1.0, segments * more))
-            if found.writes >= segments:
-                break
+        """A candidate with its knob set to write so many segments, see `Bench.as_much_as`."""
+        found = self.bench.as_much_as(candidate, segments)
         return Run(self.bench.rate_row(candidate, None, found, False), found.blocks)
 
 

@@ -17,7 +17,7 @@ itself:
 The further admission models (`cachezoo.zoo.admission.fit`) run as shipped, each in its plain mode
 and the others at its writes, and at the budget: `FlashMetrics.beside`.
 
-Rivals write what the model does, or more by the tolerance: so the model is never ahead for what it writes.
+Rivals write at least what the model does, where they can: so the model is never ahead for what it writes.
 
 Source: Baleen post, "Evaluation"; the best policy without a model, and the share of the gap to OPT, are ours.
 """
@@ -170,12 +170,12 @@ class Comparisons(Bench):
         """
         if ours is None:
             ours = learned(replace(self.problem, budget=budget), self._ours.scores, self._ours.prefetch)
-        problem = self.as_much_as(ours.run)
+        writes = ours.run.segment_writes
         names = dict.fromkeys((*BUDGETED, self._chosen.best))
-        with_mode = self._rivals(problem, {name: self._chosen.modes[name] for name in names}, OPT_MODES)
+        with_mode = self._rivals(writes, {name: self._chosen.modes[name] for name in names}, OPT_MODES)
         with_mode[MODEL] = self.outcome(self._ours.mode, ours)
-        without = self._rivals(problem, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
-        without[MODEL] = self.outcome(NONE, learned(problem, self._ours.scores))
+        without = self._rivals(writes, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
+        without[MODEL] = self.as_much_as(self.model(MODEL, self._ours.scores, NONE, None), writes)
         named = with_mode | {name + ALONE: own for name, own in without.items()}
         return self._comparison(budget, named, self._chosen.best, REJECTX + ALONE)
 
@@ -187,20 +187,14 @@ class Comparisons(Bench):
         """The admission as shipped by itself, and the others at its writes, all without prefetch."""
         ours = controlled(self.problem, self._ours.scores, self._ours.alone, self._ours.controller)
         names = dict.fromkeys((*BUDGETED, self._chosen.best_alone), NONE)
-        rivals = self._rivals(self.as_much_as(ours.run), names, (NO_PREFETCH,))
+        rivals = self._rivals(ours.run.segment_writes, names, (NO_PREFETCH,))
         named = rivals | {MODEL: self.outcome(NONE, ours)}
         return self._comparison(self.problem.budget, named, self._chosen.best_alone, REJECTX)
 
-    def as_much_as(self, ours: FlashRun) -> FlashProblem:
-        """The trace with a budget for rivals of a run: what it writes, or as much more as the tolerance allows."""
-        half = self.problem.tolerance / 2
-        return replace(self.problem, budget=max(1, ours.segment_writes) * (1 + half), tolerance=half)
-
-    def _rivals(
-        self, problem: FlashProblem, modes: Mapping[str, str], opt_modes: tuple[OptMode, ...]
-    ) -> dict[str, FlashOutcome]:
+    def _rivals(self, writes: int, modes: Mapping[str, str], opt_modes: tuple[OptMode, ...]) -> dict[str, FlashOutcome]:
+        """Policies without a model in their modes, and OPT, each with its knob set to what the model writes."""
         candidates = [*(self.plain(name, mode) for name, mode in modes.items()), self.opt(opt_modes)]
-        return {one.policy: one.run(problem) for one in candidates}
+        return {one.policy: self.as_much_as(one, writes) for one in candidates}
 
     def _comparison(self, budget: float, named: Mapping[str, FlashOutcome], best: str, plain: str) -> Comparison:
         runs = {name: one.tuned.run for name, one in named.items()}
@@ -220,7 +214,7 @@ class Comparisons(Bench):
 
         Shares of the gap are null where there is hardly one, or where the model writes more than the rival can.
         """
-        no_more = ours.segment_writes <= theirs.segment_writes * (1 + self.problem.tolerance)
+        no_more = ours.segment_writes <= theirs.segment_writes * (1 + 2 * self.problem.tolerance)
         curves = [self.curve(run) for run in (ours, theirs, ideal)]
 
         def shares(name: Literal["peak", "mean"]) -> tuple[float | None, float, float]:

@@ -84,7 +84,7 @@ def test_further_models_are_measured_as_the_full_one_is(
         assert (one.model_id, one.reason, one.mode) == (name, trained.reason, "none")
         own = one.traces["test"]
         assert own.deployed.rows["baleen"].knob == trained.calibration["with_prefetch"]["threshold"]
-        assert own.deployed.budget_writes == own.deployed.rows["baleen"].segment_writes
+        assert own.deployed.budget_writes == full.at_budget.budget_writes
         assert own.deployed.best_policy == full.deployed.best_policy
         budget, written = full.at_budget.budget_writes, own.at_budget.segment_writes
         assert 0 < written <= (1 + LABEL.budget_tolerance) * budget

@@ -86,8 +86,10 @@ def test_result(folder: Path) -> None:
         assert all(rows[policy].prefetch == "none" for policy in without & set(rows))
         reached = {policy: row for policy, row in rows.items() if row.reached}
         assert {"baleen", "coin_flip"} <= set(reached)
-        assert all(abs(row.segment_writes - budget) <= 0.025 * budget for row in reached.values())
-        assert all(row.segment_writes < budget for policy, row in rows.items() if policy not in reached)
+        writes = rows["baleen"].segment_writes
+        assert abs(writes - budget) <= 0.025 * budget
+        assert all((row.segment_writes >= writes) == (policy in reached) for policy, row in rows.items())
+        assert rows["coin_flip"].segment_writes <= 1.025 * writes
         for row in rows.values():
             assert (row.prefetch == "none") == (row.prefetched_segments == 0)
             low, high = row.read_dt_mean_interval
@@ -98,7 +100,7 @@ def test_result(folder: Path) -> None:
             for policy in ("rejectx", "coin_flip"):
                 assert rows[policy].prefetch == result.modes[policy].mode
     assert one.deployed.rows["baleen"].prefetch == "all_on_miss"
-    assert one.deployed.rows["baleen"].segment_writes == one.deployed.budget_writes
+    assert one.deployed.budget_writes == one.at_budget.budget_writes
     assert one.accept_all.prefetch == result.modes["accept_all"].mode
     assert one.accept_all_no_prefetch.prefetched_segments == 0
     assert all(row.knob is row.reached is None for row in one.unbudgeted().values())
@@ -162,8 +164,7 @@ def test_rivals_are_the_best_without_a_model_rejectx_and_plain_rejectx() -> None
     assert found.best_policy == "coin_flip"
     for gap, rival in ((found.best, "coin_flip"), (found.gap, "rejectx"), (found.plain, "rejectx_no_prefetch")):
         ours, theirs = rows["baleen"].read_dt, rows[rival].read_dt
-        writes = rows["baleen"].segment_writes
-        assert not rows[rival].reached or writes <= rows[rival].segment_writes <= writes * (1 + LABEL.budget_tolerance)
+        assert rows[rival].reached == (rows[rival].segment_writes >= rows["baleen"].segment_writes)
         assert gap.mean_dt_saved == pytest.approx((theirs.mean - ours.mean) / theirs.mean)
         assert gap.peak_dt_saved == pytest.approx((theirs.peak - ours.peak) / theirs.peak)
         low, high = gap.mean_dt_saved_interval
@@ -245,7 +246,7 @@ def test_prefetch_on_scans_saves_what_admission_alone_cannot() -> None:
         .rows
     )
     assert rows["baleen"].read_dt.mean < 0.95 * rows["baleen_no_prefetch"].read_dt.mean
-    assert rows["rejectx"].read_dt.mean < 0.85 * rows["rejectx_no_prefetch"].read_dt.mean
+    assert rows["rejectx"].read_dt.mean < 0.95 * rows["rejectx_no_prefetch"].read_dt.mean
     assert rows["baleen"].prefetch_accuracy > 0.5
 
 
