@@ -108,6 +108,7 @@ def flash_row(peak: float, mean: float, prefetch: str = "none", accuracy: float 
     load = {"peak": peak, "mean": mean, "p95": mean, "median": mean}
     values = {
         "read_dt": Statistics(**load), "read_dt_mean_interval": (0.9 * mean, 1.1 * mean),
+        "read_dt_constants": Statistics(**load),
         "write_dt": Statistics(**load), "total_dt": Statistics(**load),
         "io_hit_ratio": 0.11, "byte_hit_ratio": 0.07, "segment_writes": 5,
         "writes_of_accept_all": 0.25, "prefetched_segments": 2, "prefetch_accuracy": accuracy, "dwpd": None,
