@@ -28,7 +28,7 @@ from cachezoo.sizes import PAGE_BYTES, human
 
 FILTER = "runtimes/c/build/nbdkit-cachezoo-filter.so"
 MODELS = ("bundle", "prefetch-bundle")  # the filter's options; the second is for a prefetch model, if there is one
-MOUNTED = ("rejectx",)  # policies without a model that the nbdkit filter runs
+MOUNTED = "rejectx"  # the policy without a model that the nbdkit filter runs within a budget
 
 
 def page_lines(run: str, model: bool, capacity: int | None, fraction: float) -> str:
@@ -52,7 +52,7 @@ def page_lines(run: str, model: bool, capacity: int | None, fraction: float) -> 
 
 
 def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str) -> str:
-    """Mount a disk behind a flash cache; nothing for a policy that the filter does not run.
+    """Mount a disk behind a flash cache; for a policy that the filter does not run, RejectX in its place, and why.
 
     Args:
         run: ids of an admission and perhaps a prefetch bundle, or of a policy.
@@ -60,16 +60,18 @@ def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str)
         flash: the category's figures, for the window that met the write budget.
         mode: the prefetch mode.
     """
+    why = ""
     if model:
         how = [f"cz-{name}={paths.bundle(one)}" for name, one in zip(MODELS, run, strict=False)]
-    elif run[0] in MOUNTED:
-        found = flash.modes[run[0]].figures
-        window = found[mode].knob if isinstance(found, dict) else 0.0
-        how = [f"cz-mode={run[0]} cz-window={window:.0f} 'cz-prefetch={mode}'"]
     else:
-        return ""
+        own = mode if run[0] == MOUNTED else flash.modes[MOUNTED].mode
+        found = flash.modes[MOUNTED].figures
+        window = found[own].knob if isinstance(found, dict) else 0.0
+        how = [f"cz-mode={MOUNTED} cz-window={window:.0f} 'cz-prefetch={own}'"]
+        if run[0] != MOUNTED:
+            why = f"# The simulator alone has {run[0]}. Of what the filter has, this keeps the write budget:\n"
     options = " \\\n".join(["cz-ssd=/dev/disk/by-id/nvme-SSD-part4 cz-size=64G", *how])
-    return f"nbdkit -U disk.sock file /dev/disk/by-id/ata-DISK \\\n--filter={FILTER} \\\n{options}"
+    return f"{why}nbdkit -U disk.sock file /dev/disk/by-id/ata-DISK \\\n--filter={FILTER} \\\n{options}"
 
 
 C = TypeVar("C", bound=Case)

@@ -14,8 +14,10 @@ from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.report.copied import PLACE
 from cachezoo.report.page import card_html, write_report
+from cachezoo.report.workloads import flash_lines
 from cachezoo.settings.params import Params
 from tests.html_page import FETCHED, HtmlPage
+from tests.metrics_data import flash_metrics
 from tests.report_data import ADMISSION, CACHING, add_traces, entry, make_project, params_of
 
 MINUS = "\N{MINUS SIGN}"
@@ -280,3 +282,11 @@ def test_a_copy_that_cannot_be_made_leaves_none(copy: Path, monkeypatch: pytest.
     assert "the report's plot is missing; run `.venv/bin/dvc repro report`" in refused("sent.html")
     (copy / "report/index.html").write_text("<html></html>")
     assert "is of an older cachezoo" in refused("sent.html")
+
+
+def test_what_the_simulator_alone_runs_is_said_and_what_can_be_mounted_is_shown():
+    flash = flash_metrics("admission.web.lgbm")
+    named = flash_lines(["rejectx"], False, flash, flash.modes["rejectx"].mode)
+    other = flash_lines(["coin_flip+s3fifo"], False, flash, "none")
+    assert "cz-mode=rejectx cz-window=3" in named and not named.startswith("#")
+    assert other.startswith("# The simulator alone has coin_flip+s3fifo.") and other.endswith(named)
