@@ -1,9 +1,0 @@
-"""Stage baleen of lab/dvc.yaml: Baleen at several write budgets and cache sizes, its ablations, and its claims."""
-
-from lab.baleen.document import ABLATIONS_PLOT, FILE, SWEEP_PLOT, TRACES_PLOT
-from lab.baleen.plot import draw_ablations, draw_sweep, draw_traces
-from lab.baleen.run import baleen
-from lab.stages.written import pooled, run
-
-if __name__ == "__main__":
-    run(pooled(baleen), FILE, {TRACES_PLOT: draw_traces, SWEEP_PLOT: draw_sweep, ABLATIONS_PLOT: draw_ablations})
