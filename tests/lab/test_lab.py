@@ -135,7 +135,7 @@ def test_each_stage_depends_on_the_list_of_its_own_sources():
     assert set(lists) == set(STAGES) - {"sources"}
     assert outs("sources") == [Path("lab") / file for file in lists.values()]
     there = {file.name for file in (ROOT / "lab").glob("[!_.]*") if file.is_dir() or file.suffix == ".py"}
-    # lab/baleen is run by lab/notes until the figures of its whole sweep are stored.
+    # lab/baleen becomes a stage when its whole sweep has run and its figures are stored.
     assert there - {"baleen", "models", "notes", "pages.py", "real", "results"} == {
         dep for dep in STAGES["sources"]["deps"] if not dep.startswith("..") and "sources." not in dep
     }
