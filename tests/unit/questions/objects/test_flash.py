@@ -18,10 +18,11 @@ from cachezoo.questions.flash.options import WriteRate
 from cachezoo.questions.objects import flash
 from cachezoo.questions.objects.bench import ObjectBench, Rules
 from cachezoo.questions.objects.flash import ObjectFlashRow, ObjectLead, object_flash
+from cachezoo.sizes import Size
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.table import TraceMeta
 
-RATE = WriteRate("25%", None, 0.25)
+RATE, SIZE = WriteRate("25%", None, 0.25), Size.parse("10%")
 
 
 def trace(n=12_000, seed=4, sizes=1, lives=(10, 2)):
@@ -52,6 +53,11 @@ def ran(own, policies=("baleen",), rates=(RATE,), share=0.1):
     return object_flash(bench, int(share * bench.whole), rates, policies, DiskHead())
 
 
+def sentences(found):
+    """The sentences of one size."""
+    return leads_of(ObjectBench(trace(100)), {SIZE: found})
+
+
 @pytest.fixture(scope="module")
 def found():
     return ran(trace(), ("accept_all", "baleen"))
@@ -63,7 +69,7 @@ def test_baleen_is_ahead_where_the_namespace_tells_what_returns(found):
     assert lead.ours.admission == "baleen" and lead.ahead and lead.verdict == Verdict.BETTER
     assert lead.rival.chosen_by == min(row.chosen_by for row in found.rows if row.admission in flash.UNTRAINED)
     assert lead.ours.written_share < 0.3
-    assert lead.values()["ahead"] and "not ahead" not in " ".join(leads_of(found))
+    assert lead.values()["ahead"] and "not ahead" not in " ".join(sentences(found))
 
 
 def test_where_sizes_differ_an_admission_by_size_is_the_rival(monkeypatch):
@@ -71,14 +77,14 @@ def test_where_sizes_differ_an_admission_by_size_is_the_rival(monkeypatch):
     monkeypatch.setattr(flash, "SEEDS", 2)
     found = ran(trace(sizes=9000, lives=(3, 3)))
     assert found.leads[0].ours.admission == found.leads[-1].rival.admission == "by_size"
-    assert not found.leads[-1].ahead and "run by_size, which needs no model" in " ".join(leads_of(found))
+    assert not found.leads[-1].ahead and "run by_size, which needs no model" in " ".join(sentences(found))
 
 
 def test_a_knob_without_a_setting_near_the_rate_is_marked(capsys):
     bench = ObjectBench(trace(3000))
     found = object_flash(bench, bench.whole // 10, (RATE,), ("coin_flip", "by_size"), DiskHead())
     assert [row.reached for row in found.rows] == [True, False]
-    objects._print_flash("t", bench, found)
+    objects._print_flash("t", bench, {SIZE: found})
     said = capsys.readouterr().out
     assert said.count("% *") == 1 and "* no setting comes close to the rate" in " ".join(said.split())
 
@@ -176,14 +182,14 @@ def test_it_is_ahead_only_if_that_is_worth_it_and_it_writes_no_more(ours, writte
     assert lead.ahead == ahead
     assert lead.lead.value == pytest.approx(Goal.COST.lead(ours, 10.0))
     found = flash.ObjectFlash(1, (own, rival), (lead,))
-    assert said in leads_of(found)[0].replace("\xa0", " ")
+    assert said in sentences(found)[0].replace("\xa0", " ")
 
 
 def test_without_lightgbm_it_is_left_out_and_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     found = ran(trace(3000))
     assert [row.admission for row in found.rows] == ["coin_flip", "rejectx", "by_size"]
-    assert "lightgbm is not installed" in found.left_out[0] and found.left_out[0] in leads_of(found)
+    assert "lightgbm is not installed" in found.left_out[0] and found.left_out[0] in sentences(found)
 
 
 def test_too_short_a_trace_is_not_learned_from():
