@@ -1,4 +1,4 @@
-"""The flash cache beside the simulator that Baleen's authors released, on the synthetic Tectonic load.
+"""The flash cache compared with the simulator that Baleen's authors released, on the synthetic Tectonic load.
 
     baleen_release.py --release FOLDER --python PYTHON --work FOLDER [--requests 200000] [--load-seed 1]
 

@@ -1,4 +1,4 @@
-"""Other papers' learned admissions beside Baleen's in the same flash cache, at equal writes, over seeds.
+"""Other papers' learned admissions and Baleen's in the same flash cache, at equal writes, over seeds.
 
     python -m lab.notes.flash_rivals [CATEGORY …] [--seeds 5] [--only NAME,…]     needs the pipeline's requests, labels
 
@@ -45,7 +45,7 @@ class Category:
         self.params, self.name = params, name
         self.settings, self.label = Settings.of(params, name), label_of(params.label.episodes, name)
         self.prepared = read_prepared(name, traces_of(params, name, "train"))[0]
-        self.model = fit_prepared(name, self.prepared, self.settings, {})[0]  # its inputs hang on no seed
+        self.model = fit_prepared(name, self.prepared, self.settings, {})[0]  # no seed changes its inputs
         self.validation, self.test = (self.parts(role) for role in ("validation", "test"))
         pairs = zip(self.prepared, self.parts("train"), strict=True)
         train = [Labelled(part.trace, part.problem, part.rows, own.labels) for own, part in pairs]
@@ -135,7 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("categories", nargs="*", help="of the matrix; all if none is named")
     parser.add_argument("--seeds", type=int, default=5, help="trainings of each")
-    parser.add_argument("--only", default=",".join(RIVALS), help="rivals, beside ours")
+    parser.add_argument("--only", default=",".join(RIVALS), help="rivals to run with ours")
     asked = parser.parse_args()
     params = load_params()
     names = [name for name in asked.only.split(",") if name]

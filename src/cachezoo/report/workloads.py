@@ -28,7 +28,7 @@ from cachezoo.sizes import PAGE_BYTES, human
 
 FILTER = "runtimes/c/build/nbdkit-cachezoo-filter.so"
 MODELS = ("bundle", "prefetch-bundle")  # the filter's options; the second is for a prefetch model, if there is one
-MOUNTED = "rejectx"  # the policy without a model that the nbdkit filter runs within a budget
+MOUNTED = "rejectx"  # the policy without a model that is a mode of the nbdkit filter and keeps a budget
 
 
 def page_lines(run: str, model: bool, capacity: int | None, fraction: float) -> str:
@@ -52,7 +52,7 @@ def page_lines(run: str, model: bool, capacity: int | None, fraction: float) -> 
 
 
 def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str) -> str:
-    """Mount a disk behind a flash cache; for a policy that the filter does not run, RejectX in its place, and why.
+    """Mount a disk behind a flash cache; for a policy that is no mode of the filter, RejectX in its place, and why.
 
     Args:
         run: ids of an admission and perhaps a prefetch bundle, or of a policy.
@@ -69,7 +69,7 @@ def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str)
         window = found[own].knob if isinstance(found, dict) else 0.0
         how = [f"cz-mode={MOUNTED} cz-window={window:.0f} 'cz-prefetch={own}'"]
         if run[0] != MOUNTED:
-            why = f"# The simulator alone has {run[0]}. Of what the filter has, this keeps the write budget:\n"
+            why = f"# No cz-mode is {run[0]}; of those that there are, this keeps the write budget:\n"
     options = " \\\n".join(["cz-ssd=/dev/disk/by-id/nvme-SSD-part4 cz-size=64G", *how])
     return f"{why}nbdkit -U disk.sock file /dev/disk/by-id/ata-DISK \\\n--filter={FILTER} \\\n{options}"
 

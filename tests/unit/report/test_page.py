@@ -284,9 +284,9 @@ def test_a_copy_that_cannot_be_made_leaves_none(copy: Path, monkeypatch: pytest.
     assert "is of an older cachezoo" in refused("sent.html")
 
 
-def test_what_the_simulator_alone_runs_is_said_and_what_can_be_mounted_is_shown():
+def test_what_is_no_mode_of_the_filter_is_said_and_one_that_is_shown():
     flash = flash_metrics("admission.web.lgbm")
     named = flash_lines(["rejectx"], False, flash, flash.modes["rejectx"].mode)
     other = flash_lines(["coin_flip+s3fifo"], False, flash, "none")
     assert "cz-mode=rejectx cz-window=3" in named and not named.startswith("#")
-    assert other.startswith("# The simulator alone has coin_flip+s3fifo.") and other.endswith(named)
+    assert other.startswith("# No cz-mode is coin_flip+s3fifo;") and other.endswith(named)

@@ -26,7 +26,7 @@ from cachezoo.contest.lead import Mean, over_savings
 from cachezoo.errors import TraceError, TrainingError
 from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.flash_cache.modes import NONE
-from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_of, best_without_model, prefetch_of
+from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_without_model, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.kernels.write_budget import Controller
@@ -62,6 +62,8 @@ CHOOSING = 0.25
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = 2
 """Of progress, before the trainings."""
+RUN = ("fifo", "s3fifo")
+"""Evictions that rivals may take: those that a runtime has. It has no Bloom filters and no LRU of whole blocks."""
 REJECTX_ALONE = f"{REJECTX}, no prefetch"
 """The paper's baseline."""
 
@@ -253,10 +255,11 @@ def fit_and_judge(
     part = Prepared("train", days.train, episode_rows(train, label_of(geometry)))
     advance(1, "policies without a model")
     trace_id = days.validation.meta.trace_id
-    tried = {name: best_without_model([validation], [trace_id], SEEDS[0], (name,)) for name in BUDGETED}
-    best = best_of({name: one.figures for name, one in tried.items()})
+    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED, RUN)
+    alone = best_without_model([validation], [trace_id], SEEDS[0], (REJECTX,), ())
     test = _Part(days.test, geometry, own, rate)
-    plain = {name: test.bench.plain(name, tried[name].mode) for name in dict.fromkeys((best, REJECTX))}
+    modes = {REJECTX: alone.mode, best.policy: best.mode}
+    plain = {name: test.bench.plain(name, mode) for name, mode in modes.items()}
     plain[REJECTX_ALONE] = test.bench.plain(REJECTX, NONE)
     rivals = {name: test.within_rate(candidate) for name, candidate in plain.items()}
     rivals[OPT] = test.within_rate(test.bench.opt(prefetching=True))
@@ -280,4 +283,4 @@ def fit_and_judge(
     for done, seed in enumerate(seeds):
         advance(STEPS + done, f"training {done + 1} of {len(seeds)}")
         trainings.append(training(seed))
-    return Judged(capacity, part.labels.eviction_age, best, rivals, tuple(trainings), test.bench.flash.min_gap)
+    return Judged(capacity, part.labels.eviction_age, best.policy, rivals, tuple(trainings), test.bench.flash.min_gap)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cachezoo.contest.verdict import Verdict
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.metrics.flash import RateRow, Yearly
 from cachezoo.questions.flash.bench import ORACLE
@@ -147,11 +147,14 @@ def _cost_of(found: FlashTable, options: FlashOptions) -> list[str]:
     assert own is not None
     name = f"{best.policy}{_with(best)} {_limit(best)}"
     parts = f"{_disks(own)}, {money(own.flash_usd)} for flash"
+    if abs(none.usd - own.usd) < LEAST_SAVING * none.usd:
+        text = f"A year costs about as much without flash, {money(none.usd)} for {_disks(none)}, as with {name}, "
+        return [f"{text}{money(own.usd)} ({parts}); prices: {options.prices.name}."]
     if none.usd <= own.usd:
         text = f"A year costs least without flash: {money(none.usd)} for {_disks(none)}, against {money(own.usd)} with "
         return [f"{text}{name} ({parts}); prices: {options.prices.name}."]
     text = f"A year costs least with {name}: {money(own.usd)} ({parts})"
-    if others and others[0].year is not None:
+    if others and others[0].year is not None and others[0].year.usd - own.usd >= LEAST_SAVING * own.usd:
         text += f", {money(others[0].year.usd - own.usd)} less than the next, {others[0].policy} {_limit(others[0])}"
     text += f"; without flash {money(none.usd)} ({_disks(none)}); disks for the peak at "
     return [f"{text}{percent(options.most_busy, 0)} busy, prices: {options.prices.name}."]
@@ -216,5 +219,5 @@ def _disk_note(options: FlashOptions) -> str:
         return f"An I/O costs the disk {cost.seek_ms:g} ms and its bytes at {cost.rate_mib_s:g} MiB/s, wherever it is."
     return (
         f"An I/O costs what a model of the disk {options.disk} says: a seek from where the one before ended, rotation, "
-        "transfer; no seek where it goes on there. The rows of --json have disks_busy_constants beside it."
+        "transfer; no seek where it goes on there. The rows of --json also have disks_busy_constants."
     )
