@@ -63,9 +63,9 @@ def main() -> None:
     scale = asked.requests / REGION1_ACCESSES * REGION1_SHARE
     rate, share = WRITE_BYTES_S * scale, 0.25
     paper = Size.parse(f"{CACHE_BYTES * scale / 1e9:.6f}GB")
-    options = FlashOptions(Size.parse("10%"), [], POLICIES)
+    options = FlashOptions([Size.parse("10%")], [], POLICIES, disk="baleen")
     points = {
-        "paper": ("the paper's point", replace(options, capacity=paper), WriteRate(f"{rate / 1e6:.3g}MB/s", rate, 0.0)),
+        "paper": ("the paper's point", replace(options, sizes=[paper]), WriteRate(f"{rate / 1e6:.3g}MB/s", rate, 0.0)),
         "project": ("the project's point", options, WriteRate("25%", None, share)),
     }
     for key, (name, own, allowed) in points.items():
