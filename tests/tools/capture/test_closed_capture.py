@@ -15,11 +15,12 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from tests.tools.capture.test_capture import nothing_left, silent  # noqa: F401 - a fixture for every test here
 from tests.tracing import running, wait_for_requests
-from tools.capture.programs import PROGRAMS
+from tools.capture.programs import PROGRAMS, dbench
 from tools.capture.programs.base import Closed
 from tools.capture.programs.web import NginxSite
 from tools.capture.recipe import parse_recipe
 from tools.capture.run import capture
+from tools.capture.sandbox import Sandbox
 
 ROOT = Path(__file__).resolve().parents[3]
 needs = pytest.mark.needs("root", "tracefs", "loop", "cgroup", "capture")
@@ -174,6 +175,17 @@ def test_a_program_that_ends_before_its_phase_is_the_captures_failure(tmp_path, 
     with pytest.raises(CaptureError, match="short ended before its phase did"):
         capture(recipe("nginx"), tmp_path / "t.parquet", silent)
     assert list(tmp_path.iterdir()) == []
+
+
+@needs
+def test_users_who_are_stopped_before_their_program_began_are_no_failure(tmp_path, monkeypatch):
+    """On a busy machine a short warm-up ends before the last user's dbench is started."""
+    monkeypatch.setattr(dbench, "PLAY", "sleep 60")
+    made = recipe("dbench")
+    with Sandbox(made.disk_mib, made.memory_mib, made.readahead_kib, tmp_path) as box:
+        load = PROGRAMS["dbench"](made, box)
+        load.prepare()
+        load.end(load.play(made.phases[1], -1))
 
 
 @needs

@@ -78,10 +78,16 @@ class Dbench(Closed[DbenchLoad], Paced[DbenchLoad]):
         loads = [self.box.work / f"load-{number}-{user}.txt" for user in range(self.load.clients)]
         for path, text in zip(loads, texts, strict=True):
             path.write_text(text)
+            self._log_of(path).touch()  # a user may be stopped before its dbench has begun
         values = {"DBENCH": program("dbench"), "SHARE": self.share, "SECONDS_": seconds}
         variables = [f"{name}={value}" for name, value in values.items()]
         command = [program("unshare"), "--ipc", "env", *variables, "/bin/sh", "-c", PLAY, "sh", *map(str, loads)]
         return self.player(f"dbench-{number}", command)
+
+    @staticmethod
+    def _log_of(load: Path) -> Path:
+        """What the dbench of a load file writes."""
+        return load.with_name(f"{load.name}.log")
 
     def _logs(self, player: Player) -> dict[Path, str]:
         """What the users' dbenches wrote, by load file.
@@ -91,7 +97,7 @@ class Dbench(Closed[DbenchLoad], Paced[DbenchLoad]):
         """
         number = player.name.removeprefix("dbench-")
         loads = [self.box.work / f"load-{number}-{user}.txt" for user in range(self.load.clients)]
-        texts = {load: load.with_name(f"{load.name}.log").read_text(errors="replace") for load in loads}
+        texts = {load: self._log_of(load).read_text(errors="replace") for load in loads}
         for text in texts.values():
             trouble = TROUBLE.search(text)
             if trouble and not self.box.closing.is_set():
