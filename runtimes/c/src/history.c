@@ -95,6 +95,17 @@ static int read_encoding(const cz_bundle *bundle, const cz_values *values, const
                    cz_bundle_where(bundle), place, MOST_CODE);
 }
 
+/* What a read uses, by a bundle of before: what it reads alone. */
+static int read_touch(const cz_bundle *bundle, const cz_values *values, bool *by_block, cz_error *error) {
+    const cz_json *touch = cz_values_get(values, "policy.touch");
+    bool block = touch && touch->type == CZ_JSON_TEXT && strcmp(touch->text, "block") == 0;
+    *by_block = block;
+    if (!touch || block || (touch->type == CZ_JSON_TEXT && strcmp(touch->text, "segment") == 0))
+        return CZ_OK;
+    return cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.touch is neither segment nor block; export it again",
+                   cz_bundle_where(bundle));
+}
+
 int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history_model *model, cz_error *error) {
     int64_t block = 0, most = (int64_t)1 << 40;
     *model = (cz_history_model){0};
@@ -112,6 +123,8 @@ int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history
                          cz_bundle_where(bundle), INT32_MAX);
     if (!result)
         result = cz_values_whole(values, "policy.history.bucket_requests", 1, most, &model->bucket_requests, error);
+    if (!result)
+        result = read_touch(bundle, values, &model->by_block, error);
     if (!result)
         result = read_windows(bundle, values, &model->windows, error);
     if (!result)
