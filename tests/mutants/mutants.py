@@ -80,8 +80,11 @@ HISTORIES = (
 FLASH_CACHE = (
     *_of(
         "flash.c",
-        ("the most recently used is evicted", "leave(flash, cz_tail(&flash->rings, resident_head(flash)));", "leave(flash, flash->rings.after[resident_head(flash)]);"),
-        ("FIFO in place of LRU", "        cz_unlink(&flash->rings, slot);\n        cz_link(&flash->rings, resident_head(flash), slot);\n        unit.slot", "        unit.slot"),
+        ("the most recently used is evicted", "return cz_tail(&flash->rings, head);", "return flash->rings.after[head];"),
+        ("the most recent block gives up a segment", "cz_tail(&flash->blocks.rings, capacity);", "flash->blocks.rings.after[capacity];"),
+        ("FIFO in place of LRU", "        cz_unlink(&flash->rings, slot);\n        cz_link(&flash->rings, head, slot);\n        unit.slot", "        unit.slot"),
+        ("FIFO of blocks", "                use_block(flash, head);\n", ""),
+        ("what lies beyond a request's first block is of it", "if (k == 0 || (first + k) % flash->options.per_block == 0) {", "if (k == 0) {"),
         ("writes invalidate nothing", "        if (slot != CZ_NO_NODE)\n            leave(flash, slot);\n", ""),
         ("an invalidated segment holds its room", "        if (slot != CZ_NO_NODE)\n            leave(flash, slot);\n",
          "        if (slot != CZ_NO_NODE) {\n            cz_index_remove(&flash->index, slot);\n"
@@ -100,6 +103,11 @@ FLASH_CACHE = (
         ("resident segments are fetched again",
          "if ((at >= 0 && at < flash->count) ||\n            cz_index_find(&flash->index, flash->volume, flash->first + at) != CZ_NO_NODE)",
          "if (at >= 0 && at < flash->count)"),
+    ),
+    *_of(
+        "history.c",
+        ("reads touch segments whatever the bundle says", "*by_block = block;", "*by_block = false;"),
+        ("reads touch blocks whatever the bundle says", "*by_block = block;", "*by_block = true;"),
     ),
     *_of(
         "flash_set.c",

@@ -39,7 +39,7 @@ def stored(kind: str) -> Path:
 
 
 def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest with ranges of its inputs, pauses between votes, a controller of writes and a touch, where it states none."""
+    """A manifest with ranges of inputs, pauses between votes, a controller of writes and a touch, where it has none."""
     found: dict[str, Any] = copy.deepcopy(dict(manifest))
     if kind == "caching":
         found["policy"].setdefault("ranges", {entry["name"]: [-1.0, 3.0] for entry in found["features"]})

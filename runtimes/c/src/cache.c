@@ -89,6 +89,11 @@ static int follow_swaps(cz_cache *cache, cz_error *error) {
     return CZ_OK;
 }
 
+/* Whether a read uses its blocks whole: without a bundle, and where the bundle says so. */
+static bool uses_blocks(const cz_stream *admission) {
+    return !admission || ((const cz_history_model *)admission->model)->by_block;
+}
+
 static int sizes(cz_cache *cache, cz_error *error) {
     const cz_cache_options *options = &cache->options;
     int64_t unit = options->unit_bytes, block = options->block_bytes;
@@ -108,6 +113,10 @@ static int sizes(cz_cache *cache, cz_error *error) {
                            "%lld and %lld; give bundles of one geometry",
                            (long long)info.segment_bytes, (long long)info.block_bytes, (long long)unit,
                            (long long)block);
+        if (cache->ranges && uses_blocks(cache->ranges) != uses_blocks(cache->admission))
+            return cz_fail(error, CZ_BAD_CALL,
+                           "cache: policy.touch of the prefetch bundle is not that of the admission's; give bundles of "
+                           "one training");
     }
     if (unit < 1 || block < unit || block % unit)
         return cz_fail(error, CZ_BAD_CALL, "cache: units of %lld bytes in blocks of %lld: a block holds whole units",
@@ -115,11 +124,6 @@ static int sizes(cz_cache *cache, cz_error *error) {
     cache->unit_bytes = unit;
     cache->per_block = block / unit;
     return CZ_OK;
-}
-
-/* Whether a read uses its blocks whole: without a bundle, and where the bundle says so. */
-static bool uses_blocks(const cz_stream *admission) {
-    return !admission || ((const cz_history_model *)admission->model)->by_block;
 }
 
 static int open_flash(cz_cache *cache, cz_error *error) {

@@ -174,8 +174,8 @@ static int allocate(cz_flash *flash) {
     if (cz_index_new(&flash->index, options->capacity) || cz_rings_new(&flash->rings, nodes, 2))
         return -1;
     flash->counters.bytes = sizeof *flash + 2 * most_units * sizeof *flash->units +
-                            cz_index_bytes(&flash->index, options->capacity) +
-                            (size_t)nodes * 2 * sizeof(int32_t) + (size_t)options->capacity;
+                            cz_index_bytes(&flash->index, options->capacity) + (size_t)nodes * 2 * sizeof(int32_t) +
+                            (size_t)options->capacity;
     if (options->by_block) {
         blocks *blocks = &flash->blocks;
         if (cz_index_new(&blocks->index, options->capacity) || cz_rings_new(&blocks->rings, options->capacity, 2))

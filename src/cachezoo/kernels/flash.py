@@ -126,7 +126,7 @@ def _simulate(
     # Of the arrays below only `after` is written at once: a trace may touch few of the segments that it could.
     by_block = whole_block and kind == LRU
     n_blocks = n_ids // per_block if by_block else 0
-    blocks = blocks_of(n_blocks, per_block, n_ids + 2)
+    blocks = blocks_of(n_blocks, n_ids + 2)
     before, after = np.empty(n_ids + 2 + n_blocks, np.int32), np.full(n_ids + 2 + n_blocks, ABSENT, np.int32)
     for sentinel in range(n_ids, n_ids + 2 + n_blocks):
         before[sentinel] = sentinel
@@ -241,7 +241,7 @@ def _simulate(
                 slot_of[s] = slot
                 noted += 1
             if by_block:
-                enter_block(blocks, before, after, s)
+                enter_block(blocks, before, after, s // per_block, s)
             else:
                 touched[s] = i
                 if kind != S3FIFO:

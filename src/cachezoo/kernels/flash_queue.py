@@ -32,21 +32,19 @@ class Blocks(NamedTuple):
 
     Attributes:
         before, after: int32[n_blocks + 1] links of the blocks that hold anything.
-        per_block: segments to a block; segment s is of block s // per_block.
         lists: the sentinel of block 0's segments among the links of segments, those of the others behind it.
     """
 
     before: I32
     after: I32
-    per_block: int
     lists: int
 
 
 @njit
-def blocks_of(n_blocks: int, per_block: int, lists: int) -> Blocks:
-    """Empty blocks; the attributes are those of `Blocks`."""
+def blocks_of(n_blocks: int, lists: int) -> Blocks:
+    """Empty blocks; `lists` as of `Blocks`."""
     before, after = links(n_blocks, 1)
-    return Blocks(before, after, per_block, lists)
+    return Blocks(before, after, lists)
 
 
 @step
@@ -58,9 +56,8 @@ def use_block(blocks: Blocks, after: I32, block: int) -> None:
 
 
 @step
-def enter_block(blocks: Blocks, before: I32, after: I32, s: int) -> None:
+def enter_block(blocks: Blocks, before: I32, after: I32, block: int, s: int) -> None:
     """Add a segment as the newest of its block, and the block as the newest where it held nothing."""
-    block = s // blocks.per_block
     if after[blocks.lists + block] == blocks.lists + block:
         link_head(blocks.before, blocks.after, len(blocks.after) - 1, block)
     link_head(before, after, blocks.lists + block, s)

@@ -105,7 +105,7 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     )
     found += [_given(flash.mode_name(mode), batch, block, flash.CAPACITY, mode) for mode in PLAIN]
     if "touch" in manifest["policy"]:
-        other = {**block, flash.TOUCH: flash.other_touch(manifest["policy"]["touch"])}
+        other = {**block, **flash.with_other_touch(manifest)}
         found.append(_given(flash.OTHER_TOUCH, batch, other, flash.CAPACITY, "next(3)"))
     if "controller" in manifest["calibration"]:
         batch = _in_bursts(flash.flash_script(manifest, flash.FLASH_PER_BLOCK, CONTROLLED_ROWS).batch())

@@ -249,8 +249,12 @@ def wanted_cache(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return (*CACHE, OTHER_TOUCH) if "touch" in manifest["policy"] else CACHE
 
 
-def other_touch(touch: str | None) -> str:
-    """The one that is not this."""
+def with_other_touch(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes that make a cache touch what its bundle's does not."""
+    return {TOUCH: _other(manifest["policy"]["touch"])}
+
+
+def _other(touch: str | None) -> str:
     return SEGMENT if touch == BLOCK else BLOCK
 
 
@@ -286,7 +290,7 @@ class Where:
 
     def otherwise(self) -> "Where":
         """The same cache with the other touch."""
-        return replace(self, touch=other_touch(self.touch))
+        return replace(self, touch=_other(self.touch))
 
 
 def controlled(

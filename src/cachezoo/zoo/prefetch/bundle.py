@@ -90,6 +90,9 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     batch = flash.flash_script(manifest, flash.FLASH_PER_BLOCK).batch()
     block = flash.block_of(manifest, flash.FLASH_PER_BLOCK)
     found += [_given(flash.mode_name(mode), batch, block, flash.CAPACITY, mode) for mode in MODES]
+    if "touch" in manifest["policy"]:
+        other = {**block, **flash.with_other_touch(manifest)}
+        found.append(_given(flash.OTHER_TOUCH, batch, other, flash.CAPACITY, "next(3)"))
     large = {flash.BUCKET: 1, **flash.block_of(manifest, flash.LARGE_PER_BLOCK)}
     batch = flash.large_script(manifest).batch()
     return [*found, _given("large", batch, large, flash.LARGE_CAPACITY, ML_RANGE_WHEN, times=100)]
