@@ -105,11 +105,6 @@ FLASH_CACHE = (
          "if (at >= 0 && at < flash->count)"),
     ),
     *_of(
-        "history.c",
-        ("reads touch segments whatever the bundle says", "*by_block = block;", "*by_block = false;"),
-        ("reads touch blocks whatever the bundle says", "*by_block = block;", "*by_block = true;"),
-    ),
-    *_of(
         "flash_set.c",
         ("the I/O is not widened", "        low = unit->number < low ? unit->number : low;\n        high = unit->number > high ? unit->number : high;\n",
          "        if (i < count) {\n            low = unit->number < low ? unit->number : low;\n            high = unit->number > high ? unit->number : high;\n        }\n"),
@@ -117,6 +112,12 @@ FLASH_CACHE = (
         ("written counts the misses alone", "written += unit->outcome == 1;", "written += unit->outcome == 1 && i < count;"),
     ),
 )  # fmt: skip
+
+TOUCH = _of(
+    "history.c",
+    ("reads touch segments whatever the bundle says", "*by_block = block;", "*by_block = false;"),
+    ("reads touch blocks whatever the bundle says", "*by_block = block;", "*by_block = true;"),
+)
 
 PLAIN_MODES = _of(
     "modes.c",
@@ -181,10 +182,11 @@ WRITE_RATE = (
     ),
 )  # fmt: skip
 
-ADMISSION = (*HISTORIES, *FLASH_CACHE, *PLAIN_MODES, *WRITE_RATE)
+ADMISSION = (*HISTORIES, *FLASH_CACHE, *TOUCH, *PLAIN_MODES, *WRITE_RATE)
 
 PREFETCH = (
-    *FLASH_CACHE[:6],
+    *FLASH_CACHE[:9],
+    *TOUCH,
     *PLAIN_MODES,
     *_of(
         "kind_prefetch.c",

@@ -202,6 +202,7 @@ int cz_flash_new(const cz_flash_options *options, cz_flash **flash, cz_error *er
     if (!made)
         return cz_fail(error, CZ_NO_MEMORY, "flash cache: no memory");
     made->options = *options;
+    made->options.by_block = options->by_block && options->per_block > 1;
     if (allocate(made)) {
         cz_flash_free(made);
         return cz_fail(error, CZ_NO_MEMORY, "flash cache of %lld segments: no memory", (long long)options->capacity);

@@ -104,14 +104,15 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
         flash.block_of(manifest, flash.FLASH_PER_BLOCK),
     )
     found += [_given(flash.mode_name(mode), batch, block, flash.CAPACITY, mode) for mode in PLAIN]
+    by_segment = {}
     if "touch" in manifest["policy"]:
-        other = {**block, **flash.with_other_touch(manifest)}
+        other, by_segment = {**block, **flash.with_other_touch(manifest)}, {flash.TOUCH: flash.SEGMENT}
         found.append(_given(flash.OTHER_TOUCH, batch, other, flash.CAPACITY, "next(3)"))
     if "controller" in manifest["calibration"]:
         batch = _in_bursts(flash.flash_script(manifest, flash.FLASH_PER_BLOCK, CONTROLLED_ROWS).batch())
         segment_bytes = int(manifest["geometry"]["segment_bytes"])
         found += [
-            _controlled(name, batch, block, mode, segments_s * segment_bytes, rules)
+            _controlled(name, batch, {**block, **by_segment}, mode, segments_s * segment_bytes, rules)
             for name, mode, segments_s, rules in CONTROLLED
         ]
     if "with_prefetch" in manifest["calibration"]:
