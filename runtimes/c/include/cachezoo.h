@@ -314,7 +314,7 @@ enum cz_mode { CZ_LRU = 0, CZ_REJECTX, CZ_MODEL };
 
 /* A flash cache evicts by LRU of blocks: a read makes its blocks the newest, and in them what it reads; the oldest segment
  * of the oldest block leaves. A bundle whose policy.touch is not `block` has LRU of segments, as blocks of one segment
- * have. A cache stays as it began, also after cz_swap. */
+ * have. */
 typedef struct cz_cache_options {
     enum cz_mode mode;
     int64_t capacity;     /* units: pages, or segments in a flash cache */

@@ -139,11 +139,11 @@ int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history
 int cz_history_may_swap(const void *from, const void *to, cz_error *error) {
     const cz_history_model *a = from, *b = to;
     if (a->segment_bytes == b->segment_bytes && a->per_block == b->per_block &&
-        a->bucket_requests == b->bucket_requests && a->features == b->features &&
+        a->bucket_requests == b->bucket_requests && a->by_block == b->by_block && a->features == b->features &&
         memcmp(&a->windows, &b->windows, sizeof a->windows) == 0 && memcmp(a->column, b->column, sizeof a->column) == 0)
         return CZ_OK;
     return cz_fail(error, CZ_BAD_CALL,
-                   "the bundles differ in geometry, policy.history or features; begin a new stream");
+                   "the bundles differ in geometry, policy.history, policy.touch or features; begin a new stream");
 }
 
 /* ---- the history ---- */
