@@ -2,7 +2,8 @@
 
     flash.py [--requests 50000000] [--decided 2000000]
 
-A synthetic load: single segments of 4 KiB by Zipf's law, a tenth of them writes, in a cache of a tenth of the segments.
+A synthetic load: single segments of 4 KiB by Zipf's law, a tenth of them writes, in a cache of a tenth of the segments,
+by LRU of blocks.
 Seconds are of processor time on one core, the least of several runs. `expand` is what every simulation of a trace
 shares: numbering its segments and blocks. `forest` reads a batch's features, scores them by a forest as large as the
 pipeline's, here trained on random classes, and runs the cache. Memory is the most that the process held.
@@ -85,7 +86,9 @@ class Decided:
     def run(self) -> FlashRun:
         """Decide on every request, and run the cache."""
         scores = self.forest.scores(self.features().rows(self.batch))
-        return simulate_flash(self.accesses, self.read, scores >= 0, max(1, self.accesses.n_segments // 10))
+        return simulate_flash(
+            self.accesses, self.read, scores >= 0, max(1, self.accesses.n_segments // 10), whole_block=True
+        )
 
 
 def main() -> None:
@@ -106,12 +109,13 @@ def main() -> None:
     seconds, accesses = compiled(lambda: expanded(offset), 1)
     row("expand", seconds, read)
     capacity, everything = max(1, accesses.n_segments // 10), np.ones(len(read), np.bool_)
-    chosen = coin_flips(len(read), SEED) < 0.25
+    chosen, window = coin_flips(len(read), SEED) < 0.25, len(read) // 100
     runs = {
-        "accept_all": lambda: simulate_flash(accesses, read, everything, capacity),
-        "coin_flip": lambda: simulate_flash(accesses, read, chosen, capacity),
-        "rejectx": lambda: simulate_rejectx(accesses, read, len(read) // 100, capacity),
-        "bloom_rejectx": lambda: simulate_rejectx(accesses, read, len(read) // 100, capacity, filters=True),
+        "accept_all": lambda: simulate_flash(accesses, read, everything, capacity, whole_block=True),
+        "accept_all, LRU of segments": lambda: simulate_flash(accesses, read, everything, capacity),
+        "coin_flip": lambda: simulate_flash(accesses, read, chosen, capacity, whole_block=True),
+        "rejectx": lambda: simulate_rejectx(accesses, read, window, capacity, whole_block=True),
+        "bloom_rejectx": lambda: simulate_rejectx(accesses, read, window, capacity, filters=True, whole_block=True),
         "accept_all+s3fifo": lambda: simulate_flash(accesses, read, everything, capacity, eviction="s3fifo"),
     }
     for name, run in runs.items():

@@ -22,6 +22,7 @@ from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
 from cachezoo.flash_cache.policies import EVICTIONS, baseline, best_without_model, evicting, learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
+from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.models.forest import forest_scorer
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
@@ -74,10 +75,10 @@ class Category:
             found[part.trace.meta.trace_id] = float(self.load(part, run).mean())
         return found
 
-    def measure(self, scores: Sequence[F64], eviction: str = "") -> Loads:
+    def measure(self, scores: Sequence[F64], eviction: Eviction | None = None) -> Loads:
         """A learned admission by its scores of the validation traces, then the tests; perhaps in another eviction."""
         every = [*self.validation, *self.test]
-        problems = [evicting(part.problem, eviction) if eviction else part.problem for part in every]
+        problems = [part.problem if eviction is None else evicting(part.problem, eviction) for part in every]
         count = len(self.validation)
         best = plain_settings(problems[:count], list(scores[:count]))[0]
         pairs = zip(problems[count:], scores[count:], strict=True)

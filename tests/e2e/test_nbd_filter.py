@@ -157,13 +157,14 @@ def test_a_replayed_trace_hits_as_in_the_simulator_by_lru(built, tmp_path, repla
     found = served(built, tmp_path, replayed, tier(tmp_path, "8M", "cz-prefetch=next(16)"))
     admit = np.ones(REPLAYED, np.bool_)
     prefetch = replayed.plain("next(16)")
-    check_counters(found, simulate_flash(replayed.accesses, replayed.read, admit, 2048, prefetch=prefetch))
+    expected = simulate_flash(replayed.accesses, replayed.read, admit, 2048, prefetch=prefetch, whole_block=True)
+    check_counters(found, expected)
 
 
 def test_a_replayed_trace_hits_as_in_the_simulator_by_rejectx(built, tmp_path, replayed):
     options = tier(tmp_path, "4M", "cz-mode=rejectx", "cz-window=5000", "cz-prefetch=all_on_partial")
     prefetch = replayed.plain("all_on_partial")
-    expected = simulate_rejectx(replayed.accesses, replayed.read, 5000, 1024, prefetch=prefetch)
+    expected = simulate_rejectx(replayed.accesses, replayed.read, 5000, 1024, prefetch=prefetch, whole_block=True)
     check_counters(served(built, tmp_path, replayed, options), expected)
 
 
@@ -188,11 +189,12 @@ def test_a_replayed_trace_hits_as_in_the_simulator_by_a_model(built, tmp_path, r
     assert (found["prefetch"], found["model_digest"]) == (setting["mode"], bundle.model_digest)
 
 
-def with_threshold(source, target, threshold):
-    """A bundle as it would be with another threshold."""
+def with_values(source, target, threshold, touch):
+    """A bundle as it would be with another threshold, and saying what a read touches."""
     shutil.copytree(source, target)
     model = json.loads((target / "model.json").read_text())
     model["calibration"]["threshold"] = threshold
+    model["policy"]["touch"] = touch
     content = json.dumps(model).encode()
     (target / "model.json").write_bytes(content)
     manifest = json.loads((target / "manifest.json").read_text())
@@ -206,18 +208,22 @@ def with_threshold(source, target, threshold):
 
 
 def test_a_replayed_trace_hits_as_in_the_simulator_by_a_model_that_prefetches(built, tmp_path, replayed):
-    path = STORED / "admission.database.lgbm"
-    admission = load(path).serving()
+    bundle = load(STORED / "admission.database.lgbm")
+    admission = bundle.serving()
     rows = admission.features(batch_of(replayed))
     scores = admission.scores(rows)
     threshold = float(np.median(scores))
-    paths = [path, with_threshold(STORED / "prefetch.database.lgbm", tmp_path / "prefetch", threshold)]
+    thresholds = {"admission": bundle.manifest["calibration"]["threshold"], "prefetch": threshold}
+    paths = [
+        with_values(STORED / f"{kind}.database.lgbm", tmp_path / kind, own, "block") for kind, own in thresholds.items()
+    ]
     ranges = load(paths[1]).serving()
     admit = scores >= threshold
     options = tier(tmp_path, "4M", f"cz-bundle={paths[0]}", f"cz-prefetch-bundle={paths[1]}", "cz-prefetch=ml_range")
     found = served(built, tmp_path, replayed, options)
     prefetch = ranges.prefetch(rows, "ml_range")
-    check_counters(found, simulate_flash(replayed.accesses, replayed.read, admit, 1024, prefetch=prefetch))
+    expected = simulate_flash(replayed.accesses, replayed.read, admit, 1024, prefetch=prefetch, whole_block=True)
+    check_counters(found, expected)
 
 
 def test_after_a_clean_end_the_tier_is_warm(built, folder):

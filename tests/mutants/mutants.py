@@ -80,8 +80,11 @@ HISTORIES = (
 FLASH_CACHE = (
     *_of(
         "flash.c",
-        ("the most recently used is evicted", "leave(flash, cz_tail(&flash->rings, resident_head(flash)));", "leave(flash, flash->rings.after[resident_head(flash)]);"),
-        ("FIFO in place of LRU", "        cz_unlink(&flash->rings, slot);\n        cz_link(&flash->rings, resident_head(flash), slot);\n        unit.slot", "        unit.slot"),
+        ("the most recently used is evicted", "return cz_tail(&flash->rings, head);", "return flash->rings.after[head];"),
+        ("the most recent block gives up a segment", "cz_tail(&flash->blocks.rings, capacity);", "flash->blocks.rings.after[capacity];"),
+        ("FIFO in place of LRU", "        cz_unlink(&flash->rings, slot);\n        cz_link(&flash->rings, head, slot);\n        unit.slot", "        unit.slot"),
+        ("FIFO of blocks", "                use_block(flash, head);\n", ""),
+        ("what lies beyond a request's first block is of it", "if (k == 0 || (first + k) % flash->options.per_block == 0) {", "if (k == 0) {"),
         ("writes invalidate nothing", "        if (slot != CZ_NO_NODE)\n            leave(flash, slot);\n", ""),
         ("an invalidated segment holds its room", "        if (slot != CZ_NO_NODE)\n            leave(flash, slot);\n",
          "        if (slot != CZ_NO_NODE) {\n            cz_index_remove(&flash->index, slot);\n"
@@ -109,6 +112,12 @@ FLASH_CACHE = (
         ("written counts the misses alone", "written += unit->outcome == 1;", "written += unit->outcome == 1 && i < count;"),
     ),
 )  # fmt: skip
+
+TOUCH = _of(
+    "history.c",
+    ("reads touch segments whatever the bundle says", "*by_block = block;", "*by_block = false;"),
+    ("reads touch blocks whatever the bundle says", "*by_block = block;", "*by_block = true;"),
+)
 
 PLAIN_MODES = _of(
     "modes.c",
@@ -173,10 +182,11 @@ WRITE_RATE = (
     ),
 )  # fmt: skip
 
-ADMISSION = (*HISTORIES, *FLASH_CACHE, *PLAIN_MODES, *WRITE_RATE)
+ADMISSION = (*HISTORIES, *FLASH_CACHE, *TOUCH, *PLAIN_MODES, *WRITE_RATE)
 
 PREFETCH = (
-    *FLASH_CACHE[:6],
+    *FLASH_CACHE[:9],
+    *TOUCH,
     *PLAIN_MODES,
     *_of(
         "kind_prefetch.c",

@@ -39,12 +39,14 @@ def stored(kind: str) -> Path:
 
 
 def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest with ranges of its inputs, pauses between votes and a controller of writes, where it states none."""
+    """A manifest with ranges of inputs, pauses between votes, a controller of writes and a touch, where it has none."""
     found: dict[str, Any] = copy.deepcopy(dict(manifest))
     if kind == "caching":
         found["policy"].setdefault("ranges", {entry["name"]: [-1.0, 3.0] for entry in found["features"]})
     if kind == "admission":
         found["calibration"].setdefault("controller", Controller().document())
+    if kind in ("admission", "prefetch"):
+        found["policy"].setdefault("touch", "block")
     if kind == "workload":
         found["policy"].setdefault("vote_every_s", 0)
     return found

@@ -52,6 +52,31 @@ class Queue:
         return gone
 
 
+class Blocks(Queue):
+    """LRU of blocks: what a block holds leaves in the order of its last use, the oldest block's first."""
+
+    def __init__(self, capacity: int, per_block: int) -> None:
+        super().__init__(capacity, True)
+        self.per_block = per_block
+        self.blocks: list[int] = []  # oldest first, those that hold nothing too
+
+    def use(self, block: int) -> None:
+        self.blocks = [*(other for other in self.blocks if other != block), block]
+
+    def holds(self, block: int) -> list[int]:
+        return [s for s in self.held if s // self.per_block == block]
+
+    def insert(self, s: int) -> int | None:
+        gone = None
+        if len(self.held) == self.capacity:
+            gone = next(held for block in self.blocks for held in self.holds(block))
+            del self.held[gone]
+        if not self.holds(s // self.per_block):
+            self.use(s // self.per_block)
+        self.held[s] = None
+        return gone
+
+
 class S3Fifo:
     """Two queues and the ghosts, with a tenth and nine tenths of the capacity."""
 
@@ -118,10 +143,11 @@ def naive_flash(
     """Run (op, segments) requests.
 
     `accept(row, segment)` is asked for each missing segment of a read. `prefetch` are ranges of segments, one a
-    request; there, consecutive segments of a request must be consecutive numbers. With `per_block` a read touches all
-    that is resident of its blocks.
+    request; there, consecutive segments of a request must be consecutive numbers. With `per_block` LRU is of blocks.
     """
     cache: Queue | S3Fifo = S3Fifo(capacity) if eviction == "s3fifo" else Queue(capacity, eviction == "lru")
+    if per_block and eviction == "lru":
+        cache = Blocks(capacity, per_block)
     used_at: dict[int, int] = {}
     unused: set[int] = set()
     place: dict[int, int] = {}
@@ -138,16 +164,16 @@ def naive_flash(
                 column.append(0)
             continue
         missing = [k for k, s in enumerate(segments) if s not in cache]
-        around = segments
-        if per_block and eviction == "lru":
-            blocks = dict.fromkeys(s // per_block for s in segments)
-            around = [s for block in blocks for s in range(block * per_block, (block + 1) * per_block)]
-        for s in around:
+        if isinstance(cache, Blocks):
+            for block in dict.fromkeys(s // per_block for s in segments):
+                if cache.holds(block):
+                    cache.use(block)
+                for s in cache.holds(block):
+                    used_at[s] = row
+        for s in segments:
             if s in cache:
                 used_at[s] = row
                 cache.touch(s)
-        for s in segments:
-            if s in cache:
                 run.used += s in unused
                 unused.discard(s)
         own = [segments[k] for k in missing if accept(row, segments[k])]

@@ -9,7 +9,6 @@
  * in three times the cache's pages. A quarter are writes. The stream is served once before the clock starts.
  *
  *     bench_policy [PAGES [REQUESTS [TEXT ...]]]    262144, 2000000 and every eviction unless said */
-#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +22,6 @@ static const char *const TEXTS[] = {
     "lru",          "fifo", "clock",    "sieve", "s3fifo", "twoq",        "arc",
     "larc",         "lirs", "wtinylfu", "inlfu", "lfu",    "rejectx+lru", "coinflip(p=0.3)+s3fifo",
     "lru+next(n=4)"};
-
-static size_t held_bytes(void) {
-    struct mallinfo2 now = mallinfo2();
-    return now.uordblks + now.hblkhd;
-}
 
 static void fill(cz_request *requests, int64_t count, int64_t pages) {
     for (int64_t i = 0; i < count; i++) {

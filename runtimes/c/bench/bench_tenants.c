@@ -5,7 +5,6 @@
  * of it, one draws evenly from twice as many; they take turns. The stream is served once before the clock starts.
  *
  *     bench_tenants [PAGES [REFERENCES]]    262144 and 2000000 unless said */
-#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +15,6 @@
 
 enum { TENANTS = 4, PARTS = 40 };
 static const char *const POLICIES[] = {"azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu"};
-
-static size_t held_bytes(void) {
-    struct mallinfo2 now = mallinfo2();
-    return now.uordblks + now.hblkhd;
-}
 
 static void fill(uint64_t *keys, int64_t count, int64_t pages) {
     for (int64_t i = 0; i < count; i++)

@@ -2,6 +2,7 @@
 #ifndef CZ_MEASURED_H
 #define CZ_MEASURED_H
 
+#include <malloc.h>
 #include <math.h>
 #include <stdint.h>
 #include <time.h>
@@ -28,6 +29,12 @@ static inline int rising(const void *a, const void *b) {
 static inline uint64_t zipf(uint64_t pages) {
     double rank = pow(1 + (double)(drawn() >> 11) * 0x1p-53 * (pow((double)pages, 0.1) - 1), 10);
     return ((uint64_t)rank * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
+}
+
+/* Bytes that are allocated now. */
+static inline size_t held_bytes(void) {
+    struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
 }
 
 #endif

@@ -312,11 +312,14 @@ CZ_API int cz_decide(const cz_stream *stream, const cz_ticket *ticket, cz_decisi
 
 enum cz_mode { CZ_LRU = 0, CZ_REJECTX, CZ_MODEL };
 
+/* A flash cache evicts by LRU of blocks: a read makes its blocks the newest, and in them what it reads; the oldest segment
+ * of the oldest block leaves. A bundle whose policy.touch is not `block` has LRU of segments, as blocks of one segment
+ * have. */
 typedef struct cz_cache_options {
     enum cz_mode mode;
     int64_t capacity;     /* units: pages, or segments in a flash cache */
     int64_t unit_bytes;   /* CZ_LRU, CZ_REJECTX: of a unit; CZ_MODEL: 0, the bundle's */
-    int64_t block_bytes;  /* likewise; a prefetch stays within a block */
+    int64_t block_bytes;  /* likewise; a prefetch stays within a block, and a read makes all of it the newest */
     int64_t window;       /* CZ_REJECTX: requests within which a second miss admits, at least 0 */
     int64_t max_misses;   /* CZ_REJECTX: units remembered that missed; the oldest is forgotten; 0: 1 << 20 */
     int64_t max_request;  /* bytes of one request or drop at most; 0: 64 MiB */

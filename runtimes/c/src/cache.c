@@ -4,6 +4,7 @@
 
 #include "controller.h"
 #include "flash.h"
+#include "history.h"
 #include "pages.h"
 
 #define DEFAULT_MISSES ((int64_t)1 << 20)
@@ -88,6 +89,11 @@ static int follow_swaps(cz_cache *cache, cz_error *error) {
     return CZ_OK;
 }
 
+/* Whether a read uses its blocks whole: without a bundle, and where the bundle says so. */
+static bool uses_blocks(const cz_stream *admission) {
+    return !admission || ((const cz_history_model *)admission->model)->by_block;
+}
+
 static int sizes(cz_cache *cache, cz_error *error) {
     const cz_cache_options *options = &cache->options;
     int64_t unit = options->unit_bytes, block = options->block_bytes;
@@ -107,6 +113,10 @@ static int sizes(cz_cache *cache, cz_error *error) {
                            "%lld and %lld; give bundles of one geometry",
                            (long long)info.segment_bytes, (long long)info.block_bytes, (long long)unit,
                            (long long)block);
+        if (cache->ranges && uses_blocks(cache->ranges) != uses_blocks(cache->admission))
+            return cz_fail(error, CZ_BAD_CALL,
+                           "cache: policy.touch of the prefetch bundle is not that of the admission's; give bundles of "
+                           "one training");
     }
     if (unit < 1 || block < unit || block % unit)
         return cz_fail(error, CZ_BAD_CALL, "cache: units of %lld bytes in blocks of %lld: a block holds whole units",
@@ -133,7 +143,8 @@ static int open_flash(cz_cache *cache, cz_error *error) {
                               .per_block = cache->per_block,
                               .max_units = cache->max_request / cache->unit_bytes + 2,
                               .window = options->mode == CZ_REJECTX ? options->window : CZ_BY_VERDICT,
-                              .max_misses = options->max_misses ? options->max_misses : DEFAULT_MISSES};
+                              .max_misses = options->max_misses ? options->max_misses : DEFAULT_MISSES,
+                              .by_block = uses_blocks(cache->admission)};
     return cz_flash_new(&flash, &cache->flash, error);
 }
 

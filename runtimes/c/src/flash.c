@@ -14,10 +14,21 @@ typedef struct misses {
     uint64_t forgotten;
 } misses;
 
+/* Blocks that hold anything, where reads use whole blocks. There are no more of them than slots. Memory of those never
+ * used is not touched. */
+typedef struct blocks {
+    cz_index index;
+    cz_rings rings; /* ring 0 newest at the head; ring 1 free ones that were used */
+    int32_t fresh;  /* the first that was never used */
+} blocks;
+
 struct cz_flash {
     cz_flash_options options;
     cz_index index;
-    cz_rings rings; /* nodes are slots; ring 0 resident, newest at the head; ring 1 free, the next one at the tail */
+    /* Nodes are slots; ring 0 resident, newest at the head; ring 1 free, the next one at the tail. By blocks, nodes
+     * from `capacity` on begin a ring for each block's resident slots, and ring 0 is empty. */
+    cz_rings rings;
+    blocks blocks;
     uint8_t *prefetched; /* of a slot: fetched with a miss, and no read found it so far */
     misses misses;
     cz_unit *units, *victims;
@@ -27,12 +38,64 @@ struct cz_flash {
     cz_counters counters;
 };
 
+static int64_t ring_nodes(const cz_flash_options *options) {
+    return options->by_block ? 2 * options->capacity : options->capacity;
+}
+
 static int32_t resident_head(const cz_flash *flash) {
-    return (int32_t)flash->options.capacity;
+    return (int32_t)ring_nodes(&flash->options);
 }
 
 static int32_t free_head(const cz_flash *flash) {
-    return (int32_t)flash->options.capacity + 1;
+    return (int32_t)ring_nodes(&flash->options) + 1;
+}
+
+/* The head of the ring that a segment is in where it is resident; CZ_NO_NODE where its block holds nothing. */
+static int32_t head_of(const cz_flash *flash, int32_t volume, int64_t number) {
+    if (!flash->options.by_block)
+        return resident_head(flash);
+    int32_t block = cz_index_find(&flash->blocks.index, volume, number / flash->options.per_block);
+    return block == CZ_NO_NODE ? CZ_NO_NODE : (int32_t)flash->options.capacity + block;
+}
+
+/* A block is used that has this head, if any. */
+static void use_block(cz_flash *flash, int32_t head) {
+    if (!flash->options.by_block || head == CZ_NO_NODE)
+        return;
+    int32_t newest = (int32_t)flash->options.capacity, block = head - newest;
+    cz_unlink(&flash->blocks.rings, block);
+    cz_link(&flash->blocks.rings, newest, block);
+}
+
+/* A block that held nothing is the newest; its head. */
+static int32_t enter_block(cz_flash *flash, int32_t volume, int64_t number) {
+    blocks *blocks = &flash->blocks;
+    int32_t newest = (int32_t)flash->options.capacity, block = cz_tail(&blocks->rings, newest + 1);
+    if (block == newest + 1)
+        block = blocks->fresh++;
+    else
+        cz_unlink(&blocks->rings, block);
+    cz_index_add(&blocks->index, block, volume, number / flash->options.per_block);
+    cz_link(&blocks->rings, newest, block);
+    int32_t head = newest + block;
+    flash->rings.before[head] = flash->rings.after[head] = head;
+    return head;
+}
+
+/* A block is left by its last segment. */
+static void leave_block(cz_flash *flash, int32_t block) {
+    blocks *blocks = &flash->blocks;
+    cz_index_remove(&blocks->index, block);
+    cz_unlink(&blocks->rings, block);
+    cz_link(&blocks->rings, (int32_t)flash->options.capacity + 1, block);
+}
+
+/* The slot whose segment is evicted next; something is resident. */
+static int32_t oldest(const cz_flash *flash) {
+    int32_t head = resident_head(flash), capacity = (int32_t)flash->options.capacity;
+    if (flash->options.by_block)
+        head = capacity + cz_tail(&flash->blocks.rings, capacity);
+    return cz_tail(&flash->rings, head);
 }
 
 static int misses_new(misses *found, int64_t room) {
@@ -82,7 +145,7 @@ static int64_t misses_room(const cz_flash_options *options) {
 }
 
 static int check(const cz_flash_options *options, cz_error *error) {
-    const int64_t most = (int64_t)1 << 30;
+    const int64_t most = (int64_t)1 << (options->by_block ? 29 : 30); /* int32 numbers the nodes of rings */
     const struct {
         const char *name;
         int64_t value, least;
@@ -107,11 +170,19 @@ static int allocate(cz_flash *flash) {
     flash->prefetched = calloc((size_t)options->capacity, 1);
     if (!flash->units || !flash->victims || !flash->prefetched)
         return -1;
-    if (cz_index_new(&flash->index, options->capacity) || cz_rings_new(&flash->rings, options->capacity, 2))
+    int64_t nodes = ring_nodes(options);
+    if (cz_index_new(&flash->index, options->capacity) || cz_rings_new(&flash->rings, nodes, 2))
         return -1;
     flash->counters.bytes = sizeof *flash + 2 * most_units * sizeof *flash->units +
-                            cz_index_bytes(&flash->index, options->capacity) +
-                            (size_t)options->capacity * (2 * sizeof(int32_t) + 1);
+                            cz_index_bytes(&flash->index, options->capacity) + (size_t)nodes * 2 * sizeof(int32_t) +
+                            (size_t)options->capacity;
+    if (options->by_block) {
+        blocks *blocks = &flash->blocks;
+        if (cz_index_new(&blocks->index, options->capacity) || cz_rings_new(&blocks->rings, options->capacity, 2))
+            return -1;
+        flash->counters.bytes +=
+            cz_index_bytes(&blocks->index, options->capacity) + (size_t)options->capacity * 2 * sizeof(int32_t);
+    }
     if (options->window < 0)
         return 0;
     int64_t room = misses_room(options);
@@ -131,6 +202,7 @@ int cz_flash_new(const cz_flash_options *options, cz_flash **flash, cz_error *er
     if (!made)
         return cz_fail(error, CZ_NO_MEMORY, "flash cache: no memory");
     made->options = *options;
+    made->options.by_block = options->by_block && options->per_block > 1;
     if (allocate(made)) {
         cz_flash_free(made);
         return cz_fail(error, CZ_NO_MEMORY, "flash cache of %lld segments: no memory", (long long)options->capacity);
@@ -146,6 +218,8 @@ void cz_flash_free(cz_flash *flash) {
         return;
     cz_index_free(&flash->index);
     cz_rings_free(&flash->rings);
+    cz_index_free(&flash->blocks.index);
+    cz_rings_free(&flash->blocks.rings);
     cz_index_free(&flash->misses.index);
     cz_rings_free(&flash->misses.rings);
     free(flash->misses.row);
@@ -161,22 +235,34 @@ static void leave(cz_flash *flash, int32_t slot) {
     flash->victims[flash->n_victims++] =
         (cz_unit){.number = key.number, .volume = key.volume, .slot = slot, .prefetched = flash->prefetched[slot]};
     cz_index_remove(&flash->index, slot);
+    int32_t before = flash->rings.before[slot];
+    bool alone = before == flash->rings.after[slot]; /* so that this is the ring's head */
     cz_unlink(&flash->rings, slot);
     cz_link(&flash->rings, free_head(flash), slot);
+    if (flash->options.by_block && alone)
+        leave_block(flash, before - (int32_t)flash->options.capacity);
     flash->used--;
+}
+
+/* A free slot holds a segment, as the newest of its ring. */
+static void hold(cz_flash *flash, int32_t volume, int64_t number, int32_t slot) {
+    int32_t head = head_of(flash, volume, number);
+    if (head == CZ_NO_NODE)
+        head = enter_block(flash, volume, number);
+    cz_unlink(&flash->rings, slot);
+    cz_link(&flash->rings, head, slot);
+    cz_index_add(&flash->index, slot, volume, number);
+    flash->used++;
 }
 
 static void enter(cz_flash *flash, cz_unit *unit) {
     if (flash->used == flash->options.capacity) {
-        leave(flash, cz_tail(&flash->rings, resident_head(flash)));
+        leave(flash, oldest(flash));
         flash->counters.evicted++;
     }
     unit->slot = cz_tail(&flash->rings, free_head(flash));
-    cz_unlink(&flash->rings, unit->slot);
-    cz_link(&flash->rings, resident_head(flash), unit->slot);
-    cz_index_add(&flash->index, unit->slot, unit->volume, unit->number);
+    hold(flash, unit->volume, unit->number, unit->slot);
     flash->prefetched[unit->slot] = unit->prefetched;
-    flash->used++;
 }
 
 static void close_access(const cz_flash *flash, cz_access *access) {
@@ -206,13 +292,14 @@ static void invalidate(cz_flash *flash) {
     }
 }
 
-/* A unit of a read: used where it is resident; RejectX notes what it decides in `outcome`. */
-static cz_unit look_at(cz_flash *flash, int64_t number) {
+/* A unit of a read, in the ring with this head: used where it is resident; RejectX notes what it decides in
+ * `outcome`. */
+static cz_unit look_at(cz_flash *flash, int64_t number, int32_t head) {
     cz_unit unit = {.number = number, .volume = flash->volume, .slot = -1};
-    int32_t slot = cz_index_find(&flash->index, flash->volume, number);
+    int32_t slot = head == CZ_NO_NODE ? CZ_NO_NODE : cz_index_find(&flash->index, flash->volume, number);
     if (slot != CZ_NO_NODE) {
         cz_unlink(&flash->rings, slot);
-        cz_link(&flash->rings, resident_head(flash), slot);
+        cz_link(&flash->rings, head, slot);
         unit.slot = slot;
         unit.outcome = 2;
         unit.prefetched = flash->prefetched[slot];
@@ -230,8 +317,13 @@ int cz_flash_look(cz_flash *flash, enum cz_op op, int32_t volume, int64_t first,
     if (op == CZ_WRITE) {
         invalidate(flash);
     } else {
+        int32_t head = CZ_NO_NODE;
         for (int64_t k = 0; k < count; k++) {
-            cz_unit unit = look_at(flash, first + k);
+            if (k == 0 || (first + k) % flash->options.per_block == 0) {
+                head = head_of(flash, volume, first + k);
+                use_block(flash, head);
+            }
+            cz_unit unit = look_at(flash, first + k, head);
             access->hits += unit.outcome == 2;
             flash->units[flash->n_units++] = unit;
         }
@@ -329,10 +421,8 @@ int cz_flash_put(cz_flash *flash, int32_t volume, int64_t number, int32_t slot) 
     cz_key key = flash->index.keys[slot];
     if (cz_index_find(&flash->index, key.volume, key.number) == slot)
         return CZ_BAD_CALL;
-    cz_unlink(&flash->rings, slot);
-    cz_link(&flash->rings, resident_head(flash), slot);
-    cz_index_add(&flash->index, slot, volume, number);
-    flash->used++;
+    use_block(flash, head_of(flash, volume, number));
+    hold(flash, volume, number, slot);
     return CZ_OK;
 }
 

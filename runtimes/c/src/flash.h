@@ -1,5 +1,5 @@
-/* The flash cache of Baleen: LRU over segments. Reads fill it, writes invalidate what they overwrite and are not
- * cached; a read that misses is one I/O from the first to the last missing segment, widened by what is prefetched.
+/* The flash cache of Baleen: LRU over segments, or over blocks of them. Reads fill it, writes invalidate what they
+ * overwrite and are not cached; a read that misses is one I/O from the first to the last missing segment, widened by what is prefetched.
  * Source: src/cachezoo/kernels/flash.py, which it equals request for request. */
 #ifndef CZ_FLASH_H
 #define CZ_FLASH_H
@@ -16,6 +16,7 @@ typedef struct cz_flash_options {
     int64_t max_units;  /* most segments of one request, at least 1 */
     int64_t window;     /* RejectX: requests within which a second miss admits; CZ_BY_VERDICT: the caller decides */
     int64_t max_misses; /* RejectX: misses remembered at most; the oldest is forgotten */
+    bool by_block;      /* a read uses its blocks; the oldest segment of the oldest block is evicted */
 } cz_flash_options;
 
 /* What is decided about a read that misses. */

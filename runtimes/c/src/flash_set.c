@@ -35,7 +35,12 @@ static int new_flash(const cz_bundle *bundle, const cz_json *capacity, int64_t m
     if (!admit || admit->type != CZ_JSON_TEXT || (strcmp(admit->text, "all") != 0 && strcmp(admit->text, "model") != 0))
         return unfit(bundle, set->golden, "admit is neither all nor model", error);
     set->admits_all = strcmp(admit->text, "all") == 0;
-    cz_flash_options options = {capacity->integer, set->model->per_block, most, CZ_BY_VERDICT, 1};
+    cz_flash_options options = {.capacity = capacity->integer,
+                                .per_block = set->model->per_block,
+                                .max_units = most,
+                                .window = CZ_BY_VERDICT,
+                                .max_misses = 1,
+                                .by_block = set->model->by_block};
     return cz_flash_new(&options, &set->flash, error);
 }
 

@@ -95,6 +95,17 @@ static int read_encoding(const cz_bundle *bundle, const cz_values *values, const
                    cz_bundle_where(bundle), place, MOST_CODE);
 }
 
+/* What a read uses, by a bundle of before: what it reads alone. */
+static int read_touch(const cz_bundle *bundle, const cz_values *values, bool *by_block, cz_error *error) {
+    const cz_json *touch = cz_values_get(values, "policy.touch");
+    bool block = touch && touch->type == CZ_JSON_TEXT && strcmp(touch->text, "block") == 0;
+    *by_block = block;
+    if (!touch || block || (touch->type == CZ_JSON_TEXT && strcmp(touch->text, "segment") == 0))
+        return CZ_OK;
+    return cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.touch is neither segment nor block; export it again",
+                   cz_bundle_where(bundle));
+}
+
 int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history_model *model, cz_error *error) {
     int64_t block = 0, most = (int64_t)1 << 40;
     *model = (cz_history_model){0};
@@ -113,6 +124,8 @@ int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history
     if (!result)
         result = cz_values_whole(values, "policy.history.bucket_requests", 1, most, &model->bucket_requests, error);
     if (!result)
+        result = read_touch(bundle, values, &model->by_block, error);
+    if (!result)
         result = read_windows(bundle, values, &model->windows, error);
     if (!result)
         result = read_features(bundle, values, model, error);
@@ -126,11 +139,11 @@ int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history
 int cz_history_may_swap(const void *from, const void *to, cz_error *error) {
     const cz_history_model *a = from, *b = to;
     if (a->segment_bytes == b->segment_bytes && a->per_block == b->per_block &&
-        a->bucket_requests == b->bucket_requests && a->features == b->features &&
+        a->bucket_requests == b->bucket_requests && a->by_block == b->by_block && a->features == b->features &&
         memcmp(&a->windows, &b->windows, sizeof a->windows) == 0 && memcmp(a->column, b->column, sizeof a->column) == 0)
         return CZ_OK;
     return cz_fail(error, CZ_BAD_CALL,
-                   "the bundles differ in geometry, policy.history or features; begin a new stream");
+                   "the bundles differ in geometry, policy.history, policy.touch or features; begin a new stream");
 }
 
 /* ---- the history ---- */

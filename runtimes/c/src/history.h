@@ -7,6 +7,7 @@
 
 typedef struct cz_history_model {
     int64_t segment_bytes, per_block, bucket_requests;
+    bool by_block; /* a read of the cache behind uses its blocks whole */
     cz_windows windows;
     int32_t features;
     int32_t column[CZ_MAX_FEATURES]; /* place of each input among all that are computed */

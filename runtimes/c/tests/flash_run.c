@@ -1,7 +1,7 @@
 /* Runs the flash cache on requests from stdin and writes what became of each, for the tests that compare it with the
  * simulator. It keeps a device of its own, unit by slot, and ends where a hit's slot does not hold its unit.
  *
- * stdin: int64 capacity, per_block, max_units, window, max_misses; then for each request int64 op, volume, first,
+ * stdin: int64 capacity, per_block, max_units, window, max_misses, by_block; then for each request int64 op, volume, first,
  * count, admit, low, high, on_partial. stdout: int32 hits, written, prefetched, io_units, evicted for each request. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,10 +42,10 @@ static void follow(held *device, int64_t capacity, const cz_access *access) {
 }
 
 int main(void) {
-    int64_t header[5], row[8];
-    if (fread(header, sizeof *header, 5, stdin) != 5)
+    int64_t header[6], row[8];
+    if (fread(header, sizeof *header, 6, stdin) != 6)
         wrong("no header");
-    cz_flash_options options = {header[0], header[1], header[2], header[3], header[4]};
+    cz_flash_options options = {header[0], header[1], header[2], header[3], header[4], header[5] != 0};
     cz_error error;
     cz_flash *flash;
     if (cz_flash_new(&options, &flash, &error) != CZ_OK)

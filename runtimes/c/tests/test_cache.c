@@ -193,6 +193,44 @@ static void test_calls_without_what_they_need(void) {
     cz_close(bundle);
 }
 
+#define LRU "\"eviction\": \"lru\","
+
+static void test_bundles_of_another_touch_are_refused(void) {
+    cz_bundle *bundle = changed(ADMISSION, NULL, NULL), *ranges = changed(PREFETCH, LRU, LRU " \"touch\": \"block\",");
+    cz_bundle *block = changed(ADMISSION, LRU, LRU " \"touch\": \"block\","),
+              *segment = changed(ADMISSION, LRU, LRU " \"touch\": \"segment\",");
+    cz_stream *streams[2] = {new_stream(bundle), new_stream(ranges)};
+    cz_cache_options options = {.mode = CZ_MODEL, .capacity = 300};
+    cz_cache *cache;
+    CHECK(cz_cache_new(&options, streams, &cache, &error) == CZ_BAD_CALL && strstr(error.text, "policy.touch"));
+    CHECK(cz_swap(streams[0], block, &error) == CZ_BAD_CALL && strstr(error.text, "policy.touch"));
+    CHECK(cz_swap(streams[0], segment, &error) == CZ_OK); /* as of bundles of before */
+    for (int k = 0; k < 2; k++)
+        cz_stream_free(streams[k]);
+    cz_close(bundle);
+    cz_close(ranges);
+    cz_close(block);
+    cz_close(segment);
+}
+
+/* What a device holds is put back by its last use: a block is as new as the newest of its segments. */
+static void test_a_cache_that_goes_on_evicts_by_blocks(void) {
+    static const int64_t held[] = {0, 2, 1};
+    cz_cache_options options = {.mode = CZ_LRU, .capacity = 3, .unit_bytes = 4096, .block_bytes = 8192};
+    cz_cache *cache;
+    cz_access access;
+    REQUIRE(cz_cache_new(&options, NULL, &cache, &error) == CZ_OK);
+    for (int32_t slot = 0; slot < 3; slot++)
+        REQUIRE(cz_cache_put(cache, 0, held[slot], slot) == CZ_OK);
+    static const int64_t reads[] = {4, 5, 6}, victims[] = {2, 0, 1};
+    for (int k = 0; k < 3; k++) {
+        cz_request request = {.offset = reads[k] * 4096, .size = 4096, .op = CZ_READ};
+        REQUIRE(cz_cache_access(cache, &request, &access) == CZ_OK && access.n_victims == 1);
+        CHECK(access.victims[0].number == victims[k]);
+    }
+    cz_cache_free(cache);
+}
+
 /* Opened for reading, a FIFO would wait for a writer that never comes. */
 static void test_a_state_is_a_plain_file(void) {
     cz_bundle *bundle = changed(ADMISSION, NULL, NULL);
@@ -213,6 +251,8 @@ int main(void) {
     test_calls_without_what_they_need();
     test_a_state_is_a_plain_file();
     test_bundles_of_another_geometry_are_refused();
+    test_bundles_of_another_touch_are_refused();
+    test_a_cache_that_goes_on_evicts_by_blocks();
     test_a_cache_follows_its_swapped_stream();
     test_a_restored_stream_is_not_taken_for_the_one_before_its_swap();
     test_rules_of_a_page_cache_are_not_swapped();

@@ -28,9 +28,7 @@ ACCEPT_ALL, COIN_FLIP, REJECTX, BLOOM_REJECTX = "accept_all", "coin_flip", "reje
 BUDGETED = (COIN_FLIP, REJECTX)  # those that have a row wherever policies are compared
 ADMISSIONS = (*BUDGETED, BLOOM_REJECTX)
 BASELINES = (ACCEPT_ALL, *ADMISSIONS)
-EVICTIONS: dict[str, tuple[Eviction, bool]] = {  # and whether a read touches whole blocks
-    "lru_block": ("lru", True), "fifo": ("fifo", False), "s3fifo": ("s3fifo", False),
-}  # fmt: skip
+EVICTIONS: tuple[Eviction, ...] = ("fifo", "s3fifo")  # beside LRU
 WITH_EVICTIONS = tuple(f"{name}+{eviction}" for name in ADMISSIONS for eviction in EVICTIONS)
 
 
@@ -128,9 +126,10 @@ Policy = Callable[[FlashProblem, Prefetch | None], Tuned]
 def baseline(name: str, seed: int, trace_id: str) -> Policy:
     """One of `BASELINES`, perhaps with an eviction; CoinFlip's draws depend on the seed and the trace alone."""
     admission, _, eviction = name.partition("+")
-    if eviction:
-        own = baseline(admission, seed, trace_id)
-        return lambda problem, prefetch: own(evicting(problem, eviction), prefetch)
+    for order in EVICTIONS:
+        if order == eviction:
+            own = baseline(admission, seed, trace_id)
+            return lambda problem, prefetch: own(evicting(problem, order), prefetch)
     if name == COIN_FLIP:
         coin_seed = derive_seed(seed, COIN_FLIP, trace_id)
         return lambda problem, prefetch: coin_flip(problem, coin_seed, prefetch)
@@ -140,10 +139,9 @@ def baseline(name: str, seed: int, trace_id: str) -> Policy:
     return plain[name]
 
 
-def evicting(problem: FlashProblem, eviction: str) -> FlashProblem:
+def evicting(problem: FlashProblem, eviction: Eviction) -> FlashProblem:
     """A problem with another of `EVICTIONS`; its budget stays, and AcceptAll is run anew."""
-    order, whole_block = EVICTIONS[eviction]
-    other = replace(problem, eviction=order, whole_block=whole_block)
+    other = replace(problem, eviction=eviction)
     return replace(other, accept_all=other.run(np.ones(len(problem), np.bool_)))
 
 
@@ -213,7 +211,7 @@ def best_without_model(
     trace_ids: Sequence[str],
     seed: int,
     names: Sequence[str] = ADMISSIONS,
-    evictions: Sequence[str] = tuple(EVICTIONS),
+    evictions: Sequence[Eviction] = EVICTIONS,
 ) -> WithoutModel:
     """The best policy without a model, its knob set to the budget of every part.
 

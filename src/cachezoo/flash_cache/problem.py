@@ -60,7 +60,7 @@ class FlashProblem:
     first: int  # request from which on it counts
     time: I64  # [n] microseconds, or row numbers where the trace has no clock
     clock: bool  # the former
-    whole_block: bool = False  # a read touches all that is resident of its blocks
+    whole_block: bool = True  # a read touches its blocks whole
     at_least: bool = False  # where no setting of a knob comes near the budget, the next above is taken, not below
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ def flash_problem_at(
     tolerance: float,
     disk: Hdd | None = None,
     eviction: Eviction = "lru",
-    whole_block: bool = False,
+    whole_block: bool = True,
     share: float = 1.0,
     count: Count = SECOND_HALF,
 ) -> FlashProblem:
@@ -172,7 +172,7 @@ def flash_problem_at(
         tolerance: how near to the budget a policy must come, relative.
         disk: the model that disk-head time comes from; None: the constants.
         eviction: who leaves for room.
-        whole_block: a read touches all that is resident of its blocks.
+        whole_block: with LRU, a read touches its blocks whole.
         share: budget, as a share of what AcceptAll writes.
         count: from where on requests count; for `auto` AcceptAll fills the cache.
 

@@ -1,10 +1,10 @@
 """The flash cache: LRU, FIFO or S3-FIFO over segments, an admission decision on each miss, and its backend I/O.
 
-Reads fill the cache; every read touches all resident segments of its range, or of its blocks; a miss is one backend
-I/O from the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached
-and invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write
-endurance" and "Training Baleen to predict what and when to prefetch"; RejectX as described there, by rotating Bloom
-filters or by exact recency; touching whole blocks is what its authors' simulator does.
+Reads fill the cache; every read touches all resident segments of its range, or its blocks; a miss is one backend I/O
+from the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached and
+invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write endurance"
+and "Training Baleen to predict what and when to prefetch"; RejectX as described there, by rotating Bloom filters or by
+exact recency. Its authors' simulator touches whole blocks; the order of a block's segments is ours.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,21 @@ import numpy as np
 from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.admit import bloom
-from cachezoo.kernels.flash_queue import EVICTIONS, LRU, S3FIFO, Eviction, count, forget, sift, sifted
+from cachezoo.kernels.flash_queue import (
+    EVICTIONS,
+    LRU,
+    S3FIFO,
+    Eviction,
+    blocks_of,
+    count,
+    enter_block,
+    forget,
+    leave_block,
+    pop_block,
+    sift,
+    sifted,
+    use_block,
+)
 from cachezoo.kernels.hdd import Disk, rate_at, serve
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, pop_tail, unlink
@@ -110,11 +124,14 @@ def _simulate(
     hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32)
     prefetched = np.zeros(len(block), np.int32)
     # Of the arrays below only `after` is written at once: a trace may touch few of the segments that it could.
-    before, after = np.empty(n_ids + 2, np.int32), np.full(n_ids + 2, ABSENT, np.int32)
-    for sentinel in (n_ids, n_ids + 1):
+    by_block = whole_block and kind == LRU
+    n_blocks = n_ids // per_block if by_block else 0
+    blocks = blocks_of(n_blocks, n_ids + 2)
+    before, after = np.empty(n_ids + 2 + n_blocks, np.int32), np.full(n_ids + 2 + n_blocks, ABSENT, np.int32)
+    for sentinel in range(n_ids, n_ids + 2 + n_blocks):
         before[sentinel] = sentinel
         after[sentinel] = sentinel
-    touched = np.zeros(n_ids, np.int32)
+    touched = np.zeros(n_ids, np.int32)  # by block where these are touched
     seen = np.zeros(n_ids if reject >= 0 else 0, np.int32)  # RejectX: one more than the row of the segment's last miss
     known = sifted(n_ids if kind == S3FIFO else 0, capacity)
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
@@ -136,35 +153,30 @@ def _simulate(
                     unlink(before, after, s)
                     after[s] = ABSENT
                     used -= 1
+                    if by_block:
+                        leave_block(blocks, after, s // per_block)
                     if kind == S3FIFO:
                         forget(known, s)
                     if note_slots:
                         freed[n_freed] = slot_of[s]
                         n_freed += 1
             continue
-        if whole_block and kind == LRU:
-            last = -1
-            for j in range(start[i], start[i + 1]):
-                if segment[j] // per_block == last:
-                    continue
-                last = segment[j] // per_block
-                for s in range(last * per_block, (last + 1) * per_block):
-                    if after[s] != ABSENT:
-                        touched[s] = i
-                        unlink(before, after, s)
-                        link_head(before, after, n_ids, s)
-        absent, accepted, low, high = 0, 0, 0, 0
+        absent, accepted, low, high, last = 0, 0, 0, 0, -1
         for j in range(start[i], start[i + 1]):
             s = segment[j]
+            if by_block and s // per_block != last:
+                last = s // per_block
+                touched[last] = i
+                use_block(blocks, after, last)
             if after[s] != ABSENT:
-                touched[s] = i
                 if per_block > 0 and unused[s]:
                     unused[s] = False
                     prefetched_used += 1
+                if not by_block:
+                    touched[s] = i
                 if kind == LRU:
-                    if not whole_block:
-                        unlink(before, after, s)
-                        link_head(before, after, n_ids, s)
+                    unlink(before, after, s)
+                    link_head(before, after, blocks.lists + last if by_block else n_ids, s)
                 elif kind == S3FIFO:
                     count(known, s)
                 continue
@@ -205,11 +217,11 @@ def _simulate(
             if kind == S3FIFO:
                 victim = sift(known, before, after, s, full)
             elif full:
-                victim = pop_tail(before, after, n_ids)
+                victim = pop_block(blocks, before, after) if by_block else pop_tail(before, after, n_ids)
             if full:
                 after[victim] = ABSENT
                 evictions += 1
-                age_sum += int(i - touched[victim])
+                age_sum += int(i - touched[victim // per_block if by_block else victim])
                 if note_slots:
                     slot = slot_of[victim]
             else:
@@ -228,9 +240,12 @@ def _simulate(
                 slots[noted] = slot
                 slot_of[s] = slot
                 noted += 1
-            if kind != S3FIFO:
-                link_head(before, after, n_ids, s)
-            touched[s] = i
+            if by_block:
+                enter_block(blocks, before, after, s // per_block, s)
+            else:
+                touched[s] = i
+                if kind != S3FIFO:
+                    link_head(before, after, n_ids, s)
             if per_block > 0:
                 unused[s] = p < more
         written[i] = more
@@ -336,8 +351,8 @@ def simulate_flash(
         capacity: segments the cache holds, at least 1.
         eviction: evict the least recently used segment, the oldest (`fifo`), or as S3-FIFO does.
         prefetch: what an admitted miss fetches beside; None fetches what is missing.
-        whole_block: with LRU, a read makes all that is resident of its blocks the newest, in rising order, before it
-            fetches what is missing; otherwise what it reads alone.
+        whole_block: with LRU, a read makes its blocks the newest, in rising order, and within them what it reads; a
+            block enters as the newest. The oldest segment of the oldest block is evicted. Otherwise segments alone.
         note_slots: say where each segment is written, see `FlashRun.slots`.
 
     Raises:

@@ -1,5 +1,9 @@
 """The order in which segments leave a flash cache: LRU, FIFO or S3-FIFO, over dense ids of which any may be taken out.
 
+Where a read touches whole blocks, LRU is a list of the blocks that hold anything, and for each a list of its resident
+segments, both by last use: the oldest segment of the oldest block leaves. Each step takes a constant time, however
+many segments a block has.
+
 S3-FIFO has the rules of `cachezoo.kernels.evict.s3fifo` and its default parameters. Its queues are lists here and not
 rings: a write takes the segment that it overwrites out of the middle of its queue, and no ghost of it remains.
 """
@@ -12,7 +16,7 @@ import numpy.typing as npt
 from cachezoo.arrays import I32, I64
 from cachezoo.kernels import ghosts
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.lists import link_head, pop_tail
+from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.step import step
 
 Eviction = Literal["lru", "fifo", "s3fifo"]
@@ -21,6 +25,58 @@ LRU, FIFO, S3FIFO = 0, 1, 2
 SMALL_SHARE, GHOST_SHARE, PROMOTE = 0.1, 0.9, 2
 FREQUENCY, MAIN = 3, 4
 IN_SMALL, IN_MAIN, EVICTED = 0, 1, 2
+
+
+class Blocks(NamedTuple):
+    """Blocks in the order of their last use.
+
+    Attributes:
+        before, after: int32[n_blocks + 1] links of the blocks that hold anything.
+        lists: the sentinel of block 0's segments among the links of segments, those of the others behind it.
+    """
+
+    before: I32
+    after: I32
+    lists: int
+
+
+@njit
+def blocks_of(n_blocks: int, lists: int) -> Blocks:
+    """Empty blocks; `lists` as of `Blocks`."""
+    before, after = links(n_blocks, 1)
+    return Blocks(before, after, lists)
+
+
+@step
+def use_block(blocks: Blocks, after: I32, block: int) -> None:
+    """Make a block the newest where it holds anything; `after` are the links of segments."""
+    if after[blocks.lists + block] != blocks.lists + block:
+        unlink(blocks.before, blocks.after, block)
+        link_head(blocks.before, blocks.after, len(blocks.after) - 1, block)
+
+
+@step
+def enter_block(blocks: Blocks, before: I32, after: I32, block: int, s: int) -> None:
+    """Add a segment as the newest of its block, and the block as the newest where it held nothing."""
+    if after[blocks.lists + block] == blocks.lists + block:
+        link_head(blocks.before, blocks.after, len(blocks.after) - 1, block)
+    link_head(before, after, blocks.lists + block, s)
+
+
+@step
+def leave_block(blocks: Blocks, after: I32, block: int) -> None:
+    """Take a block out that has just lost its last segment; others stay."""
+    if after[blocks.lists + block] == blocks.lists + block:
+        unlink(blocks.before, blocks.after, block)
+
+
+@step
+def pop_block(blocks: Blocks, before: I32, after: I32) -> int:
+    """Take the oldest segment out of the oldest block; returns it. Something is resident."""
+    block = int(blocks.before[len(blocks.after) - 1])
+    s = pop_tail(before, after, blocks.lists + block)
+    leave_block(blocks, after, block)
+    return s
 
 
 class Sifted(NamedTuple):

@@ -16,8 +16,7 @@ LOAD = "disk-head s/s"
 WRITES = "share of AcceptAll's writes"
 TITLES = {
     "accept_all": "AcceptAll", "coin_flip": "CoinFlip", "rejectx": "RejectX",
-    "bloom_rejectx": "RejectX by Bloom filters", "lru_block": "LRU of whole blocks",
-    "fifo": "FIFO", "s3fifo": "S3-FIFO",
+    "bloom_rejectx": "RejectX by Bloom filters", "fifo": "FIFO", "s3fifo": "S3-FIFO",
 }  # fmt: skip
 Statistic = Literal["peak", "p95", "mean", "median"]
 

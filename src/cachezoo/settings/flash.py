@@ -69,7 +69,7 @@ class FlashPolicy(Strict):
 
     Attributes:
         eviction: `lru`, `fifo` or `s3fifo`.
-        touch: what a read makes new again of what is resident: the segments that it reads, or its blocks.
+        touch: what a read makes the newest with LRU: its blocks, and in them what it reads, or that alone.
         disk: what an I/O costs the disk: `wdredpro2tb`, a model of that disk, or `baleen`, the next two.
         seek_ms, rate_mib_s: disk-head time of an I/O is seek + bytes / rate; a column of its own in any case.
         window_min_s: shortest window of the load curve, seconds.
@@ -80,7 +80,7 @@ class FlashPolicy(Strict):
     """
 
     eviction: Literal["lru", "fifo", "s3fifo"]
-    touch: Literal["segment", "block"] = "segment"
+    touch: Literal["segment", "block"] = "block"
     disk: DiskName
     seek_ms: float = Field(gt=0, le=1e6)
     rate_mib_s: float = Field(gt=0, le=1e9)

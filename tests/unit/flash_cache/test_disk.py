@@ -54,7 +54,8 @@ def test_a_run_costs_what_its_ios_cost_one_after_the_other(
     naive = addresses(requests, TINY)
     starts = [segments[0] // 4 * 4 for _, segments in naive]
     ranges = [(start + int(a), start + int(b)) for start, a, b in zip(starts, low, high, strict=True)]
-    want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, "lru", ranges if fetches else None)
+    ranges = ranges if fetches else None
+    want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, "lru", ranges, per_block=TINY.per_block)
     ios = naive_ios(requests, want, TINY)
     seconds, transfer = problem.disk_times(run)
     np.testing.assert_allclose(seconds * 1e6, ios_us(SMALL, ios), rtol=1e-9)

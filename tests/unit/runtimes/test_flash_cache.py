@@ -40,14 +40,15 @@ class Requests:
         return self.accesses.first + self.accesses.sizes - 1
 
 
-def run(program, requests, capacity, *, window=BY_VERDICT, admit=None, prefetch=None, misses=MISSES):
+def run(program, requests, capacity, *, window=BY_VERDICT, admit=None, prefetch=None, misses=MISSES, whole=False):
     """What the C cache does, int32[n, 5]; `COLUMNS`."""
     n, none = len(requests), np.zeros(len(requests), np.int64)
     fetched = prefetch or Prefetch(none, none)
     partial = np.full(n, fetched.on_partial)
     verdicts = [none if admit is None else admit, fetched.low, fetched.high, partial]
     rows = np.concatenate([requests.rows, np.stack(verdicts, axis=1).astype(np.int64)], axis=1)
-    header = np.array([capacity, requests.geometry.per_block, requests.accesses.sizes.max(), window, misses], np.int64)
+    geometry, most = requests.geometry, requests.accesses.sizes.max()
+    header = np.array([capacity, geometry.per_block, most, window, misses, whole], np.int64)
     done = subprocess.run([program], input=header.tobytes() + rows.tobytes(), capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
     return np.frombuffer(done.stdout, np.int32).reshape(n, len(COLUMNS))
@@ -69,33 +70,36 @@ def random_requests(seed, n=3000):
     return Requests(volume, op, offset, rng.integers(1, 100, n), geometry), rng
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("case", range(12))
-def test_random_requests_do_in_c_what_they_do_in_the_simulator(program, case):
+def test_random_requests_do_in_c_what_they_do_in_the_simulator(program, case, whole):
     requests, rng = random_requests(derive_seed(0, "flash cache in C", case))
     admit = rng.random(len(requests)) < 0.5
     low = rng.integers(0, 9, len(requests)).astype(np.int32)
     high = rng.integers(0, 9, len(requests)).astype(np.int32)
     prefetch = (None, Prefetch(low, high), Prefetch(low, high, True))[case % 3]
     capacity, window = int(rng.integers(1, 120)), int(rng.integers(0, 400))
-    made = run(program, requests, capacity, admit=admit, prefetch=prefetch)
-    check(made, simulate_flash(requests.accesses, requests.read, admit, capacity, prefetch=prefetch))
-    made = run(program, requests, capacity, window=window, prefetch=prefetch)
-    check(made, simulate_rejectx(requests.accesses, requests.read, window, capacity, prefetch=prefetch))
+    accesses, read, same = requests.accesses, requests.read, {"prefetch": prefetch, "whole_block": whole}
+    made = run(program, requests, capacity, admit=admit, prefetch=prefetch, whole=whole)
+    check(made, simulate_flash(accesses, read, admit, capacity, **same))
+    made = run(program, requests, capacity, window=window, prefetch=prefetch, whole=whole)
+    check(made, simulate_rejectx(accesses, read, window, capacity, **same))
 
 
 @pytest.mark.parametrize("mode", ["none", "all_on_miss", "all_on_partial", "next(16)"])
-@pytest.mark.parametrize("trace", ["web_test", "database_test"])
-def test_a_captured_trace_does_in_c_what_it_does_in_the_simulator(program, trace, mode):
+@pytest.mark.parametrize(("trace", "whole"), [("web_test", False), ("web_test", True), ("database_test", True)])
+def test_a_captured_trace_does_in_c_what_it_does_in_the_simulator(program, trace, whole, mode):
     table = read_trace(CAPTURED / f"{trace}.parquet")
     requests = Requests(table.volume.codes, table.op, table.offset, table.size, Geometry())
     prefetch = plain_prefetch(mode, requests.last, requests.geometry.per_block)
     capacity, window = requests.accesses.n_segments // 10, 4000
     admit = np.ones(len(requests), np.bool_)
-    made = run(program, requests, capacity, admit=admit, prefetch=prefetch)
-    check(made, simulate_flash(requests.accesses, requests.read, admit, capacity, prefetch=prefetch))
+    accesses, read, same = requests.accesses, requests.read, {"prefetch": prefetch, "whole_block": whole}
+    made = run(program, requests, capacity, admit=admit, prefetch=prefetch, whole=whole)
+    check(made, simulate_flash(accesses, read, admit, capacity, **same))
     assert made[:, 4].sum() > 0
-    made = run(program, requests, capacity, window=window, prefetch=prefetch)
-    check(made, simulate_rejectx(requests.accesses, requests.read, window, capacity, prefetch=prefetch))
+    made = run(program, requests, capacity, window=window, prefetch=prefetch, whole=whole)
+    check(made, simulate_rejectx(accesses, read, window, capacity, **same))
     assert made[:, 0].sum() > 0
 
 

@@ -131,7 +131,7 @@ class Bench:
 
     def model(
         self, name: str, scores: F64, mode: str, prefetch: Prefetch | None, threshold: float | None = None,
-        controller: Controller | None = None,
+        controller: Controller | None = None, whole_block: bool | None = None,
     ) -> Candidate:  # fmt: skip
         """A model.
 
@@ -142,16 +142,20 @@ class Bench:
             prefetch: what that fetches; None nothing.
             threshold: as shipped; None: it ships in other modes alone.
             controller: that keeps the problem's budget, as shipped; None: the threshold is fixed.
+            whole_block: what reads touch in its cache; None: as in the problem's.
         """
+
+        def own(problem: FlashProblem) -> FlashProblem:
+            return problem if whole_block is None else replace(problem, whole_block=whole_block)
 
         def shipped(problem: FlashProblem) -> Tuned:
             assert threshold is not None
             if controller is not None:
-                return controlled(problem, scores, threshold, controller, prefetch)
-            return Tuned(problem.run(scores >= threshold, prefetch), threshold, True)
+                return controlled(own(problem), scores, threshold, controller, prefetch)
+            return Tuned(own(problem).run(scores >= threshold, prefetch), threshold, True)
 
         def run(problem: FlashProblem) -> FlashOutcome:
-            return self.outcome(mode, learned(problem, scores, prefetch))
+            return self.outcome(mode, learned(own(problem), scores, prefetch))
 
         return Candidate(name, MODEL, mode, run, None if threshold is None else shipped)
 

@@ -17,6 +17,7 @@ from cachezoo.kernels.segments import Geometry
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.table import Trace
+from cachezoo.zoo.admission.flash_sets import BLOCK, SEGMENT
 from cachezoo.zoo.admission.serve import controller_of
 
 KINDS = ("admission", "prefetch")
@@ -59,6 +60,7 @@ class FlashModel:
     drifted: tuple[str, ...] | None
     inputs: int  # in all
     controller: Controller | None = None  # that keeps a write rate, as shipped; None of bundles of earlier releases
+    whole_block: bool = True  # a read touches its blocks whole; not of bundles of earlier releases
 
 
 def open_bundles(paths: Sequence[Path]) -> list[FlashBundles]:
@@ -87,11 +89,21 @@ def open_bundles(paths: Sequence[Path]) -> list[FlashBundles]:
         raise ConfigError(f"--bundle {twice}: given twice, or two prefetch bundles of one admission; give each once")
     pairs = [FlashBundles(bundle, fetching.get(name)) for name, bundle in admissions.items()]
     for pair in pairs:
-        if pair.prefetch is not None and _geometry(pair.prefetch) != pair.geometry:
-            where = pair.admission.where
-            message = f"{pair.prefetch.where}: its blocks are not those of {where}; give bundles of one training"
-            raise ConfigError(message)
+        if pair.prefetch is None:
+            continue
+        same = {
+            "blocks": _geometry(pair.prefetch) == pair.geometry,
+            "policy.touch": touch_of(pair.prefetch) == touch_of(pair.admission),
+        }
+        for what in (name for name, alike in same.items() if not alike):
+            message = f"{pair.prefetch.where}: its {what} are not those of {pair.admission.where}"
+            raise ConfigError(f"{message}; give bundles of one training")
     return pairs
+
+
+def touch_of(bundle: Bundle) -> str:
+    """What a read touches in the cache that a bundle was made for; that of earlier releases says nothing."""
+    return str(bundle.manifest["policy"].get("touch", SEGMENT))
 
 
 def _geometry(bundle: Bundle) -> Geometry:
@@ -136,4 +148,7 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
         drifted = tuple(one.name for one in drift(bundles.admission, batch).inputs if one.verdict == "drifted")
     scores = np.asarray(serving.scores(rows), np.float64)
     controller = controller_of(bundles.admission.manifest["calibration"])
-    return FlashModel(bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1], controller)
+    return FlashModel(
+        bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1], controller,
+        touch_of(bundles.admission) == BLOCK,
+    )  # fmt: skip

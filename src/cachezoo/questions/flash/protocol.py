@@ -28,6 +28,7 @@ from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_without_model, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
+from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episode_file import episode_rows
@@ -62,8 +63,8 @@ CHOOSING = 0.25
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = 2
 """Of progress, before the trainings."""
-RUN = ("fifo", "s3fifo")
-"""Evictions that rivals may take: those that a runtime has. It has no Bloom filters and no LRU of whole blocks."""
+RUN: tuple[Eviction, ...] = ("fifo", "s3fifo")
+"""Evictions that rivals may take: those that a runtime has. It has no Bloom filters."""
 REJECTX_ALONE = f"{REJECTX}, no prefetch"
 """The paper's baseline."""
 

@@ -321,7 +321,7 @@ def flash_table(
         model = by_name[policy]
         fetched = model.ranged[mode] if mode in model.ranged else prefetch_of(problem, mode)
         threshold = model.thresholds[mode] if as_shipped else None
-        return bench.model(policy, model.scores, mode, fetched, threshold, model.controller)
+        return bench.model(policy, model.scores, mode, fetched, threshold, model.controller, model.whole_block)
 
     for done, (policy, kind, mode, rate, as_shipped) in enumerate(cases_of(options, models)):
         if advance is not None:

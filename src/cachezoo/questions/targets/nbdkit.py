@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from cachezoo.kernels.evict import lru
 from cachezoo.kernels.targets.nbdkit import ACCEPT_ALL, nbdkit
 from cachezoo.questions.targets.blocks import blocks
 from cachezoo.questions.targets.target import Devices, Knob, Mode, Settings, Sizes, Target, TargetRun
@@ -13,6 +12,11 @@ from cachezoo.traces.table import OP_WRITE
 KIB = 1024
 
 
+def block_kib(settings: Settings) -> int:
+    """KiB of a block, of which a read makes all the newest: the filter's, or one segment where that is larger."""
+    return max(256, int(settings["cz-unit"]))
+
+
 def run(ts: TierStream, sizes: Sizes, mode: str, settings: Settings) -> TargetRun:
     """Serve a trace."""
     pages = int(settings["cz-unit"]) * KIB // PAGE_BYTES
@@ -20,15 +24,16 @@ def run(ts: TierStream, sizes: Sizes, mode: str, settings: Settings) -> TargetRu
     capacity = min(max(1, sizes.ssd // pages), own.count)
     window = int(settings["cz-window"]) if mode == "rejectx" else ACCEPT_ALL
     start, write = ts.pages.request_start, np.asarray(ts.trace.op == OP_WRITE)
+    _, block = np.unique(own.address // (block_kib(settings) * KIB // PAGE_BYTES), return_inverse=True)
     asked = start, ts.pages.page_ids, write, own.block, own.within, own.address, pages
-    return TargetRun.of(*nbdkit(*asked, lru.make(own.count, capacity), window))
+    return TargetRun.of(*nbdkit(*asked, block.astype(np.int32), capacity, window))
 
 
 def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> list[str]:
     """How it is started."""
     unit = int(settings["cz-unit"])
     window = [f"cz-window={settings['cz-window']}"] if mode == "rejectx" else []
-    block = [f"cz-block={max(256, unit)}K"]
+    block = [f"cz-block={block_kib(settings)}K"]
     return [
         "make -C runtimes/c filter",
         f"nbdkit -U /run/{devices.name}.sock --filter=runtimes/c/build/nbdkit-cachezoo-filter.so file {devices.disk} "

@@ -104,11 +104,15 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
         flash.block_of(manifest, flash.FLASH_PER_BLOCK),
     )
     found += [_given(flash.mode_name(mode), batch, block, flash.CAPACITY, mode) for mode in PLAIN]
+    by_segment = {}
+    if "touch" in manifest["policy"]:
+        other, by_segment = {**block, **flash.with_other_touch(manifest)}, {flash.TOUCH: flash.SEGMENT}
+        found.append(_given(flash.OTHER_TOUCH, batch, other, flash.CAPACITY, "next(3)"))
     if "controller" in manifest["calibration"]:
         batch = _in_bursts(flash.flash_script(manifest, flash.FLASH_PER_BLOCK, CONTROLLED_ROWS).batch())
         segment_bytes = int(manifest["geometry"]["segment_bytes"])
         found += [
-            _controlled(name, batch, block, mode, segments_s * segment_bytes, rules)
+            _controlled(name, batch, {**block, **by_segment}, mode, segments_s * segment_bytes, rules)
             for name, mode, segments_s, rules in CONTROLLED
         ]
     if "with_prefetch" in manifest["calibration"]:
@@ -125,7 +129,7 @@ def _wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     deployed = manifest["calibration"].get("with_prefetch", {"mode": NONE})["mode"]
     modes = dict.fromkeys(flash.mode_name(mode) for mode in (*PLAIN, deployed))
     own = (*BRANCHES, "score_at_threshold", *(THRESHOLDS if "controller" in manifest["calibration"] else ()))
-    return *flash.wanted_history(manifest), *own, *flash.CACHE, *flash.PREFETCHED, *modes
+    return *flash.wanted_history(manifest), *own, *flash.wanted_cache(manifest), *flash.PREFETCHED, *modes
 
 
 def _threshold_branches(thresholds: F64, follows_load: bool) -> dict[str, int]:
@@ -148,7 +152,7 @@ def _recompute_set(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet)
     serving, batch, given = serve(document), one.requests, one.given
     if given is not None:
         serving._infer = lambda rows: given
-    where, mode = flash.Where(document["geometry"], one.context), str(one.context["prefetch"])
+    where, mode = flash.Where.of(document, one.context), str(one.context["prefetch"])
     ahead, rows = flash.plain_ahead(batch, mode, where), flash.rows_in_calls(serving, batch)
     scores, thresholds = serving.scores(rows), np.full(len(batch), serving.threshold)
     if flash.WRITE_RATE in one.context:

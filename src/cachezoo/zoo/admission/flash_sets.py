@@ -1,7 +1,7 @@
 """What the synthetic sets of the flash models share: their requests, and the flash cache behind their decisions."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from cachezoo.zoo.admission.serve import HistoryServing
 
 COLUMNS = ("hits", "written", "prefetched", "io_segments", "evicted")
 CACHE = ("hit", "partial_hit", "miss", "evicted", "write_invalidates", "lru_is_not_fifo", "kept_out")
+TOUCH, BLOCK, SEGMENT, OTHER_TOUCH = "policy.touch", "block", "segment", "other_touch"
 WRITE_RATE = "write_bytes_s"  # of a context
 PREFETCHED = ("prefetched", "prefetched_used")
 BUCKET = "policy.history.bucket_requests"
@@ -243,25 +244,53 @@ def wanted_history(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return *HISTORY, *NAMES, *spaces, *users
 
 
+def wanted_cache(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Branches of the cache behind that the sets of a manifest pass."""
+    return (*CACHE, OTHER_TOUCH) if "touch" in manifest["policy"] else CACHE
+
+
+def with_other_touch(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes that make a cache touch what its bundle's does not."""
+    return {TOUCH: _other(manifest["policy"]["touch"])}
+
+
+def _other(touch: str | None) -> str:
+    return SEGMENT if touch == BLOCK else BLOCK
+
+
 def _run(
     batch: RequestBatch, admit: Bool, prefetch: Prefetch | None, where: "Where", eviction: Eviction = "lru"
 ) -> FlashRun:
     accesses = expand_segments(batch.volume.codes, batch.offset, batch.size, where.geometry)
-    return simulate_flash(accesses, batch.op == OP_READ, admit, where.capacity, eviction=eviction, prefetch=prefetch)
+    return simulate_flash(
+        accesses, batch.op == OP_READ, admit, where.capacity,
+        eviction=eviction, prefetch=prefetch, whole_block=where.touch == BLOCK,
+    )  # fmt: skip
 
 
+@dataclass(frozen=True)
 class Where:
-    """Geometry and capacity of a set's cache.
+    """A set's cache.
 
     Attributes:
         geometry: blocks and segments.
+        touch: what a read makes the newest, `segment` or `block`; None of a bundle of before, which is the former.
         capacity: segments.
     """
 
-    def __init__(self, geometry: Mapping[str, int], context: Mapping[str, Any]) -> None:
-        """From a manifest's geometry and a set's context."""
-        self.geometry = Geometry(geometry["block_bytes"], geometry["segment_bytes"])
-        self.capacity = int(context["capacity_segments"])
+    geometry: Geometry
+    touch: str | None
+    capacity: int
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any], context: Mapping[str, Any]) -> "Where":
+        """By a manifest's values and a set's context."""
+        sizes, touch = manifest["geometry"], manifest["policy"].get("touch")
+        return cls(Geometry(sizes["block_bytes"], sizes["segment_bytes"]), touch, int(context["capacity_segments"]))
+
+    def otherwise(self) -> "Where":
+        """The same cache with the other touch."""
+        return replace(self, touch=_other(self.touch))
 
 
 def controlled(
@@ -273,8 +302,9 @@ def controlled(
     rate = WriteRate(*controller.per_us(float(context[WRITE_RATE]), where.geometry.segment_bytes), batch.time_us)
     read = batch.op == OP_READ
     return simulate_controlled(
-        accesses, read, scores, threshold, controller, rate, where.capacity, prefetch=prefetch
-    ).thresholds
+        accesses, read, scores, threshold, controller, rate, where.capacity,
+        prefetch=prefetch, whole_block=where.touch == BLOCK,
+    ).thresholds  # fmt: skip
 
 
 def plain_ahead(batch: RequestBatch, mode: str, where: Where) -> Prefetch | None:
@@ -321,6 +351,8 @@ def behind(batch: RequestBatch, admit: Bool, prefetch: Prefetch | None, where: W
         "prefetched": int(run.prefetched.sum()),
         "prefetched_used": run.prefetched_used,
     }
+    if where.touch is not None:
+        branches[OTHER_TOUCH] = hits_if(_run(batch, admit, prefetch, where.otherwise()))
     return table, branches
 
 

@@ -321,6 +321,7 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
         "in its block) takes the threshold that stands there",
         "writes": "not cached; they invalidate what they overwrite; pass them to the features",
         "eviction": flash.eviction,
+        "touch": flash.touch,
         "cache_fraction": label.cache_fraction,
     }
 

@@ -90,13 +90,16 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     batch = flash.flash_script(manifest, flash.FLASH_PER_BLOCK).batch()
     block = flash.block_of(manifest, flash.FLASH_PER_BLOCK)
     found += [_given(flash.mode_name(mode), batch, block, flash.CAPACITY, mode) for mode in MODES]
+    if "touch" in manifest["policy"]:
+        other = {**block, **flash.with_other_touch(manifest)}
+        found.append(_given(flash.OTHER_TOUCH, batch, other, flash.CAPACITY, "next(3)"))
     large = {flash.BUCKET: 1, **flash.block_of(manifest, flash.LARGE_PER_BLOCK)}
     batch = flash.large_script(manifest).batch()
     return [*found, _given("large", batch, large, flash.LARGE_CAPACITY, ML_RANGE_WHEN, times=100)]
 
 
 def _wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    cache = tuple(name for name in flash.CACHE if name not in ALWAYS_THERE)
+    cache = tuple(name for name in flash.wanted_cache(manifest) if name not in ALWAYS_THERE)
     modes = map(flash.mode_name, MODES)
     return *flash.wanted_history(manifest), *RANGES, *cache, *flash.PREFETCHED, *modes
 
@@ -125,7 +128,7 @@ def _recompute_set(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet)
     if given is not None:
         serving._infer = lambda rows: given
     found, prefetch = _decided(serving, batch, rows)
-    mode, where, read = serving.mode, flash.Where(document["geometry"], one.context), batch.op == OP_READ
+    mode, where, read = serving.mode, flash.Where.of(document, one.context), batch.op == OP_READ
     ahead = flash.plain_ahead(batch, mode, where) if is_plain(mode) else prefetch
     cache, branches = flash.behind(batch, read, ahead, where)
     formulas = [entry["formula"] for entry in document["features"]]

@@ -277,6 +277,7 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
         "one backend I/O from the first to the last missing segment, all written to flash",
         "admit": "by the admission model with calibration.threshold in place of its own",
         "eviction": flash.eviction,
+        "touch": flash.touch,
         "cache_fraction": label.cache_fraction,
     }
 

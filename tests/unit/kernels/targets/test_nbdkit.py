@@ -1,16 +1,18 @@
 """The nbdkit filter against the simulator of flash caches, which it does the same as."""
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.kernels.evict import lru
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.kernels.targets.nbdkit import ACCEPT_ALL, nbdkit
 from cachezoo.questions.targets.blocks import blocks
 from tests.tiers_data import stream_of
 
+PER_BLOCK = 4
 READ, WRITE, SSD_READ, SSD_WRITE = 0, 1, 2, 3
 row = st.tuples(st.sampled_from([0, 0, 1]), st.integers(0, 30), st.integers(1, 9))
 
@@ -20,19 +22,16 @@ def ran(rows, capacity, unit, window):
     ts = stream_of(rows)
     own, start, write = blocks(ts, unit), ts.pages.request_start, ts.trace.op != 0
     lines = own.block, own.within, own.address
-    found, log, dirty = nbdkit(start, ts.pages.page_ids, write, *lines, unit, lru.make(own.count, capacity), window)
+    block = np.unique(own.address // (unit * PER_BLOCK), return_inverse=True)[1].astype(np.int32)
+    found, log, dirty = nbdkit(start, ts.pages.page_ids, write, *lines, unit, block, capacity, window)
     assert not dirty.any()
     ios = [tuple(int(column[k]) for column in log[:4]) for k in range(log.used[0])]
-    geometry = Geometry(block_bytes=16 * 4096, segment_bytes=unit * 4096)
+    geometry = Geometry(block_bytes=PER_BLOCK * unit * 4096, segment_bytes=unit * 4096)
     accesses = expand_segments(ts.trace.volume.codes, ts.trace.offset, ts.trace.size, geometry)
+    same: Any = {"whole_block": True, "note_slots": True}
     if window == ACCEPT_ALL:
-        return (
-            ts,
-            found,
-            ios,
-            simulate_flash(accesses, ~write, np.ones(len(write), np.bool_), capacity, note_slots=True),
-        )
-    return ts, found, ios, simulate_rejectx(accesses, ~write, window, capacity, note_slots=True)
+        return ts, found, ios, simulate_flash(accesses, ~write, np.ones(len(write), np.bool_), capacity, **same)
+    return ts, found, ios, simulate_rejectx(accesses, ~write, window, capacity, **same)
 
 
 @given(st.lists(row, min_size=1, max_size=60), st.integers(1, 8), st.sampled_from([1, 2, 4]),

@@ -214,7 +214,7 @@ def test_there_is_no_share_of_a_gap_to_a_rival_that_cannot_write_as_much() -> No
 def test_modes_follow_the_workload() -> None:
     scans = choose_baseline_modes({key: partial_scans(12_000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
     lone = choose_baseline_modes({key: lone_segments(12_000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
-    assert {scans[name].mode for name in ("rejectx", "coin_flip")} <= {"next(16)", "next(32)", "next(64)"}
+    assert all(scans[name].mode.startswith("next(") for name in ("rejectx", "coin_flip"))
     assert lone["rejectx"].mode == lone["coin_flip"].mode == "none"
     for choices in (scans, lone):
         found = chosen_baselines(choices)

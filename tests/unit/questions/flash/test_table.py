@@ -117,9 +117,11 @@ def test_a_bundle_as_shipped_runs_at_its_own_thresholds():
     serving, fetching = own.admission.serving(), own.prefetch.serving()
     scores = serving.scores(serve_trace(serving, trace))
     shipped = {row.prefetch: row for row in found.rows if row.kind == "model" and row.asked is None}
-    alone = problem.run(scores >= serving.threshold)
-    both = problem.run(scores >= fetching.threshold, fetching.prefetch(serve_trace(fetching, trace)))
+    before = replace(problem, whole_block=False)  # as bundles without `policy.touch` have it
+    alone = before.run(scores >= serving.threshold)
+    both = before.run(scores >= fetching.threshold, fetching.prefetch(serve_trace(fetching, trace)))
     assert alone.segment_writes != both.segment_writes
+    assert alone.segment_writes != problem.run(scores >= serving.threshold).segment_writes
     for mode, run in (("none", alone), ("ml_range", both)):
         assert shipped[mode].written_share == run.segment_writes / problem.accept_all.segment_writes
         assert shipped[mode].reached is None
