@@ -32,7 +32,7 @@ from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import OP_READ, Trace
 
-HORIZONS = 48  # of a controller, that a trace has at least
+HORIZONS = 96  # of a controller, that a trace has at least
 GENERATIONS, GENERATION = 8, 1.0  # filters that RejectX remembers misses in, and what each takes, in capacities
 DISKS: dict[DiskName, Hdd | None] = {"wdredpro2tb": WDREDPRO2TB, "baleen": None}
 """By `policy.flash.disk`; None: the two constants."""

@@ -47,7 +47,7 @@ class Controller:
     window_misses: int = 4096  # by so many reads that miss, weights in the histogram fall to 1 / e
     recent_misses: int = 256  # the same of what the load is now
     hold_misses: int = 256  # reads that miss before the first threshold of its own
-    horizon_s: float = 3600.0  # seconds after which the balance would be even
+    horizon_s: float = 1800.0  # seconds after which the balance would be even
     credit_horizons: float = 48.0  # what was not written for longer is lost
     follows_load: bool = True  # writes more where the disks are busier than usual
 
