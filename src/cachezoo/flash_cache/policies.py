@@ -32,7 +32,14 @@ BASELINES = (ACCEPT_ALL, *ADMISSIONS)
 EVICTIONS: dict[str, tuple[Eviction, bool]] = {  # and whether a read touches whole blocks
     "lru_block": ("lru", True), "fifo": ("fifo", False), "s3fifo": ("s3fifo", False),
 }  # fmt: skip
+MOUNTED = ("fifo", "s3fifo")  # of them, those that a runtime has; it has no Bloom filters either
 WITH_EVICTIONS = tuple(f"{name}+{eviction}" for name in ADMISSIONS for eviction in EVICTIONS)
+
+
+def is_mounted(name: str) -> bool:
+    """Whether a runtime has a policy without a model, in a cache of pages and with a fixed setting."""
+    admission, _, eviction = name.partition("+")
+    return admission != BLOOM_REJECTX and (not eviction or eviction in MOUNTED)
 
 
 @dataclass(frozen=True)
