@@ -84,8 +84,8 @@ class FlashRow(Load):
     knob: Annotated[
         float | None,
         Means(
-            "what meets the writes: score threshold, probability, window in requests, episodes admitted; null without "
-            "a budget"
+            "what meets the writes: score threshold, probability, window in requests, episodes admitted; with a "
+            "controller, the score threshold that it begins with; null without a budget"
         ),
     ]
     reached: Annotated[bool | None, Means("the writes were met; null without a budget")]
@@ -100,7 +100,7 @@ class RateRow(FlashRow):
     policy: Annotated[str, Means("a policy without a model, a bundle's id, or opt")]
     kind: Annotated[Literal["without model", "model", "oracle"], Means("of policy")]
     asked: Annotated[str | None, Means("write rate; null of AcceptAll and of a bundle that keeps none")]
-    as_shipped: Annotated[bool, Means("a bundle as a cache runs it: its threshold is not set on this trace")]
+    as_shipped: Annotated[bool, Means("as a cache runs it: kept by a controller, not set on this trace")]
     more_helps: Annotated[bool | None, Means("no setting that writes more within the limit was tried and no better")]
     clock: Annotated[bool, Means("the trace has times; without them nothing is known by the second")]
     written_bytes_s: Annotated[float | None, Means("written to the SSD, by the trace's clock", "bytes/s")]
@@ -108,6 +108,13 @@ class RateRow(FlashRow):
     ssd_bytes_a_day: Annotated[float | None, Means("null for less than an hour of recorded time", "bytes per day")]
     drive_writes_a_day: Annotated[float | None, Means("the same over the capacity", "drive writes per day")]
     lifetime_years: Annotated[float | None, Means("until the SSD has taken what it is rated for", "years")]
+
+    @property
+    def set_by(self) -> str:
+        """How it came to its setting, where that is not hindsight."""
+        if not self.as_shipped:
+            return ""
+        return "kept" if self.kind == "without model" else "as shipped"
 
     @property
     def written_share(self) -> float:
@@ -186,17 +193,17 @@ class Gap(Document):
     mean_dt_saved_interval: Annotated[Interval, Means("90 % interval of mean_dt_saved", "share")]
 
 
-RIVAL = Each("one rival at equal writes", "trace, comparison and rival")
+RIVAL = Each("one rival within a write budget", "trace, comparison and rival")
 
 
 class Comparison(Document):
-    """Policies at equal writes."""
+    """Policies within one write budget."""
 
     budget_writes: Annotated[float, Means("writes allowed", "segments")]
     rows: Annotated[dict[str, FlashRow], Each("one policy in a comparison", "trace, comparison and policy", "policy")]
     best_policy: Annotated[
         str,
-        Each("one comparison at equal writes", "trace and comparison"),
+        Each("one comparison within a write budget", "trace and comparison"),
         Means("policy without a model that was best on validation, as admission+eviction where not the cache's own"),
     ]
     best: Annotated[Gap, RIVAL, Means("the headline: against best_policy in its prefetch mode")]
@@ -213,7 +220,7 @@ class Windows(Document):
     enough_reads: Annotated[bool, Means("windows hold as many reads as policy.flash asks for")]
 
 
-COMPARED = Each("one comparison at equal writes", "trace and comparison")
+COMPARED = Each("one comparison within a write budget", "trace and comparison")
 OF_DEPLOYED = "a row of deployed"
 
 
@@ -227,11 +234,11 @@ class FlashTrace(Document):
         dict[str, int],
         Each("one mode of OPT on a test trace", "trace and mode", "mode", "eviction age of its episodes", "requests"),
     ]
-    deployed: Annotated[Comparison, COMPARED, Means("at the writes of the models as shipped")]
-    admission_alone: Annotated[Comparison, COMPARED, Means("at those of the admission by itself, all without prefetch")]
-    at_budget: Annotated[Comparison, COMPARED, Means("at the write budget")]
+    deployed: Annotated[Comparison, COMPARED, Means("as one would run them, all kept to the budget's rate")]
+    admission_alone: Annotated[Comparison, COMPARED, Means("the same of the admission by itself, all without prefetch")]
+    at_budget: Annotated[Comparison, COMPARED, Means("at the write budget, knobs set in hindsight")]
     at_rejectx_rate: Annotated[
-        Comparison | None, COMPARED, Means("at the most that RejectX can write; null where it meets the budget")
+        Comparison | None, COMPARED, Means("that at the most RejectX can write; null where it meets the budget")
     ]
     accept_all: Annotated[
         FlashRow, Each("LRU that admits all, with its prefetch mode, on a test trace", "trace", like=OF_DEPLOYED)
@@ -250,7 +257,7 @@ class ModeFigures(Document):
 
     mean_dt: Annotated[float, Means("mean read disk-head time after the warm-up on validation", "s/read")]
     writes: Annotated[float, Means("segments written", "share of AcceptAll's writes without prefetch")]
-    knob: Annotated[float, Means("mean setting that met the budget")]
+    knob: Annotated[float, Means("mean setting that met the budget, or score threshold that a controller begins with")]
     reached: Annotated[bool, Means("the budget was met on every trace")]
 
 

@@ -28,7 +28,6 @@ from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_without_model, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
-from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episode_file import episode_rows
@@ -63,8 +62,6 @@ CHOOSING = 0.25
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = 2
 """Of progress, before the trainings."""
-RUN: tuple[Eviction, ...] = ("fifo", "s3fifo")
-"""Evictions that rivals may take: those that a runtime has. It has no Bloom filters."""
 REJECTX_ALONE = f"{REJECTX}, no prefetch"
 """The paper's baseline."""
 
@@ -256,7 +253,7 @@ def fit_and_judge(
     part = Prepared("train", days.train, episode_rows(train, label_of(geometry)))
     advance(1, "policies without a model")
     trace_id = days.validation.meta.trace_id
-    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED, RUN)
+    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED)
     alone = best_without_model([validation], [trace_id], SEEDS[0], (REJECTX,), ())
     test = _Part(days.test, geometry, own, rate)
     modes = {REJECTX: alone.mode, best.policy: best.mode}
