@@ -111,7 +111,7 @@ def main() -> None:
         "accept_all": lambda: simulate_flash(accesses, read, everything, capacity),
         "coin_flip": lambda: simulate_flash(accesses, read, chosen, capacity),
         "rejectx": lambda: simulate_rejectx(accesses, read, len(read) // 100, capacity),
-        "bloom_rejectx": lambda: simulate_rejectx(accesses, read, len(read) // 100, capacity, filters=True),
+        "bloom_rejectx": lambda: simulate_rejectx(accesses, read, len(read) // 100, capacity, memory="filters"),
         "accept_all+s3fifo": lambda: simulate_flash(accesses, read, everything, capacity, eviction="s3fifo"),
     }
     for name, run in runs.items():

@@ -4,10 +4,11 @@ Reads fill the cache; every read touches all resident segments of its range, or 
 I/O from the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached
 and invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write
 endurance" and "Training Baleen to predict what and when to prefetch"; RejectX as described there, by rotating Bloom
-filters or by exact recency; touching whole blocks is what its authors' simulator does.
+filters or by exact recency; touching whole blocks, and RejectX by a queue, are what its authors' simulator does.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from cachezoo.kernels.segments import SegmentAccesses
 from cachezoo.kernels.write_budget import THRESHOLD, Controller, fresh_state, missed
 
 MIB = 1 << 20
-BY_DECISION, BY_BLOOM = -1, -2
+BY_DECISION, BY_BLOOM, BY_QUEUE = -1, -2, -3
+Memory = Literal["recency", "filters", "queue"]
+"""Of RejectX, see `simulate_rejectx`."""
 BLOOM_BITS, BLOOM_LEAST = 10.0, 1 << 10  # bits of a filter for each segment that it takes, and for so many at least
 ABSENT = -1  # in `after`, of a segment that is not resident
 
@@ -115,7 +118,9 @@ def _simulate(
         before[sentinel] = sentinel
         after[sentinel] = sentinel
     touched = np.zeros(n_ids, np.int32)
-    seen = np.zeros(n_ids if reject >= 0 else 0, np.int32)  # RejectX: one more than the row of the segment's last miss
+    # RejectX: one more than the row of the segment's last miss, or its number among those that the queue took
+    seen = np.zeros(n_ids if reject >= 0 or reject == BY_QUEUE else 0, np.int32)
+    queued, forgotten = 0, 0
     known = sifted(n_ids if kind == S3FIFO else 0, capacity)
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
     fetch = np.empty(n_ids + per_block, np.int32)
@@ -175,6 +180,13 @@ def _simulate(
             if reject >= 0:
                 accept = seen[s] > 0 and i + 1 - seen[s] <= reject
                 seen[s] = i + 1
+            elif reject == BY_QUEUE:
+                if queued - forgotten >= blooms.entries:
+                    forgotten += 1
+                accept = seen[s] > forgotten
+                if not accept:
+                    queued += 1
+                    seen[s] = queued
             elif reject == BY_BLOOM:
                 accept = bloom.admit(blooms, s, i)
             if accept:
@@ -354,7 +366,7 @@ def simulate_rejectx(
     window: int,
     capacity: int,
     *,
-    filters: bool = False,
+    memory: Memory = "recency",
     eviction: Eviction = "lru",
     prefetch: Prefetch | None = None,
     whole_block: bool = False,
@@ -366,10 +378,11 @@ def simulate_rejectx(
         accesses: the segments of n requests.
         read: bool[n], True where the request reads.
         window: how far back a miss counts, requests, at least 0 (0 admits nothing). With filters, the misses that each
-            takes before they rotate.
+            takes before they rotate; with a queue, those that it holds.
         capacity: segments the cache holds, at least 1.
-        filters: misses are remembered by two Bloom filters in rotation, as `cachezoo.kernels.admit.bloom` has them, and
-            not exactly.
+        memory: misses are remembered exactly by their recency; by two Bloom filters in rotation, as
+            `cachezoo.kernels.admit.bloom` has them; or by a queue of segments in the order of their first miss, whose
+            oldest leaves at each miss where it is full, before it is searched.
         eviction: as of `simulate_flash`.
         prefetch: what a miss fetches beside, where at least one of its missing segments is admitted.
         whole_block: as of `simulate_flash`.
@@ -381,12 +394,14 @@ def simulate_rejectx(
     """
     if window < 0:
         raise ConfigError(f"RejectX window {window}: it is a number of requests, at least 0")
-    by_filters = filters and window > 0
+    by_filters = memory == "filters" and window > 0
     # There are no more misses than segments read, and filters of a few bits would let too many strangers pass.
-    entries = min(window, len(accesses.segment)) if by_filters else 1
+    entries = min(window, len(accesses.segment)) if memory != "recency" else 1
     room = max(entries, BLOOM_LEAST) if by_filters else 1
     blooms = bloom.make(room, room, BLOOM_BITS)._replace(entries=entries)
     admit, reject = np.zeros(len(read), np.bool_), BY_BLOOM if by_filters else window
+    if memory == "queue":
+        reject = BY_QUEUE
     return _run(accesses, read, admit, reject, blooms, capacity, eviction, prefetch, whole_block, note_slots)
 
 
