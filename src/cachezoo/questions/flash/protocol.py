@@ -53,7 +53,7 @@ from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared
 from cachezoo.zoo.admission.fit import Settings, fit_prepared
 from cachezoo.zoo.admission.judge import plain_settings
-from cachezoo.zoo.admission.serve import history_of, serve_trace
+from cachezoo.zoo.admission.serve import history_of, score_trace
 from cachezoo.zoo.admission.settings import Fit, Model, Small
 
 NAME = "first_day"
@@ -195,7 +195,7 @@ def label_of(geometry: Geometry) -> EpisodeLabel:
 
 def scores_of(model: FittedModel, scorer: Scorer, trace: Trace) -> F64:
     """Log-odds float64[n] of a trace's requests, from a fresh history."""
-    return scorer(serve_trace(history_of(model), trace))
+    return score_trace(history_of(model), trace, scorer)
 
 
 class _Part:

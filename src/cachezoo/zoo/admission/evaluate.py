@@ -10,7 +10,7 @@ from cachezoo.policies.simulate import simulate_admission
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.zoo.admission.model import load_admission
-from cachezoo.zoo.admission.serve import AdmissionServing, serve_trace
+from cachezoo.zoo.admission.serve import AdmissionServing, score_trace
 from cachezoo.zoo.page_case import PageCase
 
 
@@ -24,7 +24,7 @@ def admission_page_decisions(model: Path | AdmissionServing, trace: Trace) -> Bo
         bool[n].
     """
     serving = load_admission(model)[1] if isinstance(model, Path) else model
-    decided: Bool = serving.decide(serve_trace(serving, trace)) & (trace.op == OP_READ)
+    decided: Bool = (score_trace(serving, trace, serving.scores) >= serving.threshold) & (trace.op == OP_READ)
     return decided
 
 
