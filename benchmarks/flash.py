@@ -4,8 +4,8 @@
 
 A synthetic load: single segments of 4 KiB by Zipf's law, a tenth of them writes, in a cache of a tenth of the segments.
 Seconds are of processor time on one core, the least of several runs. `expand` is what every simulation of a trace
-shares: numbering its segments and blocks. `forest` reads a batch's features, scores them by a forest as large as the
-pipeline's, here trained on random classes, and runs the cache. Memory is the most that the process held.
+shares: numbering its segments and blocks. `forest` reads the requests' features, scores them by a forest as large as
+the pipeline's, here trained on random classes, and runs the cache. Memory is the most that the process held.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from cachezoo.models.forest import ForestRows, fit_forest
 from cachezoo.serving.forest import Forest, read_forest
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.settings.forest import ForestFit, ForestShape
+from cachezoo.zoo.admission.serve import HistoryServing, score_batch
 
 SEED, EXPONENT, WRITES, PER_SEGMENT = 7, 0.9, 0.1, 25
 GEOMETRY, WINDOWS = Geometry(), [1, 2, 4, 8, 16, 32]
@@ -84,7 +85,7 @@ class Decided:
 
     def run(self) -> FlashRun:
         """Decide on every request, and run the cache."""
-        scores = self.forest.scores(self.features().rows(self.batch))
+        scores = score_batch(HistoryServing(self.features()), self.batch, self.forest.scores)
         return simulate_flash(self.accesses, self.read, scores >= 0, max(1, self.accesses.n_segments // 10))
 
 

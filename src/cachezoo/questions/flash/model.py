@@ -15,7 +15,7 @@ from cachezoo.kernels.segments import Geometry
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.table import Trace
-from cachezoo.zoo.admission.serve import controller_of, score_trace
+from cachezoo.zoo.admission.serve import controller_of, score_batch
 
 KINDS = ("admission", "prefetch")
 
@@ -122,7 +122,7 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
     """
     batch = batch_of(trace)
     serving = bundles.admission.serving()
-    scores = score_trace(serving, trace, serving.scores)
+    scores = score_batch(serving, batch, serving.scores)
     ranged: dict[str, Prefetch] = {}
     if bundles.prefetch is not None:
         fetching = bundles.prefetch.serving()

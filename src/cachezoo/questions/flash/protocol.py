@@ -45,6 +45,7 @@ from cachezoo.questions.flash.options import (
 )
 from cachezoo.questions.flash.table import OPT_SEARCH, RateBench
 from cachezoo.questions.objects.learned import EARLY_STOPPING, HOLDOUT_EVERY, SHAPE, THREADS
+from cachezoo.serving.requests import batch_of
 from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
 from cachezoo.sized.baleen import BUCKET_OF_AGE, WINDOWS
 from cachezoo.sizes import Size
@@ -53,7 +54,7 @@ from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared
 from cachezoo.zoo.admission.fit import Settings, fit_prepared
 from cachezoo.zoo.admission.judge import plain_settings
-from cachezoo.zoo.admission.serve import history_of, score_trace
+from cachezoo.zoo.admission.serve import history_of, score_batch
 from cachezoo.zoo.admission.settings import Fit, Model, Small
 
 NAME = "first_day"
@@ -195,7 +196,7 @@ def label_of(geometry: Geometry) -> EpisodeLabel:
 
 def scores_of(model: FittedModel, scorer: Scorer, trace: Trace) -> F64:
     """Log-odds float64[n] of a trace's requests, from a fresh history."""
-    return score_trace(history_of(model), trace, scorer)
+    return score_batch(history_of(model), batch_of(trace), scorer)
 
 
 class _Part:

@@ -54,12 +54,9 @@ def serve_trace(model: HistoryServing, trace: "Trace") -> F32:
     return model.features(batch_of(trace))
 
 
-def score_trace(model: HistoryServing, trace: "Trace", infer: Infer) -> F64:
-    """What `infer` says of each request of a trace, float64[n]; the inputs of all of them are never held together.
-
-    The history goes on from what the model has served before.
-    """
-    batch, scores = batch_of(trace), np.empty(len(trace))
+def score_batch(model: HistoryServing, batch: RequestBatch, infer: Infer) -> F64:
+    """What `infer` says of each of the next requests, float64[n]; the inputs of all of them are never held together."""
+    scores = np.empty(len(batch))
     for first in range(0, len(batch), AT_ONCE):
         part = batch.part(first, min(first + AT_ONCE, len(batch)))
         scores[first : first + len(part)] = infer(model.features(part)).reshape(len(part))

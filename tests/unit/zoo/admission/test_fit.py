@@ -12,13 +12,14 @@ from cachezoo.errors import TrainingError
 from cachezoo.models.forest import forest_scorer, write_forests
 from cachezoo.models.inputs import distribution
 from cachezoo.models.trained import read_fitted
+from cachezoo.serving.requests import batch_of
 from cachezoo.traces.store import write_trace
 from cachezoo.training.episodes import Prepared
 from cachezoo.zoo.admission import serve
 from cachezoo.zoo.admission.fit import BESIDE, SMALL, Variant, fit_admission, fit_prepared, inputs_of, training_rows
 from cachezoo.zoo.admission.judge import judge_admission
 from cachezoo.zoo.admission.model import MODEL_FILE
-from cachezoo.zoo.admission.serve import history_of, score_trace, serve_trace
+from cachezoo.zoo.admission.serve import history_of, score_batch, serve_trace
 from tests.baleen_data import (
     FIT,
     JUDGE,
@@ -109,7 +110,7 @@ def test_scores_are_the_same_in_parts(part: Prepared, fitted: Path, monkeypatch:
     scorer = forest_scorer((fitted / MODEL_FILE).read_text(encoding="utf-8"), 1)
     whole = scorer(serve_trace(history_of(model), part.trace))
     monkeypatch.setattr(serve, "AT_ONCE", 999)
-    assert score_trace(history_of(model), part.trace, scorer).tobytes() == whole.tobytes()
+    assert score_batch(history_of(model), batch_of(part.trace), scorer).tobytes() == whole.tobytes()
 
 
 def test_the_small_forest_is_small(part: Prepared) -> None:
