@@ -13,7 +13,7 @@ Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST
 day of seven; there thresholds were set on the days that are reported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 
@@ -224,6 +224,15 @@ class _Part:
         return Run(self.bench.rate_row(candidate, None, found, False), found.blocks)
 
 
+def _runs(candidates: Mapping[str, Candidate], run: Callable[[Candidate], Run]) -> dict[str, Run]:
+    """What each did; those that are one policy in one mode run once."""
+    made: dict[tuple[str, str], Run] = {}
+    for one in candidates.values():
+        if (one.policy, one.mode) not in made:
+            made[one.policy, one.mode] = run(one)
+    return {name: made[one.policy, one.mode] for name, one in candidates.items()}
+
+
 def fit_and_judge(
     days: Days,
     geometry: Geometry,
@@ -262,7 +271,7 @@ def fit_and_judge(
     modes = {REJECTX: alone.mode, best.policy: best.mode}
     plain = {name: test.bench.plain(name, mode) for name, mode in modes.items()}
     plain[REJECTX_ALONE] = test.bench.plain(REJECTX, NONE)
-    rivals = {name: test.within_rate(candidate) for name, candidate in plain.items()}
+    rivals = _runs(plain, test.within_rate)
     rivals[OPT] = test.within_rate(test.bench.opt(prefetching=True))
 
     def training(seed: int) -> Training:
@@ -275,9 +284,7 @@ def fit_and_judge(
         scores = scores_of(fitted, scorer, days.test)
         ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold, Controller())
         trained = test.as_trained(ours)
-        facing = {
-            name: test.writing_as_much(candidate, trained.row.segment_writes) for name, candidate in plain.items()
-        }
+        facing = _runs(plain, lambda candidate: test.writing_as_much(candidate, trained.row.segment_writes))
         return Training(seed, chosen.mode, chosen.threshold, forest.trees, trained, facing, test.within_rate(ours))
 
     trainings = []
