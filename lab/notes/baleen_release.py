@@ -4,15 +4,17 @@
 
 FOLDER of --release holds their package BCacheSim (github.com/wonglkd/BCacheSim); --python has what it needs (its
 install/requirements.txt). Both run LRU over segments of 128 KiB without prefetch, a read touching all that is resident
-of its block, as theirs does: AcceptAll, and RejectX, theirs with its queue of rejected segments, ours with exact
-recency at the writes that theirs makes. The cache has the size of the paper's, by the share of accesses that the trace
-has of its Region1. Speed is requests by second of processor time: theirs with reading the trace, which takes a small
-part; ours with and without cutting requests into segments.
+of its block, as theirs does: AcceptAll, and RejectX with a queue of refused segments, equally long. The last row is our
+RejectX by recency at the writes that theirs makes. The cache has the size of the paper's, by the share of accesses that
+the trace has of its Region1; theirs evicts once it is full, so ours has a segment less. Speed is requests by second of
+processor time: theirs with reading the trace, which takes a small part; ours with and without cutting requests into
+segments.
 """
 
 import argparse
 import json
 import lzma
+import math
 import os
 import resource
 import subprocess
@@ -23,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.flash_cache.problem import meet_budget
-from cachezoo.kernels.flash import DiskHead, FlashRun, simulate_flash, simulate_rejectx
+from cachezoo.kernels.flash import DiskHead, FlashRun, Memory, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import expand_segments
 from cachezoo.questions.flash.options import OBJECTS
 from cachezoo.synth.tectonic import BLOCK_BYTES, tectonic
@@ -70,23 +72,37 @@ def release(asked: argparse.Namespace, path: Path, capacity: int, policy: list[s
     return json.loads(lzma.decompress(files[-1].read_bytes()))["results"], after.ru_utime - before.ru_utime
 
 
-def ours(trace: Trace, capacity: int, writes: float | None) -> tuple[FlashRun, float, float]:
-    """AcceptAll's run, or RejectX's at so many writes; processor seconds with cutting into segments and without."""
-    first = time.process_time()
-    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, OBJECTS)
-    read = trace.op == OP_READ
-    cut = time.process_time()
-    if writes is None:
-        run = simulate_flash(accesses, read, np.ones(len(read), np.bool_), capacity, whole_block=True)
-    else:
+class Ours:
+    """A trace in this simulator."""
+
+    def __init__(self, trace: Trace, capacity: int) -> None:
+        began = time.process_time()
+        self._accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, OBJECTS)
+        self.cut = time.process_time() - began
+        self._read, self._capacity = trace.op == OP_READ, capacity
+
+    def accept_all(self) -> FlashRun:
+        """Of everything."""
+        admit = np.ones(len(self._read), np.bool_)
+        return simulate_flash(self._accesses, self._read, admit, self._capacity, whole_block=True)
+
+    def rejectx(self, window: int, memory: Memory) -> FlashRun:
+        """See `simulate_rejectx`."""
+        return simulate_rejectx(self._accesses, self._read, window, self._capacity, memory=memory, whole_block=True)
+
+    def writing(self, segments: int) -> FlashRun:
+        """RejectX by recency that writes so many."""
         found = meet_budget(
-            lambda window: simulate_rejectx(accesses, read, window, capacity, whole_block=True).segment_writes,
-            len(read), writes, 1e-4,
-        )  # fmt: skip
-        first, cut = first + time.process_time() - cut, time.process_time()
-        run = simulate_rejectx(accesses, read, found.index, capacity, whole_block=True)
-    ended = time.process_time()
-    return run, ended - first, ended - cut
+            lambda window: self.rejectx(window, "recency").segment_writes, len(self._read), segments, 1e-4
+        )
+        return self.rejectx(found.index, "recency")
+
+
+def figures(run: FlashRun) -> tuple[int, int, float]:
+    """Segments written, I/Os and disk-head seconds."""
+    ios = int(np.count_nonzero(run.io_segments))
+    moved = run.io_segments.sum(dtype=np.int64) * OBJECTS.segment_bytes
+    return run.segment_writes, ios, float(DiskHead().seconds(np.array([ios]), np.array([moved]))[0])
 
 
 def main() -> None:
@@ -103,25 +119,37 @@ def main() -> None:
     capacity = int(CACHE_GB * 2**30 * percent / 100 / OBJECTS.segment_bytes)
     path = asked.work / "Synthetic" / "load" / f"full_0_{percent:.6f}.trace"
     write_release(trace, path)
-    ours(tectonic(1_000, 0), 100, None), ours(tectonic(1_000, 0), 100, 10.0)  # compiles
+    few = Ours(tectonic(1_000, 0), 100)
+    few.accept_all(), few.rejectx(50, "queue")  # compiles
+    here, window = Ours(trace, capacity - 1), math.ceil(FACTOR * capacity)
     print(f"{asked.requests:,} synthetic requests, cache of {capacity:,} segments of 128 KiB")
     print(
         "| policy | | segments written | I/Os | disk-head time, s | requests a CPU second |\n|---|---|---|---|---|---|"
     )
-    for name, policy in (
-        ("AcceptAll", ["--ap", "acceptall", "--ap-threshold", "1"]),
-        ("RejectX", ["--ap", "rejectx", "--ap-threshold", "1", "--ap-probability", str(FACTOR)]),
-    ):
-        found, seconds = release(asked, path, capacity, policy)
+    accept_all, accept_all_s = release(asked, path, capacity, ["--ap", "acceptall", "--ap-threshold", "1"])
+    rejectx, rejectx_s = release(
+        asked, path, capacity, ["--ap", "rejectx", "--ap-threshold", "1", "--ap-probability", str(FACTOR)]
+    )
+    written = rejectx["FlashChunkWritten"]
+    rows = (
+        ("AcceptAll", accept_all, accept_all_s, here.accept_all),
+        ("RejectX", rejectx, rejectx_s, lambda: here.rejectx(window, "queue")),
+        ("RejectX by recency", rejectx, None, lambda: here.writing(written)),
+    )
+    for name, found, seconds, run in rows:
         theirs = (found["FlashChunkWritten"], found["ServiceFetchIOs"], found["ServiceTimeUsed1"])
-        run, whole, alone = ours(trace, capacity, None if name == "AcceptAll" else theirs[0])
-        ios = int(np.count_nonzero(run.io_segments))
-        own = (run.segment_writes, ios, float(DiskHead().seconds(np.array([ios]), run.io_segments.sum() * 131_072)[0]))
-        speeds = (asked.requests / seconds, asked.requests / whole, asked.requests / alone)
-        print(f"| {name} | release | {theirs[0]:,} | {theirs[1]:,} | {theirs[2]:,.2f} | {speeds[0]:,.0f} |")
-        print(f"| | here | {own[0]:,} | {own[1]:,} | {own[2]:,.2f} | {speeds[1]:,.0f}; cut before: {speeds[2]:,.0f} |")
+        began = time.process_time()
+        own, alone = figures(run()), time.process_time() - began
+        speeds = ["", "", ""]
+        if seconds is not None:
+            whole = alone + here.cut
+            speeds[0] = f"{asked.requests / seconds:,.0f}"
+            speeds[1] = f"{asked.requests / whole:,.0f}; cut before: {asked.requests / alone:,.0f}"
+            speeds[2] = f"x {seconds / whole:,.0f}; x {seconds / alone:,.0f}"
         off = [f"{(mine - his) / his:+.3%}" for mine, his in zip(own, theirs, strict=True)]
-        print(f"| | difference | {' | '.join(off)} | x {speeds[1] / speeds[0]:,.0f}; x {speeds[2] / speeds[0]:,.0f} |")
+        print(f"| {name} | release | {theirs[0]:,} | {theirs[1]:,} | {theirs[2]:,.2f} | {speeds[0]} |")
+        print(f"| | here | {own[0]:,} | {own[1]:,} | {own[2]:,.2f} | {speeds[1]} |")
+        print(f"| | difference | {' | '.join(off)} | {speeds[2]} |")
     for left in Path("/tmp").glob(f"cache-sim-accesses-*{path.stem}*"):  # where the release keeps what it has read
         left.unlink()
 

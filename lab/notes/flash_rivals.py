@@ -6,8 +6,7 @@ Each learns from the train traces; prefetch mode and threshold are from the vali
 mode is kept and the threshold set to the write budget. The best policy without a model is chosen on validation too,
 among admissions, evictions and plain modes. Figures are mean read disk-head time, in disk-head seconds per second, the
 mean over seeds, with lowest and highest; *against ours* is the relative change of the mean over seeds, where above 0 is
-worse than Baleen's admission with the labels of its paper. `ours in …` is the same forest in a cache of another
-eviction. Flashield's linear model draws its rows by the seed.
+worse than Baleen's admission. Flashield's linear model draws its rows by the seed.
 """
 
 import argparse
@@ -19,10 +18,9 @@ import numpy as np
 from cachezoo.arrays import F64
 from cachezoo.config.load import load_params
 from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
-from cachezoo.flash_cache.policies import EVICTIONS, baseline, best_without_model, evicting, learned, prefetch_of
+from cachezoo.flash_cache.policies import baseline, best_without_model, learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
-from cachezoo.kernels.flash_queue import Eviction
 from cachezoo.models.forest import forest_scorer
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
@@ -75,10 +73,9 @@ class Category:
             found[part.trace.meta.trace_id] = float(self.load(part, run).mean())
         return found
 
-    def measure(self, scores: Sequence[F64], eviction: Eviction | None = None) -> Loads:
-        """A learned admission by its scores of the validation traces, then the tests; perhaps in another eviction."""
-        every = [*self.validation, *self.test]
-        problems = [part.problem if eviction is None else evicting(part.problem, eviction) for part in every]
+    def measure(self, scores: Sequence[F64]) -> Loads:
+        """A learned admission by its scores of the validation traces, then the tests."""
+        problems = [part.problem for part in (*self.validation, *self.test)]
         count = len(self.validation)
         best = plain_settings(problems[:count], list(scores[:count]))[0]
         pairs = zip(problems[count:], scores[count:], strict=True)
@@ -106,8 +103,6 @@ class Category:
         """Every admission with a seed."""
         scores = self.ours(seed)
         yield OURS, self.measure(scores)
-        for eviction in EVICTIONS:
-            yield f"ours in {eviction}", self.measure(scores, eviction)
         for name in names:
             scorer = scores_of(name, self.course, seed)
             yield name, self.measure([scorer(part) for part in (*self.validation, *self.test)])

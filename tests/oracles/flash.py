@@ -239,6 +239,22 @@ def naive_rejectx(window: int) -> Callable[[int, int], bool]:
     return accept
 
 
+def naive_queue(entries: int) -> Callable[[int, int], bool]:
+    """RejectX as Baleen's release has it: accept what a queue of refused segments holds; it stays there until it is
+    the oldest."""
+    queue: list[int] = []
+
+    def accept(_: int, segment: int) -> bool:
+        if queue and len(queue) >= entries:
+            queue.pop(0)
+        known = segment in queue
+        if entries and not known:
+            queue.append(segment)
+        return known
+
+    return accept
+
+
 def addresses(requests: Requests, geometry: Geometry) -> list[tuple[int, list[int]]]:
     """(op, segments) by address: unlike dense ids, these name what a prefetch may reach."""
     rows = []

@@ -23,14 +23,13 @@ import numpy as np
 from cachezoo.arrays import F32, I32, I64, U8, Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.history import KINDS, MAX_FEATURE, update_history
+from cachezoo.kernels.history import KINDS, MAX_FEATURE, NONE, empty_log, forget, update_history
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
 from cachezoo.serving.requests import RequestBatch
 
 UNKNOWN = -1
 MAX_CODES = 64
 CHUNK_REQUESTS = 1 << 16
-COMPACT_KEYS = 1 << 16
 STATIC = (
     ("op", "request.op", "0 read, 1 write", "number"),
     ("namespace", "code.namespace", "code", "ordinal"),
@@ -67,40 +66,35 @@ def encode(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 class _Counts:
-    """History rings of one kind of key (segments or blocks), growing with the keys seen."""
+    """History of one kind of key (segments or blocks), growing with what is counted in the longest window."""
 
     def __init__(self, windows: I64) -> None:
         self._windows = windows
         self._table = IdTable()
-        self._compact_at = COMPACT_KEYS
-        self._counts = np.zeros((0, KINDS, int(windows[-1])), np.uint16)
-        self._newest = np.zeros(0, np.int64)
+        self._log = empty_log(0, 0)
 
     def update(self, start: I64, keys: I64, read: Bool, rank: int, bucket_width: int) -> F32:
         """Features of the requests (float32[n, 2 w]); afterwards they are counted."""
-        if self._table.count > self._compact_at:
-            self._forget(rank // bucket_width)
+        if int(self._log.used[0]) + len(keys) > len(self._log.older):
+            self._forget(rank // bucket_width, len(keys))
         ids = self._table.lookup(keys)
         self._grow(self._table.count)
         out = np.zeros((len(read), KINDS * len(self._windows)), np.float32)
-        update_history(start, ids, read, rank, bucket_width, self._windows, (self._counts, self._newest), out)
+        update_history(start, ids, read, rank, bucket_width, self._windows, self._log, out)
         return out
 
     def _grow(self, rows: int) -> None:
-        have = len(self._newest)
-        if rows > have:
-            more = max(rows, 2 * have) - have
-            self._counts = np.concatenate([self._counts, np.zeros((more, *self._counts.shape[1:]), np.uint16)])
-            self._newest = np.concatenate([self._newest, np.zeros(more, np.int64)])
+        newest = self._log.newest
+        if rows > len(newest):
+            more = np.full(max(rows, len(newest) + len(newest) // 2) - len(newest), NONE, np.int32)
+            self._log = self._log._replace(newest=np.concatenate([newest, more]))
 
-    def _forget(self, bucket: int) -> None:
-        """Drop keys whose counts have all aged out; they would read zeros anyway."""
+    def _forget(self, bucket: int, room: int) -> None:
+        """Drop what has aged out of all windows: it would read zeros anyway."""
         keys = self._table.keys()
-        live = self._newest[: len(keys)] > bucket - int(self._windows[-1])
-        self._table.rebuild(keys[live])
-        self._counts = self._counts[: len(keys)][live]
-        self._newest = self._newest[: len(keys)][live]
-        self._compact_at = max(COMPACT_KEYS, 2 * self._table.count)
+        log = self._log._replace(newest=self._log.newest[: len(keys)])
+        self._log, alive = forget(log, bucket - int(self._windows[-1]) + 1, room)
+        self._table.rebuild(keys[alive])
 
 
 class AdmissionFeatures:

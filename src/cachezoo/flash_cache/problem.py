@@ -15,6 +15,7 @@ from cachezoo.flash_cache.load import time_scale
 from cachezoo.kernels.flash import (
     DiskHead,
     FlashRun,
+    Memory,
     Prefetch,
     WriteRate,
     disk_us,
@@ -79,9 +80,10 @@ class FlashProblem:
 
     def run_rejectx(self, window: int, prefetch: Prefetch | None = None, filters: bool = False) -> FlashRun:
         """Simulate RejectX with a window, and what its misses also fetch; see `simulate_rejectx`."""
+        memory: Memory = "filters" if filters else "recency"
         return simulate_rejectx(
             self.accesses, self.read, window, self.capacity,
-            filters=filters, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
+            memory=memory, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
         )  # fmt: skip
 
     def run_controlled(

@@ -4,11 +4,12 @@ Reads fill the cache; every read touches all resident segments of its range, or 
 from the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached and
 invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write endurance"
 and "Training Baleen to predict what and when to prefetch"; RejectX as described there, by rotating Bloom filters or by
-exact recency. Its authors' simulator touches whole blocks; the order of a block's segments is ours, and so is that a
-controller moves RejectX's window.
+exact recency. Its authors' simulator touches whole blocks and remembers RejectX's misses in a queue; the order of a
+block's segments is ours, and so is that a controller moves RejectX's window.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -47,7 +48,9 @@ from cachezoo.kernels.write_budget import (
 )
 
 MIB = 1 << 20
-BY_DECISION, BY_BLOOM, BY_AGE, BY_GENERATION = -1, -2, -3, -4
+BY_DECISION, BY_BLOOM, BY_AGE, BY_GENERATION, BY_QUEUE = -1, -2, -3, -4, -5
+Memory = Literal["recency", "filters", "queue"]
+"""Of RejectX, see `simulate_rejectx`."""
 BLOOM_BITS, BLOOM_LEAST = 10.0, 1 << 10  # bits of a filter for each segment that it takes, and for so many at least
 ABSENT = -1  # in `after`, of a segment that is not resident
 
@@ -143,8 +146,9 @@ def _simulate(
         before[sentinel] = sentinel
         after[sentinel] = sentinel
     touched = np.zeros(n_ids, np.int32)  # by block where these are touched
-    by_age = reject >= 0 or reject == BY_AGE
-    seen = np.zeros(n_ids if by_age else 0, np.int32)  # RejectX: one more than the row of the segment's last miss
+    # RejectX: one more than the row of the segment's last miss, or its number among those that the queue took
+    seen = np.zeros(n_ids if reject >= 0 or reject in (BY_AGE, BY_QUEUE) else 0, np.int32)
+    queued, forgotten = 0, 0
     known = sifted(n_ids if kind == S3FIFO else 0, capacity)
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
     fetch = np.empty(n_ids + per_block, np.int32)
@@ -215,6 +219,13 @@ def _simulate(
             elif reject >= 0:
                 accept = seen[s] > 0 and i + 1 - seen[s] <= reject
                 seen[s] = i + 1
+            elif reject == BY_QUEUE:
+                if queued - forgotten >= blooms.entries:
+                    forgotten += 1
+                accept = seen[s] > forgotten
+                if not accept:
+                    queued += 1
+                    seen[s] = queued
             elif reject == BY_BLOOM:
                 accept = bloom.admit(blooms, s, i)
             if accept:
@@ -401,7 +412,7 @@ def simulate_rejectx(
     window: int,
     capacity: int,
     *,
-    filters: bool = False,
+    memory: Memory = "recency",
     eviction: Eviction = "lru",
     prefetch: Prefetch | None = None,
     whole_block: bool = False,
@@ -413,10 +424,11 @@ def simulate_rejectx(
         accesses: the segments of n requests.
         read: bool[n], True where the request reads.
         window: how far back a miss counts, requests, at least 0 (0 admits nothing). With filters, the misses that each
-            takes before they rotate.
+            takes before they rotate; with a queue, those that it holds.
         capacity: segments the cache holds, at least 1.
-        filters: misses are remembered by two Bloom filters in rotation, as `cachezoo.kernels.admit.bloom` has them, and
-            not exactly.
+        memory: misses are remembered exactly by their recency; by two Bloom filters in rotation, as
+            `cachezoo.kernels.admit.bloom` has them; or by a queue of segments in the order of their first miss, whose
+            oldest leaves at each miss where it is full, before it is searched.
         eviction: as of `simulate_flash`.
         prefetch: what a miss fetches beside, where at least one of its missing segments is admitted.
         whole_block: as of `simulate_flash`.
@@ -428,12 +440,14 @@ def simulate_rejectx(
     """
     if window < 0:
         raise ConfigError(f"RejectX window {window}: it is a number of requests, at least 0")
-    by_filters = filters and window > 0
+    by_filters = memory == "filters" and window > 0
     # There are no more misses than segments read, and filters of a few bits would let too many strangers pass.
-    entries = min(window, len(accesses.segment)) if by_filters else 1
+    entries = min(window, len(accesses.segment)) if memory != "recency" else 1
     room = max(entries, BLOOM_LEAST) if by_filters else 1
     blooms = bloom.make(room, room, BLOOM_BITS)._replace(entries=entries)
     admit, reject = np.zeros(len(read), np.bool_), BY_BLOOM if by_filters else window
+    if memory == "queue":
+        reject = BY_QUEUE
     return _run(accesses, read, admit, reject, blooms, capacity, eviction, prefetch, whole_block, note_slots)
 
 

@@ -19,7 +19,9 @@ from cachezoo.kernels.jit import njit
 SEGMENT_BITS = 50
 MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
 FIRST_CAPACITY = 1 << 10
-MOVED_AT_ONCE = 1 << 20
+AT_ONCE = 1 << 20  # keys that are hashed together
+WORD = 32
+MOST_PLACES = int(np.iinfo(np.int32).max)
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -57,9 +59,9 @@ class SegmentAccesses:
             stay independent.
         block: int32[n] dense ids of the blocks that hold the requests' first segments.
         first: int32[n] index of the first segment within its block.
-        place: int64[n_segments] each segment's place: its block * per_block + its index there. Blocks that hold no
+        place: int32[n_segments] each segment's place: its block * per_block + its index there. Blocks that hold no
             request's first segment are numbered on from n_blocks. Unlike the ids, places name every segment of a
-            block, touched or not.
+            block, touched or not. Empty where there are more of them than int32 can number.
         n_segments, n_own, n_blocks: numbers of ids.
         per_block: segments to a block.
         n_places: places in all.
@@ -70,7 +72,7 @@ class SegmentAccesses:
     own: I32
     block: I32
     first: I32
-    place: I64
+    place: I32
     n_segments: int
     n_own: int
     n_blocks: int
@@ -92,13 +94,13 @@ class SegmentAccesses:
         Raises:
             TraceError: the blocks have more places than int32 ids can number.
         """
-        if self.n_places > np.iinfo(np.int32).max:
+        if self.n_places > MOST_PLACES:
             message = (
                 f"{self.n_places} segments in the trace's blocks are more than int32 ids can number; "
                 "sample the trace or take smaller blocks"
             )
             raise TraceError(message)
-        return self.place.astype(np.int32)[self.segment]
+        return self.place[self.segment]
 
 
 @njit
@@ -155,8 +157,8 @@ class IdTable:
         keys, ids, count = self._keys, self._ids, self.count
         self._reset(2 * len(keys))
         self.count = count
-        for first in range(0, len(keys), MOVED_AT_ONCE):
-            part = slice(first, first + MOVED_AT_ONCE)
+        for first in range(0, len(keys), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
             _move(keys[part], ids[part], self._slots(keys[part]), self._keys, self._ids)
 
     def _slots(self, keys: I64) -> I64:
@@ -201,12 +203,26 @@ class IdTable:
                     raise TraceError(message)
                 self._grow()
                 continue
-            part = keys[done : done + free]
+            part = keys[done : done + min(free, AT_ONCE)]
             self.count = int(
                 _assign(part, self._slots(part), self._keys, self._ids, self.count, ids[done : done + len(part)])
             )
             done += len(part)
         return ids
+
+
+def _starts(volume: I32, offset: I64, size: I64, geometry: Geometry) -> tuple[I64, I64]:
+    """`SegmentAccesses.start`, and the key of each request's first segment, int64[n]; as `segment_keys`."""
+    if len(volume) and int(volume.max()) >= MAX_VOLUMES:
+        raise TraceError(f"volume number {int(volume.max())} is above {MAX_VOLUMES - 1}; split the trace by volume")
+    first = offset // geometry.segment_bytes
+    last = (offset + size - 1) // geometry.segment_bytes
+    if len(last) and int(last.max()) >= 1 << SEGMENT_BITS:
+        highest = (1 << SEGMENT_BITS) - 1
+        raise TraceError(f"segment index {int(last.max())} is above {highest}; check the unit of offset (bytes)")
+    start = np.zeros(len(offset) + 1, np.int64)
+    np.cumsum(last - first + 1, out=start[1:])
+    return start, (volume.astype(np.int64) << SEGMENT_BITS) + first
 
 
 def segment_keys(volume: I32, offset: I64, size: I64, geometry: Geometry) -> tuple[I64, I64]:
@@ -225,18 +241,57 @@ def segment_keys(volume: I32, offset: I64, size: I64, geometry: Geometry) -> tup
     Raises:
         TraceError: more volumes, or a larger address, than a key can hold.
     """
-    if len(volume) and int(volume.max()) >= MAX_VOLUMES:
-        raise TraceError(f"volume number {int(volume.max())} is above {MAX_VOLUMES - 1}; split the trace by volume")
-    first = offset // geometry.segment_bytes
-    last = (offset + size - 1) // geometry.segment_bytes
-    if len(last) and int(last.max()) >= 1 << SEGMENT_BITS:
-        highest = (1 << SEGMENT_BITS) - 1
-        raise TraceError(f"segment index {int(last.max())} is above {highest}; check the unit of offset (bytes)")
-    start = np.zeros(len(offset) + 1, np.int64)
-    np.cumsum(last - first + 1, out=start[1:])
+    start, first = _starts(volume, offset, size, geometry)
     keys = np.empty(int(start[-1]), np.int64)
-    _fill(start, (volume.astype(np.int64) << SEGMENT_BITS) + first, keys)
+    _fill(start, first, keys)
     return start, keys
+
+
+@njit
+def _ones(word: int) -> int:
+    """Bits set of a word below 2**32."""
+    word -= (word >> 1) & 0x55555555
+    word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
+    word = (word + (word >> 4)) & 0x0F0F0F0F
+    return (word * 0x01010101 & 0xFFFFFFFF) >> 24
+
+
+@njit
+def _number(
+    start: I64, rows: tuple[I32, I32], beyond: tuple[I64, I32], per_block: int, n_places: int, placed: bool
+) -> tuple[I32, I32]:
+    block, first = rows
+    behind, others = beyond
+    # Which places are touched, 32 to a word, so that an id is looked up by how many touched places come before.
+    words = np.zeros(n_places // WORD + 1, np.uint32)
+    before = np.zeros(len(words), np.int64)
+    for i in range(len(block)):
+        for k in range(start[i + 1] - start[i]):
+            index = first[i] + k
+            own = block[i] if index < per_block else others[behind[i] + index // per_block - 1]
+            place = np.int64(own) * per_block + index % per_block
+            words[place // WORD] |= np.uint32(1 << (place % WORD))
+    total = 0
+    for w in range(len(words)):
+        before[w] = total
+        total += _ones(int(np.int64(words[w])))
+    ids, places = np.full(total, -1, np.int32), np.zeros(total if placed else 0, np.int32)
+    segment = np.empty(start[len(block)], np.int32)
+    count = 0
+    for i in range(len(block)):
+        for k in range(start[i + 1] - start[i]):
+            index = first[i] + k
+            own = block[i] if index < per_block else others[behind[i] + index // per_block - 1]
+            place = np.int64(own) * per_block + index % per_block
+            w = place // WORD
+            rank = before[w] + _ones(int(np.int64(words[w])) & ((1 << (place % WORD)) - 1))
+            if ids[rank] < 0:
+                ids[rank] = count
+                if placed:
+                    places[count] = place
+                count += 1
+            segment[start[i] + k] = ids[rank]
+    return segment, places
 
 
 def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> SegmentAccesses:
@@ -251,17 +306,24 @@ def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> 
     Raises:
         TraceError: ids or addresses outside what keys can hold.
     """
-    start, keys = segment_keys(volume, offset, size, geometry)
-    segments = IdTable()
-    segment = segments.lookup(keys)
-    index = offset // geometry.segment_bytes
-    block_index = index // geometry.per_block
-    first = (index - block_index * geometry.per_block).astype(np.int32)
+    per_block = geometry.per_block
+    start, key = _starts(volume, offset, size, geometry)
+    index = key & ((1 << SEGMENT_BITS) - 1)
+    first = (index % per_block).astype(np.int32)
+    block_key = key - index + index // per_block
+    del key, index  # as wide as the trace is long
     blocks = IdTable()
-    block = blocks.lookup((volume.astype(np.int64) << SEGMENT_BITS) + block_index)
+    block = blocks.lookup(block_key)
     n_blocks = blocks.count
-    own, n_own = _own_ids(start, segment, block, first, segments.count, geometry)
-    place = _places(segments.keys(), blocks, geometry)
+    behind = np.zeros(len(block) + 1, np.int64)  # the blocks that a request reaches beyond its own
+    np.cumsum(np.maximum(first + np.diff(start) - 1, 0) // per_block, out=behind[1:])
+    keys = np.empty(int(behind[-1]), np.int64)
+    _fill(behind, block_key + 1, keys)
+    others = blocks.lookup(keys)
+    n_places = blocks.count * per_block
+    segment, place = _number(start, (block, first), (behind, others), per_block, n_places, n_places <= MOST_PLACES)
+    n_segments = int(segment.max(initial=-1)) + 1
+    own, n_own = _own_ids(start, segment, block, first, n_segments, geometry)
     return SegmentAccesses(
         start=start,
         segment=segment,
@@ -269,20 +331,12 @@ def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> 
         block=block,
         first=first,
         place=place,
-        n_segments=segments.count,
+        n_segments=n_segments,
         n_own=n_own,
         n_blocks=n_blocks,
-        per_block=geometry.per_block,
-        n_places=blocks.count * geometry.per_block,
+        per_block=per_block,
+        n_places=n_places,
     )
-
-
-def _places(keys: I64, blocks: IdTable, geometry: Geometry) -> I64:
-    """`SegmentAccesses.place` of the segments' keys; blocks not yet numbered are numbered on."""
-    index = keys & ((1 << SEGMENT_BITS) - 1)
-    block_index = index // geometry.per_block
-    block = blocks.lookup(keys - index + block_index)
-    return block.astype(np.int64) * geometry.per_block + (index - block_index * geometry.per_block)
 
 
 def _own_ids(start: I64, segment: I32, block: I32, first: I32, n_segments: int, geometry: Geometry) -> tuple[I32, int]:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
-from cachezoo.kernels.segments import Geometry, expand_segments
+from cachezoo.kernels.segments import SEGMENT_BITS, Geometry
 from cachezoo.labels.episode_rows import COLUMNS as READ
 from cachezoo.labels.episode_rows import METADATA_KEY, EpisodeRows
 from cachezoo.labels.episodes import (
@@ -67,10 +67,19 @@ LABELS = Table(
 
 def footprint(trace: Trace, geometry: Geometry) -> tuple[int, float]:
     """Read blocks of a geometry, and the bytes its segments cover over the bytes 4 KiB segments cover."""
-    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
-    fine = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())
-    blocks = len(np.unique(accesses.block[trace.op == OP_READ]))
-    return blocks, accesses.n_segments * geometry.segment_bytes / (fine.n_segments * Geometry().segment_bytes)
+    read, volume = trace.op == OP_READ, trace.volume.codes.astype(np.int64) << SEGMENT_BITS
+    blocks = len(np.unique((volume + trace.offset // geometry.block_bytes)[read]))
+    return blocks, _covered(trace, geometry.segment_bytes) / _covered(trace, Geometry().segment_bytes)
+
+
+def _covered(trace: Trace, unit: int) -> int:
+    """Bytes of the distinct units that requests touch, whose number may be beyond what ids are made for."""
+    volume = trace.volume.codes.astype(np.int64) << SEGMENT_BITS
+    first, end = volume + trace.offset // unit, volume + (trace.offset + trace.size - 1) // unit + 1
+    order = np.argsort(first)
+    first, reached = first[order], np.maximum.accumulate(end[order])
+    before = np.append(first[:1], reached[:-1])
+    return int((reached - np.maximum(first, before)).clip(0).sum()) * unit
 
 
 def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> EpisodeFigures:

@@ -131,7 +131,7 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = N
     scores = score_episodes(problem, episodes, mode)
     order = scores.order()
     prefetch = None if mode == NO_PREFETCH else opt_range(episodes, problem.geometry, scores.ranged)
-    runs: dict[int, FlashRun] = {}
+    latest: dict[int, FlashRun] = {}  # one alone: runs of long traces are large
 
     def admitted(count: int) -> Bool:
         chosen = np.zeros(len(episodes) + 1, np.bool_)
@@ -139,14 +139,15 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = N
         return chosen
 
     def writes_at(count: int) -> int:
-        runs[count] = problem.run(admitted(count)[episodes.episode], prefetch)
-        return runs[count].segment_writes
+        latest.clear()
+        latest[count] = problem.run(admitted(count)[episodes.episode], prefetch)
+        return latest[count].segment_writes
 
     guess = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
     found = problem.meet(writes_at, len(order), guess)
-    if found.index not in runs:
+    if found.index not in latest:
         writes_at(found.index)
-    return Admission(admitted(found.index)[:-1], prefetch, runs[found.index], found)
+    return Admission(admitted(found.index)[:-1], prefetch, latest[found.index], found)
 
 
 def price_of_writes(problem: FlashProblem, episodes: Episodes, mode: OptMode, budget: float) -> float:

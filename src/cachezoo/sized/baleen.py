@@ -18,7 +18,7 @@ from cachezoo.coded import Coded
 from cachezoo.flash_cache.problem import meet_budget
 from cachezoo.kernels.admit import mask
 from cachezoo.kernels.flash import DiskHead
-from cachezoo.kernels.history import KINDS, update_history
+from cachezoo.kernels.history import KINDS, empty_log, update_history
 from cachezoo.kernels.sized.episodes import GAPS, object_episodes, past
 from cachezoo.sized.components import Admission, Composition
 from cachezoo.sized.evictions import LRU
@@ -198,9 +198,17 @@ def inputs(requests: Requests, columns: Sequence[F32], age: int) -> tuple[F32, l
     read: U8 = (requests.op == OP_READ).astype(np.uint8)
     windows = np.array(WINDOWS, np.int64)
     history = np.zeros((n, KINDS * len(windows)), np.float32)
-    state = (np.zeros((requests.n_objects, KINDS, WINDOWS[-1]), np.uint16), np.zeros(requests.n_objects, np.int64))
     width = max(1, round(age * BUCKET_OF_AGE))
-    update_history(np.arange(n + 1), requests.ids, read.astype(np.bool_), 0, width, windows, state, history)
+    update_history(
+        np.arange(n + 1),
+        requests.ids,
+        read.astype(np.bool_),
+        0,
+        width,
+        windows,
+        empty_log(requests.n_objects, n),
+        history,
+    )
     own = np.stack([requests.op.astype(np.float32), requests.size.astype(np.float32), *columns], axis=1)
     found = np.concatenate([own, past(requests.ids, read, requests.n_objects), history], axis=1)
     names = ["op", "size", *CODED, "reads", "changes", "since_first", *(f"gap_{k}" for k in range(GAPS))]

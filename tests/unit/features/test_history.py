@@ -62,7 +62,6 @@ def test_any_split_into_calls_gives_the_same_bits(cuts: list[int]) -> None:
 
 def test_chunks_and_forgetting_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "CHUNK_REQUESTS", 37)
-    monkeypatch.setattr(history, "COMPACT_KEYS", 50)
     model = fresh()
     assert rows(model, 0, len(TRACE)).tobytes() == WHOLE.tobytes()
     monkeypatch.undo()

@@ -21,7 +21,7 @@ from cachezoo.kernels.flash import (
 from cachezoo.kernels.flash_queue import EVICTIONS, Eviction
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from tests.baleen_data import make_trace, small_requests
-from tests.oracles.flash import NaiveRun, Ranges, addresses, naive_flash, naive_rejectx
+from tests.oracles.flash import NaiveRun, Ranges, addresses, naive_flash, naive_queue, naive_rejectx
 
 Requests = tuple[list[int], list[int], list[int], list[int]]
 evictions = st.sampled_from(EVICTIONS)
@@ -93,13 +93,20 @@ def test_prefetch_matches_the_naive_loop(
 @given(small_requests(), st.integers(1, 20), st.integers(0, 40))
 def test_filters_match_the_naive_loop(requests: Requests, capacity: int, entries: int) -> None:
     accesses, read, naive = expand(requests)
-    run = simulate_rejectx(accesses, read, entries, capacity, filters=True, note_slots=True)
+    run = simulate_rejectx(accesses, read, entries, capacity, memory="filters", note_slots=True)
     filters = bloom.make(BLOOM_LEAST, BLOOM_LEAST, BLOOM_BITS)._replace(entries=min(entries, len(accesses.segment)))
 
     def accept(row: int, segment: int) -> bool:
         return entries > 0 and bool(bloom.admit(filters, segment, row))
 
     check(run, naive_flash(naive, accept, capacity))
+
+
+@given(small_requests(), st.integers(1, 20), st.integers(0, 40))
+def test_a_queue_matches_the_naive_loop(requests: Requests, capacity: int, entries: int) -> None:
+    accesses, read, naive = expand(requests)
+    run = simulate_rejectx(accesses, read, entries, capacity, memory="queue", note_slots=True)
+    check(run, naive_flash(naive, naive_queue(entries), capacity))
 
 
 def test_whole_blocks_without_prefetch() -> None:

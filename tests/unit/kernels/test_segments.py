@@ -30,15 +30,15 @@ def test_id_table_grows() -> None:
 
 
 @settings(deadline=None)
-@given(small_requests())
-def test_expansion(requests: tuple[list[int], list[int], list[int], list[int]]) -> None:
+@given(small_requests(), st.sampled_from([1, 4, 6, 45]))
+def test_expansion(requests: tuple[list[int], list[int], list[int], list[int]], per_block: int) -> None:
     volume, _, offset, size = (np.array(column) for column in requests)
-    got = expand_segments(volume.astype(np.int32), offset, size, TINY)
+    got = expand_segments(volume.astype(np.int32), offset, size, Geometry(16 * per_block, 16))
     segments, blocks, own = {}, {}, {}
     for i in range(len(offset)):
-        block = (volume[i], offset[i] // 64)
+        block = (volume[i], offset[i] // 16 // per_block)
         assert got.block[i] == blocks.setdefault(block, len(blocks))
-        assert got.first[i] == offset[i] // 16 % 4
+        assert got.first[i] == offset[i] // 16 % per_block
         touched = range(offset[i] // 16, (offset[i] + size[i] - 1) // 16 + 1)
         assert got.sizes[i] == len(touched)
         for j, s in zip(range(got.start[i], got.start[i + 1]), touched, strict=True):
@@ -47,9 +47,11 @@ def test_expansion(requests: tuple[list[int], list[int], list[int], list[int]]) 
     assert len(set(own.values())) == len(own) <= got.n_own
     assert (got.n_segments, got.n_blocks) == (len(segments), len(blocks))
     for volume_, s in segments:
-        blocks.setdefault((volume_, s // 4), len(blocks))
-    assert got.place.tolist() == [blocks[volume_, s // 4] * 4 + s % 4 for volume_, s in segments]
-    assert (got.per_block, got.n_places) == (4, 4 * len(blocks))
+        blocks.setdefault((volume_, s // per_block), len(blocks))
+    assert got.place.tolist() == [
+        blocks[volume_, s // per_block] * per_block + s % per_block for volume_, s in segments
+    ]
+    assert (got.per_block, got.n_places) == (per_block, per_block * len(blocks))
     assert got.placed.tolist() == got.place[got.segment].tolist()
 
 

@@ -10,7 +10,8 @@ from cachezoo.errors import TraceError
 from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.io import read_table
 from cachezoo.kernels.episodes import find_episodes
-from cachezoo.labels.episode_file import episode_rows, write_episode_labels
+from cachezoo.kernels.segments import Geometry
+from cachezoo.labels.episode_file import episode_rows, footprint, write_episode_labels
 from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.labels.episodes import (
     OPT_MODES,
@@ -24,6 +25,7 @@ from cachezoo.labels.episodes import (
     score_episodes,
     worth,
 )
+from cachezoo.traces.table import OP_READ
 from tests.baleen_data import FLASH, LABEL, ingested_part, make_trace, partial_scans, rewritten_after
 
 TRACE = make_trace(20_000, 1)
@@ -229,3 +231,15 @@ def test_a_read_is_worth_its_writes_at_the_prices_of_larger_budgets_first() -> N
         problem, accept_all=replace(problem.accept_all, written=np.zeros_like(problem.accept_all.written))
     )
     assert price_of_writes(nothing, episodes, mode, 0.25) == np.inf
+
+
+@pytest.mark.parametrize("geometry", [Geometry(), Geometry(1 << 20, 1 << 14), Geometry(3000, 1000)])
+def test_footprint(geometry: Geometry) -> None:
+    trace = TRACE.rows(0, 3000)
+    requests = list(zip(trace.volume.codes, trace.op, trace.offset, trace.size, strict=True))
+
+    def units(unit: int) -> int:
+        return unit * len({(v, s) for v, _, o, n in requests for s in range(o // unit, (o + n - 1) // unit + 1)})
+
+    blocks = {(v, o // geometry.block_bytes) for v, op, o, _ in requests if op == OP_READ}
+    assert footprint(trace, geometry) == (len(blocks), units(geometry.segment_bytes) / units(4096))

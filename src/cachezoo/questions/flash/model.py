@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from cachezoo.arrays import F64
 from cachezoo.bundles.drift import drift
 from cachezoo.bundles.reader import Bundle
@@ -18,7 +16,7 @@ from cachezoo.kernels.write_budget import Controller
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.admission.flash_sets import BLOCK, SEGMENT
-from cachezoo.zoo.admission.serve import controller_of
+from cachezoo.zoo.admission.serve import controller_of, score_batch
 
 KINDS = ("admission", "prefetch")
 
@@ -136,7 +134,7 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
     """
     batch = batch_of(trace)
     serving = bundles.admission.serving()
-    rows = serving.features(batch)
+    scores = score_batch(serving, batch, serving.scores)
     ranged: dict[str, Prefetch] = {}
     if bundles.prefetch is not None:
         fetching = bundles.prefetch.serving()
@@ -146,9 +144,9 @@ def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> Fl
     drifted = None
     if bundles.admission.manifest["measured"].get("inputs"):
         drifted = tuple(one.name for one in drift(bundles.admission, batch).inputs if one.verdict == "drifted")
-    scores = np.asarray(serving.scores(rows), np.float64)
+    inputs = len(bundles.admission.manifest["features"])
     controller = controller_of(bundles.admission.manifest["calibration"])
     return FlashModel(
-        bundles.admission.id, scores, bundles.thresholds, ranged, drifted, rows.shape[1], controller,
+        bundles.admission.id, scores, bundles.thresholds, ranged, drifted, inputs, controller,
         touch_of(bundles.admission) == BLOCK,
     )  # fmt: skip

@@ -13,7 +13,7 @@ Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST
 day of seven; there thresholds were set on the days that are reported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 
@@ -45,6 +45,7 @@ from cachezoo.questions.flash.options import (
 )
 from cachezoo.questions.flash.table import OPT_SEARCH, RateBench
 from cachezoo.questions.objects.learned import EARLY_STOPPING, HOLDOUT_EVERY, SHAPE, THREADS
+from cachezoo.serving.requests import batch_of
 from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
 from cachezoo.sized.baleen import BUCKET_OF_AGE, WINDOWS
 from cachezoo.sizes import Size
@@ -53,7 +54,7 @@ from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared
 from cachezoo.zoo.admission.fit import Settings, fit_prepared
 from cachezoo.zoo.admission.judge import plain_settings
-from cachezoo.zoo.admission.serve import history_of, serve_trace
+from cachezoo.zoo.admission.serve import history_of, score_batch
 from cachezoo.zoo.admission.settings import Fit, Model, Small
 
 NAME = "first_day"
@@ -193,7 +194,7 @@ def label_of(geometry: Geometry) -> EpisodeLabel:
 
 def scores_of(model: FittedModel, scorer: Scorer, trace: Trace) -> F64:
     """Log-odds float64[n] of a trace's requests, from a fresh history."""
-    return scorer(serve_trace(history_of(model), trace))
+    return score_batch(history_of(model), batch_of(trace), scorer)
 
 
 class _Part:
@@ -219,6 +220,15 @@ class _Part:
         """A candidate with its knob set to write so many segments, see `Bench.as_much_as`."""
         found = self.bench.as_much_as(candidate, segments)
         return Run(self.bench.rate_row(candidate, None, found, False), found.blocks)
+
+
+def _runs(candidates: Mapping[str, Candidate], run: Callable[[Candidate], Run]) -> dict[str, Run]:
+    """What each did; those that are one policy in one mode run once."""
+    made: dict[tuple[str, str], Run] = {}
+    for one in candidates.values():
+        if (one.policy, one.mode) not in made:
+            made[one.policy, one.mode] = run(one)
+    return {name: made[one.policy, one.mode] for name, one in candidates.items()}
 
 
 def fit_and_judge(
@@ -259,7 +269,7 @@ def fit_and_judge(
     modes = {REJECTX: alone.mode, best.policy: best.mode}
     plain = {name: test.bench.plain(name, mode) for name, mode in modes.items()}
     plain[REJECTX_ALONE] = test.bench.plain(REJECTX, NONE)
-    rivals = {name: test.within_rate(candidate) for name, candidate in plain.items()}
+    rivals = _runs(plain, test.within_rate)
     rivals[OPT] = test.within_rate(test.bench.opt(prefetching=True))
 
     def training(seed: int) -> Training:
@@ -272,9 +282,7 @@ def fit_and_judge(
         scores = scores_of(fitted, scorer, days.test)
         ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold, Controller())
         trained = test.as_trained(ours)
-        facing = {
-            name: test.writing_as_much(candidate, trained.row.segment_writes) for name, candidate in plain.items()
-        }
+        facing = _runs(plain, lambda candidate: test.writing_as_much(candidate, trained.row.segment_writes))
         return Training(seed, chosen.mode, chosen.threshold, forest.trees, trained, facing, test.within_rate(ours))
 
     trainings = []

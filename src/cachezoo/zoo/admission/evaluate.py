@@ -7,10 +7,11 @@ from cachezoo.arrays import Bool
 from cachezoo.models.trained import TrainedModel
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import simulate_admission
+from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.zoo.admission.model import load_admission
-from cachezoo.zoo.admission.serve import AdmissionServing, serve_trace
+from cachezoo.zoo.admission.serve import AdmissionServing, score_batch
 from cachezoo.zoo.page_case import PageCase
 
 
@@ -24,7 +25,7 @@ def admission_page_decisions(model: Path | AdmissionServing, trace: Trace) -> Bo
         bool[n].
     """
     serving = load_admission(model)[1] if isinstance(model, Path) else model
-    decided: Bool = serving.decide(serve_trace(serving, trace)) & (trace.op == OP_READ)
+    decided: Bool = (score_batch(serving, batch_of(trace), serving.scores) >= serving.threshold) & (trace.op == OP_READ)
     return decided
 
 

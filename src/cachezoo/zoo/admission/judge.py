@@ -42,6 +42,7 @@ from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, Read, TrainedModel, Verdict, read_fitted, trace_uses
 from cachezoo.params import At, Picked, traces_of
+from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.store import read_trace
@@ -49,7 +50,7 @@ from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
 from cachezoo.zoo.admission.fit import CONTEXT, VARIANTS, model_id
 from cachezoo.zoo.admission.model import MODEL_FILE, load_admission, scorer_of
-from cachezoo.zoo.admission.serve import history_of, serve_trace
+from cachezoo.zoo.admission.serve import history_of, score_batch
 from cachezoo.zoo.admission.settings import Judge
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: b
     """
     label = label_of(settings.label, model.category or "")
     problems = [flash_problem(part.trace, label, settings.flash) for part in parts]
-    scores = [scorer(serve_trace(history_of(model), part.trace)) for part in parts]
+    scores = [score_batch(history_of(model), batch_of(part.trace), scorer) for part in parts]
     plain = plain_settings(problems, scores)
     facing = [
         ScoredTrace(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
@@ -368,7 +369,8 @@ def test_loads(folder: Path, params: "Params", category: str) -> dict[str, float
     def run(trace: Trace, problem: FlashProblem) -> FlashRun:
         model, serving = load_admission(folder)
         setting = model.calibration["with_prefetch"]
-        scores, fetched = serving.scores(serve_trace(serving, trace)), prefetch_of(problem, setting["mode"])
+        scores = score_batch(serving, batch_of(trace), serving.scores)
+        fetched = prefetch_of(problem, setting["mode"])
         controller = Controller(**model.calibration["controller"])
         return problem.run_controlled(scores, setting["threshold"], controller, fetched)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cachezoo.traces.table import Trace
 
 Infer = Callable[[F32], npt.NDArray[Any]]
+AT_ONCE = 1 << 18  # requests whose inputs are held together where their scores alone are wanted
 # Of a manifest, for a serving object.
 KEYS = {"features", "encodings", "geometry", "calibration", "policy"}
 
@@ -51,6 +52,15 @@ def history_of(model: "FittedModel") -> HistoryServing:
 def serve_trace(model: HistoryServing, trace: "Trace") -> F32:
     """Features of a trace, float32[n, F]; the history goes on from what the model has served before."""
     return model.features(batch_of(trace))
+
+
+def score_batch(model: HistoryServing, batch: RequestBatch, infer: Infer) -> F64:
+    """What `infer` says of each of the next requests, float64[n]; the inputs of all of them are never held together."""
+    scores = np.empty(len(batch))
+    for first in range(0, len(batch), AT_ONCE):
+        part = batch.part(first, min(first + AT_ONCE, len(batch)))
+        scores[first : first + len(part)] = infer(model.features(part)).reshape(len(part))
+    return scores
 
 
 def controller_of(calibration: Mapping[str, Any]) -> Controller | None:

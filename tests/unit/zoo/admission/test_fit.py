@@ -12,12 +12,14 @@ from cachezoo.errors import TrainingError
 from cachezoo.models.forest import forest_scorer, write_forests
 from cachezoo.models.inputs import distribution
 from cachezoo.models.trained import read_fitted
+from cachezoo.serving.requests import batch_of
 from cachezoo.traces.store import write_trace
 from cachezoo.training.episodes import Prepared
+from cachezoo.zoo.admission import serve
 from cachezoo.zoo.admission.fit import BESIDE, SMALL, Variant, fit_admission, fit_prepared, inputs_of, training_rows
 from cachezoo.zoo.admission.judge import judge_admission
 from cachezoo.zoo.admission.model import MODEL_FILE
-from cachezoo.zoo.admission.serve import history_of, serve_trace
+from cachezoo.zoo.admission.serve import history_of, score_batch, serve_trace
 from tests.baleen_data import (
     FIT,
     JUDGE,
@@ -101,6 +103,14 @@ def test_a_forest_learns_shares_as_log_odds(part: Prepared, fitted: Path) -> Non
     assert share.mean() == pytest.approx(rows.worth.mean(), abs=0.03)
     means = [share[rows.worth == level].mean() for level in np.unique(rows.worth)]
     assert means[-1] > means[0] + 0.1
+
+
+def test_scores_are_the_same_in_parts(part: Prepared, fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = read_fitted(fitted, "admission")
+    scorer = forest_scorer((fitted / MODEL_FILE).read_text(encoding="utf-8"), 1)
+    whole = scorer(serve_trace(history_of(model), part.trace))
+    monkeypatch.setattr(serve, "AT_ONCE", 999)
+    assert score_batch(history_of(model), batch_of(part.trace), scorer).tobytes() == whole.tobytes()
 
 
 def test_the_small_forest_is_small(part: Prepared) -> None:
