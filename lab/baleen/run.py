@@ -171,14 +171,15 @@ def trainings(cell: Cell, taught: Taught, settings: Settings, train: Traces, ser
         Prepared(key, trace, episode_rows(flash_problem(trace, own.label, lesson), own.label))
         for key, trace in train.items()
     ]
+    fit = settings.fit.model_copy(update={"threads": 1})  # which forest grows does not depend on it; cells share cores
     rows, found = None, []
     for k in range(SEEDS):
         seed = derive_seed(settings.seed, "lab_baleen", str(k))
-        fitting = Fitting(own.label, settings.history, settings.model, settings.fit, roles={}, seed=seed)
+        fitting = Fitting(own.label, settings.history, settings.model, fit, roles={}, seed=seed)
         fitted, forest = fit_prepared(cell.category, parts, fitting, {})
         if rows is None:  # the inputs are those of every seed
             rows = {key: serve_trace(history_of(fitted), trace) for key, trace in served.items()}
-        scorer = forest_scorer(forest.text, settings.fit.threads)
+        scorer = forest_scorer(forest.text, fit.threads)
         found.append({key: scorer(own_rows) for key, own_rows in rows.items()})
     return found
 
@@ -296,7 +297,9 @@ def baleen(params: "Params", pool: Executor) -> BaleenFigure:
     """
     settings = Settings.of(params)
     listed = cells(sorted(settings.roles))
-    ordered = sorted(listed, key=lambda cell: (len(cell.budgets), job_of(cell, settings).size()), reverse=True)
+    ordered = sorted(
+        listed, key=lambda cell: (len(cell.budgets) + len(cell.lessons), job_of(cell, settings).size()), reverse=True
+    )
     done = run_all("Baleen's cells", pool, do, [(cell, settings) for cell in ordered])
     found = [one for _, one in sorted(zip(map(listed.index, ordered), done, strict=True), key=lambda pair: pair[0])]
     return figure_of([case for one in found for case in one.cases], [row for one in found for row in one.modes], SEEDS)

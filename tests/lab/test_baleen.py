@@ -1,5 +1,6 @@
 """Baleen's figures: its arithmetic by hand, its cells through the stage's own functions, and its pictures."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -163,6 +164,28 @@ def test_a_cell_that_is_done_is_not_done_again(project, monkeypatch):
     assert len({job_of(*one).digest(module.Hashes()) for one in [(cell, project), *others]}) == 3
     (module.DONE / f"{cell.key}.json").unlink()
     assert do(cell, project) == first
+
+
+def test_a_sweep_that_was_interrupted_goes_on_and_is_in_order(project, monkeypatch):
+    monkeypatch.setattr(module, "SIZES", (0.05, 0.1))
+    monkeypatch.setattr(module, "BUDGETS", (0.25,))
+    monkeypatch.setattr(module.Settings, "of", classmethod(lambda _, params: params))
+    measured, whole = [], module.measure
+
+    def stopped(cell, settings):
+        measured.append(cell.capacity_fraction)
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        return whole(cell, settings)
+
+    monkeypatch.setattr(module, "measure", stopped)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        module.baleen(project, pool)
+    with ThreadPoolExecutor(1) as pool:
+        found = module.baleen(project, pool)
+    assert measured == [0.1, 0.05, 0.05]  # the longest first, and once
+    assert [case.capacity_fraction for case in found.cases] == [0.05, 0.1, 0.1, 0.1]
+    assert found.sizes == [0.05, 0.1] and found.seeds == 2 and found.findings
 
 
 def test_what_opt_is_taught_changes_its_labels_alone(project):
