@@ -23,7 +23,7 @@ from cachezoo.arrays import F64
 from cachezoo.console import Advance
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Mean, over_savings
-from cachezoo.errors import TraceError, TrainingError
+from cachezoo.errors import TraceError
 from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_without_model, prefetch_of
@@ -130,7 +130,7 @@ class Judged:
     eviction_age: int  # requests, that OPT of the train part assumes
     best: str  # policy without a model that the validation part chose
     rivals: dict[str, Run]  # it, RejectX, RejectX without prefetch and OPT at the rate on the test part
-    trainings: tuple[Training, ...]
+    trainings: tuple[Training, ...]  # none where the train part has nothing to learn from
     least: float  # gap from a rival to OPT, as a part of the rival's load, below which no share of it is given
 
     @property
@@ -241,9 +241,12 @@ def fit_and_judge(
         seeds: of the trainings, at least one.
         advance: progress: steps done, `STEPS` and one a seed, and the next one's name.
 
+    Returns:
+        Without trainings where one of them learns nothing: the labels tell no reads apart.
+
     Raises:
         ConfigError: the cache or the rate is less than one segment.
-        TrainingError: there is nothing to learn from, or training never moved a model.
+        TrainingError: the train part is too short for labels.
     """
     advance(0, "labels")
     first = expand_segments(days.first.volume.codes, days.first.offset, days.first.size, geometry)
@@ -264,10 +267,10 @@ def fit_and_judge(
     rivals = {name: test.within_rate(candidate) for name, candidate in plain.items()}
     rivals[OPT] = test.within_rate(test.bench.opt(prefetching=True))
 
-    def training(seed: int) -> Training:
+    def training(seed: int) -> Training | None:
         fitted, forest = fit_prepared(NAME, [part], settings_of(geometry, seed), {})
         if not fitted.trained:
-            raise TrainingError(f"{days.train.meta.trace_id}: {fitted.reason}")
+            return None
         scorer = forest_scorer(forest.text, THREADS)
         chosen = plain_settings([validation], [scores_of(fitted, scorer, days.validation)])[0]
         fetched = prefetch_of(test.problem, chosen.mode)
@@ -279,8 +282,12 @@ def fit_and_judge(
         }
         return Training(seed, chosen.mode, chosen.threshold, forest.trees, trained, facing, test.within_rate(ours))
 
-    trainings = []
+    trainings: list[Training] = []
     for done, seed in enumerate(seeds):
         advance(STEPS + done, f"training {done + 1} of {len(seeds)}")
-        trainings.append(training(seed))
+        found = training(seed)
+        if found is None:
+            trainings.clear()
+            break
+        trainings.append(found)
     return Judged(capacity, part.labels.eviction_age, best.policy, rivals, tuple(trainings), test.bench.flash.min_gap)
