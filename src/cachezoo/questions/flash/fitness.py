@@ -17,7 +17,17 @@ from cachezoo.flash_cache.modes import NONE
 from cachezoo.kernels.segments import Geometry
 from cachezoo.questions.flash.bench import OPT
 from cachezoo.questions.flash.options import FlashOptions, WriteRate
-from cachezoo.questions.flash.protocol import REJECTX_ALONE, SEEDS, STEPS, Days, Judged, Run, first_day, fit_and_judge
+from cachezoo.questions.flash.protocol import (
+    LEAST_REQUESTS,
+    REJECTX_ALONE,
+    SEEDS,
+    STEPS,
+    Days,
+    Judged,
+    Run,
+    first_day,
+    fit_and_judge,
+)
 from cachezoo.show.formats import money, number, percent
 from cachezoo.sizes import Size, human
 from cachezoo.traces.read import silent
@@ -174,9 +184,10 @@ class Trial:
         count = max(len(one.judged.trainings) for one in self.found)
         trained = f", means of {count} trainings; policies without a model may write what the model writes"
         return [
-            f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day, or the "
-            f"half that is shorter: {len(days.train):,} of them train, the others choose threshold, prefetch and "
-            f"rival. Figures are of the rest{trained if count else ''}. opt knows the future, at the rate given.",
+            f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day (at "
+            f"least {LEAST_REQUESTS:,}, at most half): {len(days.train):,} of them train, the others choose threshold, "
+            f"prefetch and rival. Figures are of the rest{trained if count else ''}. opt knows the future, at the rate "
+            "given.",
         ]
 
 

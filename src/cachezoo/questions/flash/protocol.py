@@ -59,6 +59,8 @@ from cachezoo.zoo.admission.settings import Fit, Model, Small
 NAME = "first_day"
 CHOOSING = 0.25
 """Of the first day, its last part: it chooses and trains nothing."""
+LEAST_REQUESTS = 10_000
+"""Of a first day; fewer leave a model too little to learn from and a rival too little to be chosen on."""
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = 2
 """Of progress, before the trainings."""
@@ -78,19 +80,22 @@ class Days:
     test: Trace  # the rest
 
 
-def first_day(trace: Trace, days: float = 1.0) -> Days:
+def first_day(trace: Trace, days: float = 1.0, least: int = LEAST_REQUESTS) -> Days:
     """Cut a trace: the first day, or the first half of the requests where that is shorter, and the rest.
+
+    Where little comes in a day, the first part is longer.
 
     Args:
         trace: in the order of time. A day is one of recorded time (`time_scale` of its metadata); a trace whose times
             are row numbers is cut at its half.
         days: that train and choose.
+        least: requests that do so, where half of the trace has as many.
 
     Raises:
         TraceError: a part would have no reads.
     """
     day_us = days * DAY_S / time_scale(trace) * 1e6
-    cut = min(int(np.searchsorted(trace.time_us, trace.time_us[0] + day_us)), len(trace) // 2)
+    cut = min(max(int(np.searchsorted(trace.time_us, trace.time_us[0] + day_us)), least), len(trace) // 2)
     chosen = cut - int(cut * CHOOSING)
     edges = ((0, cut), (0, chosen), (chosen, cut), (cut, len(trace)))
     if any(not (trace.op[a:b] == OP_READ).any() for a, b in edges):
