@@ -8,8 +8,11 @@ from pathlib import Path
 from cachezoo.config.load import load_params
 from cachezoo.console import out
 from cachezoo.io import write_json
+from cachezoo.show.output import drawn
 from cachezoo.stage import guarded
 from lab import pages
+from lab.baleen import document as baleen
+from lab.baleen import public as baleen_public
 from lab.carry_over import document as carried
 from lab.carry_over import plot as carried_plot
 from lab.fios import document as fios
@@ -44,6 +47,8 @@ def main() -> int:
             *pages.fios_tables(streams),
             *pages.hca_tables(tiers),
             *pages.virtual_tables(shared),
+            *pages.baleen_tables(baleen.read_baleen(baleen.FILE)),
+            drawn(baleen_public.table(baleen_public.read_public(baleen_public.FILE))),
         )
         pages.write_page()
     return 0
@@ -55,6 +60,7 @@ def update_public() -> None:
     if found is not None:
         public_plot.draw(found, public.PLOT)
         write_json(public.FILE, found.model_dump(mode="json"))
+    baleen_public.update()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from cachezoo.metrics.files import MAKE, read
 from cachezoo.show import markdown
 from cachezoo.show.output import drawn
 from cachezoo.show.table import Cell, Column, Table
+from lab.baleen import document as baleen
+from lab.baleen import plot as baleen_plot
 from lab.claims.finding import Figure, Finding, shown
 from lab.fios import document as fios
 from lab.fios import plot as fios_plot
@@ -94,6 +96,11 @@ def virtual_tables(found: virtual.VirtualFigure) -> list["Printed"]:
     return [*(drawn(table) for table in tables_of_virtual(found)), drawn(findings([found]))]
 
 
+def baleen_tables(found: baleen.BaleenFigure) -> list["Printed"]:
+    """A line a trace, size and budget, and one a prefetch mode, and the claims."""
+    return [*(drawn(table) for table in baleen_plot.tables(found)), drawn(findings([found]))]
+
+
 def page(figures: Sequence[Figure], others: Mapping[str, Figure]) -> str:
     """The claims of all papers: a table a paper, below what a reader has to know of its figures.
 
@@ -128,6 +135,7 @@ def read_others() -> dict[str, Figure]:
         "FIOS": fios.read_fios(fios.FILE),
         "HCA": hca.read_hca(hca.FILE),
         "The virtual I/O cache": virtual.read_virtual(virtual.FILE),
+        "Baleen": baleen.read_baleen(baleen.FILE),
     }
 
 

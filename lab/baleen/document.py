@@ -98,12 +98,11 @@ class ModeRun(Document):
     """A policy in a prefetch mode on a test trace, at the budget of the base."""
 
     trace: Annotated[str, Means("test trace")]
-    policy: Annotated[str, Means("the model as shipped, at the threshold for the mode; or a policy without one")]
+    policy: Annotated[str, Means("the model with validation's threshold for the mode; or a policy without one")]
     mode: Annotated[str, Means("of prefetch")]
-    learned: Annotated[bool, Means("the mode asks a model")]
-    mean_dt: Annotated[float, Means("mean read load of the disks", "disk-head s/s")]
-    peak_dt: Annotated[float, Means("that of the busiest window", "disk-head s/s")]
-    writes: Annotated[float, Means("segments written", "share of AcceptAll's")]
+    mean_dt: Annotated[list[float], Means("mean read load of the disks, of each training", "disk-head s/s")]
+    peak_dt: Annotated[list[float], Means("that of the busiest window", "disk-head s/s")]
+    writes: Annotated[list[float], Means("segments written", "share of AcceptAll's")]
 
 
 class BaleenFigure(Figure):
@@ -137,6 +136,11 @@ class BaleenFigure(Figure):
         """The cases at a size and a budget, in the order of `traces`."""
         asked = (size, budget, taught)
         return [one for one in self.cases if (one.capacity_fraction, one.write_budget, one.taught) == asked]
+
+    def mode(self, trace: str, policy: str, name: str) -> ModeRun | None:
+        """A policy in a prefetch mode."""
+        own = (one for one in self.modes if (one.trace, one.policy, one.mode) == (trace, policy, name))
+        return next(own, None)
 
     def smaller(self, trace: str, rival: str) -> float | None:
         """Share of the cache that the model does without at a rival's peak in the base.

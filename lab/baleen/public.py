@@ -33,8 +33,8 @@ SIZE, RATE = "10%", "25%"
 SAID = {Worth.YES: "pays", Worth.NO: "does not pay", Worth.UNSURE: "cannot be told"}
 HEAD = """# Does a model pay on public traces?
 
-Written by `make figures`. Trained on the first day of each trace, or on its first half where that is shorter, judged on
-the rest ([docs/baleen.md](../../docs/baleen.md#your-own-trace)).
+Written by `make figures`. Trained on the first day of each trace (at least 10,000 requests, at most half), judged on
+the rest ([docs/baleen.md](../../docs/baleen.md#your-own-trace)). The first 150,000 requests of a trace are run at most.
 """
 
 

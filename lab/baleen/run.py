@@ -1,14 +1,14 @@
 """Baleen through validation at several write budgets and cache sizes, and its ablations, on the test traces.
 
-A *cell* is a category at a size and a budget. Its admission is labelled and trained for them, once for each seed.
-Validation chooses the first threshold and the prefetch mode of each training, the prefetch mode and the eviction of
-every policy without a model, and which of these is the rival. On the test traces the model's controller keeps the
-budget's rate, and every rival may write as much as the model then does.
+A *cell* is a category at a size of the cache. Its admission is labelled and trained for the size, once for each seed,
+and serves every budget, as a bundle does. At each budget validation chooses the first threshold and the prefetch mode
+of each training, the prefetch mode and the eviction of every policy without a model, and which of these is the rival.
+On the test traces the model's controller keeps the budget's rate, and every rival may write as much as the model then
+does.
 
-In three cells of a category OPT labels by another cost: in place of disk-head time the I/Os, or the bytes read from the
-disks. Thresholds and modes are chosen by disk-head time in all of them, and figures are of it.
-
-The prefetch ablation takes the models as shipped, each mode with the threshold that validation set for it.
+The cell of the base size has all budgets, and at the base budget two ablations. In one OPT labels by another cost: in
+place of disk-head time the I/Os, or the bytes read from the disks; thresholds and modes are chosen by disk-head time in
+all, and figures are of it. The other has each plain prefetch mode, with the threshold that validation set for it.
 
 A cell that is done is kept (`cachezoo.kept`), so that an interrupted run goes on.
 """
@@ -23,8 +23,8 @@ from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.contest.lead import over_savings
 from cachezoo.documents import Document
-from cachezoo.flash_cache.modes import NONE, is_plain
-from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, Tuned, prefetch_of
+from cachezoo.flash_cache.modes import NONE
+from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, controlled, prefetch_of
 from cachezoo.flash_cache.problem import flash_problem, label_of
 from cachezoo.io import write_json
 from cachezoo.jobs import run_all
@@ -32,11 +32,11 @@ from cachezoo.kept import Hashes, Job, keep, restore
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episode_file import episode_rows
 from cachezoo.meanings import Each
-from cachezoo.metrics.files import MAKE, REPRO, present, read, read_flash
-from cachezoo.metrics.flash import ModelModes
+from cachezoo.metrics.files import MAKE, read
+from cachezoo.metrics.flash import FlashRow
 from cachezoo.models.forest import forest_scorer
 from cachezoo.params import At, Picked
-from cachezoo.questions.flash.bench import Bench, FlashOutcome
+from cachezoo.questions.flash.bench import FlashOutcome
 from cachezoo.questions.flash.stage import (
     Baselines,
     Comparisons,
@@ -53,11 +53,9 @@ from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import Prepared, read_traces
 from cachezoo.zoo.admission.fit import Settings as Fitting
 from cachezoo.zoo.admission.fit import fit_prepared
-from cachezoo.zoo.admission.judge import plain_settings
-from cachezoo.zoo.admission.model import load_admission
+from cachezoo.zoo.admission.judge import Setting, plain_settings
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.admission.settings import Fit, Model
-from cachezoo.zoo.prefetch.model import load_prefetch
 from lab.baleen.document import (
     BALEEN,
     BUDGET,
@@ -86,6 +84,8 @@ SEEDS = 5
 LESSONS: Mapping[Taught, Mapping[str, float | str]] = {
     DISK_TIME: {}, "I/Os": {"disk": "baleen", "rate_mib_s": 1e9}, "bytes": {"disk": "baleen", "seek_ms": 1e-6},
 }  # fmt: skip
+Traces = Mapping[str, Trace]  # by key
+Scores = Mapping[str, F64]  # [n] of each trace, by key
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,6 @@ class Settings(Picked):
     history: Annotated[HistoryFeatures, At("features.history")]
     model: Annotated[Model, At("model.admission")]
     fit: Annotated[Fit, At("fit.admission")]
-    prefetch: Annotated[str, At("model.prefetch.arch")]
     flash: Annotated[FlashPolicy, At("policy.flash")]
     roles: Annotated[dict[str, Roles], At("data.roles")]
     seed: Annotated[int, At("seed")]
@@ -104,39 +103,43 @@ class Settings(Picked):
 
 @dataclass(frozen=True)
 class Cell:
-    """A category at a size and a budget."""
+    """A category at a size."""
 
     category: str
     capacity_fraction: float = SIZE
-    write_budget: float = BUDGET
-    taught: Taught = DISK_TIME
 
     @property
     def key(self) -> str:
         """Of its file."""
-        taught = self.taught.replace("/", "").replace(" ", "_")
-        return f"{self.category}.size{self.capacity_fraction:g}.budget{self.write_budget:g}.{taught}"
+        return f"{self.category}.size{self.capacity_fraction:g}"
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """That it is run at."""
+        return BUDGETS if self.capacity_fraction == SIZE else (BUDGET,)
+
+    @property
+    def lessons(self) -> tuple[Taught, ...]:
+        """That its models are trained by; others than disk-head time are run at the base budget alone."""
+        return tuple(LESSONS) if self.capacity_fraction == SIZE else (DISK_TIME,)
 
 
 def cells(categories: Sequence[str]) -> list[Cell]:
-    """All of them; the base of each category, at which both ways cross, once."""
-    found = [Cell(name, write_budget=budget) for name in categories for budget in BUDGETS]
-    found += [Cell(name, capacity_fraction=size) for name in categories for size in SIZES]
-    found += [Cell(name, taught=taught) for name in categories for taught in LESSONS]
-    return list(dict.fromkeys(found))
+    """All of them."""
+    return [Cell(name, size) for name in categories for size in SIZES]
 
 
 class Done(Document):
-    """A cell's file, or that of a category's modes."""
+    """A cell's file."""
 
-    cases: Annotated[list[SweepCase], Each("one test trace", "trace")]
+    cases: Annotated[list[SweepCase], Each("one test trace", "trace, write_budget and taught")]
     modes: Annotated[list[ModeRun], Each("one policy in a prefetch mode", "trace, policy and mode")]
 
 
-def evaluation(cell: Cell, settings: Settings) -> Evaluation:
-    """The cache of a cell."""
+def evaluation(cell: Cell, settings: Settings, budget: float = BUDGET) -> Evaluation:
+    """The cache of a cell at a budget."""
     label = label_of(settings.label, cell.category)
-    own = {"cache_fraction": cell.capacity_fraction, "write_budget": cell.write_budget}
+    own = {"cache_fraction": cell.capacity_fraction, "write_budget": budget}
     return Evaluation(label.model_copy(update=own), settings.flash, settings.seed)
 
 
@@ -148,39 +151,66 @@ def measure(cell: Cell, settings: Settings) -> Done:
         TrainingError: there is nothing to learn from.
     """
     roles = settings.roles[cell.category]
-    traces = {
-        role: {part.key: part.trace for part in read_traces(cell.category, roles.get(role, []))[0]}
+    train, validation, tests = (
+        {part.key: part.trace for part in read_traces(cell.category, roles.get(role, []))[0]}
         for role in ("train", "validation", "test")
-    }
+    )
+    trained = {one: trainings(cell, one, settings, train, {**validation, **tests}) for one in cell.lessons}
+    found = []
+    for budget in cell.budgets:
+        own = trained if budget == BUDGET else {DISK_TIME: trained[DISK_TIME]}
+        found.append(judge(cell, evaluation(cell, settings, budget), own, validation, tests))
+    return Done(cases=[case for one in found for case in one.cases], modes=[row for one in found for row in one.modes])
+
+
+def trainings(cell: Cell, taught: Taught, settings: Settings, train: Traces, served: Traces) -> Sequence[Scores]:
+    """What the model of each seed scores the served traces; labels are those of the base budget."""
     own = evaluation(cell, settings)
-    chosen = chosen_baselines(choose_baseline_modes(traces["validation"], own))
-    lesson = own.flash.model_copy(update=dict(LESSONS[cell.taught]))
+    lesson = own.flash.model_copy(update=dict(LESSONS[taught]))
     parts = [
         Prepared(key, trace, episode_rows(flash_problem(trace, own.label, lesson), own.label))
-        for key, trace in traces["train"].items()
+        for key, trace in train.items()
     ]
-    problems = [flash_problem(trace, own.label, own.flash) for trace in traces["validation"].values()]
-    tests = {key: LabelledTrace.of(trace, own) for key, trace in traces["test"].items()}
-    found: dict[str, list[dict[str, FlashOutcome]]] = {key: [] for key in tests}
-    benches: dict[str, Comparisons] = {}
+    fit = settings.fit.model_copy(update={"threads": 1})  # which forest grows does not depend on it; cells share cores
+    rows, found = None, []
     for k in range(SEEDS):
         seed = derive_seed(settings.seed, "lab_baleen", str(k))
-        fitting = Fitting(own.label, settings.history, settings.model, settings.fit, roles, seed)
+        fitting = Fitting(own.label, settings.history, settings.model, fit, roles={}, seed=seed)
         fitted, forest = fit_prepared(cell.category, parts, fitting, {})
-        scorer = forest_scorer(forest.text, settings.fit.threads)
+        if rows is None:  # the inputs are those of every seed
+            rows = {key: serve_trace(history_of(fitted), trace) for key, trace in served.items()}
+        scorer = forest_scorer(forest.text, fit.threads)
+        found.append({key: scorer(own_rows) for key, own_rows in rows.items()})
+    return found
 
-        def scores(trace: Trace) -> F64:
-            return scorer(serve_trace(history_of(fitted), trace))  # noqa: B023 - called before the next seed
 
-        plain = plain_settings(problems, [scores(trace) for trace in traces["validation"].values()])
-        ours = plain[0]
-        alone = next(one.threshold for one in plain if one.mode == NONE)
-        for key, test in tests.items():
-            fetched = prefetch_of(test.problem, ours.mode)
-            decided = Decisions(scores(test.trace), ours.threshold, alone, ours.mode, fetched, Controller())
-            benches[key] = Comparisons(test, decided, chosen, own)
-            found[key].append(_run_all(benches[key], chosen, ours.mode))
-    return Done(cases=[_case(cell, chosen, key, benches[key], runs) for key, runs in found.items()], modes=[])
+def judge(
+    cell: Cell, own: Evaluation, trained: Mapping[Taught, Sequence[Scores]], validation: Traces, tests: Traces
+) -> Done:
+    """The trainings of a cell at a budget: chosen on validation, run on the test traces with their rivals."""
+    chosen = chosen_baselines(choose_baseline_modes(validation, own))
+    problems = [flash_problem(trace, own.label, own.flash) for trace in validation.values()]
+    labelled = {key: LabelledTrace.of(trace, own) for key, trace in tests.items()}
+    cases, modes = [], []
+    for taught, scored in trained.items():
+        settings = [plain_settings(problems, [scores[key] for key in validation]) for scores in scored]
+        for key, test in labelled.items():
+            benches = [
+                Comparisons(test, _decisions(test, scores[key], plain), chosen, own)
+                for scores, plain in zip(scored, settings, strict=True)
+            ]
+            runs = [_run_all(bench, chosen, plain[0].mode) for bench, plain in zip(benches, settings, strict=True)]
+            cases.append(_case(cell, own, taught, chosen, key, benches[0], runs))
+            if taught == DISK_TIME and cases[-1].is_base:
+                modes += mode_runs(key, benches[0], [scores[key] for scores in scored], settings)
+    return Done(cases=cases, modes=modes)
+
+
+def _decisions(test: LabelledTrace, scores: F64, plain: Sequence[Setting]) -> Decisions:
+    """Of a training, in the mode that is best on validation."""
+    alone = next(one.threshold for one in plain if one.mode == NONE)
+    ours = plain[0]
+    return Decisions(scores, ours.threshold, alone, ours.mode, prefetch_of(test.problem, ours.mode), Controller())
 
 
 def _run_all(bench: Comparisons, chosen: Baselines, mode: str) -> dict[str, FlashOutcome]:
@@ -192,8 +222,9 @@ def _run_all(bench: Comparisons, chosen: Baselines, mode: str) -> dict[str, Flas
 
 
 def _case(
-    cell: Cell, chosen: Baselines, key: str, bench: Comparisons, runs: list[dict[str, FlashOutcome]]
-) -> SweepCase:
+    cell: Cell, own: Evaluation, taught: Taught, chosen: Baselines, key: str, bench: Comparisons,
+    runs: list[dict[str, FlashOutcome]],
+) -> SweepCase:  # fmt: skip
     saved = over_savings([one[BALEEN].blocks for one in runs], [one[chosen.best].blocks for one in runs])
 
     def row(policy: str) -> PolicyRun:
@@ -205,89 +236,70 @@ def _case(
         )  # fmt: skip
 
     return SweepCase(
-        trace=key, category=cell.category, capacity_fraction=cell.capacity_fraction, write_budget=cell.write_budget,
-        taught=cell.taught, best_policy=chosen.best, saved=saved.value,
+        trace=key, category=cell.category, capacity_fraction=cell.capacity_fraction,
+        write_budget=own.label.write_budget, taught=taught, best_policy=chosen.best, saved=saved.value,
         saved_interval=saved.interval, runs=[row(policy) for policy in runs[0]],
     )  # fmt: skip
 
 
-def measure_modes(category: str, settings: Settings) -> Done:
-    """The models as shipped in every prefetch mode, and policies without one in the plain modes.
+def mode_runs(
+    key: str, bench: Comparisons, scored: Sequence[F64], settings: Sequence[Sequence[Setting]]
+) -> list[ModeRun]:
+    """Every training in every plain mode, and policies without a model at the budget."""
+    problem = bench.problem
 
-    Raises:
-        CachezooError: a model or metrics/flash is missing or damaged.
-    """
-    own = evaluation(Cell(category), settings)
-    figures = read_flash(present(paths.flash_metrics(category), REPRO))
-    tried = figures.modes[BALEEN]
-    assert isinstance(tried, ModelModes)
-    admits = load_admission(paths.trained(figures.model_id))[1]
-    ranges = load_prefetch(paths.trained(figures.prefetch.model_id))[1] if figures.prefetch.trained else None
-    rows = []
-    for part in read_traces(category, settings.roles[category].get("test", []))[0]:
-        problem = flash_problem(part.trace, own.label, own.flash)
-        scores = admits.scores(serve_trace(admits, part.trace))
-        served = None if ranges is None else serve_trace(ranges, part.trace)
-        bench = Bench(part.trace, problem, own.flash, own.seed)
+    def row(policy: str, mode: str, rows: Sequence[FlashRow]) -> ModeRun:
+        return ModeRun(
+            trace=key, policy=policy, mode=mode, mean_dt=[one.read_dt.mean for one in rows],
+            peak_dt=[one.read_dt.peak for one in rows], writes=[one.writes_of_accept_all for one in rows],
+        )  # fmt: skip
 
-        def add(policy: str, mode: str, tuned: Tuned, key: str = part.key, bench: Bench = bench) -> None:
-            row = bench.row(tuned, mode)
-            rows.append(
-                ModeRun(trace=key, policy=policy, mode=mode, learned=not is_plain(mode), mean_dt=row.read_dt.mean,
-                        peak_dt=row.read_dt.peak, writes=row.writes_of_accept_all)
-            )  # fmt: skip
-
-        for one in tried.figures:
-            if is_plain(one.mode):
-                fetched = prefetch_of(problem, one.mode)
-            elif ranges is not None and served is not None:
-                fetched = ranges.prefetch(served, one.mode)
-            else:
-                continue
-            add(BALEEN, one.mode, Tuned(problem.run(scores >= one.threshold, fetched), one.threshold, True))
-        plain = [one.mode for one in tried.figures if is_plain(one.mode)]
+    found = []
+    for mode in sorted(one.mode for one in settings[0]):
+        fetched = prefetch_of(problem, mode)
+        thresholds = [next(one.threshold for one in plain if one.mode == mode) for plain in settings]
+        runs = [
+            controlled(problem, scores, threshold, Controller(), fetched)
+            for scores, threshold in zip(scored, thresholds, strict=True)
+        ]
+        found.append(row(BALEEN, mode, [bench.row(run, mode) for run in runs]))
         for policy in (ACCEPT_ALL, *BUDGETED):
-            for mode in plain:
-                add(policy, mode, bench.plain(policy, mode).run(problem).tuned)
-    return Done(cases=[], modes=rows)
+            found.append(row(policy, mode, [bench.row(bench.plain(policy, mode).run(problem).tuned, mode)]))
+    return found
 
 
-def job_of(cell: Cell | str, settings: Settings) -> Job:
-    """What a cell, or a category's modes, reads and writes."""
-    category = cell if isinstance(cell, str) else cell.category
-    key = f"{cell}.modes" if isinstance(cell, str) else cell.key
-    reads = [SOURCES, paths.REQUESTS / category]
-    if isinstance(cell, str):
-        admission, prefetch = f"admission.{category}.{settings.model.arch}", f"prefetch.{category}.{settings.prefetch}"
-        reads += [paths.flash_metrics(category), paths.trained(admission), paths.trained(prefetch)]
-    values = {"settings": asdict(replace(settings, roles={category: settings.roles[category]})), "seeds": SEEDS}
-    return Job(STAGE, key, values, reads, [DONE / f"{key}.json"])
+def job_of(cell: Cell, settings: Settings) -> Job:
+    """What a cell reads and writes."""
+    values = {"settings": asdict(replace(settings, roles={cell.category: settings.roles[cell.category]}))}
+    return Job(STAGE, cell.key, values, [SOURCES, paths.REQUESTS / cell.category], [DONE / f"{cell.key}.json"])
 
 
-def do(cell: Cell | str, settings: Settings) -> Done:
-    """A cell, or a category's modes; what is kept of it where nothing has changed since."""
+def do(cell: Cell, settings: Settings) -> Done:
+    """A cell; what is kept of it where nothing has changed since."""
     job = job_of(cell, settings)
     digest = job.digest(Hashes())
     file = Path(job.writes[0])
     if not restore(job, digest):
-        found = measure_modes(cell, settings) if isinstance(cell, str) else measure(cell, settings)
-        write_json(file, found.model_dump(mode="json"))
+        write_json(file, measure(cell, settings).model_dump(mode="json"))
         keep(job, digest)
     return read(file, Done, MAKE)
 
 
 def baleen(params: "Params", pool: Executor) -> BaleenFigure:
-    """All cells and modes, side by side.
+    """All cells, side by side.
 
     Args:
         params: as read.
-        pool: a cell is a job.
+        pool: a cell is a job; the longest come first.
 
     Raises:
-        CachezooError: as `measure` and `measure_modes`.
+        CachezooError: as `measure`.
     """
     settings = Settings.of(params)
-    categories = sorted(settings.roles)
-    jobs = [(cell, settings) for cell in (*cells(categories), *categories)]
-    done = run_all("Baleen's cells", pool, do, jobs)
-    return figure_of([case for one in done for case in one.cases], [row for one in done for row in one.modes], SEEDS)
+    listed = cells(sorted(settings.roles))
+    ordered = sorted(
+        listed, key=lambda cell: (len(cell.budgets) + len(cell.lessons), job_of(cell, settings).size()), reverse=True
+    )
+    done = run_all("Baleen's cells", pool, do, [(cell, settings) for cell in ordered])
+    found = [one for _, one in sorted(zip(map(listed.index, ordered), done, strict=True), key=lambda pair: pair[0])]
+    return figure_of([case for one in found for case in one.cases], [row for one in found for row in one.modes], SEEDS)

@@ -8,7 +8,7 @@ from cachezoo.stage import guarded
 
 STAGES = (
     "carry_over", "goals", "reconfigure", "rcrnn_paper", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn_classifier",
-    "rcrnn", "fios", "hca", "virtual",
+    "rcrnn", "fios", "hca", "virtual", "baleen",
 )  # fmt: skip
 PACKAGES = {"cachezoo": "src", "lab": "."}
 LISTS = {name: f"sources.{name}.json" for name in STAGES}

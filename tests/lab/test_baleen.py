@@ -1,5 +1,6 @@
 """Baleen's figures: its arithmetic by hand, its cells through the stage's own functions, and its pictures."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.config.load import load_params
-from cachezoo.flash_cache.policies import BUDGETED
+from cachezoo.flash_cache.modes import plain_modes
+from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED
 from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.traces.store import write_trace
 from lab.baleen import plot
@@ -77,14 +79,15 @@ def test_claims_are_judged_of_all_traces_and_of_what_is_there():
     assert first.ours == pytest.approx(np.mean(saved)) and first.spread > 0
     hits = next(one for claim, one in said.items() if "trained for I/O hits" in claim)
     assert hits.ours == pytest.approx(1.6 / 1.5 - 1) and hits.verdict == "holds"
-    learned = next(one for claim, one in said.items() if "ML-Range" in claim)
-    assert learned.ours == pytest.approx(1 - 2.0 / 2.5)
+    assert next(one for claim, one in said.items() if "ML-Range" in claim).verdict == "not comparable"
+    fetched = next(one for claim, one in said.items() if claim.startswith("Prefetch: with it"))
+    assert fetched.ours == pytest.approx(1 - 3.015 / 3.0)
     poor = next(one for claim, one in said.items() if "poor admission" in claim)
     assert poor.ours == pytest.approx(4.2 / 3.5 - 1)
     four = next(one for claim, one in said.items() if "four times" in claim)
     assert four.ours == pytest.approx(2.0 * 0.5 / 1.5075)
     none = figure(case(), modes=[])
-    assert {one.verdict for one in none.findings if "ML-Range" in one.claim} == {"not comparable"}
+    assert {one.verdict for one in none.findings if one.claim.startswith("Prefetch")} == {"not comparable"}
 
 
 def test_figures_are_drawn_and_the_same_again(tmp_path):
@@ -98,17 +101,15 @@ def test_figures_are_drawn_and_the_same_again(tmp_path):
     assert len(sweep.rows) == len(found.cases) and len(modes.rows) == len(found.modes)
 
 
-def test_cells_cross_once():
+def test_budgets_and_ablations_are_of_one_size_alone():
     found = cells(["mail", "web"])
     assert len(found) == len(set(found)) == len({cell.key for cell in found})
     own = [cell for cell in found if cell.category == "web"]
-    assert (
-        sum(case(size=cell.capacity_fraction, budget=cell.write_budget, taught=cell.taught).is_base for cell in own)
-        == 1
-    )
-    assert {cell.write_budget for cell in own} == set(module.BUDGETS)
-    assert {cell.capacity_fraction for cell in own} == set(module.SIZES)
-    assert {cell.taught for cell in own} == set(module.LESSONS)
+    assert [cell.capacity_fraction for cell in own] == list(module.SIZES)
+    varied = [cell for cell in own if cell.budgets != (module.BUDGET,) or cell.lessons != (module.DISK_TIME,)]
+    assert [(cell.capacity_fraction, cell.budgets, cell.lessons) for cell in varied] == [
+        (module.SIZE, module.BUDGETS, tuple(module.LESSONS))
+    ]
 
 
 @pytest.fixture
@@ -126,9 +127,8 @@ def project(tmp_path, monkeypatch):
 
 
 def test_a_cell_is_chosen_on_validation_and_its_rivals_write_what_the_model_writes(project):
-    cell = Cell("web", write_budget=0.5)
-    (one,) = measure(cell, project).cases
-    assert (one.trace, one.write_budget, one.taught) == ("web_test", 0.5, "disk time")
+    (one,) = measure(Cell("web", 0.2), project).cases
+    assert (one.trace, one.capacity_fraction, one.write_budget, one.taught) == ("web_test", 0.2, 0.25, "disk time")
     assert {run.policy for run in one.runs} == {BALEEN, REJECTX_ALONE, OPT, one.best_policy, *BUDGETED}
     assert all(len(run.mean_dt) == 2 for run in one.runs)
     ours = one.run(BALEEN)
@@ -140,16 +140,52 @@ def test_a_cell_is_chosen_on_validation_and_its_rivals_write_what_the_model_writ
     assert one.run(OPT).mean_dt[0] <= ours.mean_dt[0] * 1.05
 
 
+def test_the_base_has_every_budget_another_cost_s_labels_and_every_plain_mode(project):
+    done = measure(Cell("web"), project)
+    points = [(budget, "disk time") for budget in module.BUDGETS]
+    points[3:3] = [(module.BUDGET, taught) for taught in module.LESSONS if taught != "disk time"]
+    assert [(one.write_budget, one.taught) for one in done.cases] == points
+    (base,) = [one for one in done.cases if one.is_base]
+    assert {one.policy for one in done.modes} == {BALEEN, ACCEPT_ALL, *BUDGETED}
+    modes = set(plain_modes(64))
+    ours = {one.mode: one for one in done.modes if one.policy == BALEEN}
+    assert set(ours) == modes and all(len(one.mean_dt) == 2 for one in ours.values())
+    for place, mode in enumerate(base.run(BALEEN).prefetch):  # the one that was chosen is the case's own run
+        assert ours[mode].mean_dt[place] == base.run(BALEEN).mean_dt[place]
+        assert ours[mode].peak_dt[place] == base.run(BALEEN).peak_dt[place]
+
+
 def test_a_cell_that_is_done_is_not_done_again(project, monkeypatch):
-    cell = Cell("web")
+    cell = Cell("web", 0.2)
     first = do(cell, project)
     monkeypatch.setattr(module, "measure", None)
     assert do(cell, project) == first
-    assert job_of(cell, project).digest(module.Hashes()) != job_of(Cell("web", taught="bytes"), project).digest(
-        module.Hashes()
-    )
+    others = [(Cell("web"), project), (cell, replace(project, seed=project.seed + 1))]
+    assert len({job_of(*one).digest(module.Hashes()) for one in [(cell, project), *others]}) == 3
     (module.DONE / f"{cell.key}.json").unlink()
     assert do(cell, project) == first
+
+
+def test_a_sweep_that_was_interrupted_goes_on_and_is_in_order(project, monkeypatch):
+    monkeypatch.setattr(module, "SIZES", (0.05, 0.1))
+    monkeypatch.setattr(module, "BUDGETS", (0.25,))
+    monkeypatch.setattr(module.Settings, "of", classmethod(lambda _, params: params))
+    measured, whole = [], module.measure
+
+    def stopped(cell, settings):
+        measured.append(cell.capacity_fraction)
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        return whole(cell, settings)
+
+    monkeypatch.setattr(module, "measure", stopped)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        module.baleen(project, pool)
+    with ThreadPoolExecutor(1) as pool:
+        found = module.baleen(project, pool)
+    assert measured == [0.1, 0.05, 0.05]  # the longest first, and once
+    assert [case.capacity_fraction for case in found.cases] == [0.05, 0.1, 0.1, 0.1]
+    assert found.sizes == [0.05, 0.1] and found.seeds == 2 and found.findings
 
 
 def test_what_opt_is_taught_changes_its_labels_alone(project):

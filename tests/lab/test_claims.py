@@ -7,6 +7,7 @@ import yaml
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json
+from lab.baleen import document as baleen
 from lab.claims import evaluate as module
 from lab.claims.evaluate import Claim, evaluate, grouped, judged, less, over, read_claims
 from lab.fios import document as fios
@@ -19,13 +20,14 @@ from lab.virtual import document as virtual
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-PAPERS = ("fios", "hca", "rcrnn", "virtual")
+PAPERS = ("baleen", "fios", "hca", "rcrnn", "virtual")
 PLAIN = "claims: {one: [{id: a, sentence: s, measured: m, value: VALUE, bound: 1}]}"
 
 
 @pytest.mark.parametrize(
     ("document", "figure_of"),
     [
+        (baleen, lambda one: baleen.figure_of(one.cases, one.modes, one.seeds)),
         (fios, lambda one: fios.figure_of(one.cases, one.least_waf, one.over_provisioning)),
         (hca, lambda one: hca.figure_of(one.long_runs, one.sized_runs, one.points, one.disk_iops)),
         (
@@ -37,7 +39,7 @@ PLAIN = "claims: {one: [{id: a, sentence: s, measured: m, value: VALUE, bound: 1
     ],
 )
 def test_a_file_gives_the_stored_verdicts(document, figure_of):
-    read = {fios: "read_fios", hca: "read_hca", virtual: "read_virtual"}[document]
+    read = {baleen: "read_baleen", fios: "read_fios", hca: "read_hca", virtual: "read_virtual"}[document]
     found = getattr(document, read)(ROOT / document.FILE)
     assert found.findings and figure_of(found) == found
 

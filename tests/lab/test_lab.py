@@ -15,6 +15,9 @@ from cachezoo.zoo.caching import judge
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 from cachezoo.zoo.workload import fit as workload
 from cachezoo.zoo.workload import judge as told
+from lab.baleen import document as baleen
+from lab.baleen import public as baleen_public
+from lab.baleen import run as baleen_run
 from lab.carry_over.document import FILE, PLOT, read_carry_over, summary_of
 from lab.carry_over.run import Settings
 from lab.fios import document as fios
@@ -58,6 +61,7 @@ MOST_FILES = {
     "fios": 110,
     "hca": 150,
     "virtual": 140,
+    "baleen": 250,
 }
 
 
@@ -125,6 +129,9 @@ def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     assert params("virtual") == sorted(virtual_run.Settings.places().values())
     assert inputs("virtual") == {"data/corpus", *(f"data/requests/{name}" for name in CATEGORIES)}
     assert outs("virtual") == [virtual.FILE, *virtual_plot.PLOTS]
+    assert params("baleen") == sorted(baleen_run.Settings.places().values())
+    assert inputs("baleen") == {"data/requests"}
+    assert outs("baleen") == [baleen.FILE, baleen.TRACES_PLOT, baleen.SWEEP_PLOT, baleen.ABLATIONS_PLOT]
     for name, one in STAGES.items():
         job = " ${key}" if "foreach" in LISTED[name] else ""
         assert one["cmd"] == f"cd .. && exec scripts/python -m lab.stages.{name}{job}"
@@ -135,8 +142,7 @@ def test_each_stage_depends_on_the_list_of_its_own_sources():
     assert set(lists) == set(STAGES) - {"sources"}
     assert outs("sources") == [Path("lab") / file for file in lists.values()]
     there = {file.name for file in (ROOT / "lab").glob("[!_.]*") if file.is_dir() or file.suffix == ".py"}
-    # lab/baleen becomes a stage when its whole sweep has run and its figures are stored.
-    assert there - {"baleen", "models", "notes", "pages.py", "real", "results"} == {
+    assert there - {"models", "notes", "pages.py", "real", "results"} == {
         dep for dep in STAGES["sources"]["deps"] if not dep.startswith("..") and "sources." not in dep
     }
     for name, file in lists.items():
@@ -208,7 +214,7 @@ def test_of_what_is_no_source_claims_alone_can_change_a_stage_s_bytes():
         files = [file.relative_to(ROOT) for file in closure(project, ROOT / f"lab/stages/{stage}.py")]
         own = {file for file in files if file.parts[0] == "lab" and file.suffix != ".py"}
         claims = {file.relative_to(ROOT) for file in (ROOT / "lab/claims").glob("*.yaml")}
-        assert own == (claims if stage in ("rcrnn", "fios", "hca", "virtual") else set()), stage
+        assert own == (claims if stage in ("rcrnn", "fios", "hca", "virtual", "baleen") else set()), stage
 
 
 @pytest.mark.parametrize("stage", sorted(MOST_FILES))
@@ -289,6 +295,20 @@ def test_the_stored_virtual_caches_are_of_all_applications_and_hold_what_they_co
     # may find a few pages in the cache already.
     assert all(one.more >= -1e-3 for one in found.profiles)
     assert all(0 <= one.demand <= one.busy <= 1 for one in found.disk)
+
+
+def test_the_stored_sweep_is_of_test_traces_and_crosses_at_the_base():
+    found = baleen.read_baleen(ROOT / baleen.FILE)
+    tests = {key: name for name, roles in PARAMS["data"]["roles"].items() for key in roles["test"]}
+    assert {case.trace: case.category for case in found.cases} == tests
+    keys = [(case.trace, case.capacity_fraction, case.write_budget, case.taught) for case in found.cases]
+    assert len(set(keys)) == len(keys) and {case.trace for case in found.cases} == set(found.traces)
+    assert found.seeds == baleen_run.SEEDS
+    assert (tuple(found.budgets), tuple(found.sizes)) == (baleen_run.BUDGETS, baleen_run.SIZES)
+    for case in found.cases:
+        assert all(len(run.mean_dt) == found.seeds for run in case.runs)
+    public = baleen_public.read_public(ROOT / baleen_public.FILE)
+    assert all(row.verdict or row.reason for row in public.rows)
 
 
 def test_figures_ends_with_the_status_of_what_failed(monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
+from lab.baleen import document as baleen
 from lab.fios import document as fios
 from lab.hca import document as hca
 from lab.pages import PAGE, findings, page, read_figures, read_page, tables, totals
@@ -14,6 +15,7 @@ from lab.rcrnn import figures as module
 from lab.rcrnn.figures import FIGURES
 from lab.rcrnn.files import FOLDER
 from lab.virtual import plot as virtual_plot
+from tests.lab.baleen_data import figure as baleen_figure
 from tests.lab.figures_data import added, bench, cells, tag_row
 from tests.lab.figures_data import grid as made_grid
 from tests.lab.fios_data import case, figure
@@ -95,7 +97,8 @@ def test_a_claim_has_a_line(documents):
 
 
 def test_the_page_has_a_table_a_paper(documents):
-    others = {"FIOS": figure(case()), "HCA": tiers_figure(), "The virtual I/O cache": virtual_figure()}
+    others = {"FIOS": figure(case()), "HCA": tiers_figure(), "The virtual I/O cache": virtual_figure(),
+              "Baleen": baleen_figure()}  # fmt: skip
     text = page(documents, others)
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["RC-RNN", *others]
     every = [one for each in (*documents, *others.values()) for one in each.findings]
@@ -115,7 +118,8 @@ def test_the_stored_page_says_what_the_stored_documents_say(monkeypatch):
 
 def test_docs_show_every_plot():
     text = (ROOT / "docs/figures.md").read_text(encoding="utf-8")
-    plots = [*(listed.plot for listed in FIGURES), fios.PLOT, hca.TABLES_PLOT, hca.CURVES_PLOT, *virtual_plot.PLOTS]
+    plots = [*(listed.plot for listed in FIGURES), fios.PLOT, hca.TABLES_PLOT, hca.CURVES_PLOT, *virtual_plot.PLOTS,
+             baleen.TRACES_PLOT, baleen.SWEEP_PLOT, baleen.ABLATIONS_PLOT]  # fmt: skip
     assert [one for one in plots if f"](../{one.as_posix()})" not in text] == []
 
 

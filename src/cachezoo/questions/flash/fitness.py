@@ -17,7 +17,17 @@ from cachezoo.flash_cache.modes import NONE
 from cachezoo.kernels.segments import Geometry
 from cachezoo.questions.flash.bench import OPT
 from cachezoo.questions.flash.options import FlashOptions, WriteRate
-from cachezoo.questions.flash.protocol import REJECTX_ALONE, SEEDS, STEPS, Days, Judged, Run, first_day, fit_and_judge
+from cachezoo.questions.flash.protocol import (
+    LEAST_REQUESTS,
+    REJECTX_ALONE,
+    SEEDS,
+    STEPS,
+    Days,
+    Judged,
+    Run,
+    first_day,
+    fit_and_judge,
+)
 from cachezoo.show.formats import money, number, percent
 from cachezoo.sizes import Size, human
 from cachezoo.traces.read import silent
@@ -34,14 +44,14 @@ class Fitness:
     judged: Judged
 
     @property
-    def saved(self) -> Mean:
-        """The share of the rival's mean disk time that is saved."""
-        return self.judged.saved()
+    def saved(self) -> Mean | None:
+        """The share of the rival's mean disk time that is saved; None where there was nothing to learn."""
+        return self.judged.saved() if self.judged.trainings else None
 
     @property
     def worth(self) -> Worth:
         """Whether to train it."""
-        return worth(self.saved.value, self.saved.interval, LEAST_SAVING)
+        return Worth.NO if self.saved is None else worth(self.saved.value, self.saved.interval, LEAST_SAVING)
 
     @property
     def by_seed(self) -> list[float]:
@@ -50,9 +60,9 @@ class Fitness:
         return [1 - own.row.read_dt.mean / rival.row.read_dt.mean for own, rival in runs]
 
     @property
-    def written(self) -> float:
-        """What the model writes as trained, a share of AcceptAll's; mean of the trainings."""
-        return fmean(one.trained.row.written_share for one in self.judged.trainings)
+    def written(self) -> float | None:
+        """What the model writes as trained, a share of AcceptAll's; mean of the trainings, None without any."""
+        return _mean([one.trained.row.written_share for one in self.judged.trainings])
 
     @property
     def rival(self) -> str:
@@ -62,7 +72,8 @@ class Fitness:
 
     def values(self) -> dict[str, Any]:
         """For JSON."""
-        own, closed = self.judged, self.judged.gap_closed()
+        own, saved = self.judged, self.saved
+        closed = None if saved is None else own.gap_closed()
         return {
             "size": self.size,
             "capacity_bytes": self.capacity_bytes,
@@ -70,11 +81,11 @@ class Fitness:
             "verdict": self.worth,
             "rival": own.best,
             "rival_prefetch": own.rivals[own.best].row.prefetch,
-            "saved": self.saved.value,
-            "saved_interval": self.saved.interval,
+            "saved": None if saved is None else saved.value,
+            "saved_interval": None if saved is None else saved.interval,
             "saved_by_seed": self.by_seed,
-            "saved_of_rejectx_alone": own.saved(REJECTX_ALONE).value,
-            "peak_saved": fmean(own.peak_saved()),
+            "saved_of_rejectx_alone": None if saved is None else own.saved(REJECTX_ALONE).value,
+            "peak_saved": _mean(own.peak_saved()),
             "gap_closed": None if closed is None else fmean(closed),
             "written_share": self.written,
             "prefetch": [one.mode for one in own.trainings],
@@ -82,25 +93,39 @@ class Fitness:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row each of the model and the rivals at its writes, means of the trainings, and OPT at the rate."""
+        """A row each of the model and the rivals at its writes, means of the trainings, and OPT at the rate.
+
+        Without a model the rivals are at the rate too.
+        """
         trainings = self.judged.trainings
-        runs = {"baleen": [one.trained for one in trainings]}
-        runs |= {name: [one.rivals[name] for one in trainings] for name in trainings[0].rivals}
-        runs[OPT] = [self.judged.rivals[OPT]]
+        runs = {name: [run] for name, run in self.judged.rivals.items()}
+        if trainings:
+            runs = {"baleen": [one.trained for one in trainings]}
+            runs |= {name: [one.rivals[name] for one in trainings] for name in trainings[0].rivals}
+            runs[OPT] = [self.judged.rivals[OPT]]
         return [_row(self.size, self.rate, name, own) for name, own in runs.items()]
 
     def says(self) -> str:
-        """Whether to train it, in one sentence."""
+        """Whether to train it, and why, in words."""
+        not_here = f"It does not pay here: run {self.rival}"
+        if self.saved is None or self.written is None:
+            return (
+                f"{not_here}. The first day has nothing to learn: no read's history tells whether it is worth a write."
+            )
         does = saves(self.saved.value, self.saved.interval, LEAST_SAVING)
         seeds = f"by seed {percent(min(self.by_seed))} to {percent(max(self.by_seed))}"
         against = f"of the disk time of {self.rival}, {seeds}"
         do = {
             Worth.YES: "Train it",
-            Worth.NO: f"It does not pay here: run {self.rival}",
+            Worth.NO: not_here,
             Worth.UNSURE: f"Nothing speaks for it yet: run {self.rival}, and try again on a longer trace",
         }[self.worth]
         wrote = f"writing {percent(self.written)} of what accept_all writes where {self.rate} was set"
         return f"{do}. Trained on the first day, on the rest it {does} {against}, {wrote}."
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
 
 
 def _row(size: str, rate: str, name: str, runs: Sequence[Run]) -> dict[str, Any]:
@@ -156,12 +181,13 @@ class Trial:
     def notes(self) -> list[str]:
         """What was trained and chosen on what."""
         days = self.days
-        first = next(iter(self.found)).judged
+        count = max(len(one.judged.trainings) for one in self.found)
+        trained = f", means of {count} trainings; policies without a model may write what the model writes"
         return [
-            f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day, or the "
-            f"half that is shorter: {len(days.train):,} of them train, the others choose threshold, prefetch and "
-            f"rival. Figures are of the rest, means of {len(first.trainings)} trainings; policies without a model may "
-            "write what the model writes. opt knows the future, at the rate given.",
+            f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day (at "
+            f"least {LEAST_REQUESTS:,}, at most half): {len(days.train):,} of them train, the others choose threshold, "
+            f"prefetch and rival. Figures are of the rest{trained if count else ''}. opt knows the future, at the rate "
+            "given.",
         ]
 
 

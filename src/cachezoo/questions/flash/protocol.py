@@ -23,7 +23,7 @@ from cachezoo.arrays import F64
 from cachezoo.console import Advance
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Mean, over_savings
-from cachezoo.errors import TraceError, TrainingError
+from cachezoo.errors import TraceError
 from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_without_model, prefetch_of
@@ -60,6 +60,8 @@ from cachezoo.zoo.admission.settings import Fit, Model, Small
 NAME = "first_day"
 CHOOSING = 0.25
 """Of the first day, its last part: it chooses and trains nothing."""
+LEAST_REQUESTS = 10_000
+"""Of a first day; fewer leave a model too little to learn from and a rival too little to be chosen on."""
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = 2
 """Of progress, before the trainings."""
@@ -77,19 +79,22 @@ class Days:
     test: Trace  # the rest
 
 
-def first_day(trace: Trace, days: float = 1.0) -> Days:
+def first_day(trace: Trace, days: float = 1.0, least: int = LEAST_REQUESTS) -> Days:
     """Cut a trace: the first day, or the first half of the requests where that is shorter, and the rest.
+
+    Where little comes in a day, the first part is longer.
 
     Args:
         trace: in the order of time. A day is one of recorded time (`time_scale` of its metadata); a trace whose times
             are row numbers is cut at its half.
         days: that train and choose.
+        least: requests that do so, where half of the trace has as many.
 
     Raises:
         TraceError: a part would have no reads.
     """
     day_us = days * DAY_S / time_scale(trace) * 1e6
-    cut = min(int(np.searchsorted(trace.time_us, trace.time_us[0] + day_us)), len(trace) // 2)
+    cut = min(max(int(np.searchsorted(trace.time_us, trace.time_us[0] + day_us)), least), len(trace) // 2)
     chosen = cut - int(cut * CHOOSING)
     edges = ((0, cut), (0, chosen), (chosen, cut), (cut, len(trace)))
     if any(not (trace.op[a:b] == OP_READ).any() for a, b in edges):
@@ -129,7 +134,7 @@ class Judged:
     eviction_age: int  # requests, that OPT of the train part assumes
     best: str  # policy without a model that the validation part chose
     rivals: dict[str, Run]  # it, RejectX, RejectX without prefetch and OPT at the rate on the test part
-    trainings: tuple[Training, ...]
+    trainings: tuple[Training, ...]  # none where the train part has nothing to learn from
     least: float  # gap from a rival to OPT, as a part of the rival's load, below which no share of it is given
 
     @property
@@ -249,9 +254,12 @@ def fit_and_judge(
         seeds: of the trainings, at least one.
         advance: progress: steps done, `STEPS` and one a seed, and the next one's name.
 
+    Returns:
+        Without trainings where one of them learns nothing: the labels tell no reads apart.
+
     Raises:
         ConfigError: the cache or the rate is less than one segment.
-        TrainingError: there is nothing to learn from, or training never moved a model.
+        TrainingError: the train part is too short for labels.
     """
     advance(0, "labels")
     first = expand_segments(days.first.volume.codes, days.first.offset, days.first.size, geometry)
@@ -272,10 +280,10 @@ def fit_and_judge(
     rivals = _runs(plain, test.within_rate)
     rivals[OPT] = test.within_rate(test.bench.opt(prefetching=True))
 
-    def training(seed: int) -> Training:
+    def training(seed: int) -> Training | None:
         fitted, forest = fit_prepared(NAME, [part], settings_of(geometry, seed), {})
         if not fitted.trained:
-            raise TrainingError(f"{days.train.meta.trace_id}: {fitted.reason}")
+            return None
         scorer = forest_scorer(forest.text, THREADS)
         chosen = plain_settings([validation], [scores_of(fitted, scorer, days.validation)])[0]
         fetched = prefetch_of(test.problem, chosen.mode)
@@ -285,8 +293,12 @@ def fit_and_judge(
         facing = _runs(plain, lambda candidate: test.writing_as_much(candidate, trained.row.segment_writes))
         return Training(seed, chosen.mode, chosen.threshold, forest.trees, trained, facing, test.within_rate(ours))
 
-    trainings = []
+    trainings: list[Training] = []
     for done, seed in enumerate(seeds):
         advance(STEPS + done, f"training {done + 1} of {len(seeds)}")
-        trainings.append(training(seed))
+        found = training(seed)
+        if found is None:
+            trainings.clear()
+            break
+        trainings.append(found)
     return Judged(capacity, part.labels.eviction_age, best.policy, rivals, tuple(trainings), test.bench.flash.min_gap)

@@ -59,6 +59,21 @@ def test_the_sentence_says_train_it_or_run_the_rival(trial, monkeypatch):
     assert [line.split(" ")[0] for line in trial.answers()] == ["5%", "10%"]
 
 
+def test_where_there_is_nothing_to_learn_it_does_not_pay_and_the_rival_s_figures_are_there():
+    once = make_trace(2000, 5)
+    once = replace(once, offset=np.arange(len(once), dtype=np.int64) * BLOCKS.block_bytes)  # no block is read again
+    found = try_model(once, BLOCKS, replace(OPTIONS, sizes=OPTIONS.sizes[:1]), SEEDS)
+    (own,) = found.found
+    assert own.worth == Worth.NO and own.saved is None and own.judged.trainings == ()
+    assert own.says().startswith(f"It does not pay here: run {own.rival}. ") and "nothing to learn" in own.says()
+    values = own.values()
+    assert [values[name] for name in ("saved", "saved_interval", "peak_saved", "gap_closed", "written_share")] == 5 * [
+        None
+    ]
+    assert [row["policy"] for row in own.rows()] == list(own.judged.rivals) and "opt" in own.judged.rivals
+    assert found.answers() == [own.says()] and "trainings" not in found.notes()[0]
+
+
 def test_a_trace_too_short_for_a_first_day_is_refused():
     with pytest.raises(TraceError, match="too few reads"):
         try_model(make_trace(6, 5), BLOCKS, OPTIONS, SEEDS)

@@ -41,13 +41,13 @@ def judged() -> Judged:
     return fit_and_judge(DAYS, BLOCKS, OPTIONS, RATE, SEEDS)
 
 
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=40), st.floats(0.5, 5))
-def test_the_first_day_is_a_day_or_half_of_the_trace(hours: list[int], days: float) -> None:
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=40), st.floats(0.5, 5), st.integers(0, 30))
+def test_the_first_day_is_a_day_or_half_of_the_trace(hours: list[int], days: float, least: int) -> None:
     n = 8 + len(hours)
     trace = replace(make_trace(n, 1), op=np.zeros(n, np.uint8), time_us=np.cumsum([0] * 8 + hours) * 3_600_000_000)
-    within = int((trace.time_us < days * 86_400e6).sum())
+    within = max(least, int((trace.time_us < days * 86_400e6).sum()))
     try:
-        found = first_day(trace, days)
+        found = first_day(trace, days, least)
     except TraceError:
         assert min(within, n // 2) < 4  # a quarter of it is none
         return
@@ -61,7 +61,7 @@ def test_a_recorded_day_may_be_shorter_by_the_clock() -> None:
     trace = replace(TRACE, op=np.zeros(len(TRACE), np.uint8))
     meta = replace(trace.meta, extra={"time_scale": "86400"})
     second = int((trace.time_us < trace.time_us[0] + 1e6).sum())
-    assert len(first_day(replace(trace, meta=meta)).first) == second < len(trace) // 2
+    assert len(first_day(replace(trace, meta=meta), least=0).first) == second < len(trace) // 2
 
 
 def test_a_part_without_reads_is_refused() -> None:
