@@ -50,8 +50,9 @@ def test_a_horizon_is_of_recorded_time_and_shorter_on_short_traces(scale: str, h
     rate = WriteRate(problem.budget / span, span / horizons, trace.time_us)
     scores = np.random.default_rng(6).normal(size=6000)
     ours = problem.run_controlled(scores, 0.5, controller)
-    want = simulate_controlled(problem.accesses, problem.read, scores, 0.5, controller, rate, problem.capacity)
+    parts, kept = (problem.accesses, problem.read), (controller, rate, problem.capacity)
+    want = simulate_controlled(*parts, scores, 0.5, *kept, whole_block=True)
     np.testing.assert_allclose(ours.thresholds, want.thresholds, rtol=1e-9)
     plain = problem.run_controlled_rejectx(controller)
-    direct = simulate_controlled_rejectx(problem.accesses, problem.read, controller, rate, problem.capacity)
+    direct = simulate_controlled_rejectx(*parts, *kept, whole_block=True)
     assert plain.segment_writes == direct.segment_writes

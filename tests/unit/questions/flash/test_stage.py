@@ -247,7 +247,7 @@ def test_opt_takes_the_mode_that_is_best_on_the_trace() -> None:
         assert best.mean == bench.curve(best.tuned.run).mean() == min(loads)
         assert best.mode == "none" or ranged
         if ranged:
-            assert min(loads[1:]) < 0.8 * loads[0]
+            assert min(loads[1:]) < 0.9 * loads[0]
 
 
 def test_prefetch_on_scans_saves_what_admission_alone_cannot() -> None:

@@ -181,7 +181,7 @@ def test_the_best_policy_that_a_controller_keeps_has_a_row_and_a_sentence():
         seconds = {name: problem.dt_seconds(run)[problem.first :].sum() for name, run in ran.items()}
         assert row.policy == min(seconds, key=seconds.get) == lead.rival.policy and lead.model is None
         assert row.segment_writes == ran[row.policy].segment_writes and cells(row, [found])[2] == f"{row.asked}, kept"
-        runs = "a mounted cache runs it at a fixed setting alone" if row.policy == "coin_flip" else "no runtime has it"
+        runs = "a mounted cache runs it at a fixed setting alone" if is_mounted(row.policy) else "no runtime has it"
         assert line == (
             f"Kept at {row.asked} as the trace goes by: {row.policy} keeps {row.disks_busy:.3f} disks busy, writing "
             f"{rate(row.written_bytes_s)}, the least here of the policies without a model (simulated; {runs})."
