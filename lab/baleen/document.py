@@ -100,7 +100,6 @@ class ModeRun(Document):
     trace: Annotated[str, Means("test trace")]
     policy: Annotated[str, Means("the model as shipped, at the threshold for the mode; or a policy without one")]
     mode: Annotated[str, Means("of prefetch")]
-    learned: Annotated[bool, Means("the mode asks a model")]
     mean_dt: Annotated[float, Means("mean read load of the disks", "disk-head s/s")]
     peak_dt: Annotated[float, Means("that of the busiest window", "disk-head s/s")]
     writes: Annotated[float, Means("segments written", "share of AcceptAll's")]

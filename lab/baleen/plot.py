@@ -33,7 +33,7 @@ COLOURS = {REJECTX_ALONE: GREY, REJECTX: AMBER, COIN_FLIP: SKY, BALEEN: BLUE, OP
 TAUGHT_COLOURS: dict[Taught, str] = {"disk time": BLUE, "I/Os": VERMILION, "bytes": GREEN}
 MODE_COLOURS = (GREY, BLUE, VERMILION, GREEN, PINK, SKY, AMBER, BLACK)
 MODE_NAMES = {"none": "no prefetch"}
-SHOWN_MODES = ("none", "all_on_miss", "all_on_partial", "next(16)", "ml_range", "ml_range_when")
+SHOWN_MODES = ("none", "all_on_miss", "all_on_partial", "next(16)")
 Load = Callable[[SweepCase, str], float]
 
 

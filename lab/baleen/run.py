@@ -8,7 +8,7 @@ budget's rate, and every rival may write as much as the model then does.
 In three cells of a category OPT labels by another cost: in place of disk-head time the I/Os, or the bytes read from the
 disks. Thresholds and modes are chosen by disk-head time in all of them, and figures are of it.
 
-The prefetch ablation takes the models as shipped, each mode with the threshold that validation set for it.
+The prefetch ablation takes the model as shipped, in each mode with the threshold that meets the budget on validation.
 
 A cell that is done is kept (`cachezoo.kept`), so that an interrupted run goes on.
 """
@@ -23,17 +23,16 @@ from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.contest.lead import over_savings
 from cachezoo.documents import Document
-from cachezoo.flash_cache.modes import NONE, is_plain
+from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import ACCEPT_ALL, BUDGETED, Tuned, prefetch_of
-from cachezoo.flash_cache.problem import flash_problem, label_of
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.io import write_json
 from cachezoo.jobs import run_all
 from cachezoo.kept import Hashes, Job, keep, restore
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episode_file import episode_rows
 from cachezoo.meanings import Each
-from cachezoo.metrics.files import MAKE, REPRO, present, read, read_flash
-from cachezoo.metrics.flash import ModelModes
+from cachezoo.metrics.files import MAKE, read
 from cachezoo.models.forest import forest_scorer
 from cachezoo.params import At, Picked
 from cachezoo.questions.flash.bench import Bench, FlashOutcome
@@ -47,17 +46,16 @@ from cachezoo.questions.flash.stage import (
 )
 from cachezoo.questions.flash.stage import Settings as Evaluation
 from cachezoo.seeds import derive_seed
-from cachezoo.settings.data import Roles
+from cachezoo.settings.data import Role, Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.traces.table import Trace
-from cachezoo.training.episodes import Prepared, read_traces
+from cachezoo.training.episodes import Prepared, Unlabelled, read_traces
 from cachezoo.zoo.admission.fit import Settings as Fitting
 from cachezoo.zoo.admission.fit import fit_prepared
 from cachezoo.zoo.admission.judge import plain_settings
 from cachezoo.zoo.admission.model import load_admission
 from cachezoo.zoo.admission.serve import history_of, serve_trace
 from cachezoo.zoo.admission.settings import Fit, Model
-from cachezoo.zoo.prefetch.model import load_prefetch
 from lab.baleen.document import (
     BALEEN,
     BUDGET,
@@ -96,7 +94,6 @@ class Settings(Picked):
     history: Annotated[HistoryFeatures, At("features.history")]
     model: Annotated[Model, At("model.admission")]
     fit: Annotated[Fit, At("fit.admission")]
-    prefetch: Annotated[str, At("model.prefetch.arch")]
     flash: Annotated[FlashPolicy, At("policy.flash")]
     roles: Annotated[dict[str, Roles], At("data.roles")]
     seed: Annotated[int, At("seed")]
@@ -212,43 +209,37 @@ def _case(
 
 
 def measure_modes(category: str, settings: Settings) -> Done:
-    """The models as shipped in every prefetch mode, and policies without one in the plain modes.
+    """The model as shipped in every prefetch mode, and policies without one.
 
     Raises:
-        CachezooError: a model or metrics/flash is missing or damaged.
+        CachezooError: a model or a trace is missing or damaged.
     """
-    own = evaluation(Cell(category), settings)
-    figures = read_flash(present(paths.flash_metrics(category), REPRO))
-    tried = figures.modes[BALEEN]
-    assert isinstance(tried, ModelModes)
-    admits = load_admission(paths.trained(figures.model_id))[1]
-    ranges = load_prefetch(paths.trained(figures.prefetch.model_id))[1] if figures.prefetch.trained else None
+    own, roles = evaluation(Cell(category), settings), settings.roles[category]
+    admits = load_admission(paths.trained(f"admission.{category}.{settings.model.arch}"))[1]
+
+    def scored(role: Role) -> tuple[list[FlashProblem], list[F64], list[Unlabelled]]:
+        parts = read_traces(category, roles.get(role, []))[0]
+        problems = [flash_problem(part.trace, own.label, own.flash) for part in parts]
+        return problems, [admits.scores(serve_trace(admits, part.trace)) for part in parts], parts
+
+    tried = plain_settings(*scored("validation")[:2])
     rows = []
-    for part in read_traces(category, settings.roles[category].get("test", []))[0]:
-        problem = flash_problem(part.trace, own.label, own.flash)
-        scores = admits.scores(serve_trace(admits, part.trace))
-        served = None if ranges is None else serve_trace(ranges, part.trace)
+    for problem, scores, part in zip(*scored("test"), strict=True):
         bench = Bench(part.trace, problem, own.flash, own.seed)
 
         def add(policy: str, mode: str, tuned: Tuned, key: str = part.key, bench: Bench = bench) -> None:
             row = bench.row(tuned, mode)
             rows.append(
-                ModeRun(trace=key, policy=policy, mode=mode, learned=not is_plain(mode), mean_dt=row.read_dt.mean,
+                ModeRun(trace=key, policy=policy, mode=mode, mean_dt=row.read_dt.mean,
                         peak_dt=row.read_dt.peak, writes=row.writes_of_accept_all)
             )  # fmt: skip
 
-        for one in tried.figures:
-            if is_plain(one.mode):
-                fetched = prefetch_of(problem, one.mode)
-            elif ranges is not None and served is not None:
-                fetched = ranges.prefetch(served, one.mode)
-            else:
-                continue
+        for one in tried:
+            fetched = prefetch_of(problem, one.mode)
             add(BALEEN, one.mode, Tuned(problem.run(scores >= one.threshold, fetched), one.threshold, True))
-        plain = [one.mode for one in tried.figures if is_plain(one.mode)]
         for policy in (ACCEPT_ALL, *BUDGETED):
-            for mode in plain:
-                add(policy, mode, bench.plain(policy, mode).run(problem).tuned)
+            for one in tried:
+                add(policy, one.mode, bench.plain(policy, one.mode).run(problem).tuned)
     return Done(cases=[], modes=rows)
 
 
@@ -258,8 +249,7 @@ def job_of(cell: Cell | str, settings: Settings) -> Job:
     key = f"{cell}.modes" if isinstance(cell, str) else cell.key
     reads = [SOURCES, paths.REQUESTS / category]
     if isinstance(cell, str):
-        admission, prefetch = f"admission.{category}.{settings.model.arch}", f"prefetch.{category}.{settings.prefetch}"
-        reads += [paths.flash_metrics(category), paths.trained(admission), paths.trained(prefetch)]
+        reads += [paths.trained(f"admission.{category}.{settings.model.arch}")]
     values = {"settings": asdict(replace(settings, roles={category: settings.roles[category]})), "seeds": SEEDS}
     return Job(STAGE, key, values, reads, [DONE / f"{key}.json"])
 

@@ -24,13 +24,10 @@ def case(trace="web_test", size=0.1, budget=0.25, taught="disk time", scale=1.0,
 
 
 def mode(name, peak, policy=BALEEN, trace="web_test"):
-    learned = name.startswith("ml_")
-    return baleen.ModeRun(
-        trace=trace, policy=policy, mode=name, learned=learned, mean_dt=peak / 2, peak_dt=peak, writes=0.25
-    )
+    return baleen.ModeRun(trace=trace, policy=policy, mode=name, mean_dt=peak / 2, peak_dt=peak, writes=0.25)
 
 
 def figure(*cases, modes=None):
-    every = [mode("none", 3.0), mode("all_on_miss", 2.5), mode("ml_range", 2.0), mode("none", 3.5, COIN_FLIP)]
+    every = [mode("none", 3.0), mode("all_on_miss", 2.5), mode("none", 3.5, COIN_FLIP)]
     every.append(mode("all_on_miss", 4.2, COIN_FLIP))
     return baleen.figure_of(cases or [case()], every if modes is None else modes, 2)

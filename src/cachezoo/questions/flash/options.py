@@ -69,8 +69,7 @@ class FlashOptions:
     sizes: Sequence[Size]  # of the cache; every policy runs at each
     rates: Sequence[WriteRate]  # each to be met by every policy that has a knob
     policies: Sequence[str]  # of `POLICIES` and `MORE`
-    # Modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned one of their
-    # prefetch bundle.
+    # Modes to run in; None: without, and in those that the bundles name.
     prefetch: Sequence[str] | None = None
     cost: DiskHead = DISK  # the two constants
     disk: DiskName = MODELLED  # what disk-head time comes from, of `DISKS`
