@@ -330,32 +330,6 @@ STAGES = {
             ],
         ),
     ),
-    "fit_prefetch": Stage(
-        "cachezoo.zoo.prefetch.fit:fit_prefetch",
-        Each(
-            categories,
-            "cachezoo.zoo.prefetch.fit:Settings",
-            [
-                "data/requests/{category}",
-                "data/labels/episodes/{category}",
-                "models/fitted/admission/admission.{category}.{arch_admission}",
-            ],
-            ["models/fitted/prefetch/prefetch.{category}.{arch_prefetch}"],
-        ),
-    ),
-    "judge_prefetch": Stage(
-        "cachezoo.zoo.prefetch.judge:judge_prefetch",
-        Each(
-            categories,
-            "cachezoo.zoo.prefetch.judge:Settings",
-            [
-                "data/requests/{category}",
-                "models/fitted/admission/admission.{category}.{arch_admission}",
-                "models/fitted/prefetch/prefetch.{category}.{arch_prefetch}",
-            ],
-            ["models/trained/prefetch/prefetch.{category}.{arch_prefetch}"],
-        ),
-    ),
     "fit_streams": Stage(
         "cachezoo.zoo.streams.fit:fit_streams",
         Each(
@@ -425,7 +399,6 @@ STAGES = {
                 "data.roles.{category}",
                 "label.episodes",
                 "model.admission.arch",
-                "model.prefetch.arch",
                 "policy.flash",
             ],
             [
@@ -433,7 +406,6 @@ STAGES = {
                 "models/trained/admission/admission.{category}.{arch_admission}",
                 "models/trained/admission/admission.{category}.{arch_admission}_block",
                 "models/trained/admission/admission.{category}.{arch_admission}_small",
-                "models/trained/prefetch/prefetch.{category}.{arch_prefetch}",
             ],
             ["metrics/flash/{category}.json"],
         ),
@@ -499,7 +471,6 @@ STAGES = {
             "cachezoo.zoo.admission.bundle",
             "cachezoo.zoo.caching.bundle",
             "cachezoo.zoo.caching.infer",
-            "cachezoo.zoo.prefetch.bundle",
             "cachezoo.zoo.reuse.bundle",
             "cachezoo.zoo.reuse.metrics",
             "cachezoo.zoo.streams.bundle",

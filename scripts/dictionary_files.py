@@ -215,7 +215,7 @@ def _metrics() -> Iterator[File]:
     text = "the page cache's figures of the category's validation and test traces, and what was promoted"
     each = Each("one category", "category", text=text)
     yield File(str(paths.metrics(C)), each, of_document(CategoryMetrics, each, opened))
-    text = "the flash cache's figures of the category's test traces: admission and prefetch beside RejectX and OPT"
+    text = "the flash cache's figures of the category's test traces: the admission beside RejectX and OPT"
     each = Each("one category", "category", text=text)
     yield File(str(paths.flash_metrics(C)), each, of_document(FlashMetrics, each))
     text = "what the same money does as RAM alone or as RAM and an SSD, chosen on validation, on the test traces"

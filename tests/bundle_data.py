@@ -15,9 +15,8 @@ from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.zoo.admission import fit as admission
-from cachezoo.zoo.prefetch import fit as prefetch
 from cachezoo.zoo.reuse import fit as reuse
-from tests import baleen_data, lstm_data, placement_data, prefetch_data, reuse_data, virtual_data
+from tests import baleen_data, lstm_data, placement_data, reuse_data, virtual_data
 from tests.baleen_data import labelled_parts, make_trace
 from tests.lstm_data import CLASSES, make_stream, write_caching
 from tests.metrics_data import page_metrics, page_model, page_trace, row
@@ -63,14 +62,6 @@ def train_workload(folder: Path) -> tuple[Path, RequestBatch]:
     return folder / "model", join(golden)
 
 
-def train_prefetch(folder: Path, settings: prefetch.Settings = prefetch_data.FIT) -> tuple[Path, RequestBatch]:
-    """Tiny forests of ranges that a user decides, and requests to take golden rows from."""
-    traces = [prefetch_data.make_trace(n, seed) for n, seed in ((12_000, 1), (9_000, 2))]
-    parts = [prefetch_data.part(trace, key, folder) for trace, key in zip(traces, ("train", "held"), strict=True)]
-    prefetch_data.write_both(folder, parts[:1], parts[1:], settings)
-    return folder / "model", batch_of(traces[1]).part(0, 1000)
-
-
 def train_reuse(folder: Path, settings: reuse.Settings = reuse_data.FIT) -> tuple[Path, RequestBatch]:
     """Tiny next-use forests beside two classics, and requests to take golden rows from."""
     reuse_data.write_model(folder, settings)
@@ -95,7 +86,6 @@ def train_virtual(folder: Path) -> tuple[Path, RequestBatch]:
 TRAINERS: dict[str, Callable[[Path], tuple[Path, RequestBatch]]] = {
     "admission": train_admission,
     "caching": train_caching,
-    "prefetch": train_prefetch,
     "reuse": train_reuse,
     "streams": train_streams,
     "virtual": train_virtual,

@@ -1,4 +1,4 @@
-"""Requests through libcachezoo's admission and prefetch models: the program runtimes/c/tests/history_run.c."""
+"""Requests through libcachezoo's admission models: the program runtimes/c/tests/history_run.c."""
 
 import json
 import subprocess
@@ -10,7 +10,6 @@ import numpy as np
 from cachezoo.serving.requests import RequestBatch
 
 COLUMNS = ("volume", "namespace", "user", "flags")
-OUTPUTS = 3
 
 
 @dataclass(frozen=True)
@@ -19,14 +18,14 @@ class Answered:
 
     Attributes:
         features: float32[n, F].
-        outputs: float64[n, 3]; of admission the first alone.
-        decisions: int32[n, 4]: admit, low, high, fetch.
+        scores: float64[n].
+        admit: int32[n].
         counters: requests, forgotten, keys and bytes of the stream.
     """
 
     features: np.ndarray
-    outputs: np.ndarray
-    decisions: np.ndarray
+    scores: np.ndarray
+    admit: np.ndarray
     counters: dict[str, int]
 
 
@@ -52,7 +51,6 @@ def answer(program: Path, bundle: Path, batch: RequestBatch, folder: Path, **opt
     assert done.returncode == 0, done.stderr
     counters = json.loads(done.stdout)
     size = (folder / "rows").stat().st_size // max(len(batch), 1)
-    features = (size - 8 * OUTPUTS - 16) // 4
-    kind = np.dtype([("features", "<f4", (features,)), ("outputs", "<f8", (OUTPUTS,)), ("decisions", "<i4", (4,))])
+    kind = np.dtype([("features", "<f4", ((size - 12) // 4,)), ("scores", "<f8"), ("admit", "<i4")])
     table = np.fromfile(folder / "rows", kind)
-    return Answered(table["features"], table["outputs"], table["decisions"], counters)
+    return Answered(table["features"], table["scores"], table["admit"], counters)

@@ -13,15 +13,12 @@ from cachezoo.metrics.flash import (
     FlashMetrics,
     FlashRow,
     FlashTrace,
-    FlashVerdict,
     FurtherModel,
     FurtherTrace,
     Gap,
     ModeFigures,
-    ModelModes,
     PolicyModes,
     Statistics,
-    TriedMode,
     Windows,
     Yearly,
 )
@@ -141,8 +138,8 @@ def episode_figures() -> EpisodeFigures:
 
 
 def flash_trace(saved: float = 0.05, peak_saved: float = 0.02) -> FlashTrace:
-    """A test trace, the model with prefetch `ml_range`."""
-    ours = flash_row(3.21 - 3.21 * peak_saved, 1.23 - 1.23 * saved, "ml_range", 0.61)
+    """A test trace, the model with prefetch `next(4)`."""
+    ours = flash_row(3.21 - 3.21 * peak_saved, 1.23 - 1.23 * saved, "next(4)", 0.61)
     rows = {"baleen": ours, "rejectx": flash_row(3.21, 1.23), "opt": flash_row(2.5, 1.0)}
     deployed = comparison(rows, gap(saved, peak_saved))
     alone = {**rows, "baleen": flash_row(3.11, 1.2)}
@@ -157,24 +154,17 @@ def flash_trace(saved: float = 0.05, peak_saved: float = 0.02) -> FlashTrace:
 
 
 def flash_metrics(
-    model_id: str, saved: float = 0.05, peak_saved: float = 0.02, won: bool = True, prefetch: str = "prefetch.web.lgbm",
+    model_id: str, saved: float = 0.05, peak_saved: float = 0.02, won: bool = True,
     traces: Mapping[str, FlashTrace] | None = None,
 ) -> FlashMetrics:  # fmt: skip
     """metrics/flash/<category>.json: the model saves so much of RejectX's mean, and of its peak."""
-    tried = TriedMode(
-        mode="ml_range", threshold=0.5, writes=0.25, unreached=False, choosing_mean_dt=1.2, mean_dt=1.2, peak_dt=3.2,
-        prefetched_writes=0.1, prefetch_accuracy=0.6,
-    )  # fmt: skip
     found = ModeFigures(mean_dt=0.01, writes=0.25, knob=3.0, reached=True)
     return FlashMetrics(
         category=model_id.split(".")[1], model_id=model_id, trained=True, beats_baseline=won,
         reason="as it was judged", transfer_note=None, modes_chosen_on=["web_validation"],
         best_without_model="rejectx", best_without_prefetch="coin_flip",
-        prefetch=FlashVerdict(model_id=prefetch, trained=True, beats_baseline=False, reason="saves nothing"),
-        modes={
-            "rejectx": PolicyModes(mode="all_on_partial", figures={"none": found, "all_on_partial": found}),
-            "baleen": ModelModes(mode="ml_range", figures=[tried]),
-        },
+        mode="next(4)",
+        modes={"rejectx": PolicyModes(mode="all_on_partial", figures={"none": found, "all_on_partial": found})},
         traces={"web_test": flash_trace(saved, peak_saved)} if traces is None else traces,
     )  # fmt: skip
 

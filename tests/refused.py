@@ -225,11 +225,7 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("admission", "golden.decisions", ["points"], "golden.decisions"),
     ("admission", "golden.context", {"capacity_pages": 5}, "context.capacity_pages is unknown"),
     ("admission", "inputs", [], "inputs is unknown"),
-    ("prefetch", "policy.mode", "sometimes", "breaks pattern"),
-    ("prefetch", "policy.touch", None, "breaks enum"),
-    ("prefetch", "policy.type", "flash_admission", "breaks const"),
-    ("prefetch", "policy.admission", "caching.database.lstm", "breaks pattern"),
-    ("prefetch", "calibration.worth", None, "is not of type number"),
+    ("admission", "kind", "prefetch", "models of kind prefetch are no longer run"),
     ("caching", "policy.protected_percent", 500, "breaks maximum"),
     ("caching", "policy.capacity_ratio_log2", [9, -9], "ends in the wrong order|ends are in the wrong order"),
     ("caching", "policy.capacity_ratio_log2", [9], "breaks minItems"),
@@ -288,7 +284,6 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("reuse", "policy.experts", ["lru"] * 8, "policy.experts"),
     ("reuse", "policy.shadows", ["lru"] * 4, "policy.shadows"),
     ("reuse", "geometry.page_bytes", 8192, "page_bytes"),
-    *(("prefetch", f"calibration.{name}", value, name) for name in ("threshold", "worth") for value in (True, "1")),
     ("reuse", "golden.context.capacity_pages", (1 << 19) + 1, "capacity_pages"),
     ("workload", "policy.vote_windows", (1 << 20) + 1, "vote_windows"),
     *(("workload", "policy.classes.0", value, "policy.classes") for value in (None, True, 1, [], {})),
@@ -524,7 +519,7 @@ def _cases() -> Iterator[Case]:
     yield Case(stored("admission"), ACTS, partial(_put, b'"9.9.9"', "version"), "version", "key-in-both")
     for at, (text, says) in enumerate(ROWS):
         yield Case(stored("admission"), REQUESTS, partial(_whole, text), says, f"{REQUESTS}-{at}-{text[-20:]!r}")
-    for kind in ("admission", "caching", "prefetch", "reuse", "streams", "streams.spool", "virtual", "workload"):
+    for kind in ("admission", "caching", "reuse", "streams", "streams.spool", "virtual", "workload"):
         yield Case(stored(kind), REQUESTS, _late, "a request is earlier than the one before", f"{REQUESTS}-{kind}-late")
     for old, new in ARRAYS:
         yield Case(stored("admission"), NUMBERS, partial(_swap, old, new), NUMBERS, f"{NUMBERS}-{new!r}")

@@ -207,25 +207,6 @@ def with_values(source, target, threshold, touch):
     return target
 
 
-def test_a_replayed_trace_hits_as_in_the_simulator_by_a_model_that_prefetches(built, tmp_path, replayed):
-    bundle = load(STORED / "admission.database.lgbm")
-    admission = bundle.serving()
-    rows = admission.features(batch_of(replayed))
-    scores = admission.scores(rows)
-    threshold = float(np.median(scores))
-    thresholds = {"admission": bundle.manifest["calibration"]["threshold"], "prefetch": threshold}
-    paths = [
-        with_values(STORED / f"{kind}.database.lgbm", tmp_path / kind, own, "block") for kind, own in thresholds.items()
-    ]
-    ranges = load(paths[1]).serving()
-    admit = scores >= threshold
-    options = tier(tmp_path, "4M", f"cz-bundle={paths[0]}", f"cz-prefetch-bundle={paths[1]}", "cz-prefetch=ml_range")
-    found = served(built, tmp_path, replayed, options)
-    prefetch = ranges.prefetch(rows, "ml_range")
-    expected = simulate_flash(replayed.accesses, replayed.read, admit, 1024, prefetch=prefetch, whole_block=True)
-    check_counters(found, expected)
-
-
 def test_after_a_clean_end_the_tier_is_warm(built, folder):
     for _ in range(2):
         with serve(built, folder, tier(folder, "1M")) as server:
@@ -533,7 +514,7 @@ def test_where_a_key_is_set_no_bundle_is_loaded_but_one_of_its_release(built, fo
         server.stop()
     assert counters(folder)["bundle"] == own.bundle.id
     other = Path(shutil.copy(own.archive, folder))
-    for more in ((f"cz-bundle={other}",), (f"cz-bundle={own.archive}", f"cz-prefetch-bundle={other}")):
+    for more in ((f"cz-bundle={other}",),):
         message = refused(built, folder, tier(folder, "4M", *more, f"cz-key={key}"))
         assert "asks for a signed release" in message and message.count("\n") == 1
 
@@ -548,7 +529,8 @@ def test_where_a_key_is_set_no_bundle_is_loaded_but_one_of_its_release(built, fo
         (["cz-ssd=ssd", "cz-size=1M", "cz-window=5"], "cz-window and cz-misses are for cz-mode=rejectx"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-colour=red"], "cz-colour is no option"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-prefetch=next(0)"], "prefetch mode next(0) is unknown"),
-        (["cz-ssd=ssd", "cz-size=1M", "cz-prefetch=ml_range"], "needs a prefetch bundle"),
+        (["cz-ssd=ssd", "cz-size=1M", "cz-prefetch=ml_range"], "prefetch mode ml_range is unknown"),
+        (["cz-ssd=ssd", "cz-size=1M", "cz-prefetch-bundle=b"], "models of kind prefetch are no longer run"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-unit=1000"], "whole sectors of 512 bytes"),
         (["cz-ssd=ssd", "cz-size=1K"], "capacity is 0"),
         (["cz-ssd=.", "cz-size=1M"], "neither a file nor a block device"),

@@ -16,7 +16,7 @@ from cachezoo.bundles.protocol import PROTOCOL
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.policies.spec import parse
 from cachezoo.serving.requests import RequestBatch
-from tests import baleen_data, bundle_data, prefetch_data, reuse_data
+from tests import baleen_data, bundle_data, reuse_data
 from tests.bundle_data import EXPORT, metrics, model_id
 
 LIFETIME = "lifetime"  # the other form of kind streams
@@ -29,18 +29,16 @@ def main() -> int:
     """Write every kind that is not stored; says so where all are."""
     stored = {path.name.split(".")[0] for path in STORED.glob("*.*") if not path.name.endswith(f".{LIFETIME}")}
     stored |= {LIFETIME for _ in STORED.glob(f"*.{LIFETIME}")}
-    admission, prefetch, reuse = (
+    admission, reuse = (
         replace(own, model=own.model.model_copy(update=change))
         for own, change in (
             (baleen_data.FIT, FEW_TREES),
-            (prefetch_data.FIT, {**FEW_TREES, "learning_rate": 0.8}),
             (reuse_data.FIT, {**FEW_TREES, "quantiles": 4, "shadows": ["s3fifo"]}),
         )
     )
     trainers: dict[str, Callable[[Path], tuple[Path, RequestBatch]]] = {
         **bundle_data.TRAINERS,
         "admission": lambda folder: bundle_data.train_admission(folder, admission),
-        "prefetch": lambda folder: bundle_data.train_prefetch(folder, prefetch),
         "reuse": lambda folder: bundle_data.train_reuse(folder, reuse),
         LIFETIME: bundle_data.train_lifetime,
     }

@@ -184,28 +184,6 @@ WRITE_RATE = (
 
 ADMISSION = (*HISTORIES, *FLASH_CACHE, *TOUCH, *PLAIN_MODES, *WRITE_RATE)
 
-PREFETCH = (
-    *FLASH_CACHE[:9],
-    *TOUCH,
-    *PLAIN_MODES,
-    *_of(
-        "kind_prefetch.c",
-        ("halves away from zero", "nearbyint(output)", "floor(output + 0.5)"),
-        ("reaches rounded up", "nearbyint(output)", "ceil(output)"),
-        ("reaches rounded down", "nearbyint(output)", "floor(output)"),
-        ("a reach below 0 shrinks the range", "return (whole < 0) ? 0 : whole >", "return whole >"),
-        ("a range begins before its block", "(int32_t)(low < 0 ? 0 : low)", "(int32_t)low"),
-        ("a range ends beyond its block", "(int32_t)(high < per_block ? high : per_block)", "(int32_t)high"),
-        ("a range ends at the last, not past it", "last + 1 + (int64_t)reach(", "last + (int64_t)reach("),
-        ("before and after are exchanged", "first - (int64_t)reach(output[BEFORE], per_block)", "first - (int64_t)reach(output[AFTER], per_block)"),
-        ("own range alone is fetched", "found.high - found.low > own", "found.high - found.low >= own"),
-        ("worth above the threshold, not at it", "output[WORTH] >= model->worth", "output[WORTH] > model->worth"),
-        ("ml_range asks for worth", "bool worth = model->mode.kind == CZ_ML_RANGE || output", "bool worth = output"),
-        ("ml_range_when asks for none", "bool worth = model->mode.kind == CZ_ML_RANGE || output", "bool worth = true || output"),
-        ("no range of the model", "if (found.high - found.low > own && worth) {", "if (false) {"),
-    ),
-)  # fmt: skip
-
 CACHES = (
     *_of(
         "manager.c",
@@ -658,6 +636,6 @@ POLICY = (
 )  # fmt: skip
 
 MUTANTS = {
-    "admission": ADMISSION, "prefetch": PREFETCH, "caching": (*CACHES, *SEQUENCES), "workload": WORKLOAD, "reuse": REUSE,
+    "admission": ADMISSION, "caching": (*CACHES, *SEQUENCES), "workload": WORKLOAD, "reuse": REUSE,
     "streams": STREAMS, "lifetime": LIFETIME, "virtual": VIRTUAL, "policy": POLICY,
 }  # fmt: skip

@@ -20,7 +20,6 @@ FLASH = ("flash.c", "flash_set.c", "modes.c", "index.c", "index.h")
 SEQUENCE = ("sequence.c", "pages.c")
 DECIDING = {
     "admission": (*HISTORY, *FLASH, "kind_admission.c"),
-    "prefetch": (*HISTORY, *FLASH, "kind_prefetch.c"),
     "caching": (*SEQUENCE, "index.c", "index.h", "manager.c", "kind_caching.c"),
     "workload": ("window.c", "monitor.c", "kind_workload.c"),
     "reuse": (

@@ -27,7 +27,7 @@ from cachezoo.zoo.registry import bundling_of
 
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
 # Kinds, and the other form of kind streams.
-KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "lifetime", "virtual")
+KINDS = ("admission", "caching", "workload", "reuse", "streams", "lifetime", "virtual")
 POLICY = "policy"
 NAMED = {"streams": "streams.*.fios", "lifetime": "streams.*.lifetime"}
 

@@ -34,7 +34,6 @@ TRACES = ("mail_test", "database_test", "web_test", "fileserver_test", "blob_tes
 REQUESTS, ACCESSES = 20_000, 20_000  # of each, from its middle on: the lesser part
 SHARE = 0.1  # of the pages or segments, the cache
 FLASH_MODES = ("all_on_partial", "none", "next(16)", "all_on_miss", "all_on_partial")
-RANGE_MODES = ("ml_range", "ml_range_when", "all_on_partial", "ml_range", "ml_range_when")
 QUEUES = ("lru", "lfu", "arc", "lfu", "arc")
 
 Serve = Callable[[Mapping[str, Any]], Any]
@@ -66,8 +65,6 @@ def _rules(
         threshold = widest_gap(serving.scores(serving.features(batch)))
         context = {"capacity_segments": _segments(manifest, batch), "prefetch": FLASH_MODES[k], "admit": "model"}
         return {"calibration.threshold": threshold}, context
-    if kind == "prefetch":
-        return {}, {"capacity_segments": _segments(manifest, batch), "prefetch": RANGE_MODES[k], "admit": "all"}
     if kind == "caching":
         return {}, {"capacity_pages": _pages(batch)}
     if kind == "virtual":

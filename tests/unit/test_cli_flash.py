@@ -15,7 +15,7 @@ from tests.command_line import run
 FLASH = ("recommend", "--only", "flash")
 
 STORED = Path(__file__).resolve().parents[1] / "golden/protocol2"
-ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
+ADMISSION = STORED / "admission.database.lgbm"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -40,18 +40,18 @@ def test_the_table_says_what_it_counts(trace):
 
 
 def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):
-    asked = (*FLASH, trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "none,ml_range")
+    asked = (*FLASH, trace, "--bundle", ADMISSION, "--prefetch", "none,next(16)")
     found = json.loads(run(*asked, "--json").stdout)
     assert found["segment_bytes"] == 4096 and found["requests"] == 2500
     kinds = [row["kind"] for row in found["rows"]]
     assert kinds == sorted(kinds, key=["without model", "model", "oracle"].index)
     own = {(row["prefetch"], row["asked"]) for row in found["rows"] if row["policy"] == "admission.database.lgbm"}
-    assert own == {("none", None), ("ml_range", None), ("none", "25%"), ("ml_range", "25%")}
+    assert own == {("none", None), ("next(16)", None), ("none", "25%"), ("next(16)", "25%")}
     assert found["bundles"] == [{"id": "admission.database.lgbm", "inputs": 30, "drifted": None}]
     text = run(*asked, "-o", tmp_path / "p.png").stdout
     assert "as shipped" in text and "admission.database.lgbm" in text and "% interval" in " ".join(text.split())
-    row = next(row for row in found["rows"] if (row["prefetch"], row["asked"]) == ("ml_range", None))
-    shipped = f"as shipped with prefetch ml_range: admission.database.lgbm keeps {row['disks_busy']:.3f} disks busy"
+    row = next(row for row in found["rows"] if row["as_shipped"] and row["prefetch"] == "next(16)")
+    shipped = f"as shipped with prefetch next(16): admission.database.lgbm keeps {row['disks_busy']:.3f} disks busy"
     assert f"As a cache would run it, {shipped}, writing " in " ".join(text.split())
     assert (tmp_path / "p.png").read_bytes().startswith(PNG)
 
@@ -149,8 +149,7 @@ def test_a_policy_list_runs_these_alone(trace):
             "--policy 'lru': the flash cache has accept_all, coin_flip, rejectx, baleen, opt, bloom",
         ),
         (("--prefetch", "next"), "--prefetch 'next': use none, all_on_miss"),
-        (("--prefetch", "ml_range"), "--prefetch ml_range: it asks a prefetch model"),
-        (("--prefetch", "ml_range", "--bundle", ADMISSION), "--prefetch ml_range: it asks a prefetch model"),
+        (("--prefetch", "ml_range"), "--prefetch 'ml_range': use none, all_on_miss"),
         (("--write-rate", "1B/day"), "less than one segment of 4 KiB"),
         (("--size", "10"), "--size '10': a bare number could be pages or bytes"),
         (("--segment", "4KiB"), "--segment and --block: give both"),
@@ -162,7 +161,6 @@ def test_a_policy_list_runs_these_alone(trace):
         (("--try", "--bundle", ADMISSION), "--bundle: --try trains and chooses by itself"),
         (("--try", "-o", "p.png"), "--output with a plot: --try trains and chooses by itself"),
         (("-o", "p.pdf"), "give a name that ends in .png or .svg"),
-        (("--bundle", PREFETCH), "it prefetches for what admission.database.lgbm admits"),
         (("--bundle", STORED / "reuse.follow"), "compare --bundle runs caching and reuse bundles"),
     ],
 )
@@ -172,22 +170,15 @@ def test_what_cannot_be_is_refused_in_one_line(trace, args, said):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_without_a_prefetch_mode_that_others_can_run_only_the_bundle_runs(trace):
-    asked = (*FLASH, trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "ml_range_when", "--json")
-    rows = json.loads(run(*asked).stdout)["rows"]
-    assert {row["policy"] for row in rows} == {"admission.database.lgbm", "opt"}
-    assert {row["prefetch"] for row in rows if row["kind"] == "model"} == {"ml_range_when"}
-
-
 def test_drift_is_one_line_of_warning(trace, monkeypatch, capsys):
     from cachezoo.cli import flash
     from cachezoo.questions.flash.model import FlashModel
 
-    model = FlashModel("admission.web.lgbm", None, {}, {}, ("user", "size", "end", "op"), 30)
+    model = FlashModel("admission.web.lgbm", None, {}, ("user", "size", "end", "op"), 30)
     flash.warn_of_drift(model)
     said = capsys.readouterr().err
     assert "4 of 30 inputs have drifted (user, size, end …)" in said and len(said.splitlines()) == 1
-    flash.warn_of_drift(FlashModel("x", None, {}, {}, (), 30))
+    flash.warn_of_drift(FlashModel("x", None, {}, (), 30))
     assert capsys.readouterr().err == ""
 
 

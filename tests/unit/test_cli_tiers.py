@@ -22,7 +22,7 @@ from tests.unit.questions.tiers.test_prices import SIMPLE
 TIERS = ("recommend", "--only", "tiers")
 
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
-ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
+ADMISSION = STORED / "admission.database.lgbm"
 PNG, SVG = b"\x89PNG", b"<?xml"
 
 
@@ -217,7 +217,6 @@ def test_a_bundle_admits_to_the_ssd_or_to_ram(trace):
             ("--by", "hca", "--bundle", ADMISSION),
             "admission.database.lgbm: no hierarchy of --by asks it; write it ",
         ),
-        (("--by", "lru | bundle", "--bundle", PREFETCH), "it prefetches for what admission.database.lgbm admits"),
         (("--by", "lru | bundle", "--bundle", "none"), "none"),
     ],
 )

@@ -24,8 +24,8 @@ def test_without_its_variables_it_says_the_whole_command(capsys):
 @pytest.mark.parametrize(
     "category, all_kinds, kinds",
     [
-        ("web", ["reuse", "workload"], ["caching", "admission", "prefetch", "streams", "virtual"]),
-        ("blob", [], ["admission", "prefetch"]),
+        ("web", ["reuse", "workload"], ["caching", "admission", "streams", "virtual"]),
+        ("blob", [], ["admission"]),
         ("ledger", [], ["streams"]),
     ],
 )
@@ -69,5 +69,5 @@ def test_traces_are_added_all_is_made_again_and_each_model_s_fate_is_said(tmp_pa
         measured = json.loads((STORED / stored[kind] / "manifest.json").read_text())["measured"]
         verdict = "gains" if measured["beats_baseline"] else "does not gain"
         assert said[kind].endswith(f": runs beside others, without a seat; {verdict}: {measured['reason']}")
-    for kind in ("reuse", "admission", "prefetch", "streams"):
+    for kind in ("reuse", "admission", "streams"):
         assert said[kind].endswith(": was refused, see REFUSED.json there; the champion stays")

@@ -1,4 +1,4 @@
-/* What a request costs the models of kinds admission and prefetch: its inputs, and the decision on a miss.
+/* What a request costs a model of kind admission: its inputs, and the decision on a miss.
  *
  *     bench_history [BUNDLE [NAMES REQUESTS]]
  *

@@ -48,6 +48,7 @@ typedef struct cz_error {
     char text[512]; /* one line, no newline */
 } cz_error;
 
+/* CZ_PREFETCH is of models that are no longer run; its number is not given again. */
 enum cz_kind { CZ_WORKLOAD = 1, CZ_CACHING, CZ_ADMISSION, CZ_PREFETCH, CZ_REUSE, CZ_STREAMS, CZ_VIRTUAL, CZ_POLICY };
 enum cz_precision { CZ_FP32 = 0, CZ_BF16, CZ_INT8 };               /* of LSTMs; forests are computed in float64 */
 enum cz_column { CZ_VOLUME = 0, CZ_NAMESPACE, CZ_USER, CZ_FLAGS }; /* texts of a request */
@@ -287,11 +288,10 @@ CZ_API int cz_observe(cz_stream *stream, const cz_request *request, cz_ticket *t
 CZ_API int64_t cz_place_pages(cz_stream *stream, const cz_request *request, uint8_t *streams, int64_t room);
 
 typedef struct cz_decision {
-    int32_t admit;     /* admission: 1 where a read's miss is admitted; caching: 1 where the queue is not 0 */
-    int32_t queue;     /* caching: 0 bypass, 1 soon, 2 mean, 3 late */
-    int32_t low, high; /* prefetch: segments of the request's block to fetch as well; nothing where low >= high */
-    int32_t fetch;     /* prefetch: 1 where [low, high) is worth fetching */
-    int32_t category;  /* workload: the category in force, CZ_UNKNOWN before the first vote, -2 unknown */
+    int32_t admit;            /* admission: 1 where a read's miss is admitted; caching: 1 where the queue is not 0 */
+    int32_t queue;            /* caching: 0 bypass, 1 soon, 2 mean, 3 late */
+    int32_t low, high, fetch; /* 0: of prefetch models, which are no longer run */
+    int32_t category;         /* workload: the category in force, CZ_UNKNOWN before the first vote, -2 unknown */
     double output[CZ_MAX_OUTPUTS];
 } cz_decision;
 
@@ -323,7 +323,7 @@ typedef struct cz_cache_options {
     int64_t window;       /* CZ_REJECTX: requests within which a second miss admits, at least 0 */
     int64_t max_misses;   /* CZ_REJECTX: units remembered that missed; the oldest is forgotten; 0: 1 << 20 */
     int64_t max_request;  /* bytes of one request or drop at most; 0: 64 MiB */
-    const char *prefetch; /* NULL: the bundle's; else none, all_on_miss, all_on_partial, next(n), ml_range(_when) */
+    const char *prefetch; /* NULL: the bundle's; else none, all_on_miss, all_on_partial, next(n) */
 } cz_cache_options;
 
 /* A unit that enters, leaves or is used. */
@@ -353,7 +353,7 @@ typedef struct cz_access {
     int32_t asked;
 } cz_access;
 
-/* streams[0] decides admission, or everything; streams[1], if not NULL, is of the prefetch model beside it. */
+/* streams[0] decides admission, or everything; streams[1] is NULL: it was of a prefetch model, which is no longer run. */
 CZ_API int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error);
 /* What a write does. Around: it goes to the disk alone; what the cache held of its pages is void from then on, and named in
  * `victims`, but of kinds policy and reuse it takes up room until it is evicted, as in the simulator; models of kinds caching

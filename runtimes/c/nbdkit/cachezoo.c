@@ -90,7 +90,7 @@ static void about_now(stats *now, stats_about *about, texts *texts) {
                            .writes = config_writes(config),
                            .mode = config_mode(config),
                            .policy = policy_text(config, texts),
-                           .kind = policy->bundles[0] ? kind_name(policy->info.kind) : "",
+                           .kind = policy->bundle ? kind_name(policy->info.kind) : "",
                            .prefetch = policy->prefetch,
                            .bundle = config->choice.bundle ? policy->info.id : "",
                            .digest = config->choice.bundle ? policy->info.model_digest : "",

@@ -97,7 +97,7 @@ static void take_over(opened *opened, policy *made) {
     policy_serve(&opened->policy, &opened->served);
     policy_rate(&opened->policy, opened->config.write_rate, &opened->served);
     if (before.keeps_rate && opened->policy.keeps_rate)
-        cz_controller_carry(opened->policy.streams[0]->controller, before.streams[0]->controller);
+        cz_controller_carry(opened->policy.stream->controller, before.stream->controller);
     *made = before;
 }
 
@@ -137,10 +137,8 @@ static int hand_over(opened *opened, config *asked, policy *made, int64_t *kept,
 static int check_bundles(const config *asked, const policy *made, cz_error *error) {
     int code = CZ_OK;
     cz_report report;
-    for (int k = 0; k < 2 && code == CZ_OK && !asked->choice.policy; k++) {
-        if (made->bundles[k])
-            code = cz_verify(made->bundles[k], &report, error);
-    }
+    if (made->bundle && !asked->choice.policy)
+        code = cz_verify(made->bundle, &report, error);
     if (code == CZ_OK && made->monitor)
         code = cz_verify(made->monitor, &report, error);
     for (int k = 0; k < CZ_MAX_OUTPUTS && code == CZ_OK && made->models[k]; k++)

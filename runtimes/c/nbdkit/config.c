@@ -15,14 +15,13 @@ const char config_help[] =
     "cz-policy=TEXT        A classic, such as s3fifo or rejectx(x=1)+lirs+next(n=4); instead of cz-mode.\n"
     "cz-mode=MODE          lru, rejectx or model; model is the default with cz-bundle, else lru.\n"
     "cz-bundle=PATH        Bundle of kind admission, policy, reuse or caching, a folder or a .zip.\n"
-    "cz-prefetch-bundle=PATH  Bundle of kind prefetch, for an admission's cz-bundle.\n"
     "cz-monitor=PATH       Bundle of kind workload, by whose category the models of cz-models take turns.\n"
     "cz-models=PATH:PATH   Bundles of kind caching, each of one of its categories; cz-bundle's begins.\n"
     "cz-vote-every=SECONDS  A vote of cz-monitor begins at most once in so many; 0: they follow on one another (the\n"
     "                      bundle says).\n"
     "cz-key=FILE           Public key (PEM) of the release that the bundles must be in; else CACHEZOO_KEY's, else\n"
     "                      /etc/cachezoo/key.pub where there is one.\n"
-    "cz-prefetch=MODE      none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when;\n"
+    "cz-prefetch=MODE      none, all_on_miss, all_on_partial or next(n);\n"
     "                      the default is the bundle's, or none.\n"
     "cz-writes=MODE        around (the default), through or back; the last two with cz-policy and its kin.\n"
     "cz-dirty=PERCENT      back: how much of the cache may hold what the disk does not, 1 to 100 (50).\n"
@@ -57,7 +56,6 @@ void config_start(config *config) {
 static void choice_free(choice *choice) {
     free(choice->policy);
     free(choice->bundle);
-    free(choice->prefetch_bundle);
     free(choice->prefetch);
     free(choice->monitor);
     for (int k = 0; choice->models[k]; k++)
@@ -232,21 +230,13 @@ int config_take(config *config, const char *key, const char *value, cz_error *er
         const char *key;
         char **text;
         bool path;
-    } texts[] = {{"cz-policy", &choice->policy, false},
-                 {"cz-bundle", &choice->bundle, true},
-                 {"cz-prefetch-bundle", &choice->prefetch_bundle, true},
-                 {"cz-monitor", &choice->monitor, true},
-                 {"cz-prefetch", &choice->prefetch, false},
-                 {"cz-ssd", &config->ssd, true},
-                 {"cz-log", &config->log, true},
-                 {"cz-stats", &config->stats, true},
-                 {"cz-control", &config->control, true},
-                 {"cz-volume", &config->volume, false},
-                 {"cz-export", &config->export, false},
-                 {"cz-disk", &config->disk, true},
-                 {"cz-format", &config->format, false},
-                 {"cz-label", &config->label, true},
-                 {"cz-key", &config->key, true}};
+    } texts[] = {{"cz-policy", &choice->policy, false},  {"cz-bundle", &choice->bundle, true},
+                 {"cz-monitor", &choice->monitor, true}, {"cz-prefetch", &choice->prefetch, false},
+                 {"cz-ssd", &config->ssd, true},         {"cz-log", &config->log, true},
+                 {"cz-stats", &config->stats, true},     {"cz-control", &config->control, true},
+                 {"cz-volume", &config->volume, false},  {"cz-export", &config->export, false},
+                 {"cz-disk", &config->disk, true},       {"cz-format", &config->format, false},
+                 {"cz-label", &config->label, true},     {"cz-key", &config->key, true}};
     if (strcmp(key, "file") == 0)
         return note_file(config, value, error);
     if (strncmp(key, "cz-", 3) != 0)
@@ -254,6 +244,10 @@ int config_take(config *config, const char *key, const char *value, cz_error *er
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         if (strcmp(key, texts[k].key) == 0)
             return take_text(texts[k].text, key, texts[k].path ? nbdkit_absolute_path(value) : strdup(value), error);
+    }
+    if (strcmp(key, "cz-prefetch-bundle") == 0) {
+        cz_fail(error, CZ_BAD_CALL, "cz-prefetch-bundle: models of kind prefetch are no longer run; leave it out");
+        return -1;
     }
     if (strcmp(key, "cz-models") == 0)
         return take_models(choice->models, key, value, error);
@@ -267,7 +261,7 @@ int config_take(config *config, const char *key, const char *value, cz_error *er
 static const char *wrong_choice(const config *config) {
     const choice *choice = &config->choice;
     bool flash = choice->mode != CZ_MODEL;
-    if (choice->policy && (choice->bundle || choice->prefetch_bundle))
+    if (choice->policy && choice->bundle)
         return "cz-policy and cz-bundle are two ways to decide; give one";
     if (choice->policy && !(choice->mode == CZ_MODEL && choice->window < 0 && choice->max_misses == 0))
         return "cz-mode, cz-window and cz-misses are not for cz-policy, whose text says all: rejectx(x=1)+lru";
@@ -281,10 +275,8 @@ static const char *wrong_choice(const config *config) {
         return "cz-monitor and cz-models need each other, and cz-bundle, the model that begins";
     if (choice->vote_every >= 0 && !choice->monitor)
         return "cz-vote-every is for cz-monitor; give that too, or leave it out";
-    if (choice->prefetch_bundle && !choice->bundle)
-        return "cz-prefetch-bundle is for an admission's cz-bundle";
     if (flash && choice->bundle)
-        return "cz-bundle and cz-prefetch-bundle are for cz-mode=model";
+        return "cz-bundle is for cz-mode=model";
     if (choice->mode != CZ_REJECTX && (choice->window >= 0 || choice->max_misses))
         return "cz-window and cz-misses are for cz-mode=rejectx";
     if (flash && config->writes > CZ_AROUND)
@@ -296,7 +288,7 @@ static const char *wrong_choice(const config *config) {
 int choice_check(config *config, cz_error *error) {
     choice *choice = &config->choice;
     if (choice->mode < 0)
-        choice->mode = choice->bundle || choice->prefetch_bundle || choice->policy ? CZ_MODEL : CZ_LRU;
+        choice->mode = choice->bundle || choice->policy ? CZ_MODEL : CZ_LRU;
     else if (choice->policy)
         choice->mode = CZ_LRU; /* to be refused below, whatever it was */
     const char *wrong = wrong_choice(config);

@@ -8,7 +8,7 @@
 
 /* What decides what is cached; a reload gives another. */
 typedef struct choice {
-    char *policy, *bundle, *prefetch_bundle, *prefetch;
+    char *policy, *bundle, *prefetch;
     char *monitor, *models[CZ_MAX_OUTPUTS + 1]; /* models: NULL after the last */
     int mode;                                   /* enum cz_mode; -1: CZ_MODEL with a bundle or policy, else CZ_LRU */
     int64_t window, max_misses;

@@ -45,8 +45,7 @@ static bool is_one_of(const char *key, const char *const *keys) {
 /* Lines of key=value, of the keys that a command takes; what is a path begins with a slash, as the working folder is
  * not the client's. */
 static int take_lines(char *lines, const char *command, const char *const *keys, config *config, cz_error *error) {
-    static const char *const paths[] = {"cz-bundle", "cz-prefetch-bundle", "cz-monitor", "cz-models", "cz-key",
-                                        "cz-ssd",    "cz-label",           NULL};
+    static const char *const paths[] = {"cz-bundle", "cz-monitor", "cz-models", "cz-key", "cz-ssd", "cz-label", NULL};
     char *rest = lines;
     for (char *line = strsep(&rest, "\n"); line && *line; line = strsep(&rest, "\n")) {
         char *value = strchr(line, '=');
@@ -67,9 +66,8 @@ static int take_lines(char *lines, const char *command, const char *const *keys,
 }
 
 static bool decides(const choice *choice) {
-    return choice->policy || choice->bundle || choice->monitor || choice->models[0] || choice->prefetch_bundle ||
-           choice->prefetch || choice->mode >= 0 || choice->window >= 0 || choice->max_misses ||
-           choice->vote_every >= 0;
+    return choice->policy || choice->bundle || choice->monitor || choice->models[0] || choice->prefetch ||
+           choice->mode >= 0 || choice->window >= 0 || choice->max_misses || choice->vote_every >= 0;
 }
 
 static void set_rate(opened *opened, int64_t rate) {
@@ -113,7 +111,7 @@ static int reload(char *lines, FILE *answer, cz_error *error) {
     fputs(", ", answer);
     stats_text(answer, "bundle", opened->config.choice.bundle ? policy->info.id : "");
     fputs(", ", answer);
-    stats_text(answer, "model_digest", policy->bundles[0] ? policy->info.model_digest : "");
+    stats_text(answer, "model_digest", policy->bundle ? policy->info.model_digest : "");
     fprintf(answer, ", \"kept_units\": %lld, \"seconds\": %.3f}\n", (long long)kept, (double)(now_ns() - begin) / 1e9);
     return CZ_OK;
 }

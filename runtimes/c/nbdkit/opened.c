@@ -35,33 +35,22 @@ const char *kind_name(int kind) {
 static int open_first(const config *config, policy *policy, cz_error *error) {
     const choice *choice = &config->choice;
     if (choice->policy) {
-        int code = cz_policy(choice->policy, &policy->bundles[0], error);
+        int code = cz_policy(choice->policy, &policy->bundle, error);
         if (code == CZ_OK)
-            cz_bundle_info(policy->bundles[0], &policy->info);
+            cz_bundle_info(policy->bundle, &policy->info);
         return code;
     }
-    int code = open_bundle(choice->bundle, config->key, &policy->bundles[0], &policy->info, error);
+    int code = open_bundle(choice->bundle, config->key, &policy->bundle, &policy->info, error);
     if (code != CZ_OK)
         return code;
     if (policy->info.kind != CZ_ADMISSION && !is_page_cache(policy->info.kind))
         return cz_fail(error, CZ_BAD_CALL, "%.200s: not a bundle of kind admission, policy, reuse or caching",
                        choice->bundle);
-    if (is_page_cache(policy->info.kind) && (choice->prefetch || choice->prefetch_bundle))
-        return cz_fail(error, CZ_BAD_CALL, "cz-prefetch and cz-prefetch-bundle are for bundles of kind admission");
+    if (is_page_cache(policy->info.kind) && choice->prefetch)
+        return cz_fail(error, CZ_BAD_CALL, "cz-prefetch is for bundles of kind admission");
     if (!is_page_cache(policy->info.kind) && config->writes > CZ_AROUND)
         return cz_fail(error, CZ_BAD_CALL, "cz-writes=%s: a bundle of kind admission caches no writes",
                        config_writes(config));
-    return CZ_OK;
-}
-
-static int open_second(const config *config, policy *policy, cz_error *error) {
-    cz_info info;
-    int code = open_bundle(config->choice.prefetch_bundle, config->key, &policy->bundles[1], &info, error);
-    if (code != CZ_OK)
-        return code;
-    if (info.kind != CZ_PREFETCH)
-        return cz_fail(error, CZ_BAD_CALL, "%.200s: not a bundle of kind prefetch", config->choice.prefetch_bundle);
-    policy->prefetch = info.prefetch;
     return CZ_OK;
 }
 
@@ -90,19 +79,19 @@ static int follow_turns(policy *policy, cz_error *error) {
     return cz_cache_follow(policy->cache, policy->watches, (const cz_bundle *const *)policy->models, count, error);
 }
 
-/* Both streams must know the volume by the number 0; each has its first name. */
-static int open_stream(const config *config, policy *policy, int k, int64_t units, cz_error *error) {
+/* The stream must know the volume by the number 0, its first name. */
+static int open_stream(const config *config, policy *policy, int64_t units, cz_error *error) {
     cz_stream_options options = {.capacity = is_page_cache(policy->info.kind) ? units : 0};
-    int code = cz_stream_new(policy->bundles[k], &options, &policy->streams[k], error);
+    int code = cz_stream_new(policy->bundle, &options, &policy->stream, error);
     if (code != CZ_OK)
         return code;
-    if (cz_intern(policy->streams[k], CZ_VOLUME, config->volume) != 0)
+    if (cz_intern(policy->stream, CZ_VOLUME, config->volume) != 0)
         return cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a volume's name", config->volume);
     return CZ_OK;
 }
 
 static int find_sizes(const config *config, policy *policy, int64_t *block, cz_error *error) {
-    bool flash = policy->bundles[0] == NULL, pages = is_page_cache(policy->info.kind);
+    bool flash = policy->bundle == NULL, pages = is_page_cache(policy->info.kind);
     policy->unit_bytes = flash   ? config->unit_bytes ? config->unit_bytes : UNIT_BYTES
                          : pages ? UNIT_BYTES
                                  : policy->info.segment_bytes;
@@ -128,12 +117,10 @@ static int open_cache(const config *config, int64_t bytes, policy *policy, cz_er
     int code = find_sizes(config, policy, &block, error);
     if (code != CZ_OK)
         return code;
-    bool pages = is_page_cache(policy->info.kind), flash = policy->bundles[0] == NULL;
+    bool pages = is_page_cache(policy->info.kind), flash = policy->bundle == NULL;
     units = bytes / policy->unit_bytes;
-    for (int k = 0; code == CZ_OK && k < 2; k++) {
-        if (policy->bundles[k])
-            code = open_stream(config, policy, k, units, error);
-    }
+    if (policy->bundle)
+        code = open_stream(config, policy, units, error);
     cz_cache_options options = {.mode = (enum cz_mode)choice->mode,
                                 .capacity = units,
                                 .unit_bytes = policy->unit_bytes,
@@ -143,11 +130,11 @@ static int open_cache(const config *config, int64_t bytes, policy *policy, cz_er
                                 .prefetch = choice->prefetch ? choice->prefetch
                                             : flash          ? "none"
                                                              : NULL};
-    if (code == CZ_OK && policy->info.kind == CZ_POLICY && cz_policy_ahead(policy->streams[0]) > policy->per_block)
-        policy->per_block = cz_policy_ahead(policy->streams[0]); /* what a read may bring besides its own */
+    if (code == CZ_OK && policy->info.kind == CZ_POLICY && cz_policy_ahead(policy->stream) > policy->per_block)
+        policy->per_block = cz_policy_ahead(policy->stream); /* what a read may bring besides its own */
     if (code == CZ_OK)
         code = cz_cache_new_writes(&options, (enum cz_writes)(pages ? config->writes : CZ_WRITES_USUAL),
-                                   policy->streams, &policy->cache, error);
+                                   (cz_stream *[2]){policy->stream, NULL}, &policy->cache, error);
     if (code == CZ_OK && policy->watches)
         code = follow_turns(policy, error);
     return code;
@@ -160,8 +147,6 @@ int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *e
         code = open_first(config, policy, error);
         if (code == CZ_OK && policy->info.prefetch)
             policy->prefetch = policy->info.prefetch;
-        if (code == CZ_OK && config->choice.prefetch_bundle)
-            code = open_second(config, policy, error);
         if (code == CZ_OK && config->choice.monitor)
             code = open_turns(config, policy, error);
     }
@@ -177,17 +162,15 @@ int policy_open(const config *config, int64_t bytes, policy *policy, cz_error *e
 /* An admission of an earlier release keeps no rate, nor does another kind: then fills over it are not written. */
 void policy_rate(policy *policy, int64_t rate, served *served) {
     cz_error error;
-    policy->keeps_rate = policy->info.kind == CZ_ADMISSION && policy->streams[0] &&
-                         cz_write_rate(policy->streams[0], (double)rate, &error) == CZ_OK && rate > 0;
+    policy->keeps_rate = policy->info.kind == CZ_ADMISSION && policy->stream &&
+                         cz_write_rate(policy->stream, (double)rate, &error) == CZ_OK && rate > 0;
     served->budget.rate = policy->keeps_rate ? 0 : (uint64_t)rate;
 }
 
 void policy_close(policy *policy) {
     cz_cache_free(policy->cache);
-    for (int k = 0; k < 2; k++) {
-        cz_stream_free(policy->streams[k]);
-        cz_close(policy->bundles[k]);
-    }
+    cz_stream_free(policy->stream);
+    cz_close(policy->bundle);
     cz_stream_free(policy->watches);
     cz_close(policy->monitor);
     for (int k = 0; k < CZ_MAX_OUTPUTS; k++)
@@ -237,7 +220,7 @@ int tier_of(const config *config, opened *opened, const policy *policy, label *l
                             .back = config->writes == CZ_BACK,
                             .unit_bytes = policy->unit_bytes,
                             .volume = config->volume,
-                            .digest = policy->bundles[0] ? policy->info.model_digest : "",
+                            .digest = policy->bundle ? policy->info.model_digest : "",
                             .label = label};
     return tier_open(&options, tier, error);
 }

@@ -8,12 +8,12 @@
 
 /* What decides what is cached. */
 typedef struct policy {
-    cz_bundle *bundles[2]; /* the second: of the prefetch model that an admission may have */
-    cz_stream *streams[2];
+    cz_bundle *bundle;
+    cz_stream *stream;
     cz_bundle *monitor, *models[CZ_MAX_OUTPUTS]; /* of models that take turns, or NULL */
     cz_stream *watches;                          /* of the monitor */
     cz_cache *cache;
-    cz_info info;         /* of the first bundle */
+    cz_info info;         /* of the bundle */
     const char *prefetch; /* the mode that runs */
     int64_t unit_bytes, per_block;
     bool keeps_rate; /* an admission that keeps cz-write-rate itself, over the horizon of its bundle */

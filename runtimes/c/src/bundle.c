@@ -57,7 +57,6 @@ void cz_bundle_info(const cz_bundle *bundle, cz_info *info) {
         return;
     const cz_json *root = &bundle->root, *threshold = cz_json_get(root, "calibration.threshold");
     bool number = threshold && threshold->type == CZ_JSON_NUMBER;
-    const char *mode = bundle->ops->kind == CZ_PREFETCH ? "policy.mode" : "calibration.with_prefetch.mode";
     *info = (cz_info){
         .protocol = CZ_PROTOCOL,
         .kind = bundle->ops->kind,
@@ -71,7 +70,7 @@ void cz_bundle_info(const cz_bundle *bundle, cz_info *info) {
         .segment_bytes = bytes_at(bundle, "geometry.segment_bytes"),
         .block_bytes = bytes_at(bundle, "geometry.block_bytes"),
         .threshold = number ? threshold->number : (double)NAN,
-        .prefetch = text_at(bundle, mode, "none"),
+        .prefetch = text_at(bundle, "calibration.with_prefetch.mode", "none"),
     };
     memcpy(info->digest, bundle->digest, sizeof info->digest);
     memcpy(info->model_digest, bundle->model_digest, sizeof info->model_digest);

@@ -12,11 +12,11 @@
 
 struct cz_cache {
     cz_cache_options options;
-    cz_stream *admission, *ranges; /* CZ_MODEL of kind admission, and its prefetch model */
+    cz_stream *admission; /* CZ_MODEL of kind admission */
     cz_prefetch_mode mode;
-    double threshold, worth;
-    uint64_t swaps[2]; /* of the streams when mode and threshold were chosen */
-    bool own_mode;     /* the bundles' mode, not the caller's */
+    double threshold;
+    uint64_t swaps; /* of the stream when mode and threshold were chosen */
+    bool own_mode;  /* the bundle's mode, not the caller's */
     int64_t unit_bytes, per_block, max_request;
     cz_flash *flash; /* or */
     cz_pages *pages;
@@ -36,12 +36,9 @@ static const char *text_of(const cz_stream *stream, const char *place) {
     return value && value->type == CZ_JSON_TEXT ? value->text : NULL;
 }
 
-/* The mode that the bundles deploy: the prefetch model's, else the one validation chose for the admission. */
+/* The mode that the bundle deploys, which validation chose for it. */
 static const char *deployed(const cz_cache *cache) {
-    if (!cache->admission)
-        return "none";
-    return cache->ranges ? text_of(cache->ranges, "policy.mode")
-                         : text_of(cache->admission, "calibration.with_prefetch.mode");
+    return cache->admission ? text_of(cache->admission, "calibration.with_prefetch.mode") : "none";
 }
 
 static int choose_mode(cz_cache *cache, cz_error *error) {
@@ -50,11 +47,7 @@ static int choose_mode(cz_cache *cache, cz_error *error) {
         return cz_fail(error, CZ_BAD_BUNDLE, "the bundle names no prefetch mode; give one, such as none");
     if (!cz_prefetch_parse(text, &cache->mode))
         return cz_fail(error, CZ_BAD_CALL,
-                       "prefetch mode %s is unknown; known are none, all_on_miss, all_on_partial, next(n), ml_range "
-                       "and ml_range_when",
-                       text);
-    if (cache->mode.kind >= CZ_ML_RANGE && !cache->ranges)
-        return cz_fail(error, CZ_BAD_CALL, "prefetch mode %s needs a prefetch bundle beside the admission's", text);
+                       "prefetch mode %s is unknown; known are none, all_on_miss, all_on_partial and next(n)", text);
     return CZ_OK;
 }
 
@@ -62,21 +55,16 @@ static int choose_mode(cz_cache *cache, cz_error *error) {
 static int choose_threshold(cz_cache *cache, cz_error *error) {
     const char *plain = text_of(cache->admission, "calibration.with_prefetch.mode");
     cz_prefetch_mode with = {CZ_NO_PREFETCH, 0};
-    if (cache->ranges) {
-        int code = number_of(cache->ranges, "calibration.threshold", &cache->threshold, error);
-        return code != CZ_OK ? code : number_of(cache->ranges, "calibration.worth", &cache->worth, error);
-    }
     bool same = plain && cz_prefetch_parse(plain, &with) && with.kind == cache->mode.kind &&
                 with.ahead == cache->mode.ahead && with.kind != CZ_NO_PREFETCH;
     return number_of(cache->admission, same ? "calibration.with_prefetch.threshold" : "calibration.threshold",
                      &cache->threshold, error);
 }
 
-/* Mode and threshold are of the streams' bundles, which cz_swap may have changed: they are chosen anew. On failure
+/* Mode and threshold are of the stream's bundle, which cz_swap may have changed: they are chosen anew. On failure
  * those before stay. */
 static int follow_swaps(cz_cache *cache, cz_error *error) {
-    uint64_t swaps[2] = {cache->admission->swaps, cache->ranges ? cache->ranges->swaps : 0};
-    if (swaps[0] == cache->swaps[0] && swaps[1] == cache->swaps[1])
+    if (cache->admission->swaps == cache->swaps)
         return CZ_OK;
     cz_cache chosen = *cache;
     int code = chosen.own_mode ? choose_mode(&chosen, error) : CZ_OK;
@@ -84,7 +72,7 @@ static int follow_swaps(cz_cache *cache, cz_error *error) {
         code = choose_threshold(&chosen, error);
     if (code != CZ_OK)
         return code;
-    memcpy(chosen.swaps, swaps, sizeof swaps);
+    chosen.swaps = cache->admission->swaps;
     *cache = chosen;
     return CZ_OK;
 }
@@ -105,18 +93,6 @@ static int sizes(cz_cache *cache, cz_error *error) {
                            (long long)info.segment_bytes, (long long)info.block_bytes);
         unit = info.segment_bytes;
         block = info.block_bytes;
-        if (cache->ranges)
-            cz_bundle_info(cache->ranges->bundle, &info);
-        if (unit != info.segment_bytes || block != info.block_bytes)
-            return cz_fail(error, CZ_BAD_CALL,
-                           "cache: the prefetch bundle's segments have %lld bytes and its blocks %lld, the admission's "
-                           "%lld and %lld; give bundles of one geometry",
-                           (long long)info.segment_bytes, (long long)info.block_bytes, (long long)unit,
-                           (long long)block);
-        if (cache->ranges && uses_blocks(cache->ranges) != uses_blocks(cache->admission))
-            return cz_fail(error, CZ_BAD_CALL,
-                           "cache: policy.touch of the prefetch bundle is not that of the admission's; give bundles of "
-                           "one training");
     }
     if (unit < 1 || block < unit || block % unit)
         return cz_fail(error, CZ_BAD_CALL, "cache: units of %lld bytes in blocks of %lld: a block holds whole units",
@@ -149,25 +125,23 @@ static int open_flash(cz_cache *cache, cz_error *error) {
 }
 
 static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error) {
-    cz_stream *first = streams ? streams[0] : NULL, *second = streams ? streams[1] : NULL;
+    cz_stream *first = streams ? streams[0] : NULL;
+    if (streams && streams[1])
+        return cz_fail(error, CZ_BAD_CALL, "cache: a second stream was of a prefetch bundle, which no longer runs");
     if (cache->options.mode != CZ_MODEL) {
-        if (first || second)
+        if (first)
             return cz_fail(error, CZ_BAD_CALL, "cache: only CZ_MODEL takes streams");
         return CZ_OK;
     }
     if (!first)
         return cz_fail(error, CZ_BAD_CALL, "cache: CZ_MODEL needs the stream of a bundle");
     enum cz_kind kind = first->ops->kind;
-    if (second && (kind != CZ_ADMISSION || second->ops->kind != CZ_PREFETCH))
-        return cz_fail(error, CZ_BAD_CALL, "cache: a second stream is of a prefetch bundle, beside an admission's");
     if (kind != CZ_ADMISSION && kind != CZ_CACHING && kind != CZ_REUSE && kind != CZ_VIRTUAL && kind != CZ_POLICY)
         return cz_fail(error, CZ_BAD_CALL, "cache: a bundle of kind %s decides nothing about a cache alone",
                        first->ops->name);
     if (kind == CZ_ADMISSION) {
         cache->admission = first;
-        cache->ranges = second;
-        cache->swaps[0] = first->swaps;
-        cache->swaps[1] = second ? second->swaps : 0;
+        cache->swaps = first->swaps;
     }
     return CZ_OK;
 }
@@ -229,27 +203,13 @@ static bool segments(const cz_cache *cache, int64_t offset, int64_t size, int64_
     return true;
 }
 
-/* What the prefetch model wants; cz_decide's ranges do not depend on the mode, its `fetch` does. */
-static void range_verdict(const cz_cache *cache, const cz_decision *ranges, int64_t in_block, int64_t last,
-                          cz_verdict *verdict) {
-    int64_t end = last + 1 < cache->per_block ? last + 1 : cache->per_block;
-    bool wider = ranges->high - ranges->low > end - in_block;
-    bool worth = cache->mode.kind == CZ_ML_RANGE || ranges->output[2] >= cache->worth;
-    if (wider && worth) {
-        verdict->low = ranges->low;
-        verdict->high = ranges->high;
-    }
-}
-
-static int decide(cz_cache *cache, const cz_ticket tickets[2], int64_t first, int64_t count, cz_verdict *verdict,
+static int decide(cz_cache *cache, const cz_ticket *ticket, int64_t first, int64_t count, cz_verdict *verdict,
                   cz_access *access) {
-    int64_t in_block = first % cache->per_block, last = in_block + count - 1;
     verdict->admit = true;
-    if (cache->mode.kind < CZ_ML_RANGE)
-        cz_prefetch_plain(&cache->mode, last, cache->per_block, verdict);
+    cz_prefetch_plain(&cache->mode, first % cache->per_block + count - 1, cache->per_block, verdict);
     if (!cache->admission)
         return CZ_OK;
-    int code = cz_decide(cache->admission, &tickets[0], &access->decision);
+    int code = cz_decide(cache->admission, ticket, &access->decision);
     if (code != CZ_OK)
         return code;
     access->asked = 1;
@@ -257,30 +217,18 @@ static int decide(cz_cache *cache, const cz_ticket tickets[2], int64_t first, in
     const cz_controller *controller = cache->admission->controller;
     verdict->admit = access->decision.output[0] >= (controller ? controller->threshold : cache->threshold);
     access->decision.admit = verdict->admit;
-    if (cache->mode.kind < CZ_ML_RANGE || !verdict->admit)
-        return CZ_OK;
-    cz_decision ranges;
-    code = cz_decide(cache->ranges, &tickets[1], &ranges);
-    if (code != CZ_OK)
-        return code;
-    range_verdict(cache, &ranges, in_block, last, verdict);
-    access->decision.low = ranges.low;
-    access->decision.high = ranges.high;
-    access->decision.fetch = verdict->low < verdict->high;
     return CZ_OK;
 }
 
 static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *access) {
     int64_t first, count;
-    cz_ticket tickets[2];
+    cz_ticket ticket;
     if (!segments(cache, request->offset, request->size, &first, &count) ||
         (request->op != CZ_READ && request->op != CZ_WRITE) || request->volume < 0)
         return CZ_BAD_CALL;
     int code = cache->admission ? follow_swaps(cache, NULL) : CZ_OK;
     if (code == CZ_OK && cache->admission)
-        code = cz_observe(cache->admission, request, &tickets[0]);
-    if (code == CZ_OK && cache->ranges)
-        code = cz_observe(cache->ranges, request, &tickets[1]);
+        code = cz_observe(cache->admission, request, &ticket);
     if (code == CZ_OK)
         code = cz_flash_look(cache->flash, (enum cz_op)request->op, request->volume, first, count, access);
     if (code != CZ_OK || access->misses == 0)
@@ -288,7 +236,7 @@ static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *ac
     cz_verdict verdict = {0};
     if (cache->admission && cache->admission->controller)
         cz_controller_begin(cache->admission->controller, cache->threshold);
-    code = decide(cache, tickets, first, count, &verdict, access);
+    code = decide(cache, &ticket, first, count, &verdict, access);
     if (code != CZ_OK)
         return code;
     cz_flash_fill(cache->flash, &verdict, access);

@@ -210,6 +210,11 @@ static int read_model_document(cz_bundle *bundle, cz_error *error) {
     if (file->size > CZ_MOST_MANIFEST)
         return cz_refuse(bundle->store.where, error, CZ_AGAIN, "%s has more bytes than any manifest", CZ_ACTS);
     int result = cz_json_read((const char *)file->data, file->size, place, &bundle->model_document, error);
+    const cz_json *kind = result ? NULL : cz_json_get(cz_json_root(bundle->model_document), "kind");
+    if (kind && kind->type == CZ_JSON_TEXT && strcmp(kind->text, "prefetch") == 0)
+        return cz_refuse(bundle->store.where, error,
+                         "use the admission bundle alone, which reads ahead by its own mode",
+                         "models of kind prefetch are no longer run");
     if (!result)
         result = cz_schema_check(cz_json_root(bundle->model_document), "bundle-model-2.json", place, error);
     if (!result)

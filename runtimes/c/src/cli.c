@@ -34,7 +34,7 @@ static int failed(const cz_error *error) {
     return 1;
 }
 
-static const char *const KINDS[] = {"",      "workload", "caching", "admission", "prefetch",
+static const char *const KINDS[] = {"",      "workload", "caching", "admission", "",
                                     "reuse", "streams",  "virtual", "policy"};
 
 static int verify(const cz_arguments *given) {

@@ -27,7 +27,7 @@ typedef struct cz_verdict {
 } cz_verdict;
 
 /* A mode of prefetching. */
-enum cz_prefetching { CZ_NO_PREFETCH, CZ_ALL_ON_MISS, CZ_ALL_ON_PARTIAL, CZ_NEXT, CZ_ML_RANGE, CZ_ML_RANGE_WHEN };
+enum cz_prefetching { CZ_NO_PREFETCH, CZ_ALL_ON_MISS, CZ_ALL_ON_PARTIAL, CZ_NEXT };
 typedef struct cz_prefetch_mode {
     enum cz_prefetching kind;
     int64_t ahead; /* CZ_NEXT: segments */
@@ -35,8 +35,8 @@ typedef struct cz_prefetch_mode {
 
 /* false where the text is no mode. */
 bool cz_prefetch_parse(const char *text, cz_prefetch_mode *mode);
-/* low, high and on_partial of a mode without a model (CZ_NEXT and above it); `last` is the request's last segment
- * counted from its block's start, and may lie beyond the block. */
+/* low, high and on_partial of a mode; `last` is the request's last segment counted from its block's start, and may lie
+ * beyond the block. */
 void cz_prefetch_plain(const cz_prefetch_mode *mode, int64_t last, int64_t per_block, cz_verdict *verdict);
 
 int cz_flash_new(const cz_flash_options *options, cz_flash **flash, cz_error *error);

@@ -1,4 +1,4 @@
-/* Golden sets of kinds admission and prefetch: a fresh history, and where the set's context states a capacity, the
+/* Golden sets of kind admission: a fresh history, and where the set's context states a capacity, the
  * flash cache behind the decisions. */
 #ifndef CZ_FLASH_SET_H
 #define CZ_FLASH_SET_H

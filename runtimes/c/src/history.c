@@ -59,7 +59,6 @@ static int32_t place_of(const cz_windows *windows, const char *formula) {
 static int read_features(const cz_bundle *bundle, const cz_values *values, cz_history_model *model, cz_error *error) {
     const cz_json *list = cz_values_get(values, "features");
     const char *where = cz_bundle_where(bundle);
-    model->start = model->end = -1;
     if (!list || list->type != CZ_JSON_LIST || list->length < 1 || list->length > CZ_MAX_FEATURES)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: features is no list of 1 to %d inputs; export it again", where,
                        CZ_MAX_FEATURES);
@@ -70,10 +69,6 @@ static int read_features(const cz_bundle *bundle, const cz_values *values, cz_hi
         if (place < 0)
             return cz_fail(error, CZ_BAD_BUNDLE,
                            "%s: feature formula %.80s is unknown to this library; use a newer one", where, text);
-        if (place == START)
-            model->start = (int32_t)i;
-        if (place == END)
-            model->end = (int32_t)i;
         model->column[model->features++] = place;
     }
     return CZ_OK;

@@ -11,7 +11,6 @@ typedef struct cz_history_model {
     cz_windows windows;
     int32_t features;
     int32_t column[CZ_MAX_FEATURES]; /* place of each input among all that are computed */
-    int32_t start, end;              /* places of block.start and block.end among the inputs, -1 where they are none */
     const cz_json *namespaces, *users; /* encodings, NULL where there is none */
 } cz_history_model;
 

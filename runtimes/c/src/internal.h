@@ -124,8 +124,8 @@ typedef struct cz_kind_ops {
     bool (*calibrated)(const cz_stream *stream); /* see cz_calibrated; NULL where every size is */
 } cz_kind_ops;
 
-extern const cz_kind_ops cz_kind_admission, cz_kind_prefetch, cz_kind_caching, cz_kind_workload, cz_kind_reuse,
-    cz_kind_streams, cz_kind_virtual, cz_kind_policy;
+extern const cz_kind_ops cz_kind_admission, cz_kind_caching, cz_kind_workload, cz_kind_reuse, cz_kind_streams,
+    cz_kind_virtual, cz_kind_policy;
 
 #define CZ_FLASH_PAGE 8192 /* bytes of a page of flash, that streams by lifetime place */
 /* Whether a policy's type is that of streams by lifetime, whose model is a forest. */

@@ -7,9 +7,6 @@ static const cz_kind_ops *const KINDS[] = {
 #ifdef CZ_HAVE_ADMISSION
     &cz_kind_admission,
 #endif
-#ifdef CZ_HAVE_PREFETCH
-    &cz_kind_prefetch,
-#endif
 #ifdef CZ_HAVE_CACHING
     &cz_kind_caching,
 #endif
@@ -32,7 +29,6 @@ static const cz_kind_ops *const KINDS[] = {
 };
 
 static const char *const FOREST[] = {"model.lgb.txt", NULL};
-static const char *const RANGES[] = {"start.lgb.txt", "end.lgb.txt", "when.lgb.txt", NULL};
 static const char *const NETWORK[] = {"weights.safetensors", NULL};
 static const char *const TABLE[] = {"sid.bin", NULL};
 static const char *const PROFILE[] = {"profile.bin", NULL};
@@ -49,8 +45,8 @@ const char *const *cz_kind_files(const char *kind, const char *type) {
     static const struct {
         const char *kind;
         const char *const *files;
-    } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST},    {"caching", NETWORK},
-                 {"workload", NETWORK}, {"streams", TABLE},   {"virtual", PROFILE}, {"policy", NOTHING}};
+    } known[] = {{"admission", FOREST}, {"reuse", FOREST},    {"caching", NETWORK}, {"workload", NETWORK},
+                 {"streams", TABLE},    {"virtual", PROFILE}, {"policy", NOTHING}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].kind, kind) == 0)
             return known[i].files == TABLE && cz_places_by_lifetime(type) ? FOREST : known[i].files;
@@ -66,10 +62,6 @@ static const struct {
     {"admission", "geometry.segment_bytes", 512, (int64_t)1 << 40},
     {"admission", "policy.history.bucket_requests", 1, (int64_t)1 << 40},
     {"admission", "policy.history.windows[]", 1, 1 << 12},
-    {"prefetch", "geometry.block_bytes", 512, (int64_t)1 << 40},
-    {"prefetch", "geometry.segment_bytes", 512, (int64_t)1 << 40},
-    {"prefetch", "policy.history.bucket_requests", 1, (int64_t)1 << 40},
-    {"prefetch", "policy.history.windows[]", 1, 1 << 12},
     {"caching", "arch.layers", 1, 64},
     {"caching", "arch.units", 1, 1 << 12},
     {"caching", "golden.context.capacity_pages", 1, 1 << 22},

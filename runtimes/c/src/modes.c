@@ -20,11 +20,7 @@ bool cz_prefetch_parse(const char *text, cz_prefetch_mode *mode) {
     static const struct {
         const char *name;
         enum cz_prefetching kind;
-    } known[] = {{"none", CZ_NO_PREFETCH},
-                 {"all_on_miss", CZ_ALL_ON_MISS},
-                 {"all_on_partial", CZ_ALL_ON_PARTIAL},
-                 {"ml_range", CZ_ML_RANGE},
-                 {"ml_range_when", CZ_ML_RANGE_WHEN}};
+    } known[] = {{"none", CZ_NO_PREFETCH}, {"all_on_miss", CZ_ALL_ON_MISS}, {"all_on_partial", CZ_ALL_ON_PARTIAL}};
     mode->ahead = 0;
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         if (strcmp(text, known[k].name) == 0) {

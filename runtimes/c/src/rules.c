@@ -124,7 +124,7 @@ static int check_virtual(const cz_values *values, cz_error *error) {
 }
 
 int cz_check_rules(const cz_values *values, cz_error *error) {
-    if (strcmp(values->kind, "admission") == 0 || strcmp(values->kind, "prefetch") == 0)
+    if (strcmp(values->kind, "admission") == 0)
         return check_history(values, error);
     if (strcmp(values->kind, "caching") == 0)
         return check_caching(values, error);
@@ -144,7 +144,6 @@ static const struct {
     const char *outputs[5], *decisions[5]; /* no outputs: policy.classes */
 } COLUMNS[] = {
     {"admission", {"score"}, {"admit"}},
-    {"prefetch", {"before", "after", "worth"}, {"low", "high", "fetch"}},
     {"caching", {"cached", "soon", "mean", "late"}, {"queue", "page_hits", "replaced_pages", "dirty_evicted_pages"}},
     {"reuse", {"score"}, {"outcome", "victim_page", "leader"}},
     {"workload", {NULL}, {"class", "vote", "in_force"}},

@@ -1,4 +1,4 @@
-/* Requests through cz_cache: cache_run BUNDLE CAPACITY [PREFETCH [PREFETCH_BUNDLE]]
+/* Requests through cz_cache: cache_run BUNDLE CAPACITY [PREFETCH]
  *
  * From stdin int64[n][5]: time_us, op, offset, size, volume. To stdout int32[n][6]: hits, misses, written, prefetched,
  * io_units, evicted. It keeps a device of its own, unit by slot, and ends where a hit's slot does not hold its unit, a
@@ -64,14 +64,12 @@ static void name_volumes(cz_stream *stream) {
 }
 
 int main(int n, char **words) {
-    if (n < 3 || n > 5)
-        end("usage: cache_run BUNDLE CAPACITY [PREFETCH [PREFETCH_BUNDLE]]");
+    if (n < 3 || n > 4)
+        end("usage: cache_run BUNDLE CAPACITY [PREFETCH]");
     cz_error error;
     int64_t row[5], capacity = atoll(words[2]);
-    cz_bundle *bundles[2] = {NULL, NULL};
-    cz_stream *streams[2] = {stream_of(words[1], capacity, &bundles[0], &error), NULL};
-    if (n > 4)
-        streams[1] = stream_of(words[4], capacity, &bundles[1], &error);
+    cz_bundle *bundle;
+    cz_stream *streams[2] = {stream_of(words[1], capacity, &bundle, &error), NULL};
     name_volumes(streams[0]);
     cz_cache *cache;
     cz_cache_options options = {.mode = CZ_MODEL, .capacity = capacity, .prefetch = n > 3 ? words[3] : NULL};
@@ -100,9 +98,7 @@ int main(int n, char **words) {
         end("the counters say another number of resident units");
     cz_cache_free(cache);
     free(device);
-    for (int k = 0; k < 2; k++) {
-        cz_stream_free(streams[k]);
-        cz_close(bundles[k]);
-    }
+    cz_stream_free(streams[0]);
+    cz_close(bundle);
     return 0;
 }

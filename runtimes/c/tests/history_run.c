@@ -1,9 +1,9 @@
-/* Runs a bundle of kind admission or prefetch over requests, for the tests that compare it with the Python reference.
+/* Runs a bundle of kind admission over requests, for the tests that compare it with the Python reference.
  *
  *     history_run BUNDLE NAMES REQUESTS ROWS [key=value …]
  *
  * NAMES: lines "column TAB text", interned in their order. REQUESTS: int64 time_us, op, offset, size, volume,
- * namespace, user, flags each. ROWS: float32 inputs, float64 outputs (3), int32 admit, low, high, fetch each. Keys:
+ * namespace, user, flags each. ROWS: float32 inputs, float64 score, int32 admit each. Keys:
  * max_keys; ahead, requests observed before each is decided; save_at, the request before which the stream goes through
  * a file, ROWS.state; swap_at, before which it goes on with the bundle opened anew; log, a log of the requests. Prints the
  * counters. */
@@ -105,9 +105,8 @@ static void write_row(FILE *out, const cz_stream *stream, const cz_ticket *ticke
     cz_decision made;
     if (cz_decide(stream, ticket, &made))
         stop("decide");
-    int32_t decisions[4] = {made.admit, made.low, made.high, made.fetch};
     if (fwrite(ticket->row, sizeof *ticket->row, (size_t)features, out) != (size_t)features ||
-        fwrite(made.output, sizeof *made.output, 3, out) != 3 || fwrite(decisions, sizeof *decisions, 4, out) != 4)
+        fwrite(made.output, sizeof *made.output, 1, out) != 1 || fwrite(&made.admit, sizeof made.admit, 1, out) != 1)
         stop("write");
 }
 

@@ -6,7 +6,7 @@
 #include "test.h"
 
 #define ADMISSION "tests/golden/protocol2/admission.database.lgbm"
-#define PREFETCH "tests/golden/protocol2/prefetch.database.lgbm"
+#define WORKLOAD "tests/golden/protocol2/workload.lstm8"
 
 static cz_error error;
 static char folder[] = "/tmp/cz_streams_XXXXXX";
@@ -207,8 +207,8 @@ static void test_forged_states_do_not_harm(void) {
 }
 
 static void test_states_of_another_model_or_size_are_refused(void) {
-    cz_bundle *bundle = open_bundle(ADMISSION), *prefetch = open_bundle(PREFETCH);
-    cz_stream *stream = new_stream(bundle, 12), *larger = new_stream(bundle, 13), *other = new_stream(prefetch, 12);
+    cz_bundle *bundle = open_bundle(ADMISSION), *workload = open_bundle(WORKLOAD);
+    cz_stream *stream = new_stream(bundle, 12), *larger = new_stream(bundle, 13), *other = new_stream(workload, 12);
     REQUIRE(cz_save(stream, path_of("own"), &error) == CZ_OK);
     CHECK(cz_restore(larger, path_of("own"), &error) == CZ_BAD_STATE && strstr(error.text, "max_keys"));
     CHECK(cz_restore(other, path_of("own"), &error) == CZ_BAD_STATE && strstr(error.text, "another model"));
@@ -218,22 +218,22 @@ static void test_states_of_another_model_or_size_are_refused(void) {
     cz_stream_free(larger);
     cz_stream_free(other);
     cz_close(bundle);
-    cz_close(prefetch);
+    cz_close(workload);
 }
 
 static void test_swapping(void) {
-    cz_bundle *bundle = open_bundle(ADMISSION), *prefetch = open_bundle(PREFETCH), *again = open_bundle(ADMISSION);
+    cz_bundle *bundle = open_bundle(ADMISSION), *workload = open_bundle(WORKLOAD), *again = open_bundle(ADMISSION);
     cz_stream *stream = new_stream(bundle, 50), *other = new_stream(bundle, 50);
     cz_ticket ticket;
     observe(stream, 0, 60, &ticket);
     observe(other, 0, 60, &ticket);
-    CHECK(cz_swap(stream, prefetch, &error) == CZ_BAD_CALL && strstr(error.text, "prefetch"));
+    CHECK(cz_swap(stream, workload, &error) == CZ_BAD_CALL && strstr(error.text, "workload"));
     CHECK(cz_swap(stream, again, &error) == CZ_OK);
     CHECK(same_future(stream, other, bundle, 60));
     cz_stream_free(stream);
     cz_stream_free(other);
     cz_close(bundle);
-    cz_close(prefetch);
+    cz_close(workload);
     cz_close(again);
 }
 

@@ -13,12 +13,10 @@ from cachezoo.api.pages import Several, named
 from cachezoo.api.reading import read
 from cachezoo.api.results import Result
 from cachezoo.cli.flash import (
-    decided,
     geometry_given,
     modes_of,
     policies_of,
     refuse_beside_try,
-    refuse_learned,
     refuse_unbundled,
 )
 from cachezoo.cli.objects import refuse_of_objects
@@ -35,7 +33,7 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.questions.flash.fitness import try_model
-from cachezoo.questions.flash.model import geometry_of, open_bundles
+from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
 from cachezoo.questions.flash.options import MODELLED, RIVALS, FlashOptions, disk_given, geometry_by_reads
 from cachezoo.questions.flash.plot import draw_flash
 from cachezoo.questions.flash.sentences import answers as flash_answers
@@ -100,7 +98,7 @@ def flash(
     Args:
         trace: a trace, or what `cachezoo.read` takes.
         policy: of accept_all, coin_flip, rejectx, baleen, opt; on objects by_size; with commas; by default all.
-        bundle: folders of admission bundles, or of a prefetch bundle beside its admission.
+        bundle: folders of admission bundles.
         write_rate: what the SSD may be written at most: `10,20MB/s`, `500GiB/day`, `25%`.
         prefetch: modes with commas.
         size: of the cache: `64GiB`, or `10%` of the trace's distinct segments; with commas.
@@ -140,7 +138,6 @@ def flash(
     )  # fmt: skip
     opened = open_bundles(folders)
     geometry = geometry_of(opened, given)
-    refuse_learned(options, any(own.prefetch is not None for own in opened))
     source = read(trace)
     if isinstance(source, ObjectTrace):
         of_pages = {
@@ -157,7 +154,7 @@ def flash(
         values = trial.values(own.meta.trace_id)
         rows = [row for one in values["trials"] for row in one["rows"]]
         return Result(f"{own.meta.trace_id}, after its first day", values, rows, trial.answers(), trial)
-    models = [decided(one, own, options) for one in opened]
+    models = [decide(one, own) for one in opened]
     found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, _no_progress)
     name = own.meta.trace_id
     values, says = flash_values(name, own, found, models), flash_answers(found, options)

@@ -15,7 +15,7 @@ from cachezoo.zoo.registry import UNTRAINED, bundling_of
 if TYPE_CHECKING:
     from rich.console import Group
 
-FLASH_KINDS = ("admission", "prefetch")  # no page caches: their hits in one would mean nothing
+FLASH_KIND = "admission"  # no page cache: hits in one would mean nothing
 CAPACITIES = {"capacity_pages": "pages of 4 KiB", "capacity_segments": "segments, see geometry in model.json"}
 CAPACITY = 16_384  # in snippets
 SHOWN = 8  # train traces named; a card lists all of them below
@@ -229,7 +229,7 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
     good, why = promotion(measured)
     lines = ["## How well", "", f"{'May be champion' if good else 'No champion'}: {why}.", ""]
     lines += _rivals(manifest)
-    in_flash = manifest["kind"] in FLASH_KINDS
+    in_flash = manifest["kind"] == FLASH_KIND
     for trace, policies in sorted(measured["baselines"].items()) if not in_flash else ():
         if _holds_rivals(policies):
             continue
@@ -288,7 +288,7 @@ def _flat(figures: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _limits(manifest: Mapping[str, Any]) -> list[str]:
     words = bundling_of(manifest["kind"]).words(manifest["policy"])
     points = [f"- Not for {words.avoid}."]
-    if manifest["kind"] in FLASH_KINDS:
+    if manifest["kind"] == FLASH_KIND:
         points.append(
             f"- Not for other workloads than {manifest['category']}: `.venv/bin/cachezoo models bundle drift "
             f"{paths.bundle(manifest['id'])} TRACE` says how far yours is from what it learned from; if an input has "
@@ -303,7 +303,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
         points.append(f"- {words.safer} is the safer choice.")
     elif not good:
         points.append(f"- {words.safer} is the safer choice here: {why}.")
-    test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] not in FLASH_KINDS else {}
+    test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] != FLASH_KIND else {}
     points += [
         f"- Don't use it on {words}: the median of the gap closed there is {_number(test[name])}."
         for name, words in MEDIANS.items()

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 TENTHS = 10
 MOVED, DRIFTED = 0.1, 0.25
-SERVED, STREAMS, VIRTUAL = ("admission", "prefetch"), "streams", "virtual"
+SERVED, STREAMS, VIRTUAL = "admission", "streams", "virtual"
 IN_QUEUE = "place in the queue"
-KINDS = (*SERVED, CACHING, WORKLOAD, STREAMS, VIRTUAL)
+KINDS = (SERVED, CACHING, WORKLOAD, STREAMS, VIRTUAL)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Placed:
 def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     """Compute a model's inputs on what it decides on in a trace, and compare each with training.
 
-    These are the reads of kind admission and prefetch, the writes of streams, all requests of the others.
+    These are the reads of kind admission, the writes of streams, all requests of the others.
 
     Args:
         bundle: of one of `KINDS`.
@@ -103,7 +103,7 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     if bundle.kind not in KINDS or not deciles:
         message = f"states no distribution of its inputs; give a bundle of this release or later, of kind {_any_of()}"
         raise BundleError(f"{bundle.where}: {message}")
-    return _served(bundle, batch, deciles) if bundle.kind in SERVED else _stepped(bundle, batch, deciles)
+    return _served(bundle, batch, deciles) if bundle.kind == SERVED else _stepped(bundle, batch, deciles)
 
 
 def _any_of() -> str:

@@ -119,6 +119,9 @@ def _acting(raw: bytes, manifest: Mapping[str, Any], where: str) -> dict[str, An
     found = _parse_json(raw, f"{where}/{ACTS}")
     if isinstance(found, dict) and (both := sorted(set(found) & set(manifest))):
         raise _refuse(where, f"{both[0]!r} stands in {MANIFEST} and in {ACTS}")
+    if isinstance(found, dict) and found.get("kind") == "prefetch":
+        fix = "use the admission bundle alone, which reads ahead by its own mode"
+        raise BundleError(f"{where}: models of kind prefetch are no longer run; {fix}")
     check_document(found, MODEL_SCHEMA, f"{where}/{ACTS}")
     document: dict[str, Any] = found
     return document

@@ -87,14 +87,11 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
 
 
 def _comparisons(trained: TrainedModel, flash: FlashMetrics) -> dict[str, Comparison]:
-    """What a cache that runs the model does on each test trace: an admission with the prefetch that goes with it.
-
-    A prefetch model that was not promoted runs nowhere.
-    """
+    """What a cache that runs the model does on each test trace, with the prefetch that goes with it."""
     if trained.model_id in flash.beside:
         return {name: trace.deployed for name, trace in flash.beside[trained.model_id].traces.items()}
-    shipped = [flash.model_id, *([flash.prefetch.model_id] if flash.prefetch.promoted else [])]
-    return {name: trace.deployed for name, trace in flash.traces.items()} if trained.model_id in shipped else {}
+    own = trained.model_id == flash.model_id
+    return {name: trace.deployed for name, trace in flash.traces.items()} if own else {}
 
 
 def _flash(comparison: Comparison) -> dict[str, Any]:

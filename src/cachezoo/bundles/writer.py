@@ -47,8 +47,8 @@ def _kind(name: str) -> Kind:
 def refusal(trained: TrainedModel) -> str | None:
     """Why a model must not be exported, or None.
 
-    A model that never trained, an imitator whose teacher loses to the best classic on validation, a prefetch that does
-    not beat one without a model there, and a dictionary of one stream, are reported and not shipped.
+    A model that never trained, an imitator whose teacher loses to the best classic on validation, and a dictionary of
+    one stream, are reported and not shipped.
     """
     if not trained.trained:
         return f"it never trained: {trained.reason}"
@@ -56,8 +56,6 @@ def refusal(trained: TrainedModel) -> str | None:
         return f"its oracle is below the best classic on validation: {trained.reason}"
     if not any(trained.calibration.get("writes_by_stream", [0, 1])[1:]):
         return f"it sends every write to stream 0, as a drive without streams does: {trained.reason}"
-    if bundling_of(trained.kind).must_win and not trained.beats_baseline:
-        return f"not shown to beat prefetching without a model: {trained.reason}"
     return None
 
 

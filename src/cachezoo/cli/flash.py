@@ -14,7 +14,7 @@ from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
     from cachezoo.kernels.segments import Geometry
-    from cachezoo.questions.flash.model import FlashBundles, FlashModel
+    from cachezoo.questions.flash.model import FlashModel
     from cachezoo.questions.flash.options import FlashOptions
     from cachezoo.questions.flash.table import FlashTable
     from cachezoo.traces.table import Trace
@@ -36,7 +36,7 @@ def flash(
     ] = None,
     bundle: Annotated[
         list[Path] | None,
-        typer.Option(help="An admission bundle, or a prefetch bundle beside its admission; repeatable: policy baleen."),
+        typer.Option(help="An admission bundle; repeatable: policy baleen."),
     ] = None,
     write_rate: Annotated[
         str,
@@ -47,7 +47,7 @@ def flash(
     prefetch: Annotated[
         str | None,
         typer.Option(
-            help="Modes with commas: none, all_on_miss, all_on_partial, next(8), ml_range, ml_range_when. "
+            help="Modes with commas: none, all_on_miss, all_on_partial, next(8). "
             "Default none, and what the bundles name."
         ),
     ] = None,
@@ -104,7 +104,7 @@ def flash(
     from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
-    from cachezoo.questions.flash.model import geometry_of, open_bundles
+    from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
     from cachezoo.questions.flash.options import MODELLED, RIVALS, FlashOptions, disk_given, geometry_by_reads
     from cachezoo.questions.flash.sentences import values_of
     from cachezoo.questions.flash.table import cases_of, flash_tables
@@ -126,7 +126,6 @@ def flash(
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
-    refuse_learned(options, any(own.prefetch is not None for own in opened))
     own = read_either(given_files([trace], fmt, option, columns, ask=not as_json), pages=False, replay=True)
     if isinstance(own, ObjectTrace):
         objects.refuse_of_pages(
@@ -141,7 +140,7 @@ def flash(
     own = at_speed(own, speed)
     if try_it:
         return _try(trace.name, own, geometry or geometry_by_reads(own), options, files, as_json)
-    models = [decided(one, own, options) for one in opened]
+    models = [decide(one, own) for one in opened]
     with progress(f"flash cache on {trace.name}", len(options.sizes) * len(cases_of(options, models))) as advance:
         found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, advance)
     if "plot" in files:
@@ -238,15 +237,6 @@ def modes_of(text: str | None) -> list[str] | None:
     return names(text, "--prefetch", [mode for mode in modes if is_mode(mode)], f"use {ALL}, such as next(8)")
 
 
-def refuse_learned(options: "FlashOptions", ranged: bool) -> None:
-    """A learned mode needs a prefetch bundle; without other modes the policies without a model have none to run in."""
-    from cachezoo.flash_cache.modes import ML_MODES
-
-    learned = [mode for mode in options.prefetch or () if mode in ML_MODES]
-    if learned and not ranged:
-        raise ConfigError(f"--prefetch {learned[0]}: it asks a prefetch model; give --bundle of one too, or next(8)")
-
-
 def geometry_given(segment: str | None, block: str | None) -> "Geometry | None":
     """Segments and blocks as given; both or none.
 
@@ -260,14 +250,6 @@ def geometry_given(segment: str | None, block: str | None) -> "Geometry | None":
     if segment is None or block is None:
         raise ConfigError("--segment and --block: give both, such as --segment 4KiB --block 256KiB, or neither")
     return Geometry(in_bytes(block, "--block", example="256KiB"), in_bytes(segment, "--segment", example="4KiB"))
-
-
-def decided(bundles: "FlashBundles", trace: "Trace", options: "FlashOptions") -> "FlashModel":
-    """What an opened bundle decides on a trace, in the modes that are requested."""
-    from cachezoo.flash_cache.modes import ML_MODES
-    from cachezoo.questions.flash.model import decide
-
-    return decide(bundles, trace, [mode for mode in options.prefetch or () if mode in ML_MODES])
 
 
 def _print(name: str, tables: "Sequence[FlashTable]", options: "FlashOptions") -> None:

@@ -32,7 +32,7 @@ caching network minutes. Lines say how many trainings there are, and how long th
 docs/study.md says what may choose a setting, and what a result is worth.
 """
 # Those of the registry that can be studied, which a test holds this to: importing it takes a third of `--help`'s time.
-SYSTEMS = ("caching", "reuse", "admission", "prefetch", "streams", "virtual", "workload")
+SYSTEMS = ("caching", "reuse", "admission", "streams", "virtual", "workload")
 # Options that a search alone has, as typed.
 SEARCH_ONLY = {"trials": "--trials", "trial_seeds": "--trial-seeds"}
 TRIALS, TRIAL_SEEDS = 20, 2

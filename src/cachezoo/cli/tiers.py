@@ -14,7 +14,7 @@ from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.arrays import Bool
-    from cachezoo.questions.flash.model import FlashBundles
+    from cachezoo.bundles.reader import Bundle
     from cachezoo.questions.tiers.bench import Bench
     from cachezoo.questions.tiers.stream import TierStream
     from cachezoo.settings.device import AnalyticDevice, RealDevice
@@ -118,7 +118,7 @@ def tiers(
     print_rows([cells(row, found) for row in found.rows], title, caption(found, profile), COLUMNS, tuple(COLUMNS))
 
 
-def _decisions(opened: "FlashBundles", ts: "TierStream") -> "Bool":
+def _decisions(opened: "Bundle", ts: "TierStream") -> "Bool":
     """bool[n]: whether each request's pages are admitted, by the threshold that the bundle was shipped with."""
     from cachezoo.cli.flash import warn_of_drift
     from cachezoo.flash_cache.modes import NONE

@@ -180,7 +180,7 @@ def prefetch_of(problem: FlashProblem, mode: str) -> Prefetch | None:
     """What a plain mode fetches with each request of a part; None for `none`.
 
     Raises:
-        ConfigError: the mode needs a model.
+        ConfigError: it is no mode.
     """
     accesses = problem.accesses
     last = accesses.first.astype(np.int64) + accesses.sizes - 1

@@ -11,11 +11,8 @@ from cachezoo.kernels.segments import SEGMENT_BITS, Geometry
 from cachezoo.labels.episode_rows import COLUMNS as READ
 from cachezoo.labels.episode_rows import METADATA_KEY, EpisodeRows
 from cachezoo.labels.episodes import (
-    NO_PREFETCH,
-    OPT_RANGE,
     EpisodeLabels,
     label_problem,
-    opt_range,
     score_episodes,
     worth,
 )
@@ -30,13 +27,7 @@ COLUMNS = {
     "access_index": Column("int32", Means("its place within the episode", "reads")),
     "accesses": Column("int32", Means("reads of the episode", "reads")),
     "fetched": Column("int32", Means("what the read would fetch were the episode admitted", "segments")),
-    "range_low": Column(
-        "int32", Means("first segment of the episode's OPT-Range within its block; 0 for writes", "segments")
-    ),
-    "range_high": Column("int32", Means("one past the last segment of the OPT-Range; 0 for writes", "segments")),
     "score": Column("float64", Means("disk-head time that the episode saves for each segment written", PER_SEGMENT)),
-    "prefetch_score": Column("float64", Means("the same where a miss fetches the whole OPT-Range", PER_SEGMENT)),
-    "prefetch_gain": Column("float64", Means("what that saves the episode beyond admission alone", "s")),
     "opt": Column("bool", Means("OPT, with the prefetch of label.episodes.opt_prefetch, admits the episode")),
     "worth": Column(
         "float32",
@@ -117,19 +108,12 @@ def _values(problem: FlashProblem, labels: EpisodeLabels, label: EpisodeLabel) -
     episodes = labels.episodes
     row = episodes.episode
     worths = worth(problem, episodes, label.opt_prefetch, label.first_accesses, label.budgets)
-    ranges = opt_range(episodes, problem.geometry)
-    plain, ranged = (score_episodes(problem, episodes, mode) for mode in (NO_PREFETCH, OPT_RANGE))
-    gain = ranged.score * ranged.written - plain.score * plain.written
     return {
         "episode": row,
         "access_index": episodes.index,
         "accesses": np.append(episodes.accesses, 0)[row],
         "fetched": episodes.fetched,
-        "range_low": ranges.low,
-        "range_high": ranges.high,
-        "score": np.append(plain.score, 0.0)[row],
-        "prefetch_score": np.append(ranged.score, 0.0)[row],
-        "prefetch_gain": np.append(gain, 0.0)[row],
+        "score": np.append(score_episodes(problem, episodes).score, 0.0)[row],
         "opt": labels.opt(),
         "worth": worths.astype(np.float32),
         "settled": labels.settled(),

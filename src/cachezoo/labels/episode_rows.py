@@ -5,13 +5,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cachezoo.arrays import F32, F64, I32, Bool
+from cachezoo.arrays import F32, I32, Bool
 from cachezoo.errors import TraceError
 from cachezoo.io import read_rows
 from cachezoo.metrics.episodes import EpisodeFigures
 
 METADATA_KEY = "cachezoo.episodes"
-COLUMNS = ("episode", "access_index", "opt", "worth", "settled", "open", "range_low", "range_high", "prefetch_gain")
+COLUMNS = ("episode", "access_index", "opt", "worth", "settled", "open")
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,6 @@ class EpisodeRows:
     worth: F32
     settled: Bool
     open: Bool
-    range_low: I32
-    range_high: I32
-    prefetch_gain: F64
     eviction_age: int  # requests
 
 

@@ -268,36 +268,12 @@ class PolicyModes(Document):
     figures: Annotated[dict[str, ModeFigures], Each("one prefetch mode of a policy", "policy and mode", "mode")]
 
 
-class TriedMode(Document):
-    """A prefetch mode with the admission model, as its judge tried it; see the prefetch model's train.json."""
-
-    mode: Annotated[str, Means("none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when")]
-    threshold: Annotated[float, Means("admission threshold at which it meets the budget", "log-odds")]
-    writes: Annotated[float, Means("segments written", WRITES)]
-    unreached: Annotated[bool, Means("no threshold makes that many writes")]
-    choosing_mean_dt: Annotated[float, Means("mean read load on the choosing windows of validation", LOAD)]
-    mean_dt: Annotated[float, Means("mean read load on all windows", LOAD)]
-    peak_dt: Annotated[float, Means("its peak", LOAD)]
-    prefetched_writes: Annotated[float, Means("segments prefetched", WRITES)]
-    prefetch_accuracy: Annotated[float | None, Means("of the segments prefetched, read before they left", "share")]
-
-
-class ModelModes(Document):
-    """The prefetch mode that the models ship with."""
-
-    mode: Annotated[str, Means("prefetch mode that validation chose")]
-    figures: Annotated[list[TriedMode], Each("one prefetch mode of the model", "mode")]
-
-
 class FlashVerdict(Document):
     """A model of the flash cache and its verdict on validation."""
 
     model_id: Annotated[str, Means("model")]
     trained: Annotated[bool, Means("training moved the model")]
-    beats_baseline: Annotated[
-        bool,
-        Means("better on validation than the best policy without a model; a prefetch than the best plain mode too"),
-    ]
+    beats_baseline: Annotated[bool, Means("better on validation than the best policy without a model")]
     reason: Annotated[str, Means("the verdict in one line")]
 
     @property
@@ -307,7 +283,7 @@ class FlashVerdict(Document):
 
 
 class FurtherTrace(Document):
-    """A further admission model on a test trace, in the plain prefetch mode that validation chose."""
+    """A further admission model on a test trace, in the prefetch mode that validation chose."""
 
     deployed: Annotated[
         Comparison, Each("a model beside the full one as shipped", "model and trace", like="the full one's")
@@ -325,18 +301,18 @@ class FurtherTrace(Document):
 class FurtherModel(FlashVerdict):
     """A further admission model of the category."""
 
-    mode: Annotated[str, Means("plain prefetch mode that validation chose for it")]
+    mode: Annotated[str, Means("prefetch mode that validation chose for it")]
     traces: Annotated[dict[str, FurtherTrace], Each("a model beside the full one on a test trace", "trace", "trace")]
 
 
 class FlashMetrics(FlashVerdict):
     """The flash cache's figures of a category's test traces; the verdict is the admission model's."""
 
-    model_id: Annotated[str, Means("the admission model, whose verdict stands beside; the prefetch model has its own")]
+    model_id: Annotated[str, Means("the admission model, whose verdict stands beside")]
     category: Annotated[str, Means("category")]
-    prefetch: Annotated[FlashVerdict, Each("the category's prefetch model", "prefetch.model_id")]
     transfer_note: Annotated[str | None, Means("says so where disk-head time amounts to an I/O count")]
-    modes: Annotated[dict[str, PolicyModes | ModelModes], Each("one policy", "policy", "policy")]
+    mode: Annotated[str, Means("prefetch mode that validation chose for it")]
+    modes: Annotated[dict[str, PolicyModes], Each("one policy without a model", "policy", "policy")]
     best_without_model: Annotated[str, Means("policy without a model that was best on validation in its mode")]
     best_without_prefetch: Annotated[str, Means("the same of those that prefetch nothing")]
     modes_chosen_on: Annotated[list[str], Means("traces that chose the prefetch modes")]

@@ -23,7 +23,7 @@ from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.settings.forest import ForestFit, ForestShape
 
 Scorer = Callable[[F32], F64]
-LOG_LOSS, SHARE_LOSS, PINBALL_LOSS, SQUARED_LOSS = "binary_logloss", "cross_entropy", "quantile", "l2"
+LOG_LOSS, SHARE_LOSS, SQUARED_LOSS = "binary_logloss", "cross_entropy", "l2"
 MANTISSA_BITS = 23
 CURVE_COLUMNS = ("round", "train_loss", "holdout_loss")
 SECTIONS = ("\nend of trees\n", "\nend of parameters\n")
@@ -37,7 +37,7 @@ class Forest:
         text: LightGBM's model text.
         trees: trees kept.
         splits: splits in all trees; 0 means that training never moved the model.
-        train_loss, holdout_loss: log loss (of shares: cross entropy), pinball loss or mean squared error after each
+        train_loss, holdout_loss: log loss (of shares: cross entropy) or mean squared error after each
             round; nothing was held out where the second is empty.
     """
 
@@ -48,9 +48,7 @@ class Forest:
     holdout_loss: list[float]
 
 
-def _objective(targets: Bool | F32, quantile: float | None) -> dict[str, Any]:
-    if quantile is not None:
-        return {"objective": "quantile", "metric": PINBALL_LOSS, "alpha": quantile}
+def _objective(targets: Bool | F32) -> dict[str, Any]:
     if targets.dtype == np.bool_:
         return {"objective": "binary", "metric": LOG_LOSS}
     return {"objective": "cross_entropy", "metric": SHARE_LOSS}
@@ -79,19 +77,17 @@ class ForestRows:
     """What a forest learns from."""
 
     rows: F32  # float32[n, F]
-    targets: Bool | F32  # bool[n] classes, float32[n] shares in [0, 1], or float32[n] values whose quantile is sought
+    targets: Bool | F32  # bool[n] classes, or float32[n] shares in [0, 1]
     holdout: Bool  # bool[n] rows for early stopping
     names: list[str]  # F feature names
     weights: F32 | None = None  # float32[n] of the rows; None is 1 each
     rising: Sequence[bool] | None = None  # F: a larger value of the feature never lowers the score; None is no such one
 
 
-def fit_forest(
-    data: ForestRows, model: ForestShape, train: ForestFit, seed: int, quantile: float | None = None
-) -> Forest:
+def fit_forest(data: ForestRows, model: ForestShape, train: ForestFit, seed: int) -> Forest:
     """Train, stop early on the held-out blocks, round the leaves.
 
-    `quantile` None gives log-odds of the class, or of the share; else this quantile of the targets, in their unit.
+    Its scores are log-odds of the class, or of the share.
 
     Raises:
         TrainingError: no rows are left to train on.
@@ -108,14 +104,14 @@ def fit_forest(
         label = data.targets[keep].astype(np.float32)
         return lgb.Dataset(data.rows[keep], label, weight=weight, reference=reference, feature_name=data.names)
 
-    own, objective = dataset(~holdout), _objective(data.targets, quantile)
+    own, objective = dataset(~holdout), _objective(data.targets)
     shape = _parameters(model, train, seed) | objective
     if data.rising is not None:
         shape["monotone_constraints"] = [int(one) for one in data.rising]
     sets, titles = [own], ["train"]
     curves: dict[str, dict[str, list[float]]] = {}
     callbacks = [lgb.record_evaluation(curves)]
-    if holdout.any() and (quantile is not None or len(np.unique(data.targets[holdout])) > 1):
+    if holdout.any() and len(np.unique(data.targets[holdout])) > 1:
         sets, titles = [own, dataset(holdout, own)], ["train", "holdout"]
         callbacks.append(lgb.early_stopping(train.early_stopping, first_metric_only=False, verbose=False))
     booster = lgb.train(

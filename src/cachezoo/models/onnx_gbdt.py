@@ -2,9 +2,8 @@
 
 The graph is built straight from the forests' texts: a converter would add its name and version, a ZipMap, and a
 probability whose last bit depends on the runtime's exp. Input `features` float32[n, F]; output of an admission model
-`score` float32[n, 1], log-odds; of a prefetch model `reach` float32[n, 3], segments before and after the request and
-log-odds. They equal LightGBM's raw scores bit for bit (see `cachezoo.models.forest`); the probability of log-odds is
-1 / (1 + exp(-score)).
+`score` float32[n, 1], log-odds. They equal LightGBM's raw scores bit for bit (see `cachezoo.models.forest`); the
+probability of log-odds is 1 / (1 + exp(-score)).
 """
 
 from collections.abc import Mapping, Sequence

@@ -156,7 +156,7 @@ class Results:
         for metrics in (*self.pages, *self._overall()):
             found |= {name: (model.promoted, model.reason) for name, model in metrics.models.items()}
         for flash in self.flashes:
-            parts = (flash, *flash.beside.values(), flash.prefetch)
+            parts = (flash, *flash.beside.values())
             found |= {part.model_id: (part.promoted, part.reason) for part in parts}
         headlines = {name: own.headline(name) for own in self._overall() for name in own.models}
         folders = {name: paths.bundle(name) for name in found}

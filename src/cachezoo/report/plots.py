@@ -17,7 +17,6 @@ from cachezoo.show.drawing import svg
 from cachezoo.show.formats import number, percent, words
 from cachezoo.show.section import Drawing, Figure
 from cachezoo.show.style import (
-    AMBER,
     BLACK,
     BLUE,
     GREEN,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 Json = Mapping[str, Any]
 COLOURS = {
-    "caching": BLUE, "admission": VERMILION, "baleen": VERMILION, "workload": GREEN, "prefetch": AMBER, "reuse": GREEN,
+    "caching": BLUE, "admission": VERMILION, "baleen": VERMILION, "workload": GREEN, "reuse": GREEN,
     "lru": SKY, "rejectx": PINK, "opt": BLACK, "belady_bypass": BLACK,
 }  # fmt: skip
 WITHOUT = "_no_prefetch"

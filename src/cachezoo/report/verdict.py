@@ -34,7 +34,7 @@ from cachezoo.report.cases import (
 from cachezoo.report.gather import Category, Sources
 
 PAGE_KINDS = ("caching", "reuse")
-FLASH_KINDS = ("admission", "prefetch")
+FLASH_KINDS = ("admission",)
 NO_MODEL = "no model is promoted on validation"
 
 
@@ -220,32 +220,29 @@ def page_answer(sources: Sources, category: Category) -> Answer[InPage]:
 
 
 def flash_answer(sources: Sources, category: Category) -> Answer[InFlash]:
-    """What to put before the category's flash cache: an admission, and a prefetch model promoted besides."""
+    """What to put before the category's flash cache."""
     flash = category.flash
     if flash is None:
         return _unmeasured("flash cache", _unpromoted(category.models, FLASH_KINDS))
-    measured = [one for one in category.models if one.id in (flash.model_id, flash.prefetch.model_id)]
-    model = _best_model(measured, FLASH_KINDS[:1])
-    prefetch = _best_model(measured, FLASH_KINDS[1:]) if model else None
+    measured = [one for one in category.models if one.id == flash.model_id]
+    model = _best_model(measured, FLASH_KINDS)
     cases = _flash_cases(sources, flash)
     lines = [flash_text(case) for case in cases] + [accepting_all(case) for case in cases]
     held_back, instead = _unpromoted(measured, FLASH_KINDS), flash.best_without_model
     if model is None:
         if lines:
-            lines.insert(0, f"What {with_mode('the models', flash, FLASH_MODEL)} would have done:")
+            lines.insert(0, f"What the models{prefetching(flash.mode)} would have done:")
         held_back.append(f"Run {with_mode(title(instead), flash, instead)}.")
         texts = (*held_back, *lines)
         return Answer("flash cache", (instead,), (), Verdict.DONT, NO_MODEL, instead, texts, tuple(cases))
-    deployed = [one for one in (model, prefetch) if one is not None]
-    ids = tuple(one.id for one in deployed)
     verdict, why = worst([flash_verdict(case) for case in cases if not case.unseen])
-    run = ids if verdict == Verdict.DEPLOY else (instead,)
-    texts = (*(f"{one.id} on validation: {one.reason}." for one in deployed), *lines, *tried(cases), *held_back)
-    return Answer("flash cache", run, ids, verdict, why, instead, texts, tuple(cases))
+    run = model.id if verdict == Verdict.DEPLOY else instead
+    texts = (f"{model.id} on validation: {model.reason}.", *lines, *tried(cases), *held_back)
+    return Answer("flash cache", (run,), (model.id,), verdict, why, instead, texts, tuple(cases))
 
 
 def _flash_cases(sources: Sources, flash: FlashMetrics) -> list[InFlash]:
-    """Everything as shipped: with the prefetch model, or with the plain mode that goes with the admission."""
+    """As shipped, with the prefetch mode that goes with the admission."""
     cases = []
     for key, trace in flash.traces.items():
         found = trace.deployed

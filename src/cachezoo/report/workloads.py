@@ -27,7 +27,6 @@ from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, sha
 from cachezoo.sizes import PAGE_BYTES, human
 
 FILTER = "runtimes/c/build/nbdkit-cachezoo-filter.so"
-MODELS = ("bundle", "prefetch-bundle")  # the filter's options; the second is for a prefetch model, if there is one
 MOUNTED = "rejectx"  # the policy without a model that is a mode of the nbdkit filter and keeps a budget
 
 
@@ -55,18 +54,17 @@ def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str)
     """Mount a disk behind a flash cache; for a policy that is no mode of the filter, RejectX in its place, and why.
 
     Args:
-        run: ids of an admission and perhaps a prefetch bundle, or of a policy.
-        model: whether these are bundles.
+        run: id of an admission bundle, or of a policy.
+        model: whether it is a bundle.
         flash: the category's figures, for the window that met the write budget.
         mode: the prefetch mode.
     """
     why = ""
     if model:
-        how = [f"cz-{name}={paths.bundle(one)}" for name, one in zip(MODELS, run, strict=False)]
+        how = [f"cz-bundle={paths.bundle(run[0])}"]
     else:
         own = mode if run[0] == MOUNTED else flash.modes[MOUNTED].mode
-        found = flash.modes[MOUNTED].figures
-        window = found[own].knob if isinstance(found, dict) else 0.0
+        window = flash.modes[MOUNTED].figures[own].knob
         how = [f"cz-mode={MOUNTED} cz-window={window:.0f} 'cz-prefetch={own}'"]
         if run[0] != MOUNTED:
             why = f"# No cz-mode is {run[0]}; of those that there are, this keeps the write budget:\n"
@@ -212,7 +210,7 @@ def flash_choice(category: Category, answer: Answer[InFlash]) -> Choice:
     if answer.models:
         texts += _away_lines({case.trace: flash_verdict(case) for case in answer.away}, "")
     texts += [accepting_all(case) for case in answer.home]
-    mode = category.flash.modes["baleen" if answer.runs_model else answer.run[0]].mode
+    mode = category.flash.mode if answer.runs_model else category.flash.modes[answer.run[0]].mode
     shown = " + ".join(answer.run) + (f" + {mode}" if mode != "none" else "")
     code = flash_lines(answer.run, answer.runs_model, category.flash, mode)
     link = f"#{card_anchor(answer.run[0])}" if answer.runs_model else ""

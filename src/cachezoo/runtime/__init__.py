@@ -8,7 +8,7 @@
             ...
 
 Every request is observed, in order; a decision is computed when one of its values is read, so hits cost no
-decision. Where the library cannot be found, models of kinds admission, prefetch and streams are computed by numpy, if
+decision. Where the library cannot be found, models of kinds admission and streams are computed by numpy, if
 the whole package is installed. Virtual I/O caches (`Virtual`, `Share`) and caches of several tenants (`Tenants`) need
 the library.
 """

@@ -13,7 +13,7 @@ VARIABLE = "CACHEZOO_LIBRARY"
 MAX_FEATURES, MAX_OUTPUTS, TEXT = 64, 16, 512
 UNKNOWN = -1
 KINDS = {
-    1: "workload", 2: "caching", 3: "admission", 4: "prefetch", 5: "reuse", 6: "streams", 7: "virtual", 8: "policy",
+    1: "workload", 2: "caching", 3: "admission", 5: "reuse", 6: "streams", 7: "virtual", 8: "policy",
 }  # fmt: skip
 COLUMNS = ("volume", "namespace", "user", "flags")
 PRECISIONS = ("fp32", "bf16", "int8")

@@ -1,4 +1,4 @@
-"""The same calls without the library, on numpy: kinds admission, prefetch and streams, one at a time, slowly."""
+"""The same calls without the library, on numpy: kinds admission and streams, one at a time, slowly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cachezoo.runtime.model import (
 if TYPE_CHECKING:
     from cachezoo.serving.requests import RequestBatch
 
-SERVED = ("admission", "prefetch", "streams")
+SERVED = ("admission", "streams")
 
 
 def by_numpy(call: str, path: Path, key: Path | None) -> Any:  # noqa: ANN401 - what the call returns
@@ -47,7 +47,7 @@ def by_numpy(call: str, path: Path, key: Path | None) -> Any:  # noqa: ANN401 - 
 
 
 class NumpyModel:
-    """A bundle of kind admission, prefetch or streams, and what it has seen so far."""
+    """A bundle of kind admission or streams, and what it has seen so far."""
 
     def __init__(self, path: Path, key: Path | None = None) -> None:
         """Open a bundle; see `cachezoo.runtime.open`.
@@ -80,7 +80,7 @@ class NumpyModel:
         batch = self._batch(time_us, op, offset, size, volume, namespace, user, flags)
         if self._by_lifetime:
             stream = float(self._serving.place(batch)[0]) if op == "write" else -1.0
-            return Decision(lambda: Values(False, 0, 0, 0, False, -1, (stream,)))
+            return Decision(lambda: Values(False, 0, -1, (stream,)))
         row = self._serving.features(batch)
         return Decision(lambda: self._decide(batch, row))
 
@@ -139,17 +139,10 @@ class NumpyModel:
         return tuple(self._serving.place(self._batch(time_us, "write", offset, size)).tolist())
 
     def _decide(self, batch: RequestBatch, row: Any) -> Values:  # noqa: ANN401 - float32[1, F]
-        read = batch.op[0] == 0
         if self._bundle.kind == "streams":
-            return Values(False, 0, 0, 0, False, -1, (float(self._serving.placement(int(batch.offset[0]))),))
-        if self._bundle.kind == "admission":
-            score = float(self._serving.scores(row)[0])
-            return Values(bool(read and score >= self._serving.threshold), 0, 0, 0, False, -1, (score,))
-        outputs = tuple(float(value) for value in self._serving.outputs(row)[0])
-        low, high = self._serving.ranges(row)
-        plan = self._serving.prefetch(row)
-        fetch = bool(read and plan.low[0] < plan.high[0])
-        return Values(False, 0, int(low[0]), int(high[0]), fetch, -1, outputs)
+            return Values(False, 0, -1, (float(self._serving.placement(int(batch.offset[0]))),))
+        score = float(self._serving.scores(row)[0])
+        return Values(bool(batch.op[0] == 0 and score >= self._serving.threshold), 0, -1, (score,))
 
     def close(self) -> None:
         """Nothing is held that must be freed."""

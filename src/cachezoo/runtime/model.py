@@ -23,9 +23,6 @@ class Values(NamedTuple):
 
     admit: bool
     queue: int
-    low: int
-    high: int
-    fetch: bool
     category: int
     outputs: tuple[float, ...]
 
@@ -36,8 +33,6 @@ class Decision:
     Attributes:
         admit: whether what a read missed is worth admitting.
         queue: caching: 0 bypass, 1 soon, 2 mean, 3 late.
-        low, high: prefetch: segments of the request's block to fetch as well.
-        fetch: prefetch: whether these are worth fetching.
         category: workload: the category in force, by place in the bundle's classes; -1 none yet, -2 unknown.
         outputs: of the model; streams: the one stream, as `Model.placement` gives it.
     """
@@ -277,7 +272,7 @@ class Model:
         checked(code)
         outputs = tuple(found.output[: self.info["outputs"]])
         return Values(
-            bool(found.admit), found.queue, found.low, found.high, bool(found.fetch), found.category, outputs
+            bool(found.admit), found.queue, found.category, outputs
         )  # fmt: skip
 
     def keep_write_rate(self, bytes_s: float) -> None:
@@ -351,12 +346,11 @@ class Model:
             checked(code)
         return taken
 
-    def cache(self, capacity: int, prefetch: Model | None = None, writes: str | None = None) -> Cache:
+    def cache(self, capacity: int, writes: str | None = None) -> Cache:
         """A cache of so many units that this model decides for, with its own fresh history.
 
         Args:
             capacity: pages, or segments in a flash cache.
-            prefetch: the prefetch model that goes with an admission model.
             writes: `around`, `through` or `back`; None is around of a flash cache, back of a page cache.
 
         Raises:
@@ -365,7 +359,7 @@ class Model:
         how = abi.WRITES[0] if writes is None else writes
         if how not in abi.WRITES:
             raise RuntimeFault(f"writes {how!r}: there are {', '.join(abi.WRITES[1:])}")
-        return Cache(self, capacity, prefetch, abi.WRITES.index(how))
+        return Cache(self, capacity, abi.WRITES.index(how))
 
     def verify(self) -> dict[str, float]:
         """Recompute the bundle's golden rows.
@@ -441,11 +435,11 @@ class Model:
 class Cache:
     """What is resident, as the model decides."""
 
-    def __init__(self, model: Model, capacity: int, prefetch: Model | None, writes: int) -> None:
+    def __init__(self, model: Model, capacity: int, writes: int) -> None:
         """See `Model.cache`."""
-        self._model, self._prefetch, library = model, prefetch, model._library
+        self._model, library = model, model._library
         options = abi.CacheOptions(mode=abi.MODES.index("model"), capacity=capacity)
-        streams = (ctypes.c_void_p * 2)(model._stream.handle, prefetch._stream.handle if prefetch else None)
+        streams = (ctypes.c_void_p * 2)(model._stream.handle, None)
         cache, given = ctypes.c_void_p(), ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
         call(library.cz_cache_new_writes, ctypes.byref(options), writes, given, ctypes.byref(cache))
         self._cache = Owner(library, "cz_cache_free", cache)

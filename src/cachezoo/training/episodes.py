@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.arrays import U64, Bool
@@ -66,11 +65,6 @@ def held_out(trace: Trace, label: EpisodeLabel, every: int) -> Bool:
     """bool[n]: rows of the blocks kept for early stopping, by a hash of the block: none is on both sides."""
     held: Bool = block_hash(trace, label) % np.uint64(every) == 0
     return held
-
-
-def folds(trace: Trace, label: EpisodeLabel, every: int, count: int) -> npt.NDArray[np.int64]:
-    """int64[n] in [0, count): each row's fold; blocks fall whole, and independently of `held_out(…, every)`."""
-    return (block_hash(trace, label) // np.uint64(every) % np.uint64(count)).astype(np.int64)
 
 
 def read_prepared(category: str, keys: Sequence[str]) -> tuple[list[Prepared], dict[str, str]]:

@@ -119,7 +119,6 @@ class Bundling:
     # what was trained is the file that the bundle holds.
     reference: Lazy | None = None
     calibrated: bool = False  # a bundle needs a threshold that was calibrated to a write budget
-    must_win: bool = False  # a model that does not beat its baseline on validation is not exported
     # Files of weights instead, of models whose policy is of this type.
     other_weights: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 

@@ -7,7 +7,6 @@ from cachezoo.zoo.admission.record import ADMISSION
 from cachezoo.zoo.base import Bundling, System
 from cachezoo.zoo.caching.record import CACHING
 from cachezoo.zoo.policy import record as policy
-from cachezoo.zoo.prefetch.record import PREFETCH
 from cachezoo.zoo.reuse.record import REUSE
 from cachezoo.zoo.streams.record import STREAMS
 from cachezoo.zoo.virtual.record import VIRTUAL
@@ -28,7 +27,7 @@ def build(systems: Iterable[System]) -> dict[str, System]:
     return found
 
 
-SYSTEMS = build((CACHING, REUSE, ADMISSION, PREFETCH, STREAMS, VIRTUAL, WORKLOAD))
+SYSTEMS = build((CACHING, REUSE, ADMISSION, STREAMS, VIRTUAL, WORKLOAD))
 # Kinds of bundle that nothing is learned for: there is no system behind them, and nothing is fitted or judged.
 UNTRAINED: Mapping[str, Bundling] = {"policy": policy.POLICY}
 _TITLES = {"policy": policy.TITLE}

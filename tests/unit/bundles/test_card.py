@@ -106,7 +106,7 @@ def enter_clone(bundle_dir: Path, folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_flash_model_s_card_says_what_it_is_for_and_shows_no_page_cache(bundle_dir: Path) -> None:
     text = (bundle_dir / "card.md").read_text()
-    flash = bundle_dir.name.split(".")[0] in ("admission", "prefetch")
+    flash = bundle_dir.name.split(".")[0] == "admission"
     assert (f"cachezoo models bundle drift models/bundles/{bundle_dir.name} TRACE" in text) == flash
     assert ("cachezoo recommend --only flash TRACE --try" in text) == flash
     assert ("Calibrated for a flash cache of " in text) == flash
@@ -118,13 +118,7 @@ def test_the_card_s_lines_run_and_answer(bundle_dir: Path, tmp_path: Path, monke
     enter_clone(bundle_dir, tmp_path, monkeypatch)
     model, batch = load(bundle_dir).serving(), batch_of(TRACE)
     given = {**columns(), "capacity_pages": 40}
-    if (kind := bundle_dir.name.split(".")[0]) == "prefetch":
-        rows = model.features(batch)
-        assert re.search(r"^admission = load\(.*\n", sample, re.MULTILINE)
-        sample = re.sub(r"^admission = load\(.*\n", "", sample, flags=re.MULTILINE)
-        given["admission"] = type("Admission", (), {"scores": lambda self, rows: rows[:, 5]})()
-        wanted = {"admit": rows[:, 5] >= model.threshold, "beside": model.prefetch(rows)}
-    elif kind == "admission":
+    if (kind := bundle_dir.name.split(".")[0]) == "admission":
         wanted = {"admit": model.decide(model.features(batch))}
     elif kind == "caching":
         wanted = {"queues": model.run(batch, batch.pages(), [model.cache(40)]).decisions[0]}

@@ -10,8 +10,8 @@ from cachezoo.models.trained import Feature
 from tests.metrics_data import beside_model, flash_metrics
 from tests.report_data import ADMISSION, trained
 
-PREFETCH, SMALL = "prefetch.web.lgbm", f"{ADMISSION}_small"
-FLASH = flash_metrics(ADMISSION, prefetch=PREFETCH).model_copy(update={"beside": {SMALL: beside_model(SMALL, 1.5)}})
+SMALL = f"{ADMISSION}_small"
+FLASH = flash_metrics(ADMISSION).model_copy(update={"beside": {SMALL: beside_model(SMALL, 1.5)}})
 TRACE = FLASH.traces["web_test"]
 
 
@@ -29,13 +29,6 @@ def test_an_admission_states_what_it_does_as_shipped(model: str, own: Comparison
         own.rows["rejectx"].read_dt.mean,
     )
     assert told["mean_dt_saved"] == own.gap.mean_dt_saved and told["best_policy"] == own.best_policy
-
-
-def test_a_prefetch_model_states_what_is_deployed_where_it_was_promoted() -> None:
-    assert "flash" not in measured(trained(PREFETCH), Metrics(flash=FLASH))["evaluated"]
-    ships = FLASH.model_copy(update={"prefetch": FLASH.prefetch.model_copy(update={"beats_baseline": True})})
-    told = measured(trained(PREFETCH), Metrics(flash=ships))["evaluated"]["flash"]["web_test"]
-    assert told["mean_dt"] == TRACE.deployed.rows["baleen"].read_dt.mean
 
 
 def test_what_the_folder_says_of_the_inputs_is_stated(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_card_and_inspect(bundle_dir: Path) -> None:
     from rich.console import Console
 
     card = (bundle_dir / CARD).read_text()
-    in_flash = bundle_dir.name.split(".")[0] in ("admission", "prefetch")  # no rows of page caches are on their cards
+    in_flash = bundle_dir.name.split(".")[0] == "admission"  # no rows of page caches are on their cards
     assert in_flash or ("database_test" in card and "lru" in card and "0.41" in card)
     report = inspect(bundle_dir)
     assert json.loads(json.dumps(report))["manifest"] == documents(bundle_dir)

@@ -36,7 +36,7 @@ categories: [database, web]
 stream_categories: {database: data/requests/database, web: data/requests/web}
 corpus: {}
 corpora: {}
-models: {admission: lgbm, caching: lstm3x256, prefetch: lgbm, reuse: follow, streams: fios, virtual: vrm,
+models: {admission: lgbm, caching: lstm3x256, reuse: follow, streams: fios, virtual: vrm,
   workload: lstm50}
 """
 

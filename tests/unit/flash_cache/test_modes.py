@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.flash_cache.modes import ML_MODES, is_mode, is_plain, plain_modes, plain_prefetch
+from cachezoo.flash_cache.modes import is_mode, plain_modes, plain_prefetch
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
 from cachezoo.kernels.flash_queue import EVICTIONS, Eviction
 from cachezoo.kernels.segments import Geometry, expand_segments
@@ -19,9 +19,8 @@ def test_modes_without_a_model() -> None:
     assert plain_modes(4) == ("none", "all_on_miss", "all_on_partial", "next(1)", "next(2)", "next(4)")
     assert plain_modes(6)[3:] == ("next(1)", "next(2)", "next(4)", "next(6)")
     assert plain_modes(1)[3:] == ("next(1)",)
-    assert all(is_plain(mode) and is_mode(mode) for mode in plain_modes(64))
-    assert not any(is_plain(mode) for mode in ML_MODES) and all(is_mode(mode) for mode in ML_MODES)
-    for text in ("next(0)", "next(-1)", "next(x)", "next(1) ", "next", "sometimes", ""):
+    assert all(is_mode(mode) for mode in plain_modes(64))
+    for text in ("ml_range", "next(0)", "next(-1)", "next(x)", "next(1) ", "next", "sometimes", ""):
         assert not is_mode(text)
 
 
@@ -33,8 +32,8 @@ def test_what_they_fetch() -> None:
     assert partial.high.tolist() == [64] * 4 and partial.on_partial
     ahead = plain_prefetch("next(8)", last, 64)
     assert ahead.low.tolist() == [1, 62, 64, 64] and ahead.high.tolist() == [9, 64, 64, 64] and not ahead.on_partial
-    for mode in (*ML_MODES, "next(0)"):
-        with pytest.raises(ConfigError, match=r"asks a model; without one there are none, .*next\(64\)"):
+    for mode in ("ml_range", "next(0)"):
+        with pytest.raises(ConfigError, match=r"there are none, all_on_miss, all_on_partial or next\(n\)"):
             plain_prefetch(mode, last, 64)
 
 

@@ -89,13 +89,6 @@ def test_file_is_one_row_a_request_and_the_same_bytes(tmp_path: Path) -> None:
     assert ((labels.episode == -1) == (TRACE.op == 1)).all()
     assert figures.episodes == labels.episode.max() + 1
     assert not labels.settled[labels.episode < 0].any() and not labels.open[labels.episode < 0].any()
-    assert not labels.range_low[TRACE.op == 1].any() and not labels.range_high[TRACE.op == 1].any()
-    for e in range(0, figures.episodes, 97):
-        rows = labels.episode == e
-        low = TRACE.offset[rows] // 4096 % 64
-        end = low + (TRACE.offset + TRACE.size - 1)[rows] // 4096 - TRACE.offset[rows] // 4096 + 1
-        assert set(labels.range_low[rows].tolist()) == {low.min()}
-        assert set(labels.range_high[rows].tolist()) == {min(64, end.max())}
     first = np.flatnonzero(labels.access_index == 0)
     assert labels.episode[first].tolist() == list(range(figures.episodes))
 

@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "metrics/page/web.json", page_metrics(traces, models=models))
     write(tmp_path / "metrics/page/mail.json", page_metrics({"mail_test": page_trace("test")}, category="mail"))
     write(tmp_path / "metrics/workload.json", workload_metrics("workload.lstm8"))
-    flash = flash_metrics("admission.web.lgbm", prefetch="prefetch.web.lgbm", traces={"web_test": flash_trace()})
+    flash = flash_metrics("admission.web.lgbm", traces={"web_test": flash_trace()})
     write(tmp_path / "metrics/flash/web.json", flash)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -45,7 +45,7 @@ def test_a_category_alone_is_shown_without_what_is_of_all() -> None:
     assert "web_test" in run("models", "results", "--category", "mail", "--category", "web").stdout
     told = json.loads(run("models", "results", "--category", "web", "--json").stdout)
     assert {one["trace"] for one in (*told["rows"], *told["flash"])} == {"web_test"} and told["systems"] == {}
-    assert {one["model"] for one in told["bundles"]} == {MODEL, "admission.web.lgbm", "prefetch.web.lgbm"}
+    assert {one["model"] for one in told["bundles"]} == {MODEL, "admission.web.lgbm"}
 
 
 def test_a_category_of_streams_alone_is_shown_by_its_own_table(project: Path) -> None:

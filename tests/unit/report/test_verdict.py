@@ -13,7 +13,6 @@ from cachezoo.report.verdict import Answer, InFlash, InPage, Verdict, flash_answ
 from tests.metrics_data import BEST, flash_metrics, flash_trace, gap, page_metrics, page_trace, row
 from tests.report_data import ADMISSION, CACHING, REUSE, trained
 
-PREFETCH = "prefetch.web.lgbm"
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -197,7 +196,7 @@ def ask_flash(*models: Model, saved: float = 0.05, peak: float = 0.02) -> Answer
 
 def test_the_flash_cache_gets_the_model_that_was_measured_whatever_is_promoted_beside_it() -> None:
     own, others = model(ADMISSION), [model(f"{ADMISSION}_small"), model(f"{ADMISSION}_block", promoted=False)]
-    category = Category("web", None, flash_metrics(ADMISSION, prefetch=PREFETCH), [own, *others])
+    category = Category("web", None, flash_metrics(ADMISSION), [own, *others])
     answer = flash_answer(sources(category), category)
     assert answer.run == (ADMISSION,) and "_block" not in said(answer)
 
@@ -212,11 +211,11 @@ def test_the_flash_cache_gets_the_model_that_was_measured_whatever_is_promoted_b
     ],
 )
 def test_flash_models_are_worth_what_they_save(saved: float, peak: float, verdict: Verdict, why: str) -> None:
-    answer = ask_flash(model(ADMISSION), model(PREFETCH), saved=saved, peak=peak)
-    assert (answer.models, answer.verdict, answer.why) == ((ADMISSION, PREFETCH), verdict, why)
-    assert answer.run == ((ADMISSION, PREFETCH) if verdict == Verdict.DEPLOY else ("rejectx",))
+    answer = ask_flash(model(ADMISSION), saved=saved, peak=peak)
+    assert (answer.models, answer.verdict, answer.why) == ((ADMISSION,), verdict, why)
+    assert answer.run == ((ADMISSION,) if verdict == Verdict.DEPLOY else ("rejectx",))
     told = said(answer).replace(MINUS, "-")
-    assert "the models with prefetch ml_range change the disks kept busy with reads by" in told
+    assert "the models with prefetch next(4) change the disks kept busy with reads by" in told
     changed = re.search(r"change the disks kept busy with reads by (\S+) % against RejectX, the best policy", told)[1]
     assert float(changed) == pytest.approx(-100 * saved, abs=0.06)
     plain = re.search(r"Against RejectX without prefetch, which is the paper's baseline, \D+ by (\S+) %", told)[1]
@@ -242,18 +241,11 @@ def test_a_cache_that_accepts_all_is_told_apart_with_what_it_writes() -> None:
     assert every in said(answer)
 
 
-def test_an_admission_without_a_prefetch_model_is_judged_as_shipped() -> None:
-    answer = ask_flash(model(ADMISSION), model(PREFETCH, promoted=False))
-    assert answer.run == (ADMISSION,)
-    assert f"by {MINUS}5.0 % against RejectX, the best policy without a model on validation" in said(answer)
-    assert f"{PREFETCH} is not promoted: as judged." in said(answer)
-
-
 def test_an_unpromoted_admission_gives_way_to_the_best_policy_without_a_model() -> None:
-    answer = ask_flash(model(ADMISSION, promoted=False), model(PREFETCH))
+    answer = ask_flash(model(ADMISSION, promoted=False))
     assert (answer.run, answer.models, answer.verdict) == (("rejectx",), (), Verdict.DONT)
     assert "Run RejectX with prefetch all_on_partial." in said(answer)
-    assert "What the models with prefetch ml_range would have done:" in said(answer)
+    assert "What the models with prefetch next(4) would have done:" in said(answer)
 
 
 def test_the_choice_for_page_caches_is_the_bundle_that_most_categories_run() -> None:

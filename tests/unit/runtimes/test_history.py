@@ -1,4 +1,4 @@
-"""libcachezoo's admission and prefetch models beside the Python reference: the same inputs, scores and decisions."""
+"""libcachezoo's admission models beside the Python reference: the same inputs, scores and decisions."""
 
 import json
 from pathlib import Path
@@ -7,20 +7,18 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.models.forest import joined, read_forest
+from cachezoo.models.forest import read_forest
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.admission.serve import AdmissionServing
-from cachezoo.zoo.prefetch.model import MODEL_FILES
-from cachezoo.zoo.prefetch.serve import PrefetchServing
 from tests.c_history import answer
 from tests.oracles.history import naive_history
 
 ROOT = Path(__file__).parents[3]
 CAPTURED = ROOT / "data/raw/captured"
 STORED = ROOT / "tests/golden/protocol2"
-ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
+ADMISSION = STORED / "admission.database.lgbm"
 KEYS = ("features", "encodings", "geometry", "calibration", "policy")
 MANY = 1 << 22  # keys: more than any captured trace has segments
 # One of each category; benchmarks/runtime_forests.py runs all of them through the exported models.
@@ -31,31 +29,13 @@ def manifest(bundle):
     return json.loads((bundle / "model.json").read_text(encoding="utf-8"))
 
 
-def reference(bundle, batch):
-    """Features, outputs and decisions (admit, low, high, fetch) of the Python serving classes."""
-    model = {key: value for key, value in manifest(bundle).items() if key in KEYS}
-    read = batch.op == 0
-    decisions = np.zeros((len(batch), 4), np.int32)
-    if manifest(bundle)["kind"] == "admission":
-        serving = AdmissionServing(**model, infer=read_forest(bundle / "model.lgb.txt", 1))
-        rows = serving.features(batch)
-        decisions[:, 0] = serving.decide(rows) & read
-        outputs = serving.scores(rows)[:, None]
-    else:
-        serving = PrefetchServing(**model, infer=joined([read_forest(bundle / name, 1) for name in MODEL_FILES]))
-        rows = serving.features(batch)
-        low, high = serving.ranges(rows)
-        asked = serving.prefetch(rows)
-        decisions[:, 1], decisions[:, 2], decisions[:, 3] = low, high, read & (asked.low < asked.high)
-        outputs = serving.outputs(rows)
-    return rows, outputs, decisions
-
-
 def check(made, bundle, batch):
-    rows, outputs, decisions = reference(bundle, batch)
+    model = {key: value for key, value in manifest(bundle).items() if key in KEYS}
+    serving = AdmissionServing(**model, infer=read_forest(bundle / "model.lgb.txt", 1))
+    rows = serving.features(batch)
     assert np.array_equal(made.features, rows)
-    assert np.array_equal(made.outputs[:, : outputs.shape[1]], outputs)
-    assert np.array_equal(made.decisions, decisions)
+    assert np.array_equal(made.scores, serving.scores(rows))
+    assert np.array_equal(made.admit, serving.decide(rows) & (batch.op == 0))
 
 
 def made_requests(n, what):
@@ -77,21 +57,19 @@ def made_requests(n, what):
 
 
 @pytest.mark.parametrize("trace", TRACES)
-@pytest.mark.parametrize("bundle", [ADMISSION, PREFETCH], ids=["admission", "prefetch"])
-def test_a_captured_trace_gets_the_same_answers_in_c(history_run, tmp_path, bundle, trace):
+def test_a_captured_trace_gets_the_same_answers_in_c(history_run, tmp_path, trace):
     batch = batch_of(read_trace(CAPTURED / f"{trace}.parquet"))
-    made = answer(history_run, bundle, batch, tmp_path, max_keys=MANY)
-    check(made, bundle, batch)
+    made = answer(history_run, ADMISSION, batch, tmp_path, max_keys=MANY)
+    check(made, ADMISSION, batch)
     assert made.counters["requests"] == len(batch)
     assert made.counters["forgotten"] == 0
 
 
-@pytest.mark.parametrize("bundle", [ADMISSION, PREFETCH], ids=["admission", "prefetch"])
-def test_made_requests_get_the_same_answers_in_c(checked_history_run, tmp_path, bundle):
+def test_made_requests_get_the_same_answers_in_c(checked_history_run, tmp_path):
     batch = made_requests(3000, "made")
-    made = answer(checked_history_run, bundle, batch, tmp_path)
-    check(made, bundle, batch)
-    assert len(np.unique(made.decisions[:, 0] if bundle == ADMISSION else made.decisions[:, 3])) == 2
+    made = answer(checked_history_run, ADMISSION, batch, tmp_path)
+    check(made, ADMISSION, batch)
+    assert len(np.unique(made.admit)) == 2
 
 
 def test_requests_without_namespace_and_user_take_the_volumes_name(checked_history_run, tmp_path):

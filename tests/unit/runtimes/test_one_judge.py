@@ -15,7 +15,7 @@ from tests.judges import by_c, by_python, comparable
 from tests.refused import CASES, setting, stored
 from tests.sealed import files_of, sealed
 
-KINDS = ("admission", "caching", "policy", "prefetch", "reuse", "streams", "streams.spool", "virtual", "workload")
+KINDS = ("admission", "caching", "policy", "reuse", "streams", "streams.spool", "virtual", "workload")
 
 
 @pytest.fixture

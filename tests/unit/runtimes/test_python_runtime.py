@@ -64,9 +64,8 @@ def test_the_structures_are_those_of_the_header(tmp_path):
         assert [getattr(own, field).offset for field, _ in own._fields_] == [int(value) for value in offsets], name
 
 
-@pytest.mark.parametrize("path", [ADMISSION, GOLDEN / "prefetch.database.lgbm"], ids=lambda path: path.name)
-def test_decisions_are_those_of_the_simulator_and_of_numpy_alone(library, path, monkeypatch):
-    trace = make_trace(1500, 7)
+def test_decisions_are_those_of_the_simulator_and_of_numpy_alone(library, monkeypatch):
+    path, trace = ADMISSION, make_trace(1500, 7)
     with open_model(path) as model:
         found = [decision.values for decision in observed(model, trace)]
         assert model.stats()["requests"] == len(trace)

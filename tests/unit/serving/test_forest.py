@@ -30,7 +30,7 @@ def rows_at_thresholds(text: bytes, features: int, n: int) -> np.ndarray:
 
 
 def test_every_kind_of_forest_is_stored() -> None:
-    assert {path.parent.name.split(".")[0] for path in STORED} == {"admission", "prefetch", "reuse", "streams"}
+    assert {path.parent.name.split(".")[0] for path in STORED} == {"admission", "reuse", "streams"}
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}-{path.stem}")

@@ -71,7 +71,6 @@ def test_a_params_yaml_that_is_not_what_conf_says_is_refused(tmp_path: Path) -> 
     [
         ("caching", "label.benefit.oracle=belady", "earlier stages read it too"),
         ("caching", "features.sequence.clip=5.0", "earlier stages read it too"),
-        ("prefetch", "fit.admission.open_weight=0.5", "earlier stages read it too"),
         ("caching", "fit.admission.threads=1", "neither fit nor judge of caching takes it"),
         ("caching", "seed=7", "neither fit nor judge of caching takes it"),
         ("caching", "fit.caching.batch=8", ""),

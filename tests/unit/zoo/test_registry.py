@@ -73,7 +73,7 @@ def test_libraries_are_pinned_and_kinds_name_their_branches(system: System) -> N
 
 
 def test_a_system_without_bundles_says_so() -> None:
-    with pytest.raises(ConfigError, match="system nothing: has no bundles; caching, reuse, admission, prefetch"):
+    with pytest.raises(ConfigError, match="system nothing: has no bundles; caching, reuse, admission, streams"):
         bundling_of("nothing")
 
 

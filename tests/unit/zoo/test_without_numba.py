@@ -9,12 +9,6 @@ PARTS = {
 from tests.unit.zoo.admission.test_serve import PLAIN, AdmissionServing, batch_of, make_trace
 parts = [AdmissionServing(**PLAIN, infer=len).features(batch_of(make_trace(400, 6)))]
 """,
-    "prefetch": """
-from tests.unit.zoo.prefetch.test_serve import PLAIN, PrefetchServing, batch, history_infer
-serving = PrefetchServing(**PLAIN, infer=history_infer)
-fetches = serving.prefetch(serving.features(batch(400, 6)))
-parts = [fetches.low, fetches.high]
-""",
     "caching": """
 from tests.unit.zoo.caching.test_serve import run, serving
 served = run(serving(), [7, 2], [0.5, 0.4])

@@ -9,41 +9,13 @@ from cachezoo.bundles.drift import drift
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
 from cachezoo.errors import ConfigError
-from cachezoo.flash_cache.modes import ML_MODES, NONE
-from cachezoo.kernels.flash import Prefetch
+from cachezoo.flash_cache.modes import NONE
 from cachezoo.kernels.segments import Geometry
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.admission.flash_sets import BLOCK, SEGMENT
 from cachezoo.zoo.admission.serve import controller_of, score_batch
-
-KINDS = ("admission", "prefetch")
-
-
-@dataclass(frozen=True)
-class FlashBundles:
-    """An admission bundle, and the prefetch bundle that was trained with it."""
-
-    admission: Bundle
-    prefetch: Bundle | None  # None: plain modes alone
-
-    @property
-    def geometry(self) -> Geometry:
-        """Blocks and segments that it decides on."""
-        return _geometry(self.admission)
-
-    @property
-    def thresholds(self) -> dict[str, float]:
-        """The admission threshold that validation chose, by prefetch mode."""
-        own = self.admission.manifest["calibration"]
-        found = {NONE: float(own["threshold"])}
-        if "with_prefetch" in own:
-            found[str(own["with_prefetch"]["mode"])] = float(own["with_prefetch"]["threshold"])
-        if self.prefetch is not None:
-            manifest = self.prefetch.manifest
-            found[str(manifest["policy"]["mode"])] = float(manifest["calibration"]["threshold"])
-        return found
 
 
 @dataclass(frozen=True)
@@ -53,7 +25,6 @@ class FlashModel:
     name: str  # the admission bundle's id
     scores: F64  # [n] log-odds of the admission
     thresholds: dict[str, float]  # as shipped, by prefetch mode
-    ranged: dict[str, Prefetch]  # what the prefetch bundle fetches, by mode; empty without such a bundle
     # Inputs that have drifted from training, the farthest first; None where the bundle has no distributions.
     drifted: tuple[str, ...] | None
     inputs: int  # in all
@@ -61,42 +32,25 @@ class FlashModel:
     whole_block: bool = True  # a read touches its blocks whole; not of bundles of earlier releases
 
 
-def open_bundles(paths: Sequence[Path]) -> list[FlashBundles]:
-    """Read admission bundles, each with the prefetch bundle that was trained with it.
+def open_bundles(paths: Sequence[Path]) -> list[Bundle]:
+    """Read admission bundles.
 
     Args:
         paths: folders or .zip of bundles, in any order.
 
     Raises:
         BundleError: damaged.
-        ConfigError: a bundle of another kind, a prefetch bundle without its admission, or an id that is there twice.
+        ConfigError: a bundle of another kind, or one that is there twice.
     """
     found = [load(path) for path in paths]
     for bundle in found:
-        if bundle.kind not in KINDS:
+        if bundle.kind != "admission":
             fix = "compare --bundle runs caching and reuse bundles" if bundle.kind != "workload" else "give another"
             raise ConfigError(f"{bundle.where}: a {bundle.kind} bundle decides nothing in a flash cache; {fix}")
-    admissions = {bundle.id: bundle for bundle in found if bundle.kind == KINDS[0]}
-    fetching = {str(bundle.manifest["policy"]["admission"]): bundle for bundle in found if bundle.kind == KINDS[1]}
-    for wanted, bundle in fetching.items():
-        if wanted not in admissions:
-            raise ConfigError(f"{bundle.where}: it prefetches for what {wanted} admits; give --bundle of that one too")
-    if len(admissions) + len(fetching) < len(found):
-        names, kept = [bundle.id for bundle in found], {*admissions, *(bundle.id for bundle in fetching.values())}
-        twice = next(name for name in names if names.count(name) > 1 or name not in kept)
-        raise ConfigError(f"--bundle {twice}: given twice, or two prefetch bundles of one admission; give each once")
-    pairs = [FlashBundles(bundle, fetching.get(name)) for name, bundle in admissions.items()]
-    for pair in pairs:
-        if pair.prefetch is None:
-            continue
-        same = {
-            "blocks": _geometry(pair.prefetch) == pair.geometry,
-            "policy.touch": touch_of(pair.prefetch) == touch_of(pair.admission),
-        }
-        for what in (name for name, alike in same.items() if not alike):
-            message = f"{pair.prefetch.where}: its {what} are not those of {pair.admission.where}"
-            raise ConfigError(f"{message}; give bundles of one training")
-    return pairs
+    names = [bundle.id for bundle in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"--bundle {twice[0]}: given twice; give it once")
+    return found
 
 
 def touch_of(bundle: Bundle) -> str:
@@ -109,44 +63,39 @@ def _geometry(bundle: Bundle) -> Geometry:
     return Geometry(own["block_bytes"], own["segment_bytes"])
 
 
-def geometry_of(bundles: Sequence[FlashBundles], given: Geometry | None) -> Geometry | None:
+def thresholds_of(bundle: Bundle) -> dict[str, float]:
+    """The admission thresholds that validation chose, by prefetch mode."""
+    own = bundle.manifest["calibration"]
+    found = {NONE: float(own["threshold"])}
+    if "with_prefetch" in own:
+        found[str(own["with_prefetch"]["mode"])] = float(own["with_prefetch"]["threshold"])
+    return found
+
+
+def geometry_of(bundles: Sequence[Bundle], given: Geometry | None) -> Geometry | None:
     """Segments and blocks of a cache that bundles decide for: as given, or theirs; None without either.
 
     Raises:
         ConfigError: a bundle learned on another geometry.
     """
-    found = given or (bundles[0].geometry if bundles else None)
-    for own in bundles:
-        if own.geometry != found:
-            learned = f"segments of {own.geometry.segment_bytes} bytes in blocks of {own.geometry.block_bytes}"
-            fix = "leave --segment and --block out" if given else f"run it apart from {bundles[0].admission.id}"
-            raise ConfigError(f"{own.admission.where}: it learned on {learned}, which this cache has not; {fix}")
+    found = given or (_geometry(bundles[0]) if bundles else None)
+    for bundle in bundles:
+        own = _geometry(bundle)
+        if own != found:
+            learned = f"segments of {own.segment_bytes} bytes in blocks of {own.block_bytes}"
+            fix = "leave --segment and --block out" if given else f"run it apart from {bundles[0].id}"
+            raise ConfigError(f"{bundle.where}: it learned on {learned}, which this cache has not; {fix}")
     return found
 
 
-def decide(bundles: FlashBundles, trace: Trace, modes: Sequence[str] = ()) -> FlashModel:
-    """What bundles decide on every request of a trace, from a fresh history.
-
-    Args:
-        bundles: the admission, perhaps with its prefetch.
-        trace: the requests.
-        modes: of `ML_MODES`; none: the prefetch bundle's own.
-    """
+def decide(bundle: Bundle, trace: Trace) -> FlashModel:
+    """What an admission bundle decides on every request of a trace, from a fresh history."""
     batch = batch_of(trace)
-    serving = bundles.admission.serving()
+    serving = bundle.serving()
     scores = score_batch(serving, batch, serving.scores)
-    ranged: dict[str, Prefetch] = {}
-    if bundles.prefetch is not None:
-        fetching = bundles.prefetch.serving()
-        own_rows = fetching.features(batch)
-        own = modes or [mode for mode in (fetching.mode,) if mode in ML_MODES]
-        ranged = {mode: fetching.prefetch(own_rows, mode) for mode in own}
     drifted = None
-    if bundles.admission.manifest["measured"].get("inputs"):
-        drifted = tuple(one.name for one in drift(bundles.admission, batch).inputs if one.verdict == "drifted")
-    inputs = len(bundles.admission.manifest["features"])
-    controller = controller_of(bundles.admission.manifest["calibration"])
-    return FlashModel(
-        bundles.admission.id, scores, bundles.thresholds, ranged, drifted, inputs, controller,
-        touch_of(bundles.admission) == BLOCK,
-    )  # fmt: skip
+    if bundle.manifest["measured"].get("inputs"):
+        drifted = tuple(one.name for one in drift(bundle, batch).inputs if one.verdict == "drifted")
+    inputs, controller = len(bundle.manifest["features"]), controller_of(bundle.manifest["calibration"])
+    whole_block = touch_of(bundle) == BLOCK
+    return FlashModel(bundle.id, scores, thresholds_of(bundle), drifted, inputs, controller, whole_block)

@@ -72,8 +72,7 @@ class FlashOptions:
     rates: Sequence[WriteRate]  # each to be met by every policy that has a knob
     policies: Sequence[str]  # of `POLICIES` and `MORE`; each is set to each rate in hindsight
     rivals: Sequence[str] = ()  # of `RIVALS`, tried under a controller
-    # Modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned one of their
-    # prefetch bundle.
+    # Modes to run in; None: without, and in those that the bundles name.
     prefetch: Sequence[str] | None = None
     cost: DiskHead = DISK  # the two constants
     disk: DiskName = MODELLED  # what disk-head time comes from, of `DISKS`

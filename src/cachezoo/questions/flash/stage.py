@@ -1,4 +1,4 @@
-"""Baleen on the test traces: admission and prefetch, next to AcceptAll, CoinFlip, RejectX and OPT.
+"""Baleen on the test traces: the admission with its prefetch mode, next to AcceptAll, CoinFlip, RejectX and OPT.
 
 All run in the same flash simulator. A policy's prefetch mode is chosen on validation, the baselines' as well as the
 model's; OPT, a bound, takes the mode that is best on the very trace. The headline is the mean read disk-head time saved
@@ -6,9 +6,9 @@ against the best policy without a model: of the baselines with a budget, each in
 one with the lowest mean on validation, kept to its budget there as on the test trace. Three comparisons, two as one
 would run them, and one in hindsight:
 
-- `deployed`: admission and prefetch as shipped, in the prefetch model's mode where it ships, else in the admission's
-  plain one, and the baselines. The same controller keeps the budget's rate over the trace's time for all of them,
-  without knowing what is to come; the model's begins with the threshold of validation. The headline comes from here.
+- `deployed`: the admission as shipped, in the prefetch mode that goes with it, and the baselines. The same controller
+  keeps the budget's rate over the trace's time for all of them, without knowing what is to come; the model's begins
+  with the threshold of validation. The headline comes from here.
 - `admission_alone`: the same without prefetch.
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself: a diagnostic.
   Baselines then write at least what the model does, where they can: so it is never ahead for what it writes.
@@ -29,7 +29,7 @@ from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.contest.lead import ratio_of, saving
 from cachezoo.flash_cache.load import STATISTICS
-from cachezoo.flash_cache.modes import NONE, is_plain
+from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import (
     ACCEPT_ALL,
     BASELINES,
@@ -59,9 +59,7 @@ from cachezoo.metrics.flash import (
     FurtherModel,
     FurtherTrace,
     Gap,
-    ModelModes,
     PolicyModes,
-    TriedMode,
     Windows,
 )
 from cachezoo.models.trained import TrainedModel
@@ -73,7 +71,6 @@ from cachezoo.traces.table import Trace
 from cachezoo.zoo.admission.fit import BESIDE
 from cachezoo.zoo.admission.model import load_admission
 from cachezoo.zoo.admission.serve import serve_trace
-from cachezoo.zoo.prefetch.model import load_prefetch
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -117,11 +114,11 @@ class LabelledTrace:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What the models decide on a trace of n requests."""
+    """What an admission decides on a trace of n requests."""
 
-    scores: F64  # float64[n] the admission's
-    threshold: float  # of the admission as shipped with the prefetch
-    alone: float  # as shipped by itself, without prefetch
+    scores: F64  # float64[n]
+    threshold: float  # as shipped with the prefetch
+    alone: float  # as shipped without prefetch
     mode: str  # of prefetch, that validation chose for it
     prefetch: Prefetch | None  # what that mode fetches
     controller: Controller  # that keeps the budget, as shipped
@@ -137,10 +134,10 @@ class Baselines:
 
 
 class Comparisons(Bench):
-    """A test trace: the models and their rivals at one write budget, and what the models save."""
+    """A test trace: the model and its rivals at one write budget, and what the model saves."""
 
     def __init__(self, test: LabelledTrace, ours: Decisions, chosen: Baselines, settings: Settings) -> None:
-        """Set up the decisions of the models, and what validation chose for the baselines."""
+        """Set up the decisions of the model, and what validation chose for the baselines."""
         super().__init__(test.trace, test.problem, settings.flash, settings.seed)
         self._opt, self._ours, self._chosen = test.opt, ours, chosen
 
@@ -155,7 +152,7 @@ class Comparisons(Bench):
         return {name: self.row(one.tuned, one.mode, False) for name, one in runs.items()}
 
     def shipped(self) -> Tuned:
-        """The models as shipped, their controller at the budget's rate."""
+        """The model as shipped, its controller at the budget's rate."""
         ours = self._ours
         return controlled(self.problem, ours.scores, ours.threshold, ours.controller, ours.prefetch)
 
@@ -256,45 +253,18 @@ class Comparisons(Bench):
         )
 
 
-class Models:
-    """A category's admission and prefetch models, as trained."""
+def mode_of(trained: TrainedModel) -> str:
+    """The prefetch mode that a trained admission ships with."""
+    return str(trained.calibration["with_prefetch"]["mode"])
 
-    def __init__(self, admission: Path, prefetch: Path) -> None:
-        """Read both.
 
-        Args:
-            admission: `models/trained/admission/admission.<category>.<arch>`.
-            prefetch: `models/trained/prefetch/prefetch.<category>.<arch>`.
-
-        Raises:
-            CachezooError: a folder holds no readable model of its kind.
-        """
-        self._folders = admission, prefetch
-        self.admission: TrainedModel = load_admission(admission)[0]
-        self.prefetch: TrainedModel = load_prefetch(prefetch)[0]
-
-    @property
-    def ranged(self) -> bool:
-        """The prefetch model ships: it trained, and beat the plain modes on validation."""
-        return self.prefetch.promoted
-
-    @property
-    def mode(self) -> str:
-        """The prefetch mode that they ship with; without the prefetch model, the admission's plain one."""
-        return str(self.prefetch.policy["mode"] if self.ranged else self.admission.calibration["with_prefetch"]["mode"])
-
-    def decide(self, trace: Trace, problem: FlashProblem) -> Decisions:
-        """Their decisions on a trace, from a fresh history."""
-        admits = load_admission(self._folders[0])[1]
-        ranges = None if is_plain(self.mode) else load_prefetch(self._folders[1])[1]
-        if ranges is not None:
-            prefetch: Prefetch | None = ranges.prefetch(serve_trace(ranges, trace))
-        else:
-            prefetch = prefetch_of(problem, self.mode)
-        setting = self.prefetch.calibration if self.ranged else self.admission.calibration["with_prefetch"]
-        scores = admits.scores(serve_trace(admits, trace))
-        controller = Controller(**self.admission.calibration["controller"])
-        return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch, controller)
+def decide(folder: Path, trace: Trace, problem: FlashProblem) -> Decisions:
+    """What a trained admission decides on a trace, from a fresh history, with the prefetch mode that goes with it."""
+    trained, serving = load_admission(folder)
+    setting = trained.calibration["with_prefetch"]
+    mode, scores = mode_of(trained), serving.scores(serve_trace(serving, trace))
+    controller, fetched = Controller(**trained.calibration["controller"]), prefetch_of(problem, mode)
+    return Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched, controller)
 
 
 def choose_baseline_modes(
@@ -332,10 +302,10 @@ def chosen_baselines(choices: Mapping[str, PolicyModes]) -> Baselines:
     )
 
 
-def evaluate_test(test: LabelledTrace, models: Models, chosen: Baselines, settings: Settings) -> FlashTrace:
-    """The models on one test trace, and what validation chose for the baselines."""
+def evaluate_test(test: LabelledTrace, admission: Path, chosen: Baselines, settings: Settings) -> FlashTrace:
+    """The model on one test trace, and what validation chose for the baselines."""
     problem = test.problem
-    bench = Comparisons(test, models.decide(test.trace, problem), chosen, settings)
+    bench = Comparisons(test, decide(admission, test.trace, problem), chosen, settings)
     at_budget = bench.compare(problem.budget)
     reference = at_budget.rows[REJECTX]
     short = not reference.reached and reference.segment_writes > 0
@@ -371,59 +341,49 @@ def evaluate_further(
     Raises:
         CachezooError: the folder holds no readable model of its kind.
     """
-    trained = load_admission(folder)[0]
-    setting = trained.calibration["with_prefetch"]
-    mode, traces = str(setting["mode"]), {}
+    trained, traces = load_admission(folder)[0], {}
     for key, test in tests.items():
-        serving = load_admission(folder)[1]
-        scores, fetched = serving.scores(serve_trace(serving, test.trace)), prefetch_of(test.problem, mode)
-        controller = Controller(**trained.calibration["controller"])
-        ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched, controller)
+        ours = decide(folder, test.trace, test.problem)
         bench = Comparisons(test, ours, chosen, settings)
-        traces[key] = FurtherTrace(
-            deployed=bench.compare_shipped(), at_budget=bench.row(learned(test.problem, scores, fetched), mode)
-        )
-    return FurtherModel(**dict(_verdict(trained)), mode=mode, traces=traces)
+        tuned = learned(test.problem, ours.scores, ours.prefetch)
+        traces[key] = FurtherTrace(deployed=bench.compare_shipped(), at_budget=bench.row(tuned, ours.mode))
+    return FurtherModel(**dict(_verdict(trained)), mode=mode_of(trained), traces=traces)
 
 
 def evaluate_models(
     category: str,
-    models: Models,
+    admission: Path,
     validation: Mapping[str, Trace],
     tests: Mapping[str, Trace],
     settings: Settings,
     others: Sequence[Path] = (),
 ) -> FlashMetrics:
-    """Evaluate a category's models.
+    """Evaluate a category's admission models.
 
     The headline is `traces[key].deployed.best.mean_dt_saved`: (rival - model) / rival on mean read disk-head time, the
     rival being the best policy without a model, each with its prefetch.
 
     Args:
         category: theirs.
-        models: the trained models.
+        admission: `models/trained/admission/admission.<category>.<arch>`.
         validation: traces that choose the baselines' prefetch modes, by key; at least one.
         tests: test traces by key.
         settings: parameters.
         others: folders of the further trained admission models.
     """
-    controller = Controller(**models.admission.calibration["controller"])
-    choices = choose_baseline_modes(validation, settings, controller)
+    trained = load_admission(admission)[0]
+    choices = choose_baseline_modes(validation, settings, Controller(**trained.calibration["controller"]))
     chosen = chosen_baselines(choices)
     labelled = {key: LabelledTrace.of(trace, settings) for key, trace in tests.items()}
-    traces = {key: evaluate_test(test, models, chosen, settings) for key, test in labelled.items()}
+    traces = {key: evaluate_test(test, admission, chosen, settings) for key, test in labelled.items()}
     rows = [row for trace in traces.values() for row in trace.deployed.rows.values()]
     few = settings.flash.disk == "baleen" and bool(rows) and max(row.transfer_share for row in rows) < FEW_TRANSFERS
-    tried = [TriedMode.model_validate(row) for row in models.prefetch.calibration["modes"]]
     return FlashMetrics(
         category=category,
-        **dict(_verdict(models.admission)),
-        prefetch=_verdict(models.prefetch),
+        **dict(_verdict(trained)),
+        mode=mode_of(trained),
         transfer_note="transfer is below 10 % of disk-head time: it amounts to an I/O count" if few else None,
-        modes={
-            **choices,
-            MODEL: ModelModes(mode=models.mode, figures=tried),
-        },
+        modes=choices,
         best_without_model=chosen.best,
         best_without_prefetch=chosen.best_alone,
         modes_chosen_on=sorted(validation),
@@ -444,12 +404,11 @@ def evaluate_flash(params: "Params", category: str) -> FlashMetrics:
     Raises:
         CachezooError: a model or a trace is missing or damaged.
     """
-    kinds = {"admission": params.model.admission.arch, "prefetch": params.model.prefetch.arch}
-    folders = [paths.trained(f"{kind}.{category}.{arch}") for kind, arch in kinds.items()]
+    name = f"admission.{category}.{params.model.admission.arch}"
 
     def traces(role: str) -> dict[str, Trace]:
         return {key: read_trace(paths.requests(category, key)) for key in traces_of(params, category, role)}
 
-    models, settings = Models(*folders), Settings.of(params, category)
-    others = [paths.trained(variant.arch(f"admission.{category}.{kinds['admission']}")) for variant in BESIDE]
-    return evaluate_models(category, models, traces("validation") or traces("train"), traces("test"), settings, others)
+    settings, others = Settings.of(params, category), [paths.trained(variant.arch(name)) for variant in BESIDE]
+    chosen_on = traces("validation") or traces("train")
+    return evaluate_models(category, paths.trained(name), chosen_on, traces("test"), settings, others)

@@ -22,7 +22,7 @@ from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.flash_cache.load import LoadWindows, load_curve
-from cachezoo.flash_cache.modes import ML_MODES, NONE
+from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import ACCEPT_ALL, ADMISSIONS, WITH_EVICTIONS, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry
@@ -228,17 +228,11 @@ class RateBench(Bench):
         return float(load_curve(seconds, self.windows).mean())
 
 
-def modes_of(options: FlashOptions, models: Sequence[FlashModel]) -> tuple[list[str], list[str]]:
-    """The prefetch modes that every policy is run in, and those of the bundles alone.
-
-    Raises:
-        ConfigError: a mode needs a model, and no prefetch bundle is given.
-    """
-    own = [mode for model in models for mode in model.ranged]
-    if options.prefetch is None:
-        plain = [mode for model in models for mode in model.thresholds if mode not in ML_MODES]
-        return list(dict.fromkeys([NONE, *plain])), list(dict.fromkeys(own))
-    return [mode for mode in options.prefetch if mode not in ML_MODES], [m for m in options.prefetch if m in ML_MODES]
+def modes_of(options: FlashOptions, models: Sequence[FlashModel]) -> Sequence[str]:
+    """The prefetch modes that every policy is run in: as given, or none and those of the bundles."""
+    if options.prefetch is not None:
+        return options.prefetch
+    return list(dict.fromkeys([NONE, *(mode for model in models for mode in model.thresholds)]))
 
 
 class Case(NamedTuple):
@@ -253,22 +247,21 @@ class Case(NamedTuple):
 
 def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[Case]:
     """Every run: policies without a model, set in hindsight and kept, bundles, the oracle; each by rate and mode."""
-    plain, ranged = modes_of(options, models)
+    modes = modes_of(options, models)
     found: list[Case] = []
     if ACCEPT_ALL in options.policies:
-        found += [Case(ACCEPT_ALL, WITHOUT, mode) for mode in plain]
+        found += [Case(ACCEPT_ALL, WITHOUT, mode) for mode in modes]
     for rate in options.rates:
         without = [name for name in (*ADMISSIONS, *WITH_EVICTIONS) if name in options.policies]
-        found += [Case(name, WITHOUT, mode, rate) for name in without for mode in plain]
-        found += [Case(name, WITHOUT, mode, rate, True) for name in options.rivals for mode in plain]
+        found += [Case(name, WITHOUT, mode, rate) for name in without for mode in modes]
+        found += [Case(name, WITHOUT, mode, rate, True) for name in options.rivals for mode in modes]
     for model in models:
-        modes = [mode for mode in (*plain, *ranged) if mode not in ML_MODES or mode in model.ranged]
         kept: list[WriteRate | None] = [None] if model.controller is None else [*options.rates]
         shipped = [mode for mode in modes if mode in model.thresholds]
         found += [Case(model.name, MODEL, mode, rate, True) for rate in kept for mode in shipped]
         found += [Case(model.name, MODEL, mode, rate) for rate in options.rates for mode in modes]
     if OPT in options.policies:
-        prefetching = any(mode != NONE for mode in (*plain, *ranged))
+        prefetching = any(mode != NONE for mode in modes)
         found += [Case(OPT, ORACLE, "best" if prefetching else NONE, rate) for rate in options.rates]
     return found
 
@@ -323,7 +316,7 @@ def flash_table(
         if kind == WITHOUT:
             return bench.plain(policy, mode, Controller() if as_shipped else None)
         model = by_name[policy]
-        fetched = model.ranged[mode] if mode in model.ranged else prefetch_of(problem, mode)
+        fetched = prefetch_of(problem, mode)
         threshold = model.thresholds[mode] if as_shipped else None
         return bench.model(policy, model.scores, mode, fetched, threshold, model.controller, model.whole_block)
 

@@ -15,7 +15,7 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.registry import SYSTEMS, UNTRAINED
 
-FLASH = ("admission", "prefetch")
+FLASH = "admission"
 """Kinds that decide for a flash cache before disks: what they save is disk time at a write rate, not page hits."""
 
 
@@ -49,7 +49,7 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
         BundleError: damaged, or of a kind that decides nothing in a page cache.
     """
     bundle = load(given) if isinstance(given, Path) else given
-    if bundle.kind in FLASH:
+    if bundle.kind == FLASH:
         what = f"{bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
         instead = f"run cachezoo recommend --only flash TRACE --bundle {bundle.where}"
         raise BundleError(f"{bundle.where}: {what}; {instead}")
@@ -58,7 +58,7 @@ def simulate_bundle(given: Bundle | Path, trace: Trace, pages: PageAccesses, cap
     part = SYSTEMS[bundle.kind].page_bundle
     if part is None:
         able = [
-            *(name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH),
+            *(name for name, own in SYSTEMS.items() if own.page_bundle is not None and name != FLASH),
             *UNTRAINED,
         ]
         message = (

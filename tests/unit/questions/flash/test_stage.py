@@ -10,17 +10,15 @@ from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episodes import OPT_MODES, choose_episodes, label_problem
-from cachezoo.models.trained import TrainedModel
-from cachezoo.questions.flash import stage as flash
 from cachezoo.questions.flash.stage import (
     Baselines,
     Comparisons,
     Decisions,
     LabelledTrace,
-    Models,
     Settings,
     choose_baseline_modes,
     chosen_baselines,
+    decide,
     evaluate_models,
 )
 from cachezoo.zoo.admission.model import load_admission
@@ -36,20 +34,6 @@ QUICK = Controller(step_misses=8, window_misses=400, recent_misses=80, hold_miss
 CHOSEN = Baselines(PLAIN, "coin_flip", "rejectx")
 
 
-def prefetch_model(admission: TrainedModel, mode: str, threshold: float = 0.0) -> TrainedModel:
-    """A prefetch model that never learned."""
-    changes = {
-        "model_id": "prefetch.database.lgbm",
-        "kind": "prefetch",
-        "policy": {**admission.policy, "mode": mode},
-        "calibration": {"threshold": threshold, "worth": 0.0, "modes": []},
-        "trained": False,
-        "beats_baseline": False,
-        "reason": "made up",
-    }
-    return admission.model_copy(update=changes)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluate")
@@ -61,22 +45,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         plain = {"mode": mode, "threshold": admission.calibration["threshold"] + 0.125}
         shipped = admission.model_copy(update={"calibration": {**admission.calibration, "with_prefetch": plain}})
         replace(made, trained=shipped).write(folder / mode)
-    (folder / "prefetch").mkdir()
-    prefetch_model(admission, "ml_range").write(folder / "prefetch")
     return folder
 
 
-def models(folder: Path, mode: str) -> Models:
-    """The admission with a plain mode, and a prefetch model that does not ship."""
-    return Models(folder / mode, folder / "prefetch")
-
-
 def test_result(folder: Path) -> None:
-    result = evaluate_models("database", models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
-    assert result == evaluate_models("database", models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
+    result = evaluate_models("database", folder / "all_on_miss", VALIDATION, {"test": TEST}, EVALUATE)
+    assert result == evaluate_models("database", folder / "all_on_miss", VALIDATION, {"test": TEST}, EVALUATE)
     assert (result.category, result.model_id, result.trained) == ("database", "admission.database.lgbm", True)
-    assert (result.prefetch.model_id, result.prefetch.reason) == ("prefetch.database.lgbm", "made up")
-    assert result.modes["baleen"].mode == "all_on_miss" and result.modes_chosen_on == ["validation"]
+    assert result.mode == "all_on_miss" and result.modes_chosen_on == ["validation"]
     one = result.traces["test"]
     for name in ("deployed", "at_budget", "admission_alone"):
         comparison = getattr(one, name)
@@ -110,10 +86,9 @@ def test_result(folder: Path) -> None:
     assert one.warmup_request == N // 2
 
 
-def test_without_a_prefetch_model_the_admissions_plain_mode_ships(folder: Path) -> None:
+def test_the_admissions_prefetch_mode_ships(folder: Path) -> None:
     problem = flash_problem(TEST, LABEL, FLASH)
-    own = models(folder, "all_on_miss")
-    decisions = own.decide(TEST, problem)
+    decisions = decide(folder / "all_on_miss", TEST, problem)
     admission = load_admission(folder / "all_on_miss")[0].calibration["threshold"]
     assert (decisions.threshold, decisions.alone, decisions.mode) == (admission + 0.125, admission, "all_on_miss")
     bench = bench_of(TEST, decisions)
@@ -124,23 +99,7 @@ def test_without_a_prefetch_model_the_admissions_plain_mode_ships(folder: Path) 
     kept = problem.run_controlled(decisions.scores, admission, decisions.controller)
     assert alone.rows["baleen"].segment_writes == kept.segment_writes
     assert kept.segment_writes == pytest.approx(problem.budget, rel=0.025)
-    assert models(folder, "none").decide(TEST, problem).prefetch is None
-
-
-def test_a_learned_mode_asks_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ranges:
-        def features(self, *columns: object) -> np.ndarray:
-            return np.zeros((len(columns[0]), 1), np.float32)  # type: ignore[arg-type]
-
-        def prefetch(self, rows: np.ndarray) -> Prefetch:
-            return Prefetch(np.full(len(rows), 3, np.int32), np.full(len(rows), 9, np.int32))
-
-    won = flash.load_prefetch(folder / "prefetch")[0].model_copy(update={"trained": True, "beats_baseline": True})
-    won = won.model_copy(update={"calibration": {**won.calibration, "threshold": 1.5}})
-    monkeypatch.setattr(flash, "load_prefetch", lambda path: (won, Ranges()))
-    decisions = models(folder, "all_on_miss").decide(TEST, flash_problem(TEST, LABEL, FLASH))
-    assert (decisions.mode, decisions.threshold) == ("ml_range", 1.5) and decisions.prefetch is not None
-    assert set(decisions.prefetch.low) == {3} and set(decisions.prefetch.high) == {9}
+    assert decide(folder / "none", TEST, problem).prefetch is None
 
 
 def bench_of(trace, decisions: Decisions, chosen: Baselines = CHOSEN) -> Comparisons:
@@ -262,4 +221,4 @@ def test_prefetch_on_scans_saves_what_admission_alone_cannot() -> None:
 def test_a_trace_without_reads_is_named(folder: Path) -> None:
     writes = replace(TEST, op=np.ones(N, np.uint8))
     with pytest.raises(TraceError, match="test: the trace has no reads"):
-        evaluate_models("database", models(folder, "none"), VALIDATION, {"test": writes}, EVALUATE)
+        evaluate_models("database", folder / "none", VALIDATION, {"test": writes}, EVALUATE)

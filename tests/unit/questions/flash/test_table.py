@@ -15,7 +15,7 @@ from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.questions.flash.bench import FlashOutcome
-from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
+from cachezoo.questions.flash.model import decide, geometry_of, open_bundles, thresholds_of
 from cachezoo.questions.flash.options import (
     BLOCKS,
     DISK,
@@ -40,7 +40,7 @@ from tests.baleen_data import LABEL, make_trace
 ROOT = Path(__file__).resolve().parents[4]
 STORED = ROOT / "tests/golden/protocol2"
 FLASH = baleen_data.FLASH.model_copy(update={"disk": MODELLED})
-ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
+ADMISSION = STORED / "admission.database.lgbm"
 
 
 def options(**changed):
@@ -93,11 +93,11 @@ def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
 
 def test_policies_without_a_model_come_first_then_bundles_then_the_oracle():
     trace = make_trace(3000, 5)
-    found = table(trace, options(rates=write_rates("10%,30%")), [PREFETCH, ADMISSION])
+    found = table(trace, options(rates=write_rates("10%,30%")), [ADMISSION])
     kinds = [row.kind for row in found.rows]
     assert kinds == sorted(kinds, key=["without model", "model", "oracle"].index)
     assert {row.prefetch for row in found.rows if row.kind == "without model"} == {"none", "next(16)"}
-    assert {row.prefetch for row in found.rows if row.kind == "model"} == {"none", "next(16)", "ml_range"}
+    assert {row.prefetch for row in found.rows if row.kind == "model"} == {"none", "next(16)"}
     assert {row.asked for row in found.rows if row.policy in ("accept_all", "admission.database.lgbm")} == {
         None, "10%", "30%",
     }  # fmt: skip
@@ -111,21 +111,19 @@ def test_policies_without_a_model_come_first_then_bundles_then_the_oracle():
 def test_a_bundle_as_shipped_runs_at_its_own_thresholds():
     trace = make_trace(3000, 5)
     problem = flash_problem(trace, LABEL, FLASH)
-    found = table(
-        trace, options(policies=["rejectx"], sizes=[Size.parse(f"{problem.capacity}p")]), [ADMISSION, PREFETCH]
-    )
-    (own,) = open_bundles([ADMISSION, PREFETCH])
-    serving, fetching = own.admission.serving(), own.prefetch.serving()
+    found = table(trace, options(policies=["rejectx"], sizes=[Size.parse(f"{problem.capacity}p")]), [ADMISSION])
+    (own,) = open_bundles([ADMISSION])
+    serving, (mode, threshold) = own.serving(), list(thresholds_of(own).items())[1]
     scores = serving.scores(serve_trace(serving, trace))
     shipped = {row.prefetch: row for row in found.rows if row.kind == "model" and row.asked is None}
     before = replace(problem, whole_block=False)  # as bundles without `policy.touch` have it
     alone = before.run(scores >= serving.threshold)
-    both = before.run(scores >= fetching.threshold, fetching.prefetch(serve_trace(fetching, trace)))
+    both = before.run(scores >= threshold, prefetch_of(problem, mode))
     assert alone.segment_writes != both.segment_writes
     assert alone.segment_writes != problem.run(scores >= serving.threshold).segment_writes
-    for mode, run in (("none", alone), ("ml_range", both)):
-        assert shipped[mode].written_share == run.segment_writes / problem.accept_all.segment_writes
-        assert shipped[mode].reached is None
+    for name, run in (("none", alone), (mode, both)):
+        assert shipped[name].written_share == run.segment_writes / problem.accept_all.segment_writes
+        assert shipped[name].reached is None
 
 
 def test_a_bundle_as_shipped_keeps_each_rate_by_its_controller():
@@ -270,7 +268,7 @@ def test_the_geometry_follows_the_reads_or_the_bundles():
     assert geometry_by_reads(trace) == BLOCKS
     assert geometry_by_reads(replace(trace, size=np.full(300, 131_072))) == OBJECTS
     own = open_bundles([ADMISSION])
-    assert geometry_of(own, None) == own[0].geometry == BLOCKS
+    assert geometry_of(own, None) == BLOCKS
     assert geometry_of([], None) is None
     with pytest.raises(ConfigError, match="it learned on segments of 4096 bytes in blocks of 262144"):
         geometry_of(own, OBJECTS)
@@ -297,9 +295,7 @@ def test_a_trace_without_reads_is_refused():
     [
         ([STORED / "caching.database.lstm1x8"], "decides nothing in a flash cache; compare --bundle runs"),
         ([STORED / "workload.lstm8"], "decides nothing in a flash cache; give another"),
-        ([PREFETCH], "it prefetches for what admission.database.lgbm admits; give --bundle of that one too"),
         ([ADMISSION, ADMISSION], "given twice"),
-        ([ADMISSION, PREFETCH, PREFETCH], "given twice"),
     ],
 )
 def test_bundles_that_do_not_go_together_are_one_line(bundles, said):
@@ -311,12 +307,12 @@ def test_drifted_inputs_are_told_where_the_bundle_states_its_own():
     trace = make_trace(2000, 5)
     (own,) = open_bundles([ADMISSION])
     assert decide(own, trace).drifted is None
-    rows, inputs = own.admission.serving().features(batch_of(trace))[trace.op == 0], {}
-    for k, entry in enumerate(own.admission.manifest["features"]):
+    rows, inputs = own.serving().features(batch_of(trace))[trace.op == 0], {}
+    for k, entry in enumerate(own.manifest["features"]):
         column = np.sort(rows[:, k])
         codes = np.bincount(column.astype(np.int64) + 1) if entry["encoding"] == "ordinal" else None
         inputs[entry["name"]] = np.quantile(column, np.arange(11) / 10) if codes is None else codes
-    own.admission.manifest["measured"]["inputs"] = inputs
+    own.manifest["measured"]["inputs"] = inputs
     assert decide(own, trace).drifted == ()
     far = decide(own, replace(trace, size=trace.size * 64)).drifted
     assert {"end", "size"} <= set(far)

@@ -93,13 +93,12 @@ def test_a_workload_bundle_is_one_line(bundle_of: Callable[[str], Path]) -> None
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["admission", "prefetch"])
-def test_compare_names_the_command_that_runs_a_bundle_of_the_flash_cache(kind: str, tmp_path: Path) -> None:
+def test_compare_names_the_command_that_runs_a_bundle_of_the_flash_cache(tmp_path: Path) -> None:
     write_trace(make_trace(200, 21), tmp_path / "t.parquet")
-    bundle = STORED / f"{kind}.database.lgbm"
+    bundle = STORED / "admission.database.lgbm"
     done = run("compare", tmp_path / "t.parquet", "--bundle", bundle, "--policy", "lru", ok=False)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert f"{bundle}: {kind}.database.lgbm decides for a flash cache" in done.stderr
+    assert f"{bundle}: admission.database.lgbm decides for a flash cache" in done.stderr
     assert f"run cachezoo recommend --only flash TRACE --bundle {bundle}" in done.stderr
     with pytest.raises(BundleError) as caught:
         cz.compare(tmp_path / "t.parquet", "lru", bundle=bundle)

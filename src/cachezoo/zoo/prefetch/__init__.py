@@ -1,1 +1,0 @@
-"""Baleen's prefetch: ML-Range and ML-When, forests that say what a miss fetches at once, and whether to."""
