@@ -133,8 +133,9 @@ def test_a_cell_is_chosen_on_validation_and_its_rivals_write_what_the_model_writ
     assert all(len(run.mean_dt) == 2 for run in one.runs)
     ours = one.run(BALEEN)
     for run in one.runs:
+        over = 1.1 if run.policy == OPT else 1.03  # it admits whole episodes, and the next above where none is near
         for wrote, allowed in zip(run.writes, ours.writes, strict=True):
-            assert wrote <= allowed * 1.03
+            assert wrote <= allowed * over
     rival = one.run(one.best_policy)
     assert one.saved == pytest.approx(np.mean([1 - a / b for a, b in zip(ours.mean_dt, rival.mean_dt, strict=True)]))
     assert one.run(OPT).mean_dt[0] <= ours.mean_dt[0] * 1.05
