@@ -243,8 +243,9 @@ def best_without_model(
     seed: int,
     names: Sequence[str] = ADMISSIONS,
     evictions: Sequence[Eviction] = EVICTIONS,
+    controller: Controller | None = None,
 ) -> WithoutModel:
-    """The best policy without a model, its knob set to the budget of every part.
+    """The best policy without a model, kept to the budget of every part.
 
     Each admission is tried in every mode in the cache's own eviction, and in its best mode in the other evictions.
 
@@ -253,12 +254,16 @@ def best_without_model(
         trace_ids: of their traces.
         seed: of CoinFlip's draws.
         names: admissions to choose from.
-        evictions: to choose from beside the cache's own.
+        evictions: to choose from as well as the cache's own.
+        controller: that keeps the budget; None: the knob is set to it in hindsight.
     """
 
     def tried(name: str, mode: str) -> WithoutModel:
         parts = zip(problems, trace_ids, strict=True)
-        tuned = [baseline(name, seed, trace_id)(problem, prefetch_of(problem, mode)) for problem, trace_id in parts]
+        tuned = [
+            baseline(name, seed, trace_id, controller)(problem, prefetch_of(problem, mode))
+            for problem, trace_id in parts
+        ]
         return WithoutModel(name, mode, tuned, _figures(problems, tuned))
 
     def best(every: Iterable[WithoutModel]) -> WithoutModel:

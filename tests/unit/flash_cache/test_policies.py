@@ -73,19 +73,19 @@ def test_ties_go_to_fewer_writes_and_then_to_the_first() -> None:
         assert found.mode == modes[0] and found.figures["none"] == found.figures["empty"]
 
 
-@pytest.mark.parametrize("trace_of", [partial_scans, lone_segments])
-def test_the_best_without_a_model_is_the_best_of_each_in_each_mode_and_eviction(trace_of) -> None:
+@pytest.mark.parametrize(("trace_of", "controller"), [(partial_scans, QUICK), (lone_segments, None)])
+def test_the_best_without_a_model_is_the_best_of_each_in_each_mode_and_eviction(trace_of, controller) -> None:
     problems = [flash_problem(trace_of(6_000, seed), LABEL, FLASH) for seed in (1, 2)]
-    found, owns = best_without_model(problems, ["a", "b"], 7), {}
+    found, owns = best_without_model(problems, ["a", "b"], 7, controller=controller), {}
     for name in ADMISSIONS:
-        policies = [baseline(name, 7, trace_id) for trace_id in ("a", "b")]
+        policies = [baseline(name, 7, trace_id, controller) for trace_id in ("a", "b")]
         choice = choose_mode(problems, policies, modes_of(problems))
-        own = best_without_model(problems, ["a", "b"], 7, [name], [])
+        own = best_without_model(problems, ["a", "b"], 7, [name], [], controller)
         assert (own.policy, own.mode, own.figures) == (name, choice.mode, choice.figures[choice.mode])
         owns[name] = own.figures
         for eviction in EVICTIONS:
             both = f"{name}+{eviction}"
-            policies = [baseline(both, 7, trace_id) for trace_id in ("a", "b")]
+            policies = [baseline(both, 7, trace_id, controller) for trace_id in ("a", "b")]
             owns[both] = choose_mode(problems, policies, [choice.mode]).figures[choice.mode]
     assert owns[found.policy] == found.figures and found.policy == best_of(owns)
     reads = sum(int(problem.read[problem.first :].sum()) for problem in problems)

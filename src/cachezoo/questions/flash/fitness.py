@@ -1,7 +1,7 @@
 """Whether a model pays on a trace: trained on its first day, reported on the rest, see `protocol`.
 
-The rival is the best policy without a model, read-ahead included, as the last part of the first day chose it; it may
-write as much as the model does. The saving has an interval over seeds of the training and windows of time.
+The rival is the best policy without a model, read-ahead included, as the last part of the first day chose it; the same
+controller keeps both to the rate. The saving has an interval over seeds of the training and windows of time.
 """
 
 from collections.abc import Sequence
@@ -56,8 +56,8 @@ class Fitness:
     @property
     def by_seed(self) -> list[float]:
         """The saving of each training."""
-        runs = [(one.trained, one.rivals[self.judged.best]) for one in self.judged.trainings]
-        return [1 - own.row.read_dt.mean / rival.row.read_dt.mean for own, rival in runs]
+        held = self.judged.kept[self.judged.best].row.read_dt.mean
+        return [1 - one.trained.row.read_dt.mean / held for one in self.judged.trainings]
 
     @property
     def written(self) -> float | None:
@@ -93,16 +93,11 @@ class Fitness:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row each of the model and the rivals at its writes, means of the trainings, and OPT at the rate.
-
-        Without a model the rivals are at the rate too.
-        """
+        """A row each of the model, mean of the trainings, the rivals as kept, and OPT at the rate."""
         trainings = self.judged.trainings
-        runs = {name: [run] for name, run in self.judged.rivals.items()}
-        if trainings:
-            runs = {"baleen": [one.trained for one in trainings]}
-            runs |= {name: [one.rivals[name] for one in trainings] for name in trainings[0].rivals}
-            runs[OPT] = [self.judged.rivals[OPT]]
+        runs = {"baleen": [one.trained for one in trainings]} if trainings else {}
+        runs |= {name: [run] for name, run in self.judged.kept.items()}
+        runs[OPT] = [self.judged.rivals[OPT]]
         return [_row(self.size, self.rate, name, own) for name, own in runs.items()]
 
     def says(self) -> str:
@@ -182,12 +177,12 @@ class Trial:
         """What was trained and chosen on what."""
         days = self.days
         count = max(len(one.judged.trainings) for one in self.found)
-        trained = f", means of {count} trainings; policies without a model may write what the model writes"
+        trained = f", the model's a mean of {count} trainings"
         return [
             f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day (at "
             f"least {LEAST_REQUESTS:,}, at most half): {len(days.train):,} of them train, the others choose threshold, "
-            f"prefetch and rival. Figures are of the rest{trained if count else ''}. opt knows the future, at the rate "
-            "given.",
+            f"prefetch and rival. Figures are of the rest{trained if count else ''}. The same controller keeps all to the rate, "
+            "but opt, which knows the future.",
         ]
 
 

@@ -5,9 +5,9 @@ policy, the model's threshold, and which policy without a model is the rival. No
 the figures. The cache is equally large everywhere; a share is of the first day's distinct segments. So all that is set
 beforehand is known when the first day is over.
 
-Two comparisons: *as trained*, the model with the threshold and the mode that were chosen, each rival being allowed the
-writes that it makes, or what is next above that it can be set to; and *at the limit*, every policy with its knob set on
-the rest itself, which is hindsight.
+Two comparisons: *as trained*, the model with the threshold and the mode that were chosen, and rivals with theirs, all
+kept to the rate by the same controller; and *at the limit*, every policy with its knob set on the rest itself, which is
+hindsight.
 
 Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024, whose models learn from the first
 day of seven; there thresholds were set on the days that are reported.
@@ -121,9 +121,6 @@ class Training:
     threshold: float  # that meets the rate there
     trees: int
     trained: Run  # with these
-    rivals: dict[
-        str, Run
-    ]  # policies without a model that write as much as `trained`, up to 2.5 % more, or all they can
     at_limit: Run  # with its threshold set to the rate on the test part
 
 
@@ -134,32 +131,29 @@ class Judged:
     capacity: int  # segments
     eviction_age: int  # requests, that OPT of the train part assumes
     best: str  # policy without a model that the validation part chose
-    rivals: dict[str, Run]  # it, RejectX, RejectX without prefetch and OPT at the rate on the test part
+    kept: dict[str, Run]  # it, RejectX and RejectX without prefetch, kept to the rate by a controller, on the test part
+    rivals: dict[str, Run]  # the same and OPT with their knobs set to the rate there
     trainings: tuple[Training, ...]  # none where the train part has nothing to learn from
     least: float  # gap from a rival to OPT, as a part of the rival's load, below which no share of it is given
 
     @property
     def rows(self) -> list[RateRow]:
-        """All that ran on the test part: without a model and OPT at the rate, then each training as trained and so."""
-        own = [run.row for one in self.trainings for run in (one.trained, *one.rivals.values(), one.at_limit)]
-        return [*(run.row for run in self.rivals.values()), *own]
+        """All that ran on the test part: without a model and OPT, then each training as trained and at the limit."""
+        own = [run for one in self.trainings for run in (one.trained, one.at_limit)]
+        return [run.row for run in (*self.rivals.values(), *self.kept.values(), *own)]
 
     def saved(self, rival: str | None = None) -> Mean:
         """The share of a rival's mean load that the models save as trained, over seeds and windows.
 
         None is the best policy without a model.
         """
-        name = rival or self.best
-        return over_savings(
-            [one.trained.curve for one in self.trainings], [one.rivals[name].curve for one in self.trainings]
-        )
+        held = self.kept[rival or self.best].curve
+        return over_savings([one.trained.curve for one in self.trainings], [held] * len(self.trainings))
 
     def peak_saved(self, rival: str | None = None) -> list[float]:
         """The same of the busiest window, of each seed."""
-        name = rival or self.best
-        return [
-            Goal.COST.lead(one.trained.row.read_dt.peak, one.rivals[name].row.read_dt.peak) for one in self.trainings
-        ]
+        held = self.kept[rival or self.best].row.read_dt.peak
+        return [Goal.COST.lead(one.trained.row.read_dt.peak, held) for one in self.trainings]
 
     def gap_closed(self, rival: str | None = None, peak: bool = False) -> list[float] | None:
         """At the limit, the share of the way from a rival to OPT, of each seed, in mean or peak load.
@@ -218,14 +212,9 @@ class _Part:
         return Run(self.bench.rate_row(candidate, self._rate, found, False), found.blocks)
 
     def as_trained(self, candidate: Candidate) -> Run:
-        """A model with the threshold that was chosen at first, and a controller that keeps the rate."""
+        """A candidate under a controller that keeps the rate; a model begins with the threshold that was chosen."""
         found = self.bench.as_shipped(candidate, self.problem.budget)
         return Run(self.bench.rate_row(candidate, self._rate, found, True), found.blocks)
-
-    def writing_as_much(self, candidate: Candidate, segments: int) -> Run:
-        """A candidate with its knob set to write so many segments, see `Bench.as_much_as`."""
-        found = self.bench.as_much_as(candidate, segments)
-        return Run(self.bench.rate_row(candidate, None, found, False), found.blocks)
 
 
 def _runs(candidates: Mapping[str, Candidate], run: Callable[[Candidate], Run]) -> dict[str, Run]:
@@ -271,14 +260,14 @@ def fit_and_judge(
     train, validation = (_Part(trace, geometry, own, rate).problem for trace in (days.train, days.validation))
     part = Prepared("train", days.train, episode_rows(train, label_of(geometry)))
     advance(1, "policies without a model")
-    trace_id = days.validation.meta.trace_id
-    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED)
-    alone = best_without_model([validation], [trace_id], SEEDS[0], (REJECTX,), ())
+    trace_id, controller = days.validation.meta.trace_id, Controller()
+    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED, controller=controller)
+    alone = best_without_model([validation], [trace_id], SEEDS[0], (REJECTX,), (), controller)
     test = _Part(days.test, geometry, own, rate)
     modes = {REJECTX: alone.mode, best.policy: best.mode}
-    plain = {name: test.bench.plain(name, mode) for name, mode in modes.items()}
-    plain[REJECTX_ALONE] = test.bench.plain(REJECTX, NONE)
-    rivals = _runs(plain, test.within_rate)
+    plain = {name: test.bench.plain(name, mode, controller) for name, mode in modes.items()}
+    plain[REJECTX_ALONE] = test.bench.plain(REJECTX, NONE, controller)
+    kept, rivals = _runs(plain, test.as_trained), _runs(plain, test.within_rate)
     rivals[OPT] = test.within_rate(test.bench.opt(prefetching=True))
 
     def training(seed: int) -> Training | None:
@@ -289,10 +278,9 @@ def fit_and_judge(
         chosen = plain_settings([validation], [scores_of(fitted, scorer, days.validation)])[0]
         fetched = prefetch_of(test.problem, chosen.mode)
         scores = scores_of(fitted, scorer, days.test)
-        ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold, Controller())
-        trained = test.as_trained(ours)
-        facing = _runs(plain, lambda candidate: test.writing_as_much(candidate, trained.row.segment_writes))
-        return Training(seed, chosen.mode, chosen.threshold, forest.trees, trained, facing, test.within_rate(ours))
+        ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold, controller)
+        at_limit = test.within_rate(ours)
+        return Training(seed, chosen.mode, chosen.threshold, forest.trees, test.as_trained(ours), at_limit)
 
     trainings: list[Training] = []
     for done, seed in enumerate(seeds):
@@ -302,4 +290,5 @@ def fit_and_judge(
             trainings.clear()
             break
         trainings.append(found)
-    return Judged(capacity, part.labels.eviction_age, best.policy, rivals, tuple(trainings), test.bench.flash.min_gap)
+    age, least = part.labels.eviction_age, test.bench.flash.min_gap
+    return Judged(capacity, age, best.policy, kept, rivals, tuple(trainings), least)

@@ -33,8 +33,8 @@ def test_it_is_the_protocol_at_each_size(trial):
     last = trial.found[1]
     assert last.saved.value == own.saved().value and last.capacity_bytes == own.capacity * 4096
     assert min(last.by_seed) <= last.saved.value <= max(last.by_seed)
-    curves = [(one.trained.curve.mean(), one.rivals[own.best].curve.mean()) for one in own.trainings]
-    assert last.by_seed == pytest.approx([1 - ours / theirs for ours, theirs in curves])
+    theirs = own.kept[own.best].curve.mean()
+    assert last.by_seed == pytest.approx([1 - one.trained.curve.mean() / theirs for one in own.trainings])
 
 
 def test_rows_are_means_of_the_trainings(trial):
@@ -44,8 +44,8 @@ def test_rows_are_means_of_the_trainings(trial):
         assert named["baleen"]["disks_busy"] == pytest.approx(
             np.mean([own.trained.row.read_dt.mean for own in one.judged.trainings])
         )
-        theirs = [own.rivals[one.judged.best].row.written_share for own in one.judged.trainings]
-        assert named[one.judged.best]["written_share"] == pytest.approx(np.mean(theirs))
+        theirs = one.judged.kept[one.judged.best].row
+        assert named[one.judged.best]["written_share"] == theirs.written_share and theirs.set_by == "kept"
         values = one.values()
         assert values["verdict"] in list(Worth) and values["rows"] == one.rows()
 
@@ -70,7 +70,7 @@ def test_where_there_is_nothing_to_learn_it_does_not_pay_and_the_rival_s_figures
     assert [values[name] for name in ("saved", "saved_interval", "peak_saved", "gap_closed", "written_share")] == 5 * [
         None
     ]
-    assert [row["policy"] for row in own.rows()] == list(own.judged.rivals) and "opt" in own.judged.rivals
+    assert [row["policy"] for row in own.rows()] == [*own.judged.kept, "opt"]
     assert found.answers() == [own.says()] and "trainings" not in found.notes()[0]
 
 
