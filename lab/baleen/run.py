@@ -3,8 +3,8 @@
 A *cell* is a category at a size of the cache. Its admission is labelled and trained for the size, once for each seed,
 and serves every budget, as a bundle does. At each budget validation chooses the first threshold and the prefetch mode
 of each training, the prefetch mode and the eviction of every policy without a model, and which of these is the rival.
-On the test traces the model's controller keeps the budget's rate, and every rival may write as much as the model then
-does.
+On the test traces the same controller keeps the model and every rival to the budget; OPT may write as much as the model
+then does.
 
 The cell of the base size has all budgets, and at the base budget two ablations. In one OPT labels by another cost: in
 place of disk-head time the I/Os, or the bytes read from the disks; thresholds and modes are chosen by disk-head time in
@@ -188,7 +188,7 @@ def judge(
     cell: Cell, own: Evaluation, trained: Mapping[Taught, Sequence[Scores]], validation: Traces, tests: Traces
 ) -> Done:
     """The trainings of a cell at a budget: chosen on validation, run on the test traces with their rivals."""
-    chosen = chosen_baselines(choose_baseline_modes(validation, own))
+    chosen = chosen_baselines(choose_baseline_modes(validation, own, Controller()))
     problems = [flash_problem(trace, own.label, own.flash) for trace in validation.values()]
     labelled = {key: LabelledTrace.of(trace, own) for key, trace in tests.items()}
     cases, modes = [], []
@@ -214,11 +214,12 @@ def _decisions(test: LabelledTrace, scores: F64, plain: Sequence[Setting]) -> De
 
 
 def _run_all(bench: Comparisons, chosen: Baselines, mode: str) -> dict[str, FlashOutcome]:
-    """The model as trained, and the others at its writes."""
+    """The model and policies without one, kept to the budget by one controller, and OPT at the model's writes."""
     ours = bench.outcome(mode, bench.shipped())
-    rivals = {name: bench.plain(name, chosen.modes[name]) for name in dict.fromkeys((*BUDGETED, chosen.best))}
-    rivals |= {REJECTX_ALONE: bench.plain(REJECTX, NONE), OPT: bench.opt()}
-    return {BALEEN: ours, **{name: bench.as_much_as(candidate, ours.writes) for name, candidate in rivals.items()}}
+    modes = {name: (name, chosen.modes[name]) for name in dict.fromkeys((*BUDGETED, chosen.best))}
+    modes[REJECTX_ALONE] = REJECTX, NONE
+    rivals = {name: bench.kept(bench.plain(*own, Controller())) for name, own in modes.items()}
+    return {BALEEN: ours, **rivals, OPT: bench.as_much_as(bench.opt(), ours.writes)}
 
 
 def _case(
@@ -245,7 +246,7 @@ def _case(
 def mode_runs(
     key: str, bench: Comparisons, scored: Sequence[F64], settings: Sequence[Sequence[Setting]]
 ) -> list[ModeRun]:
-    """Every training in every plain mode, and policies without a model at the budget."""
+    """Every training and policies without a model in every plain mode, kept to the budget."""
     problem = bench.problem
 
     def row(policy: str, mode: str, rows: Sequence[FlashRow]) -> ModeRun:
@@ -264,7 +265,8 @@ def mode_runs(
         ]
         found.append(row(BALEEN, mode, [bench.row(run, mode) for run in runs]))
         for policy in (ACCEPT_ALL, *BUDGETED):
-            found.append(row(policy, mode, [bench.row(bench.plain(policy, mode).run(problem).tuned, mode)]))
+            tuned = bench.kept(bench.plain(policy, mode, Controller())).tuned
+            found.append(row(policy, mode, [bench.row(tuned, mode)]))
     return found
 
 

@@ -181,7 +181,7 @@ class Trial:
         return [
             f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day (at "
             f"least {LEAST_REQUESTS:,}, at most half): {len(days.train):,} of them train, the others choose threshold, "
-            f"prefetch and rival. Figures are of the rest{trained if count else ''}. The same controller keeps all to the rate, "
+            f"prefetch and rival. Figures are of the rest{trained if count else ''}. One controller keeps all to it, "
             "but opt, which knows the future.",
         ]
 

@@ -177,15 +177,15 @@ class Comparisons(Bench):
 
     def compare_shipped(self) -> Comparison:
         """The models as shipped, with their prefetch and without, and the others under the same controller."""
-        return self._compare(self.problem.budget, self.shipped(), self.outcome(NONE, self.alone()), self._kept)
+        return self._compare(self.problem.budget, self.shipped(), self.outcome(NONE, self.alone()), self.kept)
 
     def compare_alone(self) -> Comparison:
         """The admission as shipped by itself, and the others under its controller, all without prefetch."""
         ours, names = self.alone(), dict.fromkeys((*BUDGETED, self._chosen.best_alone), NONE)
-        named = self._rivals(ours, names, (NO_PREFETCH,), self._kept) | {MODEL: self.outcome(NONE, ours)}
+        named = self._rivals(ours, names, (NO_PREFETCH,), self.kept) | {MODEL: self.outcome(NONE, ours)}
         return self._comparison(self.problem.budget, named, self._chosen.best_alone, REJECTX)
 
-    def _kept(self, candidate: Candidate) -> FlashOutcome:
+    def kept(self, candidate: Candidate) -> FlashOutcome:
         """A candidate as a cache would run it at the budget's rate."""
         assert candidate.shipped is not None
         return self.outcome(candidate.mode, candidate.shipped(self.problem))

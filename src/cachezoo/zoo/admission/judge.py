@@ -3,15 +3,14 @@
 The threshold meets the write budget in simulation on the validation traces, without prefetch and in the plain prefetch
 mode (one that asks no model) that is best there.
 
-The rival is the best policy without a model there: RejectX or CoinFlip, in any plain mode, with its knob at the writes
-that the model makes. A model beats it when the 90 % interval of the paired saving of mean read disk-head time lies
-above 0, the saving is worth having and its peak is no higher. Where the rival cannot write that much, it runs at its
-maximum, and the model has to beat it at those fewer writes as well. Figures against RejectX, the post's baseline, are
-given too.
+The rival is the best policy without a model there, in any plain mode and eviction. Both keep the budget by the same
+controller, as a cache would run them. A model beats the rival when the 90 % interval of the paired saving of mean read
+disk-head time lies above 0, the saving is worth having and its peak is no higher. Figures against RejectX, the post's
+baseline, are given too.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +26,7 @@ from cachezoo.flash_cache.policies import (
     REJECTX,
     WithoutModel,
     best_without_model,
-    learned,
+    controlled,
     modes_of,
     prefetch_of,
     threshold_curve,
@@ -56,6 +55,10 @@ from cachezoo.zoo.admission.settings import Judge
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
+
+
+DEPLOYED = Controller()
+"""What bundles keep a write rate with."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +136,6 @@ class Setting:
         runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in parts]
         return cls(mode, threshold, found, prefetches, runs)
 
-    @property
-    def writes(self) -> int:
-        """Segments written on all parts."""
-        return written(self.runs)
-
 
 def written(runs: Sequence[FlashRun]) -> int:
     """Segments that some runs write."""
@@ -158,36 +156,6 @@ def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
     return sum(float(problem.dt_seconds(run)[problem.first :].sum()) for problem, run in pairs)
 
 
-@dataclass(frozen=True)
-class Against:
-    """A model held against a rival."""
-
-    rival: WithoutModel  # at the writes of the model, or its most
-    duel: Duel  # so
-    fewer: Duel | None  # the duel at the rival's writes, where it cannot write as much as the model
-    writes: float | None  # the rival's over the model's
-
-    @property
-    def won(self) -> bool:
-        """Every duel."""
-        return self.duel.won and (self.fewer is None or self.fewer.won)
-
-    def describe(self) -> str:
-        """How it was compared, and the last duel, in words."""
-        if self.fewer is None:
-            return f"at equal writes: {self.duel.describe()}"
-        return f"at the most that it can write: {self.fewer.describe()}"
-
-    def figures(self, name: str) -> dict[str, float | None]:
-        """For train.json, the rival being called so."""
-        return {
-            f"{name}_peak_dt": float(self.duel.theirs.max()),
-            f"{name}_mean_dt": float(self.duel.theirs.mean()),
-            f"{name}_writes_over_ours": self.writes,
-            f"mean_dt_at_{name}_writes": None if self.fewer is None else float(self.fewer.ours.mean()),
-        }
-
-
 def windows_of(parts: Sequence[Part], flash: FlashPolicy) -> list[LoadWindows]:
     """The windows of time of each part."""
     return [load_windows(part.trace.time_us, part.problem, flash, time_scale(part.trace)) for part in parts]
@@ -199,64 +167,60 @@ def load_of(parts: Sequence[Part], windows: Sequence[LoadWindows], runs: Sequenc
     return np.concatenate([load_curve(part.problem.dt_seconds(run), cut) for part, cut, run in trios])
 
 
-def _against(parts: list[ScoredTrace], ours: Setting, rival: WithoutModel, settings: Settings) -> Against:
-    windows = windows_of(parts, settings.flash)
-
-    def duel(runs: list[FlashRun]) -> Duel:
-        ours, theirs = (load_of(parts, windows, own) for own in (runs, rival.runs))
-        return Duel(ours, theirs, settings.judge.least_gain)
-
-    fewer = None
-    if not all(own.reached for own in rival.tuned):
-        fewer = duel(_at_their_writes(parts, ours, rival.runs))
-    ratio = written(rival.runs) / ours.writes if ours.writes else None
-    return Against(rival, duel(ours.runs), fewer, ratio)
-
-
-def _at_their_writes(parts: list[ScoredTrace], setting: Setting, theirs: list[FlashRun]) -> list[FlashRun]:
-    """The model's runs with its threshold raised until it writes no more than the rival does."""
-    ours = []
-    for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
-        problem = replace(part.problem, budget=float(run.segment_writes), tolerance=0.0)
-        ours.append(learned(problem, part.scores, prefetch).run)
-    return ours
-
-
 def duel_without_model(
-    parts: list[ScoredTrace], ours: Setting, settings: Settings, seed: int
+    parts: list[ScoredTrace], ours: Setting, settings: Settings, seed: int, controller: Controller = DEPLOYED
 ) -> tuple[dict[str, float | None], bool, str]:
     """Hold a model in a plain mode against the best policy without a model, and against RejectX.
+
+    Args:
+        parts: what they are judged on.
+        ours: the mode, and the threshold that the controller begins with.
+        settings: parameters.
+        seed: of CoinFlip's draws.
+        controller: that keeps all of them to the budget.
 
     Returns:
         Figures, whether the model beats the best policy without a model, and the reason in one line.
     """
-    problems = [
-        replace(part.problem, budget=float(run.segment_writes)) for part, run in zip(parts, ours.runs, strict=True)
+    windows = windows_of(parts, settings.flash)
+    problems, trace_ids = [part.problem for part in parts], [part.trace.meta.trace_id for part in parts]
+    runs = [
+        controlled(part.problem, part.scores, ours.threshold, controller, prefetch).run
+        for part, prefetch in zip(parts, ours.prefetches, strict=True)
     ]
-    trace_ids = [part.trace.meta.trace_id for part in parts]
-    best = best_without_model(problems, trace_ids, seed, ADMISSIONS)
-    found = _against(parts, ours, best, settings)
-    post = found
+    load, bound = load_of(parts, windows, runs), load_of(parts, windows, [part.opt for part in parts])
+
+    def against(rival: WithoutModel, name: str) -> tuple[Duel, dict[str, float | None]]:
+        duel = Duel(load, load_of(parts, windows, rival.runs), settings.judge.least_gain)
+        return duel, {
+            f"{name}_peak_dt": float(duel.theirs.max()),
+            f"{name}_mean_dt": float(duel.theirs.mean()),
+            f"{name}_writes_over_ours": written(rival.runs) / written(runs) if written(runs) else None,
+        }
+
+    best = best_without_model(problems, trace_ids, seed, ADMISSIONS, controller=controller)
+    plain = best
     if best.policy != REJECTX:
-        post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,), ()), settings)
-    bound = load_of(parts, windows_of(parts, settings.flash), [part.opt for part in parts])
+        plain = best_without_model(problems, trace_ids, seed, (REJECTX,), (), controller)
+    (duel, rival), (post, reject) = against(best, "rival"), against(plain, REJECTX)
     figures: dict[str, float | None] = {
-        "peak_dt": float(found.duel.ours.max()),
-        "mean_dt": float(found.duel.ours.mean()),
+        "peak_dt": float(load.max()),
+        "mean_dt": float(load.mean()),
         "opt_peak_dt": float(bound.max()),
         "opt_mean_dt": float(bound.mean()),
-        **found.figures("rival"),
-        "rival_dt_saved_low": found.duel.saved.low,
-        "rival_dt_saved_high": found.duel.saved.high,
-        **post.figures(REJECTX),
-        "mean_dt_saved_low": post.duel.saved.low,
-        "mean_dt_saved_high": post.duel.saved.high,
+        **rival,
+        "rival_dt_saved_low": duel.saved.low,
+        "rival_dt_saved_high": duel.saved.high,
+        **reject,
+        "mean_dt_saved_low": post.saved.low,
+        "mean_dt_saved_high": post.saved.high,
     }
-    verdict = "beats" if found.won else "does not beat"
+    verdict = "beats" if duel.won else "does not beat"
     reason = (
-        f"{verdict} the best policy without a model on validation, {best}; prefetch {ours.mode}, {found.describe()}"
+        f"{verdict} the best policy without a model on validation, {best}; prefetch {ours.mode}, both kept to the "
+        f"budget: {duel.describe()}"
     )
-    return figures, found.won, reason
+    return figures, duel.won, reason
 
 
 def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: bool, settings: Settings) -> Verdict:
@@ -306,7 +270,7 @@ def _calibration(problems: list[FlashProblem], plain: list[Setting]) -> dict[str
         **values(alone),
         "with_prefetch": {"mode": plain[0].mode, **values(plain[0])},
         "budget": sum(problem.budget for problem in problems) / accept_all,
-        "controller": Controller().document(),
+        "controller": DEPLOYED.document(),
         "capacity_segments": [problem.capacity for problem in problems],
     }
 
