@@ -15,17 +15,21 @@ class NaiveBudget:
     rate: float
     horizon: float
     threshold: float
-    reads: list[tuple[int, int, int, bool, int]] = field(default_factory=list)  # time, bin, missing, admitted, written
+    # time, what was missed (bin, segments, admitted), written
+    reads: list[tuple[int, list[tuple[int, int, bool]], int]] = field(default_factory=list)
     promises: list[float] = field(default_factory=list)  # of each step, what is written until the next one
     lost: float = 0.0
     near: bool = False  # what may be written is a sum of whole bins but for last digits, which decide then
 
-    def missed(self, time: int, score: float, missing: int, written: int) -> None:
-        """The next read that missed."""
-        place = min(max((score - self.rules.low) / self.rules.width, 0.0), self.rules.bins - 1.0)
-        self.reads.append((time, int(place), missing, score >= self.threshold, written))
+    def missed(self, time: int, missed: list[tuple[float, int]], written: int) -> None:
+        """The next read that missed so many segments of each score."""
+        parts = [(self._bin(score), missing, score >= self.threshold) for score, missing in missed]
+        self.reads.append((time, parts, written))
         if len(self.reads) % self.rules.step_misses == 0:
             self._step()
+
+    def _bin(self, score: float) -> int:
+        return int(min(max((score - self.rules.low) / self.rules.width, 0.0), self.rules.bins - 1.0))
 
     def _weighed(self, values: list[float], remembered: int) -> float:
         """The sum of one value a step, the last one whole, those before by their age."""
@@ -39,7 +43,7 @@ class NaiveBudget:
         gaps = [float(late - early) for early, late in itertools.pairwise(ends)]
         held = [max(0, min(width, own.hold_misses - k * width)) for k in range(len(steps))]
         promised = [
-            sum(missing for _, _, missing, admitted, _ in step[:first] if admitted) + promise
+            sum(missing for _, parts, _ in step[:first] for _, missing, admitted in parts if admitted) + promise
             for step, first, promise in zip(steps, held, [0.0, *self.promises], strict=True)
         ]
         wrote = [float(sum(written for *_, written in step)) for step in steps]
@@ -47,7 +51,10 @@ class NaiveBudget:
         self.lost += max(0.0, balance - own.credit_horizons * self.horizon * self.rate)
         balance = min(balance, own.credit_horizons * self.horizon * self.rate)
         mass = [
-            self._weighed([float(sum(m for _, b, m, _, _ in step if b == place)) for step in steps], own.window_misses)
+            self._weighed(
+                [float(sum(m for _, parts, _ in step for b, m, _ in parts if b == place)) for step in steps],
+                own.window_misses,
+            )
             for place in range(own.bins)
         ]
         count = self._weighed([float(width)] * len(steps), own.window_misses)

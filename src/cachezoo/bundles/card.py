@@ -29,7 +29,7 @@ request.volume = cz_intern(stream, CZ_VOLUME, "sda");"""
 PARTS = {
     "validation": "Evaluated on validation",
     "test": "Evaluated on test",
-    "flash": "In a flash cache on test, the others at the model's writes (disk-head seconds per second)",
+    "flash": "In a flash cache on test, the others kept to the same write rate (disk-head seconds per second)",
 }
 COLUMNS = (
     "hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us", "accuracy", "vote_accuracy",

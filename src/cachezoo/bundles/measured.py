@@ -98,7 +98,7 @@ def _comparisons(trained: TrainedModel, flash: FlashMetrics) -> dict[str, Compar
 
 
 def _flash(comparison: Comparison) -> dict[str, Any]:
-    """Read disk-head time as shipped: the model's, and each other policy's at its writes.
+    """Read disk-head time as shipped: the model's, and each other policy's under its controller.
 
     Savings have no prefix against RejectX, and `best_` against the best policy without a model.
     """

@@ -1,6 +1,7 @@
-"""Admission policies of the flash cache, each with its one knob set to meet a write budget by simulation.
+"""Admission policies of the flash cache within a write budget: each has one knob.
 
-A knob is set together with what the policy's misses prefetch. Which prefetch mode a policy takes is chosen on
+The knob is set to the budget by simulation of the very trace, which is hindsight, or a controller moves it as the trace
+goes by, as `cachezoo.kernels.write_budget` has it: that can be run. Which prefetch mode a policy takes is chosen on
 validation traces, for the baselines as for the model.
 
 A policy *without a model* is an admission of `ADMISSIONS` in a plain mode, in a cache that evicts in one of the ways of
@@ -39,7 +40,7 @@ class Tuned:
     """A policy at the budget."""
 
     run: FlashRun
-    knob: float  # a probability, a window in requests, or a score threshold
+    knob: float  # a probability, a window in requests, or a score threshold; with a controller, what that begins with
     reached: bool  # False where no setting comes within the tolerance; the run is then the largest below the budget
 
 
@@ -114,30 +115,55 @@ def learned(problem: FlashProblem, scores: F64, prefetch: Prefetch | None = None
 def controlled(
     problem: FlashProblem, scores: F64, threshold: float, controller: Controller, prefetch: Prefetch | None = None
 ) -> Tuned:
-    """The learned admission under its controller at the budget's rate, which knows nothing of what is to come.
+    """An admission by scores under a controller at the budget's rate, which knows nothing of what is to come.
 
     It begins with `threshold`, which is the knob.
     """
-    run = problem.run_controlled(scores, threshold, controller, prefetch)
-    return Tuned(run, threshold, abs(run.segment_writes - problem.budget) <= problem.tolerance * problem.budget)
+    return _kept(problem, problem.run_controlled(scores, threshold, controller, prefetch), threshold)
+
+
+def controlled_coin_flip(
+    problem: FlashProblem, seed: int, controller: Controller, prefetch: Prefetch | None = None
+) -> Tuned:
+    """CoinFlip whose probability a controller moves, from a half on: its scores are its draws."""
+    scores = controller.spread(coin_flips(len(problem), seed))
+    return controlled(problem, scores, controller.middle, controller, prefetch)
+
+
+def controlled_rejectx(
+    problem: FlashProblem, controller: Controller, prefetch: Prefetch | None = None, *, filters: bool = False
+) -> Tuned:
+    """RejectX, x = 1, whose window a controller moves."""
+    return _kept(problem, problem.run_controlled_rejectx(controller, prefetch, filters), controller.middle)
+
+
+def _kept(problem: FlashProblem, run: FlashRun, begun: float) -> Tuned:
+    return Tuned(run, begun, abs(run.segment_writes - problem.budget) <= problem.tolerance * problem.budget)
 
 
 Policy = Callable[[FlashProblem, Prefetch | None], Tuned]
 
 
-def baseline(name: str, seed: int, trace_id: str) -> Policy:
-    """One of `BASELINES`, perhaps with an eviction; CoinFlip's draws depend on the seed and the trace alone."""
+def baseline(name: str, seed: int, trace_id: str, controller: Controller | None = None) -> Policy:
+    """One of `BASELINES`, perhaps with an eviction; CoinFlip's draws depend on the seed and the trace alone.
+
+    A controller keeps its budget as the trace goes by; without one its knob is set in hindsight.
+    """
     admission, _, eviction = name.partition("+")
     if eviction:
-        own = baseline(admission, seed, trace_id)
+        own = baseline(admission, seed, trace_id, controller)
         return lambda problem, prefetch: own(evicting(problem, eviction), prefetch)
     if name == COIN_FLIP:
         coin_seed = derive_seed(seed, COIN_FLIP, trace_id)
+        if controller is not None:
+            return lambda problem, prefetch: controlled_coin_flip(problem, coin_seed, controller, prefetch)
         return lambda problem, prefetch: coin_flip(problem, coin_seed, prefetch)
-    plain: dict[str, Policy] = {
-        ACCEPT_ALL: accept_all, REJECTX: rejectx, BLOOM_REJECTX: partial(rejectx, filters=True),
-    }  # fmt: skip
-    return plain[name]
+    if name == ACCEPT_ALL:
+        return accept_all
+    filters = {REJECTX: False, BLOOM_REJECTX: True}[name]
+    if controller is not None:
+        return lambda problem, prefetch: controlled_rejectx(problem, controller, prefetch, filters=filters)
+    return partial(rejectx, filters=filters)
 
 
 def evicting(problem: FlashProblem, eviction: str) -> FlashProblem:
@@ -169,7 +195,7 @@ def choose_mode(
     modes: Sequence[str],
     prefetch: Callable[[FlashProblem, str], Prefetch | None] = prefetch_of,
 ) -> PolicyModes:
-    """Choose a policy's prefetch mode on validation traces, its knob set to the budget in each mode on each trace.
+    """Choose a policy's prefetch mode on validation traces, each within its budget in each mode.
 
     Args:
         problems: the parts to choose on, never those that are tested.

@@ -11,6 +11,7 @@ from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
 from cachezoo.errors import TraceError
+from cachezoo.flash_cache.load import time_scale
 from cachezoo.kernels.flash import (
     DiskHead,
     FlashRun,
@@ -18,6 +19,7 @@ from cachezoo.kernels.flash import (
     WriteRate,
     disk_us,
     simulate_controlled,
+    simulate_controlled_rejectx,
     simulate_flash,
     simulate_rejectx,
 )
@@ -30,7 +32,8 @@ from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import OP_READ, Trace
 
-HORIZONS = 100  # that a trace has at least
+HORIZONS = 96  # of a controller, that a trace has at least
+GENERATIONS, GENERATION = 8, 1.0  # filters that RejectX remembers misses in, and what each takes, in capacities
 DISKS: dict[DiskName, Hdd | None] = {"wdredpro2tb": WDREDPRO2TB, "baleen": None}
 """By `policy.flash.disk`; None: the two constants."""
 
@@ -61,6 +64,7 @@ class FlashProblem:
     time: I64  # [n] microseconds, or row numbers where the trace has no clock
     clock: bool  # the former
     whole_block: bool = False  # a read touches all that is resident of its blocks
+    scale: float = 1.0  # recorded seconds that a second of `time` stands for
     at_least: bool = False  # where no setting of a knob comes near the budget, the next above is taken, not below
 
     def __len__(self) -> int:
@@ -88,17 +92,29 @@ class FlashProblem:
         Args:
             scores: of each request.
             threshold: in force at first.
-            controller: how it follows what is written; its horizon is a hundredth of the trace where that is shorter,
-                or where there is no clock.
+            controller: how it follows what is written, see `_rate`.
             prefetch: what an admitted miss also fetches.
         """
-        span = float(max(1, self.time[-1] - self.time[0]))
-        horizon = min(span / HORIZONS, controller.horizon_s * 1e6 if self.clock else span)
-        rate = WriteRate(self.budget / span, horizon, self.time)
         return simulate_controlled(
-            self.accesses, self.read, scores, threshold, controller, rate, self.capacity,
+            self.accesses, self.read, scores, threshold, controller, self._rate(controller), self.capacity,
             eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
         )  # fmt: skip
+
+    def run_controlled_rejectx(
+        self, controller: Controller, prefetch: Prefetch | None = None, filters: bool = False
+    ) -> FlashRun:
+        """The same of RejectX, whose window keeps the rate; see `simulate_controlled_rejectx`."""
+        remembered = (GENERATIONS, max(1, int(GENERATION * self.capacity))) if filters else None
+        return simulate_controlled_rejectx(
+            self.accesses, self.read, controller, self._rate(controller), self.capacity,
+            filters=remembered, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
+        )  # fmt: skip
+
+    def _rate(self, controller: Controller) -> WriteRate:
+        """The budget by time; the horizon is of recorded time, and shorter on short traces or without a clock."""
+        span = float(max(1, self.time[-1] - self.time[0]))
+        horizon = controller.horizon_s / self.scale * 1e6 if self.clock else span
+        return WriteRate(self.budget / span, min(span / HORIZONS, horizon), self.time)
 
     def meet(self, writes_at: Callable[[int], int], upper: int, guess: int = -1) -> "BudgetSetting":
         """`meet_budget` with this part's budget and tolerance."""
@@ -193,7 +209,7 @@ def flash_problem_at(
     time = trace.time_us if clock else np.arange(len(trace))
     return FlashProblem(
         accesses, read, trace.offset, trace.size, segments, geometry, cost, disk, eviction, accept_all, budget,
-        tolerance, first, time, clock, whole_block,
+        tolerance, first, time, clock, whole_block, time_scale(trace),
     )  # fmt: skip
 
 

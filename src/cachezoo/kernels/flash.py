@@ -4,7 +4,8 @@ Reads fill the cache; every read touches all resident segments of its range, or 
 I/O from the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached
 and invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write
 endurance" and "Training Baleen to predict what and when to prefetch"; RejectX as described there, by rotating Bloom
-filters or by exact recency; touching whole blocks is what its authors' simulator does.
+filters or by exact recency; touching whole blocks is what its authors' simulator does. That a controller moves
+RejectX's window is ours.
 """
 
 from dataclasses import dataclass
@@ -14,15 +15,25 @@ import numpy as np
 from cachezoo.arrays import F64, I32, I64, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.admit import bloom
+from cachezoo.kernels.admit.draws import draw
 from cachezoo.kernels.flash_queue import EVICTIONS, LRU, S3FIFO, Eviction, count, forget, sift, sifted
 from cachezoo.kernels.hdd import Disk, rate_at, serve
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.lists import link_head, pop_tail, unlink
 from cachezoo.kernels.segments import SegmentAccesses
-from cachezoo.kernels.write_budget import THRESHOLD, Controller, fresh_state, missed
+from cachezoo.kernels.write_budget import (
+    THRESHOLD,
+    Controller,
+    fresh_state,
+    missed,
+    remember,
+    score_of_age,
+    score_of_share,
+    settle,
+)
 
 MIB = 1 << 20
-BY_DECISION, BY_BLOOM = -1, -2
+BY_DECISION, BY_BLOOM, BY_AGE, BY_GENERATION = -1, -2, -3, -4
 BLOOM_BITS, BLOOM_LEAST = 10.0, 1 << 10  # bits of a filter for each segment that it takes, and for so many at least
 ABSENT = -1  # in `after`, of a segment that is not resident
 
@@ -115,7 +126,8 @@ def _simulate(
         before[sentinel] = sentinel
         after[sentinel] = sentinel
     touched = np.zeros(n_ids, np.int32)
-    seen = np.zeros(n_ids if reject >= 0 else 0, np.int32)  # RejectX: one more than the row of the segment's last miss
+    by_age = reject >= 0 or reject == BY_AGE
+    seen = np.zeros(n_ids if by_age else 0, np.int32)  # RejectX: one more than the row of the segment's last miss
     known = sifted(n_ids if kind == S3FIFO else 0, capacity)
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
     fetch = np.empty(n_ids + per_block, np.int32)
@@ -124,8 +136,9 @@ def _simulate(
     freed = np.zeros(min(capacity, n_ids) if note_slots else 0, np.int32)
     slots = np.zeros(n if note_slots else 0, np.int32)
     n_freed, n_slots, noted = 0, 0, 0
-    controlled = len(score) > 0
-    thresholds = np.zeros(len(score))
+    generations = len(blooms.filters) // blooms.stride
+    controlled, scored = len(time) > 0, len(score) > 0
+    thresholds = np.zeros(len(time))
     for i in range(n):
         if controlled:
             thresholds[i] = state[THRESHOLD]
@@ -171,8 +184,23 @@ def _simulate(
             low = j if absent == 0 else low
             high = j
             absent += 1
-            accept = score[i] >= state[THRESHOLD] if controlled else admit[i]
-            if reject >= 0:
+            accept = score[i] >= state[THRESHOLD] if scored else admit[i]
+            if reject == BY_AGE:
+                accept = False
+                if seen[s] > 0:
+                    own = score_of_age(rules, len(mass), i + 1 - seen[s])
+                    accept = own >= state[THRESHOLD]
+                    remember(rules, state, mass, own, 1)
+                seen[s] = i + 1
+            elif reject == BY_GENERATION:
+                accept, age = False, bloom.age(blooms, s)
+                if age >= 0:
+                    own = score_of_share(rules, len(mass), (age + draw(i, s) / 2.0**32) / generations)
+                    accept = own >= state[THRESHOLD]
+                    remember(rules, state, mass, own, 1)
+                if age != 0 and not accept:
+                    bloom.put(blooms, s)
+            elif reject >= 0:
                 accept = seen[s] > 0 and i + 1 - seen[s] <= reject
                 seen[s] = i + 1
             elif reject == BY_BLOOM:
@@ -234,8 +262,10 @@ def _simulate(
             if per_block > 0:
                 unused[s] = p < more
         written[i] = more
-        if controlled:
+        if scored:
             missed(rules, state, mass, time[i], score[i], absent, more)
+        elif controlled:
+            settle(rules, state, mass, time[i], more)
     totals = np.array([prefetched_used, filled_at, evictions, age_sum])
     return io_segments, io_first, hits, written, prefetched, totals, slots[:noted], thresholds
 
@@ -279,6 +309,8 @@ def _run(
         segment, n_ids, per_block = accesses.placed, accesses.n_places, accesses.per_block
         low, high = fetched.low.astype(np.int32), fetched.high.astype(np.int32)
         ranges, on_partial = (accesses.block, accesses.first, low, high), fetched.on_partial
+    if control is not None and len(control[1]) != len(read):
+        raise ConfigError(f"the write rate has {len(control[1])} times where read has {len(read)} rows")
     if control is None:
         control = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
     requests, kind = (accesses.start, segment, read, admit), EVICTIONS.index(eviction)
@@ -422,19 +454,65 @@ def simulate_controlled(
             its block.
         TraceError: with prefetch, more segments in the trace's blocks than ids can number.
     """
-    if not (rate.segments > 0 and rate.horizon > 0):
-        raise ConfigError(f"write rate of {rate.segments} segments over {rate.horizon}: both must be above 0")
-    if not len(scores) == len(rate.time) == len(read):
-        raise ConfigError(f"scores have {len(scores)} rows and times {len(rate.time)} where read has {len(read)}")
-    rules, state, mass = (
-        controller.rules(rate.segments, rate.horizon),
-        fresh_state(threshold),
-        np.zeros(controller.bins),
-    )
-    control = (np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(rate.time, np.int64), rules, state, mass)
+    if len(scores) != len(read):
+        raise ConfigError(f"scores have {len(scores)} rows where read has {len(read)}")
+    control = (np.ascontiguousarray(scores, np.float64), *_control(threshold, controller, rate))
     admit = np.zeros(len(read), np.bool_)
     blooms = bloom.make(0, 1, BLOOM_BITS)
     return _run(accesses, read, admit, BY_DECISION, blooms, capacity, eviction, prefetch, whole_block, False, control)
+
+
+def _control(threshold: float, controller: Controller, rate: WriteRate) -> tuple[I64, F64, F64, F64]:
+    """Times, rules, state and histogram of a controller that begins."""
+    if not (rate.segments > 0 and rate.horizon > 0):
+        raise ConfigError(f"write rate of {rate.segments} segments over {rate.horizon}: both must be above 0")
+    rules = controller.rules(rate.segments, rate.horizon)
+    return np.ascontiguousarray(rate.time, np.int64), rules, fresh_state(threshold), np.zeros(controller.bins)
+
+
+def simulate_controlled_rejectx(
+    accesses: SegmentAccesses,
+    read: Bool,
+    controller: Controller,
+    rate: WriteRate,
+    capacity: int,
+    *,
+    filters: tuple[int, int] | None = None,
+    eviction: Eviction = "lru",
+    prefetch: Prefetch | None = None,
+    whole_block: bool = False,
+) -> FlashRun:
+    """Run the cache with RejectX, x = 1, whose window a controller moves to keep a write rate.
+
+    A segment that missed before has a score, the higher the later that was, and is admitted where its score is at least
+    the threshold in force: a threshold on this score is a window. It begins in the middle of all scores. A segment that
+    never missed before has none.
+
+    Args:
+        accesses: the segments of n requests.
+        read: bool[n], True where the request reads.
+        controller: how the window follows the writes.
+        rate: that is kept.
+        capacity: segments the cache holds, at least 1.
+        filters: misses are remembered by so many Bloom filters in rotation, each of which takes so many, and not
+            exactly. Of those that one filter holds a share is admitted by draw, as it does not say which are the later.
+            What is found and not admitted is taken anew, as where the window had ended before.
+        eviction: as of `simulate_flash`.
+        prefetch: what a miss fetches beside, where at least one of its missing segments is admitted.
+        whole_block: as of `simulate_flash`.
+
+    Raises:
+        ConfigError: filters below 1 of 1, or as `simulate_controlled`.
+        TraceError: as `simulate_controlled`.
+    """
+    if filters is not None and min(filters) < 1:
+        raise ConfigError(f"RejectX filters {filters}: at least one, each for at least one segment")
+    generations, entries = filters or (1, 1)
+    room = max(entries, BLOOM_LEAST) if filters else 1
+    blooms = bloom.make(room, room, BLOOM_BITS, generations)._replace(entries=entries)
+    control = (np.zeros(0), *_control(controller.middle, controller, rate))
+    admit, reject = np.zeros(len(read), np.bool_), BY_AGE if filters is None else BY_GENERATION
+    return _run(accesses, read, admit, reject, blooms, capacity, eviction, prefetch, whole_block, False, control)
 
 
 @njit

@@ -30,6 +30,7 @@ RATE, HORIZON, CREDIT, LOW, WIDTH, STEP, KEEP, KEEP_RECENT, HOLD, FOLLOWS = rang
 THRESHOLD, START, LAST, WRITTEN, MISSES, SINCE, COUNT, SPAN, RECENT, RECENT_SPAN, PROMISED, WROTE, AHEAD = range(13)
 LEAST_RATIO, LEAST_LOAD, MOST_LOAD = 0.25, 0.5, 2.0
 MOST_DEBT = 4.0  # horizons that may be overspent before nothing is admitted
+AGES = 32  # ages that tell scores apart are below 2 to this
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,15 @@ class Controller:
         """As a bundle holds it."""
         return asdict(self)
 
+    @property
+    def middle(self) -> float:
+        """The score in the middle of the bins: what begins where nothing is known."""
+        return self.low + self.width * self.bins / 2
+
+    def spread(self, shares: F64) -> F64:
+        """Scores float64[n] of shares in [0, 1), evenly over all bins, the smallest share with the highest score."""
+        return self.low + self.width * self.bins * (1.0 - shares)
+
     def per_us(self, bytes_s: float, segment_bytes: int) -> tuple[float, float]:
         """Segments a microsecond of a rate in bytes a second, and the horizon in microseconds."""
         return bytes_s / segment_bytes / 1e6, self.horizon_s * 1e6
@@ -83,6 +93,19 @@ def fresh_state(threshold: float) -> F64:
 
 
 @njit
+def score_of_age(rules: F64, bins: int, age: int) -> float:
+    """The later, the higher: ages from 1 on over all bins by their logarithm, which is straight within an octave."""
+    fraction, exponent = math.frexp(float(age))
+    return float(score_of_share(rules, bins, (exponent - 2 + 2.0 * fraction) / AGES))
+
+
+@njit
+def score_of_share(rules: F64, bins: int, share: float) -> float:
+    """`Controller.spread` of one share."""
+    return float(rules[LOW] + rules[WIDTH] * bins * (1.0 - share))
+
+
+@njit
 def missed(rules: F64, state: F64, mass: F64, time: int, score: float, missing: int, written: int) -> None:
     """A read has missed, and was admitted if its score was at least `state[THRESHOLD]`; afterwards that may be another.
 
@@ -95,10 +118,13 @@ def missed(rules: F64, state: F64, mass: F64, time: int, score: float, missing: 
         missing: segments that it missed.
         written: segments that were written for it, prefetched ones included.
     """
-    now = float(time)
-    if state[MISSES] == 0.0:
-        state[START] = now
-        state[LAST] = now
+    remember(rules, state, mass, score, missing)
+    settle(rules, state, mass, time, written)
+
+
+@njit
+def remember(rules: F64, state: F64, mass: F64, score: float, missing: int) -> None:
+    """Of a read that misses some segments have this score; `settle` follows when all are known."""
     place = (score - rules[LOW]) / rules[WIDTH]
     bins = len(mass)
     b = 0
@@ -109,6 +135,15 @@ def missed(rules: F64, state: F64, mass: F64, time: int, score: float, missing: 
     mass[b] += missing
     if state[MISSES] < rules[HOLD] and score >= state[THRESHOLD]:
         state[PROMISED] += missing
+
+
+@njit
+def settle(rules: F64, state: F64, mass: F64, time: int, written: int) -> None:
+    """A read has missed what was remembered of it, and so many segments were written for it."""
+    now = float(time)
+    if state[MISSES] == 0.0:
+        state[START] = now
+        state[LAST] = now
     state[MISSES] += 1.0
     state[SINCE] += 1.0
     state[WRITTEN] += written

@@ -85,8 +85,8 @@ class FlashRow(Load):
     knob: Annotated[
         float | None,
         Means(
-            "what meets the writes: score threshold, probability, window in requests, episodes admitted; null without "
-            "a budget"
+            "what meets the writes: score threshold, probability, window in requests, episodes admitted; with a "
+            "controller, the score threshold that it begins with; null without a budget"
         ),
     ]
     reached: Annotated[bool | None, Means("the writes were met; null without a budget")]
@@ -187,17 +187,17 @@ class Gap(Document):
     mean_dt_saved_interval: Annotated[Interval, Means("90 % interval of mean_dt_saved", "share")]
 
 
-RIVAL = Each("one rival at equal writes", "trace, comparison and rival")
+RIVAL = Each("one rival within a write budget", "trace, comparison and rival")
 
 
 class Comparison(Document):
-    """Policies at equal writes."""
+    """Policies within one write budget."""
 
     budget_writes: Annotated[float, Means("writes allowed", "segments")]
     rows: Annotated[dict[str, FlashRow], Each("one policy in a comparison", "trace, comparison and policy", "policy")]
     best_policy: Annotated[
         str,
-        Each("one comparison at equal writes", "trace and comparison"),
+        Each("one comparison within a write budget", "trace and comparison"),
         Means("policy without a model that was best on validation, as admission+eviction where not the cache's own"),
     ]
     best: Annotated[Gap, RIVAL, Means("the headline: against best_policy in its prefetch mode")]
@@ -214,7 +214,7 @@ class Windows(Document):
     enough_reads: Annotated[bool, Means("windows hold as many reads as policy.flash asks for")]
 
 
-COMPARED = Each("one comparison at equal writes", "trace and comparison")
+COMPARED = Each("one comparison within a write budget", "trace and comparison")
 OF_DEPLOYED = "a row of deployed"
 
 
@@ -228,11 +228,11 @@ class FlashTrace(Document):
         dict[str, int],
         Each("one mode of OPT on a test trace", "trace and mode", "mode", "eviction age of its episodes", "requests"),
     ]
-    deployed: Annotated[Comparison, COMPARED, Means("at the writes of the models as shipped")]
-    admission_alone: Annotated[Comparison, COMPARED, Means("at those of the admission by itself, all without prefetch")]
-    at_budget: Annotated[Comparison, COMPARED, Means("at the write budget")]
+    deployed: Annotated[Comparison, COMPARED, Means("as one would run them, all kept to the budget's rate")]
+    admission_alone: Annotated[Comparison, COMPARED, Means("the same of the admission by itself, all without prefetch")]
+    at_budget: Annotated[Comparison, COMPARED, Means("at the write budget, knobs set in hindsight")]
     at_rejectx_rate: Annotated[
-        Comparison | None, COMPARED, Means("at the most that RejectX can write; null where it meets the budget")
+        Comparison | None, COMPARED, Means("that at the most RejectX can write; null where it meets the budget")
     ]
     accept_all: Annotated[
         FlashRow, Each("LRU that admits all, with its prefetch mode, on a test trace", "trace", like=OF_DEPLOYED)
@@ -251,7 +251,7 @@ class ModeFigures(Document):
 
     mean_dt: Annotated[float, Means("mean read disk-head time after the warm-up on validation", "s/read")]
     writes: Annotated[float, Means("segments written", "share of AcceptAll's writes without prefetch")]
-    knob: Annotated[float, Means("mean setting that met the budget")]
+    knob: Annotated[float, Means("mean setting that met the budget, or score threshold that a controller begins with")]
     reached: Annotated[bool, Means("the budget was met on every trace")]
 
 

@@ -114,7 +114,7 @@ class Results:
     def flash_rows(self) -> list[FlashResult]:
         """Rows of every test trace in the flash cache.
 
-        All policies but accept_all, which has no budget, write what the deployed model writes.
+        One controller keeps the write rate for all but accept_all, which has none, and opt, which knows the future.
         """
         return [
             FlashResult(metrics.category, key, policy, row)

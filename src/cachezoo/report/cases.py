@@ -38,7 +38,7 @@ class InFlash(Case):
 
     own: FlashRow  # figures of what is run
     beside: FlashRow  # of the best policy without a model
-    best: Gap  # the models' comparison with it, at the same writes, and OPT
+    best: Gap  # the models' comparison with it, both kept to one write rate, and OPT
     plain: Gap  # the same with RejectX without prefetch
     rival: str  # that best policy, for people
     mode: str  # the prefetch mode of the models

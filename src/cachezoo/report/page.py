@@ -76,8 +76,8 @@ TERMS = {
     ),
     "RejectX, CoinFlip, OPT": (
         "RejectX admits on the second miss, CoinFlip by chance. OPT admits the best episodes, knowing the future. "
-        "All are held to the same flash writes. The best policy without a model is RejectX or CoinFlip with the "
-        "prefetch that validation chose."
+        "One controller holds all but OPT to the same rate of flash writes. The best policy without a model is RejectX "
+        "or CoinFlip with the prefetch and the eviction that validation chose."
     ),
     "HCA, L2ARC, CacheLib-like": (
         "Ways to put an SSD below RAM. HCA: what leaves RAM waits in a buffer and goes to the SSD in batches; a page "

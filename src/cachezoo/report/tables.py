@@ -136,7 +136,11 @@ def flash_leads(categories: Sequence[Category]) -> Table | None:
         Column("a year", "disks and flash"),
         Column("a year", "of the best without a model"),
     ]
-    return Table("Flash cache: the models as shipped, the rival at their writes", columns, rows) if rows else None
+    return (
+        Table("Flash cache: the models as shipped, and the rival kept to the same write rate", columns, rows)
+        if rows
+        else None
+    )
 
 
 def _lead_row(category: str, key: str, trace: FlashTrace) -> list[Cell]:
@@ -158,7 +162,7 @@ def _year_cell(row: FlashRow) -> Cell:
 
 
 def flash_table(category: Category) -> Table | None:
-    """Policies in the flash cache of a category's test traces, at the model's writes; AcceptAll without budget."""
+    """Policies in the flash cache of a category's test traces, kept to one write rate; AcceptAll without budget."""
     if category.flash is None or not category.flash.traces:
         return None
     columns = [

@@ -115,7 +115,7 @@ def page_verdict(case: InPage) -> Judged:
 
 
 def flash_verdict(case: InFlash) -> Judged:
-    """Of the models on a test trace: disks kept busy against the best policy without a model, at equal writes."""
+    """Of the models on a test trace: disks kept busy against the best policy without a model, at one write rate."""
     low, high = case.best.mean_dt_saved_interval
     if not case.best.no_more_writes:
         return Verdict.DONT, "it writes more than the best policy without a model"
@@ -123,7 +123,7 @@ def flash_verdict(case: InFlash) -> Judged:
         return Verdict.DONT, "the saving is too small to matter"
     if low > 0:
         if case.best.peak_dt_saved >= 0:
-            return Verdict.DEPLOY, "fewer disks kept busy at equal writes, in the busiest window too"
+            return Verdict.DEPLOY, "fewer disks kept busy at the same write rate, in the busiest window too"
         return (
             Verdict.DONT,
             "fewer disks kept busy on the mean, but more in the busiest window",

@@ -291,7 +291,7 @@ def _spread(sources: Sources, trace: str, capacity: int, row: PolicyRow, model: 
 
 
 def flash_cases_table(answer: Answer[InFlash], cases: Sequence[InFlash], caption: str) -> Table | None:
-    """The models and the best policy without one on some test traces, at equal writes; None without these."""
+    """The models and the best policy without one on some test traces, at one write rate; None without these."""
     if not cases:
         return None
     rows = []
@@ -304,7 +304,9 @@ def flash_cases_table(answer: Answer[InFlash], cases: Sequence[InFlash], caption
         mode = "" if case.own.prefetch == "none" else f" + {case.own.prefetch}"
         rows.append(_flash_cells(name + mode, case.trace, case.own, told))
         rows.append(_flash_cells(case.rival, case.trace, case.beside, Cell("best without a model")))
-    return Table(f"{caption}: the policies write as much to the SSD; one training", FLASH_COLUMNS, rows)
+    return Table(
+        f"{caption}: one controller keeps the same rate of SSD writes for all; one training", FLASH_COLUMNS, rows
+    )
 
 
 def _flash_cells(name: str, trace: str, row: FlashRow, verdict: Cell) -> list[Cell]:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,8 +27,11 @@ from cachezoo.flash_cache.policies import (
 )
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import Prefetch
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.metrics.flash import ModeFigures, PolicyModes
 from tests.baleen_data import FLASH, LABEL, lone_segments, make_trace, partial_scans
+
+QUICK = Controller(step_misses=16, window_misses=1024, recent_misses=128, hold_misses=64)
 
 
 def flip(problem: FlashProblem, prefetch: Prefetch | None) -> Tuned:
@@ -109,9 +114,22 @@ def test_an_eviction_leaves_the_budget_as_it_is(eviction: str) -> None:
         assert again.segment_writes == tuned.run.segment_writes
 
 
+@pytest.mark.parametrize("name", [*ADMISSIONS, "coin_flip+s3fifo", "rejectx+lru_block"])
+def test_a_controller_keeps_the_budget_without_looking_ahead(name: str) -> None:
+    """At a tenth of what AcceptAll writes, which misses that come again can make up."""
+    trace = make_trace(40_000, 4)
+    problem = replace(flash_problem(trace, LABEL, FLASH), tolerance=0.05)
+    problem = replace(problem, budget=0.1 * problem.accept_all.segment_writes)
+    found = baseline(name, 7, "a", QUICK)(problem, None)
+    assert found.reached and found.knob == QUICK.middle
+    assert found.run.segment_writes == pytest.approx(problem.budget, rel=0.05)
+    assert found.run.thresholds.size and not baseline(name, 7, "a")(problem, None).run.thresholds.size
+
+
 def test_accept_all_has_no_knob() -> None:
     problem = flash_problem(make_trace(3000, 4), LABEL, FLASH)
     plain = accept_all(problem)
+    assert baseline("accept_all", 7, "a", QUICK)(problem, None).run is plain.run
     assert plain.run is problem.accept_all and not plain.reached
     whole = accept_all(problem, prefetch_of(problem, "all_on_miss"))
     assert whole.run.segment_writes > plain.run.segment_writes and whole.run.prefetched.any()

@@ -205,7 +205,7 @@ def test_the_flash_cache_gets_the_model_that_was_measured_whatever_is_promoted_b
 @pytest.mark.parametrize(
     ("saved", "peak", "verdict", "why"),
     [
-        (0.05, 0.02, Verdict.DEPLOY, "fewer disks kept busy at equal writes, in the busiest window too"),
+        (0.05, 0.02, Verdict.DEPLOY, "fewer disks kept busy at the same write rate, in the busiest window too"),
         (0.05, -0.02, Verdict.DONT, "fewer disks kept busy on the mean, but more in the busiest window"),
         (0.005, 0.02, Verdict.DONT, "the saving is within the uncertainty"),
         (-0.05, 0.02, Verdict.DONT, "more disks kept busy"),

@@ -24,7 +24,7 @@ LN2 = 0.6931471805599453
 
 
 class State(NamedTuple):
-    """Two filters uint8[2 * stride], a bit each; `counts` int64[2]: which is the younger, and how many it took."""
+    """Filters uint8[generations * stride] of bits; `counts` int64[2]: which is the youngest, and how many it took."""
 
     filters: npt.NDArray[np.uint8]
     counts: npt.NDArray[np.int64]
@@ -34,45 +34,60 @@ class State(NamedTuple):
     entries: int
 
 
-def make(n_pages: int, entries: int, bits_per_entry: float) -> State:
-    """Two empty filters; a filter for more than all pages is never full."""
+def make(n_pages: int, entries: int, bits_per_entry: float, generations: int = 2) -> State:
+    """Empty filters, two unless more generations are remembered; a filter for more than all pages is never full."""
     entries = max(1, min(entries, n_pages + 1))
     bits = max(8, round(entries * bits_per_entry))
     stride = (bits + 7) // 8
     hashes = max(1, round(bits_per_entry * LN2))
-    return State(np.zeros(2 * stride, np.uint8), np.zeros(2, np.int64), stride, bits, hashes, entries)
+    return State(np.zeros(generations * stride, np.uint8), np.zeros(2, np.int64), stride, bits, hashes, entries)
+
+
+@step
+def age(state: State, page: int) -> int:
+    """How many generations before the youngest is the youngest filter that holds the page? -1 where none does."""
+    filters, generations = state.filters, len(state.filters) // state.stride
+    low, stride = draw(0, page), draw(1, page) | 1
+    for back in range(generations):
+        base = (state.counts[0] + generations - back) % generations * state.stride
+        there, place = True, low
+        for _ in range(state.hashes):
+            bit = scaled(place, state.bits)
+            there = filters[base + (bit >> 3)] & (1 << (bit & 7)) != 0
+            if not there:
+                break
+            place = (place + stride) & 0xFFFFFFFF
+        if there:
+            return back
+    return -1
+
+
+@step
+def put(state: State, page: int) -> None:
+    """The youngest filter takes the page. Where it is full, the oldest is emptied before and becomes the youngest."""
+    filters, generations = state.filters, len(state.filters) // state.stride
+    if state.counts[1] == state.entries:
+        state.counts[0] = (state.counts[0] + 1) % generations
+        state.counts[1] = 0
+        young = state.counts[0] * state.stride
+        for k in range(young, young + state.stride):
+            filters[k] = 0
+    state.counts[1] += 1
+    base = state.counts[0] * state.stride
+    place, stride = draw(0, page), draw(1, page) | 1
+    for _ in range(state.hashes):
+        bit = scaled(place, state.bits)
+        filters[base + (bit >> 3)] |= np.uint8(1 << (bit & 7))
+        place = (place + stride) & 0xFFFFFFFF
 
 
 @step
 def admit(state: State, page: int, i: int) -> bool:
-    """Does a filter hold the page? If none does, the younger takes it."""
-    filters, bits = state.filters, state.bits
-    young = state.counts[0] * state.stride
-    old = state.stride - young
-    low, stride = draw(0, page), draw(1, page) | 1
-    in_young, in_old = True, True
-    place = low
-    for _ in range(state.hashes):
-        bit = scaled(place, bits)
-        mask = 1 << (bit & 7)
-        in_young = in_young and filters[young + (bit >> 3)] & mask != 0
-        in_old = in_old and filters[old + (bit >> 3)] & mask != 0
-        place = (place + stride) & 0xFFFFFFFF
-    if in_young or in_old:
-        return True
-    if state.counts[1] == state.entries:
-        for k in range(old, old + state.stride):
-            filters[k] = 0
-        young = old
-        state.counts[0] = 1 - state.counts[0]
-        state.counts[1] = 0
-    state.counts[1] += 1
-    place = low
-    for _ in range(state.hashes):
-        bit = scaled(place, bits)
-        filters[young + (bit >> 3)] |= np.uint8(1 << (bit & 7))
-        place = (place + stride) & 0xFFFFFFFF
-    return False
+    """Does a filter hold the page? If none does, the youngest takes it."""
+    known = bool(age(state, page) >= 0)
+    if not known:
+        put(state, page)
+    return known
 
 
 @step

@@ -52,7 +52,8 @@ class Candidate:
     kind: Kind
     mode: str
     run: Callable[[FlashProblem], FlashOutcome]  # with its knob set to the problem's budget
-    shipped: Callable[[FlashProblem], Tuned] | None = None  # a model as it ships: its threshold is not set on the trace
+    # As a cache would run it, with nothing set on the trace; None of the oracle, and of what nothing was chosen for.
+    shipped: Callable[[FlashProblem], Tuned] | None = None
 
 
 class Bench:
@@ -120,14 +121,19 @@ class Bench:
         tuned = replace(found.tuned, reached=found.writes >= segments)
         return replace(found, tuned=tuned, reached=tuned.reached)
 
-    def plain(self, name: str, mode: str) -> Candidate:
-        """A policy without a model."""
+    def plain(self, name: str, mode: str, controller: Controller | None = None) -> Candidate:
+        """A policy without a model; a controller keeps the problem's budget as it is shipped."""
         policy = baseline(name, self._seed, self._trace_id)
+        kept = None if controller is None else baseline(name, self._seed, self._trace_id, controller)
 
         def run(problem: FlashProblem) -> FlashOutcome:
             return self.outcome(mode, policy(problem, prefetch_of(problem, mode)))
 
-        return Candidate(name, WITHOUT, mode, run)
+        def shipped(problem: FlashProblem) -> Tuned:
+            assert kept is not None
+            return kept(problem, prefetch_of(problem, mode))
+
+        return Candidate(name, WITHOUT, mode, run, None if kept is None else shipped)
 
     def model(
         self, name: str, scores: F64, mode: str, prefetch: Prefetch | None, threshold: float | None = None,

@@ -3,26 +3,24 @@
 All run in the same flash simulator. A policy's prefetch mode is chosen on validation, the baselines' as well as the
 model's; OPT, a bound, takes the mode that is best on the very trace. The headline is the mean read disk-head time saved
 against the best policy without a model: of the baselines with a budget, each in its mode and in several evictions, the
-one with the lowest mean on validation. Three comparisons, of models as shipped and of knobs set on the test trace
-itself:
+one with the lowest mean on validation, kept to its budget there as on the test trace. Three comparisons, two as one
+would run them, and one in hindsight:
 
 - `deployed`: admission and prefetch as shipped, in the prefetch model's mode where it ships, else in the admission's
-  plain one; their controller begins with the threshold of validation and keeps the budget's rate over the trace's time,
-  without knowing what is to come. The others have their knobs set on the trace, to these writes; the headline comes
-  from here.
-- `admission_alone`: the admission as shipped, without prefetch, and the others at its writes without prefetch.
-- `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
+  plain one, and the baselines. The same controller keeps the budget's rate over the trace's time for all of them,
+  without knowing what is to come; the model's begins with the threshold of validation. The headline comes from here.
+- `admission_alone`: the same without prefetch.
+- `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself: a diagnostic.
+  Baselines then write at least what the model does, where they can: so it is never ahead for what it writes.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 
-The further admission models (`cachezoo.zoo.admission.fit`) run as shipped, each in its plain mode
-and the others at its writes, and at the budget: `FlashMetrics.beside`.
-
-Rivals write at least what the model does, where they can: so the model is never ahead for what it writes.
+OPT writes what the model does in each. The further admission models (`cachezoo.zoo.admission.fit`) run as shipped, each
+in its plain mode, beside the same baselines, and at the budget: `FlashMetrics.beside`.
 
 Source: Baleen post, "Evaluation"; the best policy without a model, and the share of the gap to OPT, are ours.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -161,40 +159,58 @@ class Comparisons(Bench):
         ours = self._ours
         return controlled(self.problem, ours.scores, ours.threshold, ours.controller, ours.prefetch)
 
-    def compare(self, budget: float, ours: Tuned | None) -> Comparison:
-        """Every policy with its prefetch and without at one write budget.
+    def alone(self) -> Tuned:
+        """The admission as shipped by itself, without prefetch."""
+        return controlled(self.problem, self._ours.scores, self._ours.alone, self._ours.controller)
+
+    def compare(self, budget: float) -> Comparison:
+        """Every policy with its prefetch and without, its knob set to one write budget in hindsight.
 
         Args:
             budget: segment writes.
-            ours: the model's run; None has its threshold calibrated to the budget as well.
         """
-        if ours is None:
-            ours = learned(replace(self.problem, budget=budget), self._ours.scores, self._ours.prefetch)
+        ours = learned(replace(self.problem, budget=budget), self._ours.scores, self._ours.prefetch)
         writes = ours.run.segment_writes
+        alone = self.as_much_as(self.model(MODEL, self._ours.scores, NONE, None), writes)
+
+        def rival(candidate: Candidate) -> FlashOutcome:
+            return self.as_much_as(candidate, writes)
+
+        return self._compare(budget, ours, alone, rival)
+
+    def compare_shipped(self) -> Comparison:
+        """The models as shipped, with their prefetch and without, and the others under the same controller."""
+        return self._compare(self.problem.budget, self.shipped(), self.outcome(NONE, self.alone()), self._kept)
+
+    def compare_alone(self) -> Comparison:
+        """The admission as shipped by itself, and the others under its controller, all without prefetch."""
+        ours, names = self.alone(), dict.fromkeys((*BUDGETED, self._chosen.best_alone), NONE)
+        named = self._rivals(ours, names, (NO_PREFETCH,), self._kept) | {MODEL: self.outcome(NONE, ours)}
+        return self._comparison(self.problem.budget, named, self._chosen.best_alone, REJECTX)
+
+    def _kept(self, candidate: Candidate) -> FlashOutcome:
+        """A candidate as a cache would run it at the budget's rate."""
+        assert candidate.shipped is not None
+        return self.outcome(candidate.mode, candidate.shipped(self.problem))
+
+    def _compare(
+        self, budget: float, ours: Tuned, alone: FlashOutcome, rival: Callable[[Candidate], FlashOutcome]
+    ) -> Comparison:
         names = dict.fromkeys((*BUDGETED, self._chosen.best))
-        with_mode = self._rivals(writes, {name: self._chosen.modes[name] for name in names}, OPT_MODES)
+        with_mode = self._rivals(ours, {name: self._chosen.modes[name] for name in names}, OPT_MODES, rival)
         with_mode[MODEL] = self.outcome(self._ours.mode, ours)
-        without = self._rivals(writes, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,))
-        without[MODEL] = self.as_much_as(self.model(MODEL, self._ours.scores, NONE, None), writes)
+        without = self._rivals(ours, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,), rival) | {MODEL: alone}
         named = with_mode | {name + ALONE: own for name, own in without.items()}
         return self._comparison(budget, named, self._chosen.best, REJECTX + ALONE)
 
-    def compare_shipped(self) -> Comparison:
-        """The models as shipped, and the others at their writes."""
-        return self.compare(self.problem.budget, self.shipped())
-
-    def compare_alone(self) -> Comparison:
-        """The admission as shipped by itself, and the others at its writes, all without prefetch."""
-        ours = controlled(self.problem, self._ours.scores, self._ours.alone, self._ours.controller)
-        names = dict.fromkeys((*BUDGETED, self._chosen.best_alone), NONE)
-        rivals = self._rivals(ours.run.segment_writes, names, (NO_PREFETCH,))
-        named = rivals | {MODEL: self.outcome(NONE, ours)}
-        return self._comparison(self.problem.budget, named, self._chosen.best_alone, REJECTX)
-
-    def _rivals(self, writes: int, modes: Mapping[str, str], opt_modes: tuple[OptMode, ...]) -> dict[str, FlashOutcome]:
-        """Policies without a model in their modes, and OPT, each with its knob set to what the model writes."""
-        candidates = [*(self.plain(name, mode) for name, mode in modes.items()), self.opt(opt_modes)]
-        return {one.policy: self.as_much_as(one, writes) for one in candidates}
+    def _rivals(
+        self, ours: Tuned, modes: Mapping[str, str], opt_modes: tuple[OptMode, ...],
+        rival: Callable[[Candidate], FlashOutcome],
+    ) -> dict[str, FlashOutcome]:  # fmt: skip
+        """Policies without a model in their modes, and OPT, its knob set to what the model writes."""
+        plain = (self.plain(name, mode, self._ours.controller) for name, mode in modes.items())
+        optimum = self.as_much_as(self.opt(opt_modes), ours.run.segment_writes)
+        return {**{one.policy: rival(one) for one in plain}, OPT: optimum}
 
     def _comparison(self, budget: float, named: Mapping[str, FlashOutcome], best: str, plain: str) -> Comparison:
         runs = {name: one.tuned.run for name, one in named.items()}
@@ -281,15 +297,19 @@ class Models:
         return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch, controller)
 
 
-def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, PolicyModes]:
-    """Each baseline's prefetch mode, its knob set to the budget in each mode on each of these traces.
+def choose_baseline_modes(
+    traces: Mapping[str, Trace], settings: Settings, controller: Controller | None = None
+) -> dict[str, PolicyModes]:
+    """Each baseline's prefetch mode, kept to the budget by a controller in each mode on each of these traces.
+
+    Without a controller its knob is set to the budget on each.
 
     In the cache's own eviction all plain modes are tried, in the others the best of these and none.
     """
     problems = [flash_problem(trace, settings.label, settings.flash) for trace in traces.values()]
 
     def choice(name: str, modes: Sequence[str]) -> PolicyModes:
-        policies = [baseline(name, settings.seed, trace.meta.trace_id) for trace in traces.values()]
+        policies = [baseline(name, settings.seed, trace.meta.trace_id, controller) for trace in traces.values()]
         return choose_mode(problems, policies, modes)
 
     owns = {name: choice(name, modes_of(problems)) for name in BASELINES}
@@ -316,7 +336,7 @@ def evaluate_test(test: LabelledTrace, models: Models, chosen: Baselines, settin
     """The models on one test trace, and what validation chose for the baselines."""
     problem = test.problem
     bench = Comparisons(test, models.decide(test.trace, problem), chosen, settings)
-    at_budget = bench.compare(problem.budget, None)
+    at_budget = bench.compare(problem.budget)
     reference = at_budget.rows[REJECTX]
     short = not reference.reached and reference.segment_writes > 0
     return FlashTrace(
@@ -333,7 +353,7 @@ def evaluate_test(test: LabelledTrace, models: Models, chosen: Baselines, settin
         deployed=bench.compare_shipped(),
         admission_alone=bench.compare_alone(),
         at_budget=at_budget,
-        at_rejectx_rate=bench.compare(float(reference.segment_writes), None) if short else None,
+        at_rejectx_rate=bench.compare(float(reference.segment_writes)) if short else None,
     )
 
 
@@ -387,7 +407,8 @@ def evaluate_models(
         settings: parameters.
         others: folders of the further trained admission models.
     """
-    choices = choose_baseline_modes(validation, settings)
+    controller = Controller(**models.admission.calibration["controller"])
+    choices = choose_baseline_modes(validation, settings, controller)
     chosen = chosen_baselines(choices)
     labelled = {key: LabelledTrace.of(trace, settings) for key, trace in tests.items()}
     traces = {key: evaluate_test(test, models, chosen, settings) for key, test in labelled.items()}
