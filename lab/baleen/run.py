@@ -3,8 +3,8 @@
 A *cell* is a category at a size of the cache. Its admission is labelled and trained for the size, once for each seed,
 and serves every budget, as a bundle does. At each budget validation chooses the first threshold and the prefetch mode
 of each training, the prefetch mode and the eviction of every policy without a model, and which of these is the rival.
-On the test traces the model's controller keeps the budget's rate, and every rival may write as much as the model then
-does.
+The same controller keeps the budget's rate of all of them, on validation as on the test traces. OPT writes what the
+model does.
 
 The cell of the base size has all budgets, and at the base budget two ablations. In one OPT labels by another cost: in
 place of disk-head time the I/Os, or the bytes read from the disks; thresholds and modes are chosen by disk-head time in
@@ -188,7 +188,7 @@ def judge(
     cell: Cell, own: Evaluation, trained: Mapping[Taught, Sequence[Scores]], validation: Traces, tests: Traces
 ) -> Done:
     """The trainings of a cell at a budget: chosen on validation, run on the test traces with their rivals."""
-    chosen = chosen_baselines(choose_baseline_modes(validation, own))
+    chosen = chosen_baselines(choose_baseline_modes(validation, own, Controller()))
     problems = [flash_problem(trace, own.label, own.flash) for trace in validation.values()]
     labelled = {key: LabelledTrace.of(trace, own) for key, trace in tests.items()}
     cases, modes = [], []
@@ -214,11 +214,20 @@ def _decisions(test: LabelledTrace, scores: F64, plain: Sequence[Setting]) -> De
 
 
 def _run_all(bench: Comparisons, chosen: Baselines, mode: str) -> dict[str, FlashOutcome]:
-    """The model as trained, and the others at its writes."""
+    """The model as trained and the others under the same controller, and OPT at the model's writes."""
     ours = bench.outcome(mode, bench.shipped())
-    rivals = {name: bench.plain(name, chosen.modes[name]) for name in dict.fromkeys((*BUDGETED, chosen.best))}
-    rivals |= {REJECTX_ALONE: bench.plain(REJECTX, NONE), OPT: bench.opt()}
-    return {BALEEN: ours, **{name: bench.as_much_as(candidate, ours.writes) for name, candidate in rivals.items()}}
+    modes = {name: (name, chosen.modes[name]) for name in dict.fromkeys((*BUDGETED, chosen.best))}
+    rivals = {}
+    for row, (name, own_mode) in {**modes, REJECTX_ALONE: (REJECTX, NONE)}.items():
+        rivals[row] = _kept(bench, name, own_mode)
+    return {BALEEN: ours, **rivals, OPT: bench.as_much_as(bench.opt(), ours.writes)}
+
+
+def _kept(bench: Comparisons, policy: str, mode: str) -> FlashOutcome:
+    """A policy without a model under the controller."""
+    candidate = bench.plain(policy, mode, Controller())
+    assert candidate.shipped is not None
+    return bench.outcome(mode, candidate.shipped(bench.problem))
 
 
 def _case(
@@ -245,7 +254,7 @@ def _case(
 def mode_runs(
     key: str, bench: Comparisons, scored: Sequence[F64], settings: Sequence[Sequence[Setting]]
 ) -> list[ModeRun]:
-    """Every training in every plain mode, and policies without a model at the budget."""
+    """Every training and every policy without a model in every plain mode, under the controller."""
     problem = bench.problem
 
     def row(policy: str, mode: str, rows: Sequence[FlashRow]) -> ModeRun:
@@ -264,7 +273,7 @@ def mode_runs(
         ]
         found.append(row(BALEEN, mode, [bench.row(run, mode) for run in runs]))
         for policy in (ACCEPT_ALL, *BUDGETED):
-            found.append(row(policy, mode, [bench.row(bench.plain(policy, mode).run(problem).tuned, mode)]))
+            found.append(row(policy, mode, [bench.row(_kept(bench, policy, mode).tuned, mode)]))
     return found
 
 

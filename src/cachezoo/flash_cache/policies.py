@@ -240,8 +240,9 @@ def best_without_model(
     seed: int,
     names: Sequence[str] = ADMISSIONS,
     evictions: Sequence[str] = tuple(EVICTIONS),
+    controller: Controller | None = None,
 ) -> WithoutModel:
-    """The best policy without a model, its knob set to the budget of every part.
+    """The best policy without a model, its knob set to the budget of every part, or kept to it by a controller.
 
     Each admission is tried in every mode in the cache's own eviction, and in its best mode in the other evictions.
 
@@ -251,11 +252,15 @@ def best_without_model(
         seed: of CoinFlip's draws.
         names: admissions to choose from.
         evictions: to choose from beside the cache's own.
+        controller: as of `baseline`.
     """
 
     def tried(name: str, mode: str) -> WithoutModel:
         parts = zip(problems, trace_ids, strict=True)
-        tuned = [baseline(name, seed, trace_id)(problem, prefetch_of(problem, mode)) for problem, trace_id in parts]
+        tuned = [
+            baseline(name, seed, trace_id, controller)(problem, prefetch_of(problem, mode))
+            for problem, trace_id in parts
+        ]
         return WithoutModel(name, mode, tuned, _figures(problems, tuned))
 
     def best(every: Iterable[WithoutModel]) -> WithoutModel:

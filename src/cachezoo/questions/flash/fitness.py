@@ -1,7 +1,8 @@
 """Whether a model pays on a trace: trained on its first day, reported on the rest, see `protocol`.
 
-The rival is the best policy without a model, read-ahead included, as the last part of the first day chose it; it may
-write as much as the model does. The saving has an interval over seeds of the training and windows of time.
+The rival is the best policy without a model, read-ahead included, as the last part of the first day chose it; the same
+controller keeps its rate of writes and the model's. The saving has an interval over seeds of the training and
+windows of time.
 """
 
 from collections.abc import Sequence
@@ -93,9 +94,9 @@ class Fitness:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row each of the model and the rivals at its writes, means of the trainings, and OPT at the rate.
+        """A row each of the model and the rivals under the controller, means of the trainings, and OPT at the rate.
 
-        Without a model the rivals are at the rate too.
+        Without a model the rivals are in hindsight too.
         """
         trainings = self.judged.trainings
         runs = {name: [run] for name, run in self.judged.rivals.items()}
@@ -182,7 +183,7 @@ class Trial:
         """What was trained and chosen on what."""
         days = self.days
         count = max(len(one.judged.trainings) for one in self.found)
-        trained = f", means of {count} trainings; policies without a model may write what the model writes"
+        trained = f", means of {count} trainings; a controller keeps the rate of all of them"
         return [
             f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day (at "
             f"least {LEAST_REQUESTS:,}, at most half): {len(days.train):,} of them train, the others choose threshold, "

@@ -5,9 +5,9 @@ policy, the model's threshold, and which policy without a model is the rival. No
 the figures. The cache is equally large everywhere; a share is of the first day's distinct segments. So all that is set
 beforehand is known when the first day is over.
 
-Two comparisons: *as trained*, the model with the threshold and the mode that were chosen, each rival being allowed the
-writes that it makes, or what is next above that it can be set to; and *at the limit*, every policy with its knob set on
-the rest itself, which is hindsight.
+Two comparisons: *as trained*, what can be run: the model with the threshold and the mode that were chosen, and its
+rivals, all kept to the rate by the same controller; and *at the limit*, every policy with its knob set on the rest
+itself, which is hindsight.
 
 Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024, whose models learn from the first
 day of seven; there thresholds were set on the days that are reported.
@@ -121,9 +121,7 @@ class Training:
     threshold: float  # that meets the rate there
     trees: int
     trained: Run  # with these
-    rivals: dict[
-        str, Run
-    ]  # policies without a model that write as much as `trained`, up to 2.5 % more, or all they can
+    rivals: dict[str, Run]  # policies without a model under the same controller
     at_limit: Run  # with its threshold set to the rate on the test part
 
 
@@ -218,14 +216,9 @@ class _Part:
         return Run(self.bench.rate_row(candidate, self._rate, found, False), found.blocks)
 
     def as_trained(self, candidate: Candidate) -> Run:
-        """A model with the threshold that was chosen at first, and a controller that keeps the rate."""
+        """A candidate with what was chosen for it, and a controller that keeps the rate."""
         found = self.bench.as_shipped(candidate, self.problem.budget)
         return Run(self.bench.rate_row(candidate, self._rate, found, True), found.blocks)
-
-    def writing_as_much(self, candidate: Candidate, segments: int) -> Run:
-        """A candidate with its knob set to write so many segments, see `Bench.as_much_as`."""
-        found = self.bench.as_much_as(candidate, segments)
-        return Run(self.bench.rate_row(candidate, None, found, False), found.blocks)
 
 
 def fit_and_judge(
@@ -263,13 +256,15 @@ def fit_and_judge(
     part = Prepared("train", days.train, episode_rows(train, label_of(geometry)))
     advance(1, "policies without a model")
     trace_id = days.validation.meta.trace_id
-    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED, RUN)
-    alone = best_without_model([validation], [trace_id], SEEDS[0], (REJECTX,), ())
+    kept = Controller()
+    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED, RUN, kept)
+    alone = best_without_model([validation], [trace_id], SEEDS[0], (REJECTX,), (), kept)
     test = _Part(days.test, geometry, own, rate)
     modes = {REJECTX: alone.mode, best.policy: best.mode}
-    plain = {name: test.bench.plain(name, mode) for name, mode in modes.items()}
-    plain[REJECTX_ALONE] = test.bench.plain(REJECTX, NONE)
+    plain = {name: test.bench.plain(name, mode, kept) for name, mode in modes.items()}
+    plain[REJECTX_ALONE] = test.bench.plain(REJECTX, NONE, kept)
     rivals = {name: test.within_rate(candidate) for name, candidate in plain.items()}
+    facing = {name: test.as_trained(candidate) for name, candidate in plain.items()}
     rivals[OPT] = test.within_rate(test.bench.opt(prefetching=True))
 
     def training(seed: int) -> Training | None:
@@ -280,11 +275,8 @@ def fit_and_judge(
         chosen = plain_settings([validation], [scores_of(fitted, scorer, days.validation)])[0]
         fetched = prefetch_of(test.problem, chosen.mode)
         scores = scores_of(fitted, scorer, days.test)
-        ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold, Controller())
+        ours = test.bench.model(BALEEN, scores, chosen.mode, fetched, chosen.threshold, kept)
         trained = test.as_trained(ours)
-        facing = {
-            name: test.writing_as_much(candidate, trained.row.segment_writes) for name, candidate in plain.items()
-        }
         return Training(seed, chosen.mode, chosen.threshold, forest.trees, trained, facing, test.within_rate(ours))
 
     trainings: list[Training] = []

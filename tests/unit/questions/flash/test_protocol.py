@@ -93,10 +93,8 @@ def test_every_policy_runs_on_the_test_part(judged: Judged) -> None:
     for run in (*judged.rivals.values(), *(one.at_limit for one in judged.trainings)):
         assert run.row.writes_of_accept_all <= limit
     for one in judged.trainings:
-        ours = one.trained.row.segment_writes
-        for name, run in one.rivals.items():  # as much as ours, or what is next above, or all that it ever writes
-            most = max(other.rivals[name].row.segment_writes for other in judged.trainings)
-            assert min(ours, most) <= run.row.segment_writes
+        assert set(one.rivals) == set(judged.rivals) - {OPT} and one.rivals == judged.trainings[0].rivals
+        assert all(run.row.as_shipped for run in (one.trained, *one.rivals.values()))
         assert one.trained.row.prefetch == one.mode == one.at_limit.row.prefetch
 
 
