@@ -36,7 +36,7 @@ from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.questions.flash.fitness import try_model
 from cachezoo.questions.flash.model import geometry_of, open_bundles
-from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, geometry_by_reads
+from cachezoo.questions.flash.options import MODELLED, RIVALS, FlashOptions, disk_given, geometry_by_reads
 from cachezoo.questions.flash.plot import draw_flash
 from cachezoo.questions.flash.sentences import answers as flash_answers
 from cachezoo.questions.flash.sentences import values_of as flash_values
@@ -133,6 +133,7 @@ def flash(
     options = FlashOptions(
         sizes=sizes(texts(size, "size", least=1), ""), rates=write_rates(listed(write_rate, "write_rate")),
         policies=policies_of(listed_or_none(policy, "policy"), bool(folders)),
+        rivals=RIVALS if policy is None else (),
         prefetch=modes_of(listed_or_none(prefetch, "prefetch")), count=Count(text(count, "count")),
         cost=cost, disk=behind, rated_dwpd=in_range(rated_dwpd, "rated_dwpd"),
         prices=load_prices(text_or_none(prices, "prices")), most_busy=in_range(most_busy, "most_busy"),

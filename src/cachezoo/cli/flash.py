@@ -105,7 +105,7 @@ def flash(
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
     from cachezoo.questions.flash.model import geometry_of, open_bundles
-    from cachezoo.questions.flash.options import MODELLED, FlashOptions, disk_given, geometry_by_reads
+    from cachezoo.questions.flash.options import MODELLED, RIVALS, FlashOptions, disk_given, geometry_by_reads
     from cachezoo.questions.flash.sentences import values_of
     from cachezoo.questions.flash.table import cases_of, flash_tables
     from cachezoo.questions.tiers.prices import load_prices
@@ -121,8 +121,8 @@ def flash(
         )  # fmt: skip
     options = FlashOptions(
         sizes=sizes(size, "10%"), rates=write_rates(write_rate), policies=policies_of(policy, bool(bundle)),
-        prefetch=modes_of(prefetch), cost=cost, disk=behind, count=Count(counted), rated_dwpd=rated_dwpd,
-        prices=load_prices(prices), most_busy=most_busy,
+        rivals=RIVALS if policy is None else (), prefetch=modes_of(prefetch), cost=cost, disk=behind,
+        count=Count(counted), rated_dwpd=rated_dwpd, prices=load_prices(prices), most_busy=most_busy,
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)

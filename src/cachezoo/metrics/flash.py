@@ -101,7 +101,7 @@ class RateRow(FlashRow):
     policy: Annotated[str, Means("a policy without a model, a bundle's id, or opt")]
     kind: Annotated[Literal["without model", "model", "oracle"], Means("of policy")]
     asked: Annotated[str | None, Means("write rate; null of AcceptAll and of a bundle that keeps none")]
-    as_shipped: Annotated[bool, Means("a bundle as a cache runs it: its threshold is not set on this trace")]
+    as_shipped: Annotated[bool, Means("as a cache runs it: kept by a controller, not set on this trace")]
     more_helps: Annotated[bool | None, Means("no setting that writes more within the limit was tried and no better")]
     clock: Annotated[bool, Means("the trace has times; without them nothing is known by the second")]
     written_bytes_s: Annotated[float | None, Means("written to the SSD, by the trace's clock", "bytes/s")]
@@ -109,6 +109,13 @@ class RateRow(FlashRow):
     ssd_bytes_a_day: Annotated[float | None, Means("null for less than an hour of recorded time", "bytes per day")]
     drive_writes_a_day: Annotated[float | None, Means("the same over the capacity", "drive writes per day")]
     lifetime_years: Annotated[float | None, Means("until the SSD has taken what it is rated for", "years")]
+
+    @property
+    def set_by(self) -> str:
+        """How it came to its setting, where that is not hindsight."""
+        if not self.as_shipped:
+            return ""
+        return "kept" if self.kind == "without model" else "as shipped"
 
     @property
     def written_share(self) -> float:

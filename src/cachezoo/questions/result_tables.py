@@ -52,7 +52,7 @@ def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Ta
     shares = {(found.rival, found.trace): found for found in saved}
     return _grid(
         "flash cache: peak (mean) read disk-head time, disk-head seconds per second",
-        "baleen: admission and prefetch as shipped; the others write no more, accept_all without a budget; "
+        "baleen: admission and prefetch as shipped; one controller keeps all within the budget but accept_all and opt; "
         "prefetch modes as chosen on validation; saved: of the mean, with its 90 % interval",
         "policy",
         traces,

@@ -11,7 +11,7 @@ import numpy as np
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError
 from cachezoo.flash_cache.cost import MOST_BUSY
-from cachezoo.flash_cache.policies import ACCEPT_ALL, BLOOM_REJECTX, BUDGETED, WITH_EVICTIONS
+from cachezoo.flash_cache.policies import ACCEPT_ALL, ADMISSIONS, BLOOM_REJECTX, BUDGETED, WITH_EVICTIONS
 from cachezoo.flash_cache.problem import DISKS, FlashProblem, flash_problem_at
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.segments import Geometry
@@ -24,6 +24,8 @@ OPT, BALEEN = "opt", "baleen"
 POLICIES = (ACCEPT_ALL, *BUDGETED, BALEEN, OPT)
 """Those that run unless others are named."""
 MORE = (BLOOM_REJECTX, *WITH_EVICTIONS)
+RIVALS = (*ADMISSIONS, *WITH_EVICTIONS)
+"""Those that a controller keeps within each rate, unless others are named; the best has a row."""
 BLOCKS = Geometry(262_144, 4_096)
 OBJECTS = Geometry(8_388_608, 131_072)  # Tectonic's
 DISK = DiskHead(seek_ms=11.5, rate_mib_s=143.0)  # of Baleen's post, as `policy.flash`
@@ -68,7 +70,8 @@ class FlashOptions:
 
     sizes: Sequence[Size]  # of the cache; every policy runs at each
     rates: Sequence[WriteRate]  # each to be met by every policy that has a knob
-    policies: Sequence[str]  # of `POLICIES` and `MORE`
+    policies: Sequence[str]  # of `POLICIES` and `MORE`; each is set to each rate in hindsight
+    rivals: Sequence[str] = ()  # of `RIVALS`, tried under a controller
     # Modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned one of their
     # prefetch bundle.
     prefetch: Sequence[str] | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cachezoo.flash_cache.policies import ACCEPT_ALL
 from cachezoo.io import atomic_file
 from cachezoo.metrics.flash import RateRow
-from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE
+from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT
 from cachezoo.questions.flash.table import FlashTable, name_of
 from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
 from cachezoo.sizes import human
@@ -19,6 +19,7 @@ LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 BUSY = "disks kept busy by reads (disk-head seconds a second)"
 COST = "disk-head ms a read"
 MIB = 2**20
+KEPT = "best without a model, kept"
 
 
 def _busy(row: RateRow) -> float:
@@ -69,7 +70,7 @@ def _over_sizes(axes: "Axes", tables: Sequence[FlashTable], rate: str) -> None:
     """A colour a policy and a line a mode over the size, at one rate; what nothing limits is in every panel."""
     rows = [row for table in tables for row in table.rows if row.asked in (rate, None)]
     colours, modes = _styles(rows)
-    named = [(OPT if row.kind == ORACLE else name_of(row), row) for row in rows]  # whichever mode is best at a size
+    named = [(_line_of(row), row) for row in rows]
     for name in dict.fromkeys(name for name, _ in named):
         own = sorted((row for key, row in named if key == name), key=lambda row: row.capacity_bytes)
         first = own[0]
@@ -105,8 +106,8 @@ def _curves(axes: "Axes", table: FlashTable) -> None:
     """A colour a policy and a line a mode over what is written; AcceptAll, which nothing limits, in the legend."""
     known = all(row.written_bytes_s is not None for row in table.rows)
     colours, modes = _styles(table.rows)
-    for name in dict.fromkeys(map(name_of, table.rows)):
-        own = [row for row in table.rows if name_of(row) == name]
+    for name in dict.fromkeys(map(_line_of, table.rows)):
+        own = [row for row in table.rows if _line_of(row) == name]
         first = own[0]
         points = sorted((_written_at(row, known), _busy(row)) for row in own)
         if first.policy == ACCEPT_ALL:
@@ -124,6 +125,13 @@ def _curves(axes: "Axes", table: FlashTable) -> None:
     axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
     axes.set_ylabel(COST if table.rows[0].disks_busy is None else BUSY)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _line_of(row: RateRow) -> str:
+    """Which line a row is on: OPT's whichever mode is best, and one for whichever policy is best that is kept."""
+    if row.kind == ORACLE:
+        return OPT
+    return KEPT if row.kind == WITHOUT and row.as_shipped else name_of(row)
 
 
 def _line(modes: Sequence[str], row: RateRow) -> Any:  # noqa: ANN401 - a style of matplotlib

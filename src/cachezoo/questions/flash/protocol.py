@@ -26,7 +26,7 @@ from cachezoo.contest.lead import Mean, over_savings
 from cachezoo.errors import TraceError
 from cachezoo.flash_cache.load import DAY_S, time_scale
 from cachezoo.flash_cache.modes import NONE
-from cachezoo.flash_cache.policies import BUDGETED, REJECTX, best_without_model, prefetch_of
+from cachezoo.flash_cache.policies import BUDGETED, MOUNTED, REJECTX, best_without_model, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.kernels.write_budget import Controller
@@ -64,8 +64,6 @@ LEAST_REQUESTS = 10_000
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = 2
 """Of progress, before the trainings."""
-RUN = ("fifo", "s3fifo")
-"""Evictions that rivals may take: those that a runtime has. It has no Bloom filters and no LRU of whole blocks."""
 REJECTX_ALONE = f"{REJECTX}, no prefetch"
 """The paper's baseline."""
 
@@ -257,7 +255,7 @@ def fit_and_judge(
     advance(1, "policies without a model")
     trace_id = days.validation.meta.trace_id
     kept = Controller()
-    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED, RUN, kept)
+    best = best_without_model([validation], [trace_id], SEEDS[0], BUDGETED, MOUNTED, kept)
     alone = best_without_model([validation], [trace_id], SEEDS[0], (REJECTX,), (), kept)
     test = _Part(days.test, geometry, own, rate)
     modes = {REJECTX: alone.mode, best.policy: best.mode}

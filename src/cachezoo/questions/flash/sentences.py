@@ -5,8 +5,9 @@ from typing import Any
 
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict
 from cachezoo.flash_cache.modes import NONE
+from cachezoo.flash_cache.policies import is_mounted
 from cachezoo.metrics.flash import RateRow, Yearly
-from cachezoo.questions.flash.bench import ORACLE
+from cachezoo.questions.flash.bench import MODEL, ORACLE
 from cachezoo.questions.flash.model import FlashModel
 from cachezoo.questions.flash.options import CONSTANTS, FlashOptions
 from cachezoo.questions.flash.table import FlashTable
@@ -31,6 +32,7 @@ def values_of(name: str, trace: Trace, tables: Sequence[FlashTable], models: Seq
         "caches": [_cache_values(table) for table in tables],
         "rows": [row.values() for table in tables for row in table.rows],
         "leads": [{"size": table.size, **lead.values()} for table in tables for lead in table.leads],
+        "kept": [{"size": table.size, **lead.values()} for table in tables for lead in table.kept],
         "bundles": [{"id": own.name, "inputs": own.inputs, "drifted": own.drifted} for own in models],
     }
 
@@ -65,7 +67,7 @@ def lived(tables: Sequence[FlashTable]) -> bool:
 
 def cells(row: RateRow, tables: Sequence[FlashTable]) -> list[str]:
     """A row, for `heads_of`."""
-    limit = ", ".join(filter(None, (row.asked, "as shipped" if row.as_shipped else ""))) or "no limit"
+    limit = ", ".join(filter(None, (row.asked, row.set_by))) or "no limit"
     below = "" if row.reached in (None, True) else " *" if row.more_helps else " +"
     found = [row.size] if len(tables) > 1 else []
     found += [row.policy, row.prefetch, limit, _written(row) + below]
@@ -86,26 +88,27 @@ def _written(row: RateRow) -> str:
 
 
 def answers(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
-    """What the table says: of each size who is ahead at each rate, what a bundle does as shipped, and what costs least.
+    """What the table says: of each size who is ahead at each rate, in hindsight and kept, and what costs least.
 
     With several sizes each sentence names its own.
     """
     said = []
     for table in tables:
         head = f"{table.size} ({human(table.capacity * table.geometry.segment_bytes)}): " if len(tables) > 1 else ""
-        lines = [*leads_of(table), *shipped_of(table), *_cost_of(table, options)]
+        lines = [*leads_of(table), *kept_of(table), *shipped_of(table), *_cost_of(table, options)]
         said += [f"{head}{line[0].lower() if head else line[0]}{line[1:]}" for line in lines]
     return said
 
 
 def leads_of(found: FlashTable) -> list[str]:
-    """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
+    """A sentence a rate: the best policy without a model in hindsight, and what the best bundle saves against it."""
     lines = []
     for lead in found.leads:
         rival, model, saved = lead.rival, lead.model, lead.saved
         wrote = _written(rival)
         text = (
-            f"At {lead.asked}: of the policies without a model {rival.policy}{_with(rival)} keeps the disks least busy"
+            f"At {lead.asked}, all set in hindsight: of the policies without a model {rival.policy}{_with(rival)} "
+            "keeps the disks least busy"
         )
         text += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
         if model is not None and saved is not None:
@@ -121,20 +124,49 @@ def _with(row: RateRow) -> str:
     return f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
 
 
+def kept_of(found: FlashTable) -> list[str]:
+    """A sentence a rate, and bundle as shipped if there is one: what a controller reaches that knows no future."""
+    lines = []
+    for lead in found.kept:
+        rival, model, saved = lead.rival, lead.model, lead.saved
+        name = f"{rival.policy}{_with(rival)}"
+        if model is None or saved is None:
+            text = f"Kept at {lead.asked} as the trace goes by: {name} {_keeps(rival)}, writing {_written(rival)}, the "
+            text += "least here of the policies without a model"
+        else:
+            does = "saves" if saved.value > 0 else "costs"
+            text = f"As a cache would run it at {lead.asked}, as shipped{_with(model)}: {model.policy} "
+            text += f"{_keeps(model)}, writing {_written(model)}; it {does} {percent(abs(saved.value))} (90 % interval "
+            text += f"{span(saved.ends, 1)} saved) of what the best here without a model under the same controller "
+            text += f"takes, {name}, writing {_written(rival)}"
+            text += "" if lead.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {lead.verdict}"
+        runs = "a mounted cache runs it at a fixed setting alone" if is_mounted(rival.policy) else "no runtime has it"
+        lines.append(f"{text} (simulated; {runs}).")
+    return lines
+
+
+def _keeps(row: RateRow) -> str:
+    if row.disks_busy is None:
+        return f"costs {row.disk_ms_per_read:.3f} disk ms a read"
+    return f"keeps {row.disks_busy:.3f} disks busy"
+
+
 def shipped_of(found: FlashTable) -> list[str]:
-    """A sentence a bundle and rate: what it does with the prefetch mode that a cache runs it with.
+    """A sentence a bundle and rate that `kept_of` has none of: what it does in the prefetch mode a cache runs it with.
 
     A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
     """
     lines = []
-    shipped = [row for row in found.rows if row.as_shipped]
+    told = {(lead.model.policy, lead.asked) for lead in found.kept if lead.model is not None}
+    shipped = [row for row in found.rows if row.as_shipped and row.kind == MODEL]
+    shipped = [row for row in shipped if (row.policy, row.asked) not in told]
     for name, asked in dict.fromkeys((row.policy, row.asked) for row in shipped):
         own = [row for row in shipped if (row.policy, row.asked) == (name, asked)]
         row = next((row for row in own if row.prefetch != NONE), own[0])
-        cost = f"costs {row.disk_ms_per_read:.3f} disk ms a read"
-        cost = cost if row.disks_busy is None else f"keeps {row.disks_busy:.3f} disks busy"
         kept = "" if asked is None else f" at {asked}"
-        lines.append(f"As a cache would run it{kept}, as shipped{_with(row)}: {name} {cost}, writing {_written(row)}.")
+        lines.append(
+            f"As a cache would run it{kept}, as shipped{_with(row)}: {name} {_keeps(row)}, writing {_written(row)}."
+        )
     return lines
 
 
@@ -162,7 +194,7 @@ def _cost_of(found: FlashTable, options: FlashOptions) -> list[str]:
 
 def _limit(row: RateRow) -> str:
     found = [f"at {row.asked}"] if row.asked else []
-    return ", ".join([*found, *(["as shipped"] if row.as_shipped else [])]) or "without a limit"
+    return ", ".join(filter(None, (*found, row.set_by))) or "without a limit"
 
 
 def _disks(year: Yearly) -> str:
@@ -194,6 +226,8 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
         "each policy's setting is the best on this very trace that keeps the limit, of those set to the limit and to "
         "halves of it until that no longer helps.",
     ]
+    if any(row.set_by for row in every):
+        lines.append("kept, as shipped: a controller keeps the limit as the trace goes by, without knowing the rest.")
     if any(row.kind == ORACLE for row in every):
         lines.append("opt knows the future: Baleen's oracle, an estimate of what is within reach, and no strict bound.")
     below = [row for row in every if row.reached is False]

@@ -4,7 +4,8 @@ Of each policy the table says how many disks its misses keep busy: disk-head sec
 windows of time. Every knob is set on the trace itself, by simulation, of the models as of the policies without one: the
 rows say what each can do at its best within the same limit on writes. What to expect of a bundle is its row as shipped:
 its controller keeps the rate without knowing what is to come. A bundle of an earlier release has none, and writes what
-its threshold admits.
+its threshold admits. Policies without a model are tried under the same controller, in every eviction; of these the one
+that is best on this trace has a row.
 
 Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024; see docs/baleen.md.
 """
@@ -25,6 +26,7 @@ from cachezoo.flash_cache.modes import ML_MODES, NONE
 from cachezoo.flash_cache.policies import ACCEPT_ALL, ADMISSIONS, WITH_EVICTIONS, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry
+from cachezoo.kernels.write_budget import Controller
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, Admission, OptMode, label_problem
 from cachezoo.metrics.flash import RateRow, Yearly
 from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT, Bench, Candidate, FlashOutcome
@@ -126,7 +128,8 @@ class FlashTable:
     write_disks_busy: float | None  # disk-head seconds a second of the trace's writes; None without a clock
     without: Yearly | None  # the cost of a year of the disks alone; None without a clock
     rows: list[RateRow]  # policies without a model, bundles, OPT
-    leads: list[RateLead]  # of each rate
+    leads: list[RateLead]  # of each rate, in hindsight
+    kept: list[RateLead]  # of each rate, and bundle as shipped if there is one, kept by the controller
 
     @property
     def cheapest(self) -> list[RateRow]:
@@ -245,11 +248,11 @@ class Case(NamedTuple):
     kind: str
     mode: str
     rate: WriteRate | None = None  # None: it runs as it comes
-    as_shipped: bool = False  # a bundle, its threshold not set on the trace
+    as_shipped: bool = False  # kept by a controller, or a bundle of before: nothing is set on the trace
 
 
 def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[Case]:
-    """Every run: policies without a model, bundles, the oracle; each by rate and mode."""
+    """Every run: policies without a model, set in hindsight and kept, bundles, the oracle; each by rate and mode."""
     plain, ranged = modes_of(options, models)
     found: list[Case] = []
     if ACCEPT_ALL in options.policies:
@@ -257,6 +260,7 @@ def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[Case]:
     for rate in options.rates:
         without = [name for name in (*ADMISSIONS, *WITH_EVICTIONS) if name in options.policies]
         found += [Case(name, WITHOUT, mode, rate) for name in without for mode in plain]
+        found += [Case(name, WITHOUT, mode, rate, True) for name in options.rivals for mode in plain]
     for model in models:
         modes = [mode for mode in (*plain, *ranged) if mode not in ML_MODES or mode in model.ranged]
         kept: list[WriteRate | None] = [None] if model.controller is None else [*options.rates]
@@ -310,14 +314,14 @@ def flash_table(
     bench = RateBench(trace, problem, size, options, seed)
     limits = [bench.limit(rate) for rate in options.rates]
     by_name = {model.name: model for model in models}
-    rows, outcomes = list[RateRow](), list[FlashOutcome]()
+    runs = list[tuple[RateRow, FlashOutcome]]()
     limited = dict[tuple[str, str], tuple[Candidate, Limits]]()
 
     def candidate(policy: str, kind: str, mode: str, as_shipped: bool) -> Candidate:
         if kind == ORACLE:
             return bench.opt(mode != NONE)
         if kind == WITHOUT:
-            return bench.plain(policy, mode)
+            return bench.plain(policy, mode, Controller() if as_shipped else None)
         model = by_name[policy]
         fetched = model.ranged[mode] if mode in model.ranged else prefetch_of(problem, mode)
         threshold = model.thresholds[mode] if as_shipped else None
@@ -336,8 +340,8 @@ def flash_table(
                 limited[policy, mode] = own, Limits(partial(bench.within, own), limits)
             own, tried = limited[policy, mode]
             found = tried.best(bench.limit(rate))
-        rows.append(bench.rate_row(own, rate, found, as_shipped))
-        outcomes.append(found)
+        runs.append((bench.rate_row(own, rate, found, as_shipped), found))
+    runs = _best_kept(runs)
     return FlashTable(
         geometry=problem.geometry,
         size=str(size),
@@ -349,28 +353,60 @@ def flash_table(
         scale=bench.scale,
         write_disks_busy=bench.write_disks_busy(),
         without=bench.year_without(),
-        rows=rows,
-        leads=[lead for rate in options.rates if (lead := _lead(rate, rows, outcomes)) is not None],
+        rows=[row for row, _ in runs],
+        leads=[lead for rate in options.rates if (lead := _lead(rate, runs)) is not None],
+        kept=[lead for rate in options.rates for lead in _kept_leads(rate, runs)],
     )
 
 
-def _lead(rate: WriteRate, rows: Sequence[RateRow], outcomes: Sequence[FlashOutcome]) -> RateLead | None:
-    """The best policy without a model at a rate, and the best bundle; None where no such policy ran."""
-    best: dict[str, int] = {}
-    for k, row in enumerate(rows):
+def _is_kept(row: RateRow) -> bool:
+    """Whether a controller keeps a policy without a model."""
+    return row.kind == WITHOUT and row.as_shipped
+
+
+def _best_kept(runs: Sequence[tuple[RateRow, FlashOutcome]]) -> list[tuple[RateRow, FlashOutcome]]:
+    """Of what a controller keeps without a model the best at each rate, and all the others."""
+    best: dict[str | None, RateRow] = {}
+    for row, _ in runs:
+        if _is_kept(row) and (row.asked not in best or row.disk_ms_per_read < best[row.asked].disk_ms_per_read):
+            best[row.asked] = row
+    return [(row, found) for row, found in runs if not _is_kept(row) or row is best[row.asked]]
+
+
+def _kept_leads(rate: WriteRate, runs: Sequence[tuple[RateRow, FlashOutcome]]) -> list[RateLead]:
+    """The best kept policy without a model at a rate: by itself, or against each bundle as a cache would run it.
+
+    A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
+    """
+    rival = next(((row, found) for row, found in runs if _is_kept(row) and row.asked == rate.text), None)
+    shipped = [(row, found) for row, found in runs if row.kind == MODEL and row.as_shipped and row.asked == rate.text]
+    if rival is None:
+        return []
+    leads = []
+    for name in dict.fromkeys(row.policy for row, _ in shipped):
+        own = [one for one in shipped if one[0].policy == name]
+        row, found = next((one for one in own if one[0].prefetch != NONE), own[0])
+        leads.append(RateLead(rate.text, rival[0], row, found.lead(rival[1], Goal.COST)))
+    return leads or [RateLead(rate.text, rival[0])]
+
+
+def _lead(rate: WriteRate, runs: Sequence[tuple[RateRow, FlashOutcome]]) -> RateLead | None:
+    """The best policy without a model at a rate in hindsight, and the best bundle; None where no such policy ran."""
+    best: dict[str, tuple[RateRow, FlashOutcome]] = {}
+    for row, found in runs:
         own = row.asked == rate.text and not row.as_shipped
-        if own and (row.kind not in best or row.disk_ms_per_read < rows[best[row.kind]].disk_ms_per_read):
-            best[row.kind] = k
+        if own and (row.kind not in best or row.disk_ms_per_read < best[row.kind][0].disk_ms_per_read):
+            best[row.kind] = row, found
     if WITHOUT not in best:
         return None
-    rival = best[WITHOUT]
+    rival, beside = best[WITHOUT]
     if MODEL not in best:
-        return RateLead(rate.text, rows[rival])
-    model = best[MODEL]
-    return RateLead(rate.text, rows[rival], rows[model], outcomes[model].lead(outcomes[rival], Goal.COST))
+        return RateLead(rate.text, rival)
+    model, ours = best[MODEL]
+    return RateLead(rate.text, rival, model, ours.lead(beside, Goal.COST))
 
 
 def name_of(row: RateRow) -> str:
-    """A row's policy with its mode, and whether it is a bundle as shipped."""
+    """A row's policy with its mode, and whether it is kept by a controller."""
     mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
-    return f"{row.policy}{mode}" + (", as shipped" if row.as_shipped else "")
+    return ", ".join(filter(None, (f"{row.policy}{mode}", row.set_by)))

@@ -10,7 +10,7 @@ import pytest
 from cachezoo.cli.options import write_rates
 from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
-from cachezoo.flash_cache.policies import Tuned, baseline, prefetch_of
+from cachezoo.flash_cache.policies import Tuned, baseline, is_mounted, prefetch_of
 from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.kernels.write_budget import Controller
@@ -27,9 +27,10 @@ from cachezoo.questions.flash.options import (
     flash_problem_of,
     geometry_by_reads,
 )
-from cachezoo.questions.flash.sentences import shipped_of
+from cachezoo.questions.flash.sentences import cells, kept_of, shipped_of
 from cachezoo.questions.flash.table import OPT_SEARCH, Limits, cases_of, flash_table
 from cachezoo.serving.requests import batch_of
+from cachezoo.show.formats import percent, rate
 from cachezoo.sizes import Size
 from cachezoo.traces.read import read_any
 from cachezoo.zoo.admission.serve import serve_trace
@@ -162,6 +163,44 @@ def test_what_a_bundle_saves_is_of_the_best_policy_without_a_model():
     assert (lead.rival.policy, lead.model.policy) == (rival.policy, ours.policy)
     assert lead.saved.value == pytest.approx(1 - ours.disks_busy / rival.disks_busy)
     assert lead.saved.ends[0] <= lead.saved.value <= lead.saved.ends[1]
+
+
+def test_the_best_policy_that_a_controller_keeps_has_a_row_and_a_sentence():
+    trace = make_trace(20_000, 5)
+    what = options(rates=write_rates("5%,10%"), policies=["coin_flip"], rivals=["coin_flip", "rejectx+lru_block"])
+    (size,), problem = what.sizes, flash_problem_of(trace, BLOCKS, what.sizes[0], what)
+    found = flash_table(trace, problem, size, [], what, 3)
+    assert [(row.asked, row.set_by) for row in found.rows] == [
+        ("5%", ""), ("5%", "kept"), ("10%", ""), ("10%", "kept"),
+    ]  # fmt: skip
+    for row, lead, line in zip(found.rows[1::2], found.kept, kept_of(found), strict=True):
+        at_rate = replace(problem, budget=float(row.asked.rstrip("%")) / 100 * problem.accept_all.segment_writes)
+        ran = {name: baseline(name, 3, trace.meta.trace_id, Controller())(at_rate, None).run for name in what.rivals}
+        seconds = {name: problem.dt_seconds(run)[problem.first :].sum() for name, run in ran.items()}
+        assert row.policy == min(seconds, key=seconds.get) == lead.rival.policy and lead.model is None
+        assert row.segment_writes == ran[row.policy].segment_writes and cells(row, [found])[2] == f"{row.asked}, kept"
+        runs = "a mounted cache runs it at a fixed setting alone" if row.policy == "coin_flip" else "no runtime has it"
+        assert line == (
+            f"Kept at {row.asked} as the trace goes by: {row.policy} keeps {row.disks_busy:.3f} disks busy, writing "
+            f"{rate(row.written_bytes_s)}, the least here of the policies without a model (simulated; {runs})."
+        )
+    names = ("coin_flip", "rejectx+s3fifo", "bloom_rejectx+fifo", "rejectx+lru_block")
+    assert [is_mounted(name) for name in names] == [True, True, False, False]
+
+
+def test_a_bundle_as_shipped_is_held_against_what_the_same_controller_keeps():
+    trace = make_trace(20_000, 5)
+    (own,) = open_bundles([ADMISSION])
+    model = replace(decide(own, trace), controller=Controller())
+    what = options(policies=[], rivals=["rejectx"])
+    problem = flash_problem_of(trace, BLOCKS, what.sizes[0], what)
+    found = flash_table(trace, problem, what.sizes[0], [model], what, 3)
+    (lead,), (line,) = found.kept, kept_of(found)
+    ours = [row for row in found.rows if row.kind == "model" and row.as_shipped and row.prefetch != "none"]
+    assert lead.model in ours and lead.rival.set_by == "kept" and lead.model.set_by == "as shipped"
+    assert lead.saved.value == pytest.approx(1 - lead.model.disks_busy / lead.rival.disks_busy)
+    assert line.startswith("As a cache would run it at 25%, as shipped with prefetch ") and not shipped_of(found)
+    assert f"{'saves' if lead.saved.value > 0 else 'costs'} {percent(abs(lead.saved.value))}" in line
 
 
 def test_rates_follow_the_clock_and_days_what_it_stands_for():
