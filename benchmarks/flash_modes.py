@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cachezoo.config.load import load_params
-from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
+from cachezoo.flash_cache.load import load_curve, load_windows
 from cachezoo.flash_cache.policies import BASELINES, WITH_EVICTIONS, baseline, modes_of, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import OPT_MODES, label_problem
 from cachezoo.settings.flash import EpisodeLabel
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.read import read_any
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64
 from cachezoo.config.load import load_params
-from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
+from cachezoo.flash_cache.load import load_curve, load_windows
 from cachezoo.flash_cache.policies import learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
@@ -28,6 +28,7 @@ from cachezoo.models.trained import FittedModel
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.params import Params
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared, read_prepared, read_traces
 from cachezoo.zoo.admission.fit import BLOCK, CONTEXT, FULL, SMALL, Settings, Variant, fit_prepared, training_rows

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from cachezoo.config.load import load_params
-from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
+from cachezoo.flash_cache.load import load_curve, load_windows
 from cachezoo.flash_cache.policies import best_without_model
 from cachezoo.flash_cache.problem import DISKS, FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
@@ -31,6 +31,7 @@ from cachezoo.models.forest import forest_scorer
 from cachezoo.params import traces_of
 from cachezoo.settings.flash import DiskName, EpisodeLabel
 from cachezoo.settings.params import Params
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import Prepared, read_traces
 from cachezoo.zoo.admission.fit import Settings, fit_prepared

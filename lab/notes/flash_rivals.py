@@ -18,7 +18,7 @@ import numpy as np
 
 from cachezoo.arrays import F64
 from cachezoo.config.load import load_params
-from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
+from cachezoo.flash_cache.load import load_curve, load_windows
 from cachezoo.flash_cache.policies import EVICTIONS, baseline, best_without_model, evicting, learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun
@@ -26,6 +26,7 @@ from cachezoo.models.forest import forest_scorer
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.params import Params
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_prepared, read_traces
 from cachezoo.zoo.admission.fit import FULL, Settings, fit_prepared

@@ -28,7 +28,7 @@ from cachezoo import paths
 from cachezoo.arrays import F64, I64
 from cachezoo.config.load import load_params
 from cachezoo.flash_cache import problem as problems
-from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, time_scale
+from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import (
     ADMISSIONS,
@@ -45,6 +45,7 @@ from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.params import traces_of
 from cachezoo.settings.params import Params
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.store import read_trace
 from cachezoo.zoo.admission.fit import VARIANTS, model_id
 from cachezoo.zoo.admission.model import load_admission

@@ -6,24 +6,19 @@ and their shortest length are as `policy.flash` in params.yaml says.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cachezoo.arrays import F64, I64
 from cachezoo.contest.lead import mean_of
-from cachezoo.errors import TraceError
+from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.metrics.flash import Load, Statistic, Statistics
 from cachezoo.settings.flash import FlashPolicy
-from cachezoo.traces.table import Trace
-
-if TYPE_CHECKING:
-    from cachezoo.flash_cache.problem import FlashProblem
 
 MAX_WINDOWS = 100
 DAY_S = 86_400
-TIME_SCALE_KEY = "time_scale"
 STATISTICS: dict[Statistic, Callable[[F64], np.floating[Any]]] = {
     "peak": np.max,
     "p95": lambda curve: np.quantile(curve, 0.95),
@@ -44,24 +39,7 @@ class LoadWindows:
     days: float  # of the whole trace, as recorded
 
 
-def time_scale(trace: Trace) -> float:
-    """Seconds of the recorded day that one second of the trace stands for: metadata `time_scale`, or 1.
-
-    Raises:
-        TraceError: the metadata hold something that is no positive number.
-    """
-    text = trace.meta.extra.get(TIME_SCALE_KEY, "1")
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        name = trace.meta.trace_id
-        raise TraceError(f"{name}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for")
-    return value
-
-
-def load_windows(time_us: I64, problem: "FlashProblem", flash: FlashPolicy, scale: float = 1.0) -> LoadWindows:
+def load_windows(time_us: I64, problem: FlashProblem, flash: FlashPolicy, scale: float = 1.0) -> LoadWindows:
     """Cut the time after the warm-up into windows.
 
     A window is the longer of `window_min_s` and a hundredth of the time, widened until it holds
@@ -97,7 +75,7 @@ def load_curve(dt: F64, windows: LoadWindows) -> F64:
     return total.astype(np.float64) / windows.seconds
 
 
-def measure(problem: "FlashProblem", run: FlashRun, windows: LoadWindows, disks: int | None = None) -> Load:
+def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: int | None = None) -> Load:
     """A policy's figures after the warm-up; flash writes count from the first request.
 
     Args:

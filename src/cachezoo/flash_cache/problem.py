@@ -11,7 +11,6 @@ from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
 from cachezoo.errors import TraceError
-from cachezoo.flash_cache.load import time_scale
 from cachezoo.kernels.flash import (
     DiskHead,
     FlashRun,
@@ -29,7 +28,7 @@ from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.kernels.write_budget import Controller
 from cachezoo.settings.device import Hdd
 from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
-from cachezoo.traces.clock import has_clock
+from cachezoo.traces.clock import has_clock, time_scale
 from cachezoo.traces.table import OP_READ, Trace
 
 HORIZONS = 96  # of a controller, that a trace has at least

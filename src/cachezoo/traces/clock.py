@@ -1,16 +1,18 @@
-"""Whether a trace's times are times: formats without a clock number their rows instead."""
+"""Whether a trace's times are times, as formats without a clock number their rows, and what a second stands for."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from cachezoo.arrays import I64
+from cachezoo.errors import TraceError
 from cachezoo.traces.table import Trace
 
 NUMBERED = "row numbers"  # how readers' notes on times begin where a format has no clock
 ROWS = "time=row"  # as `--columns` says it
 FEWEST = 3  # requests, one microsecond apart, that are taken for numbered rows
 MODULUS = 1 << 64
+TIME_SCALE_KEY = "time_scale"
 
 
 def are_numbered(notes: Mapping[str, str]) -> bool:
@@ -66,3 +68,20 @@ def has_clock(trace: Trace) -> bool:
     clock = Clock()
     clock.add(trace.time_us)
     return clock.ticks(trace.meta.extra)
+
+
+def time_scale(trace: Trace) -> float:
+    """Seconds of the recorded day that one second of the trace stands for: metadata `time_scale`, or 1.
+
+    Raises:
+        TraceError: the metadata hold something that is no positive number.
+    """
+    text = trace.meta.extra.get(TIME_SCALE_KEY, "1")
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        name = trace.meta.trace_id
+        raise TraceError(f"{name}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for")
+    return value

@@ -5,9 +5,10 @@ import pytest
 
 from cachezoo.contest.lead import mean_of
 from cachezoo.errors import TraceError
-from cachezoo.flash_cache.load import load_curve, load_windows, measure, time_scale
+from cachezoo.flash_cache.load import load_curve, load_windows, measure
 from cachezoo.flash_cache.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
+from cachezoo.traces.clock import time_scale
 from tests.baleen_data import FLASH, LABEL, make_trace
 
 TEST = make_trace(15_000, 3, "test")

@@ -12,7 +12,7 @@ from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.devices.profile import load_models
-from cachezoo.flash_cache.load import load_windows, measure, time_scale
+from cachezoo.flash_cache.load import load_windows, measure
 from cachezoo.flash_cache.policies import rejectx
 from cachezoo.flash_cache.problem import flash_problem, label_of
 from cachezoo.labels.episode_file import footprint
@@ -20,6 +20,7 @@ from cachezoo.labels.episodes import label_problem
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.sizes import pages_of
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace

@@ -9,7 +9,7 @@ import numpy as np
 from cachezoo.arrays import F64
 from cachezoo.contest.choice import Outcome
 from cachezoo.flash_cache.cost import MOST_BUSY, yearly
-from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, measure, time_scale
+from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, measure
 from cachezoo.flash_cache.policies import Tuned, baseline, controlled, learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
@@ -18,7 +18,7 @@ from cachezoo.labels.episodes import Admission, OptMode
 from cachezoo.metrics.flash import FlashRow, Yearly
 from cachezoo.settings.flash import FlashPolicy
 from cachezoo.settings.prices import BUILT_IN, Prices
-from cachezoo.traces.clock import has_clock
+from cachezoo.traces.clock import has_clock, time_scale
 from cachezoo.traces.table import Trace
 
 OPT = "opt"

@@ -24,7 +24,7 @@ from cachezoo.console import Advance
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Mean, over_savings
 from cachezoo.errors import TraceError
-from cachezoo.flash_cache.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import BUDGETED, MOUNTED, REJECTX, best_without_model, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
@@ -48,6 +48,7 @@ from cachezoo.questions.objects.learned import EARLY_STOPPING, HOLDOUT_EVERY, SH
 from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
 from cachezoo.sized.baleen import BUCKET_OF_AGE, WINDOWS
 from cachezoo.sizes import Size
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.read import silent
 from cachezoo.traces.table import OP_READ, Trace
 from cachezoo.training.episodes import Prepared

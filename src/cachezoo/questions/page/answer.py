@@ -11,7 +11,7 @@ from typing import Any
 
 from cachezoo.contest.verdict import LEAST_HITS, Worth
 from cachezoo.errors import CachezooError
-from cachezoo.flash_cache.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.policies.mounted import missing
 from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Writes
@@ -25,7 +25,7 @@ from cachezoo.questions.tiers.purchase import Bought
 from cachezoo.settings.prices import BUILT_IN
 from cachezoo.show.formats import duration, lifetime, money, number, ordinary, percent, points, rate, share
 from cachezoo.sizes import Size, human
-from cachezoo.traces.clock import are_numbered
+from cachezoo.traces.clock import are_numbered, time_scale
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
 DISK, SSD = "DISK", "SSD"

@@ -19,14 +19,14 @@ from cachezoo.contest.choice import Goal, Outcome, choose
 from cachezoo.contest.counting import AUTO, Count, first_accesses
 from cachezoo.curves.sampling import Part, draw
 from cachezoo.devices.service import ServiceTimes
-from cachezoo.flash_cache.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import COLD, stack_distances
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench, Run, modelled
 from cachezoo.settings.device import AnalyticDevice
-from cachezoo.traces.clock import are_numbered
+from cachezoo.traces.clock import are_numbered, time_scale
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 

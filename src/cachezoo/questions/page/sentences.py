@@ -6,14 +6,14 @@ import numpy as np
 
 from cachezoo.contest.verdict import LEAST_HITS, Verdict
 from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
-from cachezoo.flash_cache.load import DAY_S, TIME_SCALE_KEY, time_scale
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.questions.page.candidates import SIMPLEST, name_of
 from cachezoo.questions.page.likeness import Likeness
 from cachezoo.questions.page.recommendation import Recommendation
 from cachezoo.questions.page.sizes import CLOSE, SHORT_LIFE_YEARS, Row, typed
 from cachezoo.show.formats import duration, latency, lifetime, percent, points, share, span
 from cachezoo.sizes import human
-from cachezoo.traces.clock import are_numbered
+from cachezoo.traces.clock import TIME_SCALE_KEY, are_numbered, time_scale
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
 MUCH_FASTER = 4  # times as fast as the modelled disk, from which on that is noted

@@ -17,11 +17,10 @@ import numpy.typing as npt
 from cachezoo.arrays import I32, I64, Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.flash_cache.load import time_scale
 from cachezoo.kernels.partition import add_misses
 from cachezoo.kernels.stack_distance import stack_distances
 from cachezoo.kernels.virtual.queues import Moves, moves
-from cachezoo.traces.clock import are_numbered, has_clock
+from cachezoo.traces.clock import are_numbered, has_clock, time_scale
 from cachezoo.traces.mixing import sources
 from cachezoo.traces.pages import MAX_ACCESSES, expand_pages
 from cachezoo.traces.provenance import SOURCES

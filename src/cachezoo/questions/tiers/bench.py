@@ -16,7 +16,7 @@ from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.flash_cache.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.questions.tiers.prices import Cost, cost
@@ -40,6 +40,7 @@ from cachezoo.questions.tiers.wear import SsdWear, days_from, ssd_wear
 from cachezoo.settings.device import AnalyticDevice, RealDevice
 from cachezoo.settings.prices import Prices
 from cachezoo.sizes import PAGE_BYTES, human_pages
+from cachezoo.traces.clock import time_scale
 
 NOTHING = Point(parse_hierarchy("lru"), 0, 0)
 """The disk alone."""

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from cachezoo.contest.blocks import BLOCKS
-from cachezoo.flash_cache.load import DAY_S, time_scale
+from cachezoo.flash_cache.load import DAY_S
 from cachezoo.flash_drive.run import wear
 from cachezoo.flash_drive.writes import DriveWrites
 from cachezoo.questions.tiers.reduced import Reduced
 from cachezoo.questions.tiers.stream import TierStream
 from cachezoo.settings.wear import Drive
-from cachezoo.traces.clock import has_clock
+from cachezoo.traces.clock import has_clock, time_scale
 from cachezoo.traces.table import PAGE_BYTES
 
 BLOCK_SIZES = (64, 32, 16, 8)

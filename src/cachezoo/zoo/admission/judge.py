@@ -20,7 +20,7 @@ import numpy as np
 from cachezoo import paths
 from cachezoo.arrays import F64
 from cachezoo.contest.lead import Lead, saving
-from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, time_scale
+from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows
 from cachezoo.flash_cache.modes import NONE
 from cachezoo.flash_cache.policies import (
     ADMISSIONS,
@@ -44,6 +44,7 @@ from cachezoo.models.trained import FittedModel, Read, TrainedModel, Verdict, re
 from cachezoo.params import At, Picked, traces_of
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
