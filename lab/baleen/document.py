@@ -24,7 +24,7 @@ what AcceptAll writes."""
 
 
 class PolicyRun(Document):
-    """A policy on a test trace, at the writes of the model as trained; a figure for each training of the model."""
+    """A policy on a test trace, kept to the budget by a controller; a figure for each training of the model."""
 
     policy: Annotated[str, Means("policy; rejectx_no_prefetch is the paper's baseline")]
     prefetch: Annotated[list[str], Means("mode, chosen on validation; OPT's on the trace itself")]
@@ -196,8 +196,9 @@ def figure_of(cases: Sequence[SweepCase], modes: Sequence[ModeRun], seeds: int) 
     )  # fmt: skip
     note = (
         f"{len(found.traces)} test traces, means of {seeds} trainings. Thresholds, prefetch modes, rivals' evictions "
-        "and the best policy without a model are chosen on validation at each size and budget; rivals may write what "
-        "the model writes. Loads are of reads; windows are those of docs/baleen.md, and a peak is of one trace."
+        "and the best policy without a model are chosen on validation at each size and budget; the same controller "
+        "keeps the budget of all, OPT writes what the model does. Loads are of reads; windows are those of "
+        "docs/baleen.md, and a peak is of one trace."
     )
     return judged(found.model_copy(update={"note": note}), "baleen")
 

@@ -86,9 +86,7 @@ def mode_table(found: BaleenFigure) -> Table:
     ]  # fmt: skip
     columns = [*(Column(name, numeric=False) for name in ("trace", "policy", "prefetch")), Column("mean"),
                Column("peak"), Column("writes")]  # fmt: skip
-    return Table(
-        "Prefetch modes: the model at validation's thresholds, and policies without one at the budget", columns, rows
-    )
+    return Table("Prefetch modes: the model and policies without one, kept to the budget", columns, rows)
 
 
 def about(found: BaleenFigure, *heads: str) -> BaleenFigure:

@@ -188,7 +188,7 @@ def judge(
     cell: Cell, own: Evaluation, trained: Mapping[Taught, Sequence[Scores]], validation: Traces, tests: Traces
 ) -> Done:
     """The trainings of a cell at a budget: chosen on validation, run on the test traces with their rivals."""
-    chosen = chosen_baselines(choose_baseline_modes(validation, own, Controller()))
+    chosen = chosen_baselines(choose_baseline_modes(validation, own, Controller()), own.label)
     problems = [flash_problem(trace, own.label, own.flash) for trace in validation.values()]
     labelled = {key: LabelledTrace.of(trace, own) for key, trace in tests.items()}
     cases, modes = [], []

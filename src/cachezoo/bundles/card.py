@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cachezoo import paths
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.released import load
+from cachezoo.contest.verdict import LEAST_SAVING, Worth, worth
 from cachezoo.show.formats import percent
 from cachezoo.zoo.base import Card
 from cachezoo.zoo.registry import UNTRAINED, bundling_of
@@ -333,7 +334,9 @@ def _not_shown(manifest: Mapping[str, Any]) -> list[str]:
         if ends is not None and ends[0] <= 0:
             against = "best policy without a model" if flash else "best classic"
             shown = f"{_number(row[key])} [{_number(ends[0])}, {_number(ends[1])}]"
-            points.append(f"- On the test trace {trace} no {what} on the {against} is shown: {shown}.")
+            nothing = flash and worth(row[key], (ends[0], ends[1]), LEAST_SAVING) == Worth.NO
+            pays = "it does not pay: " if nothing else ""
+            points.append(f"- On the test trace {trace} {pays}no {what} on the {against} is shown: {shown}.")
     return points
 
 

@@ -95,6 +95,9 @@ def test_traces_without_a_shown_gain_are_named() -> None:
     evaluated["flash"] = {"b": {"best_mean_dt_saved": 0.1, "best_mean_dt_saved_interval": [-0.1, 0.3]}}
     (flash,) = card._not_shown({"measured": {"evaluated": evaluated}})
     assert flash.startswith("- On the test trace b no saving of disk-head time on the best policy without a model")
+    evaluated["flash"] = {"b": {"best_mean_dt_saved": -0.1, "best_mean_dt_saved_interval": [-0.2, 0.01]}}
+    (flash,) = card._not_shown({"measured": {"evaluated": evaluated}})
+    assert flash.startswith("- On the test trace b it does not pay: no saving of disk-head time")
 
 
 def enter_clone(bundle_dir: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from cachezoo.flash_cache.policies import (
     evicting,
     learned,
     modes_of,
+    most_of,
     prefetch_of,
     rejectx,
     threshold_curve,
@@ -93,6 +94,20 @@ def test_the_best_without_a_model_is_the_best_of_each_in_each_mode_and_eviction(
         problem.dt_seconds(run)[problem.first :].sum() for problem, run in zip(problems, found.runs, strict=True)
     ]
     assert found.figures.mean_dt == pytest.approx(sum(seconds) / reads)
+
+
+def test_what_writes_more_than_it_may_is_chosen_only_where_all_do() -> None:
+    """AcceptAll, which has no knob, is better in a cache for all than a small budget allows."""
+    label = LABEL.model_copy(update={"cache_fraction": 1.0, "write_budget": 0.05})
+    problems = [flash_problem(make_trace(3000, seed), label, FLASH) for seed in (1, 2)]
+    most = most_of(problems)
+    assert most == pytest.approx(label.write_budget * (1 + 2 * label.budget_tolerance))
+    every = best_without_model(problems, ["a", "b"], 7, ["accept_all"], [])
+    found = best_without_model(problems, ["a", "b"], 7, ["accept_all", "rejectx"], [])
+    assert found.policy == "rejectx" and every.policy == "accept_all"
+    assert found.figures.writes <= most < every.figures.writes and every.figures.mean_dt < found.figures.mean_dt
+    both = {"over": every.figures, "within": found.figures}
+    assert (best_of(both), best_of(both, most), best_of({"over": every.figures}, most)) == ("over", "within", "over")
 
 
 def test_names_for_people() -> None:

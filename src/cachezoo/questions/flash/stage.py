@@ -292,13 +292,14 @@ def choose_baseline_modes(
     return {**owns, **others}
 
 
-def chosen_baselines(choices: Mapping[str, PolicyModes]) -> Baselines:
-    """The baselines' modes, and which of those with a budget are best."""
+def chosen_baselines(choices: Mapping[str, PolicyModes], label: EpisodeLabel) -> Baselines:
+    """The baselines' modes, and which of those with a budget are best; one that writes more than it may is none."""
+    most = label.write_budget * (1 + 2 * label.budget_tolerance)
     rivals = {name: choice for name, choice in choices.items() if name != ACCEPT_ALL}
     return Baselines(
         {name: choice.mode for name, choice in choices.items()},
-        best_of({name: choice.figures[choice.mode] for name, choice in rivals.items()}),
-        best_of({name: choice.figures[NONE] for name, choice in rivals.items()}),
+        best_of({name: choice.figures[choice.mode] for name, choice in rivals.items()}, most),
+        best_of({name: choice.figures[NONE] for name, choice in rivals.items()}, most),
     )
 
 
@@ -373,7 +374,7 @@ def evaluate_models(
     """
     trained = load_admission(admission)[0]
     choices = choose_baseline_modes(validation, settings, Controller(**trained.calibration["controller"]))
-    chosen = chosen_baselines(choices)
+    chosen = chosen_baselines(choices, settings.label)
     labelled = {key: LabelledTrace.of(trace, settings) for key, trace in tests.items()}
     traces = {key: evaluate_test(test, admission, chosen, settings) for key, test in labelled.items()}
     rows = [row for trace in traces.values() for row in trace.deployed.rows.values()]

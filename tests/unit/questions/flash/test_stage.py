@@ -189,7 +189,7 @@ def test_modes_follow_the_workload() -> None:
     assert kept["coin_flip"].mode in ("next(16)", "next(32)", "next(64)") and set(kept) == set(scans)
     assert {kept[name].figures["none"].knob for name in kept if name != "accept_all"} == {QUICK.middle}
     for choices in (scans, lone):
-        found = chosen_baselines(choices)
+        found = chosen_baselines(choices, EVALUATE.label)
         assert found.modes == {name: choice.mode for name, choice in choices.items()}
         best = {name: choices[name].figures for name in (*ADMISSIONS, *WITH_EVICTIONS)}
         assert set(best) == set(choices) - {"accept_all"}
