@@ -115,7 +115,7 @@ PREFETCHES = (NONE, NEXT)
 def by_ranges(
     low: I32, high: I32, geometry: Geometry, prefetch_id: str, title: str = "ranges known beforehand"
 ) -> Prefetch:
-    """The prefetch of a model that has already said how far: ML-Range's segments, as pages.
+    """The prefetch of what has already said how far: segments, as pages.
 
     Source: Baleen post, "Training Baleen to predict what and when to prefetch".
 

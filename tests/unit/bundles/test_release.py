@@ -21,8 +21,8 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 def folders(tmp_path):
     for name in ("admission.database.lgbm", "workload.lstm8"):
         shutil.copytree(GOLDEN / "protocol2" / name, tmp_path / "bundles" / name)
-    (tmp_path / "bundles/prefetch.web.lgbm").mkdir()
-    (tmp_path / "bundles/prefetch.web.lgbm/REFUSED.json").write_text("{}")
+    (tmp_path / "bundles/reuse.web.follow").mkdir()
+    (tmp_path / "bundles/reuse.web.follow/REFUSED.json").write_text("{}")
     return bundles_below(tmp_path / "bundles")
 
 
