@@ -218,8 +218,9 @@ def gather(root: Path, params: "Params", describe: Callable[..., TraceFacts] = t
     Raises:
         CachezooError: a stage output is damaged, or a trace of the matrix has not been ingested.
     """
-    files = sorted((root / paths.TRAINED).glob(f"*/*/{FILE}"))
-    pairs = [(read_trained(file.parent), file.parent) for file in files]
+    folders = [file.parent for file in sorted((root / paths.TRAINED).glob(f"*/*/{FILE}"))]
+    # A system that an earlier release had leaves its models.
+    pairs = [(read_trained(folder), folder) for folder in folders if folder.parent.name in SYSTEMS]
     page = {name: _optional(read_category, root / paths.metrics(name)) for name in categories_of(params)}
     flash = {name: _optional(read_flash, root / paths.flash_metrics(name)) for name in categories_of(params)}
     readers = {system: system.metrics.load() for system in SYSTEMS.values() if system.metrics is not None}

@@ -64,9 +64,10 @@ def gather(root: Path) -> list[Record]:
     Raises:
         CachezooError: a stage output is damaged.
     """
-    folders = sorted((root / paths.TRAINED).glob(f"*/*/{FILE}"))
+    folders = [file.parent for file in sorted((root / paths.TRAINED).glob(f"*/*/{FILE}"))]
     unseen = unseen_traces(root)
-    return [_record(root, file.parent, unseen) for file in folders]
+    # A system that an earlier release had leaves its models.
+    return [_record(root, folder, unseen) for folder in folders if folder.parent.name in SYSTEMS]
 
 
 def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
+from cachezoo import paths
 from cachezoo.contest.counting import first_access
 from cachezoo.policies.simulate import simulate
 from cachezoo.report import gather as room
-from cachezoo.report.gather import hit_ratio_curves, load_over_time, trace_facts
+from cachezoo.report.gather import gather, hit_ratio_curves, load_over_time, trace_facts
 from cachezoo.traces.pages import expand_pages
-from tests.report_data import add_traces, entry, make_trace
+from tests.report_data import add_model, add_traces, entry, make_trace, params_of, trained
 
 
 def test_load_is_counted_by_window() -> None:
@@ -58,3 +59,12 @@ def test_facts_name_programs_and_reuse(tmp_path) -> None:
     assert figures["reuse"] == 1 - figures["distinct_pages"] / figures["page_accesses"]
     assert figures["iops_peak"] >= figures["iops_mean"] > 0
     assert room._programs("[1]") == () and room._programs("nginx") == ()
+
+
+def test_models_of_a_system_that_an_earlier_release_had_are_left_out(tmp_path) -> None:
+    entries = {"web_test": entry("web", "test")}
+    add_traces(tmp_path, entries, 200)
+    add_model(tmp_path, trained("workload.lstm8"), card=False)
+    assert [model.id for model in gather(tmp_path, params_of(entries)).models] == ["workload.lstm8"]
+    (tmp_path / paths.TRAINED / "workload").rename(tmp_path / paths.TRAINED / "gone")
+    assert gather(tmp_path, params_of(entries)).models == []

@@ -121,6 +121,13 @@ def test_models_of_all_categories_have_their_headlines_and_plots(tmp_path: Path)
     assert "gap_closed" not in gather(tmp_path)[0].metrics
 
 
+def test_models_of_a_system_that_an_earlier_release_had_are_left_out(tmp_path: Path) -> None:
+    add_model(tmp_path, trained("workload.lstm8"), card=False)
+    assert len(gather(tmp_path)) == 1
+    (tmp_path / paths.TRAINED / "workload").rename(tmp_path / paths.TRAINED / "gone")
+    assert gather(tmp_path) == []
+
+
 def test_curves(tmp_path: Path) -> None:
     path = tmp_path / "curves.csv"
     assert read_curves(path) == []
