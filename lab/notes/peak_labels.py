@@ -17,7 +17,7 @@ import numpy as np
 
 from cachezoo.arrays import F64, I32
 from cachezoo.config.load import load_params
-from cachezoo.flash_cache.load import load_curve, load_windows, time_scale
+from cachezoo.flash_cache.load import load_curve, load_windows
 from cachezoo.flash_cache.policies import learned, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
@@ -25,6 +25,7 @@ from cachezoo.labels.episodes import choose_episodes
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.params import Params
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
 from lab.notes.admission_labels import Category, Part, Recipe
