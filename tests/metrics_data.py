@@ -162,7 +162,7 @@ def flash_metrics(
     return FlashMetrics(
         category=model_id.split(".")[1], model_id=model_id, trained=True, beats_baseline=won,
         reason="as it was judged", transfer_note=None, modes_chosen_on=["web_validation"],
-        best_without_model="rejectx", best_without_prefetch="coin_flip",
+        best_without_model="rejectx", best_without_prefetch="coin_flip", window=3.0,
         mode="next(4)",
         modes={"rejectx": PolicyModes(mode="all_on_partial", figures={"none": found, "all_on_partial": found})},
         traces={"web_test": flash_trace(saved, peak_saved)} if traces is None else traces,

@@ -315,6 +315,9 @@ class FlashMetrics(FlashVerdict):
     modes: Annotated[dict[str, PolicyModes], Each("one policy without a model", "policy", "policy")]
     best_without_model: Annotated[str, Means("policy without a model that was best on validation in its mode")]
     best_without_prefetch: Annotated[str, Means("the same of those that prefetch nothing")]
+    window: Annotated[
+        float, Means("RejectX's, fixed, in its mode: it met the budget on validation in hindsight", "requests")
+    ]
     modes_chosen_on: Annotated[list[str], Means("traces that chose the prefetch modes")]
     traces: Annotated[dict[str, FlashTrace], Each("one test trace", "trace", "trace")]
     beside: Annotated[

@@ -281,10 +281,10 @@ def _page_section(sources: Sources, figures: Figures) -> Section:
 
 def _flash_section(sources: Sources, figures: Figures) -> Section:
     texts = [
-        "Disks kept busy: seconds of disk-head time for reads, a second. baleen is the model as shipped; the others "
-        "may write what it writes, but accept_all, which has no budget. A year: the disks that the busiest window "
-        f"takes, at most {percent(MOST_BUSY, 0)} of their time, and flash by its age or wear, at the trace's pace; "
-        f"prices: {BUILT_IN.name}.",
+        "Disks kept busy: seconds of disk-head time for reads, a second. baleen is the model as shipped; the same "
+        "controller keeps all to the write budget, but accept_all, which has none, and opt, which writes what baleen "
+        f"does. A year: the disks that the busiest window takes, at most {percent(MOST_BUSY, 0)} of their time, and "
+        f"flash by its age or wear, at the trace's pace; prices: {BUILT_IN.name}.",
         *_without(sources.categories, "flash"),
     ]
     texts += [

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from cachezoo.bundles.measured import FLASH_MODEL
-from cachezoo.metrics.flash import TITLES, FlashRow, FlashTrace
+from cachezoo.metrics.flash import FlashRow, FlashTrace, title
 from cachezoo.metrics.page import PageTrace, PolicyRow
 from cachezoo.models.measured import Model
 from cachezoo.report.gather import Category, TraceFacts, flash_policies
@@ -149,7 +149,7 @@ def _lead_row(category: str, key: str, trace: FlashTrace) -> list[Cell]:
     mode = "" if rival.prefetch == "none" else f", {rival.prefetch}"
     return [
         name_cell(key, note=category),
-        Cell(f"{TITLES.get(found.best_policy, found.best_policy)}{mode}"),
+        Cell(f"{title(found.best_policy)}{mode}"),
         share_cell(found.best.mean_dt_saved, found.best.mean_dt_saved_interval),
         share_cell(found.best.peak_dt_saved),
         share_cell(ours.segment_writes / trace.at_budget.budget_writes),

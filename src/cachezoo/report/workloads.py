@@ -64,10 +64,9 @@ def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str)
         how = [f"cz-bundle={paths.bundle(run[0])}"]
     else:
         own = mode if run[0] == MOUNTED else flash.modes[MOUNTED].mode
-        window = flash.modes[MOUNTED].figures[own].knob
-        how = [f"cz-mode={MOUNTED} cz-window={window:.0f} 'cz-prefetch={own}'"]
+        how = [f"cz-mode={MOUNTED} cz-window={flash.window:.0f} 'cz-prefetch={own}'"]
         if run[0] != MOUNTED:
-            why = f"# No cz-mode is {run[0]}; of those that there are, this keeps the write budget:\n"
+            why = f"# No cz-mode is {run[0]}; this one met the write budget on validation:\n"
     options = " \\\n".join(["cz-ssd=/dev/disk/by-id/nvme-SSD-part4 cz-size=64G", *how])
     return f"{why}nbdkit -U disk.sock file /dev/disk/by-id/ata-DISK \\\n--filter={FILTER} \\\n{options}"
 
@@ -223,7 +222,7 @@ def _busy_line(case: InFlash, promoted: bool) -> str:
     keeps = "keeps" if promoted else "would keep"
     return (
         f"{case.trace}: the model {keeps} {number(case.own.read_dt.mean, 2)} disks busy instead of "
-        f"{number(case.beside.read_dt.mean, 2)} with {case.rival} at equal SSD writes: {changed} "
+        f"{number(case.beside.read_dt.mean, 2)} with {case.rival}, both kept to the write budget: {changed} "
         f"(90 % interval {span((-high, -low), 1)} %), in the busiest window "
         f"{percent(-case.best.peak_dt_saved, 1, signed=True)}."
     )

@@ -23,6 +23,7 @@ Source: Baleen post, "Evaluation"; the best policy without a model, and the shar
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from cachezoo import paths
@@ -44,6 +45,7 @@ from cachezoo.flash_cache.policies import (
     learned,
     modes_of,
     prefetch_of,
+    rejectx,
 )
 from cachezoo.flash_cache.problem import FlashProblem, flash_problem, label_of
 from cachezoo.kernels.flash import FlashRun, Prefetch
@@ -292,6 +294,12 @@ def choose_baseline_modes(
     return {**owns, **others}
 
 
+def fixed_window(traces: Mapping[str, Trace], mode: str, settings: Settings) -> float:
+    """RejectX's window for a cache that does not move it: the mean of those that meet the budget on some traces."""
+    problems = [flash_problem(trace, settings.label, settings.flash) for trace in traces.values()]
+    return fmean(rejectx(problem, prefetch_of(problem, mode)).knob for problem in problems)
+
+
 def chosen_baselines(choices: Mapping[str, PolicyModes], label: EpisodeLabel) -> Baselines:
     """The baselines' modes, and which of those with a budget are best; one that writes more than it may is none."""
     most = label.write_budget * (1 + 2 * label.budget_tolerance)
@@ -387,6 +395,7 @@ def evaluate_models(
         modes=choices,
         best_without_model=chosen.best,
         best_without_prefetch=chosen.best_alone,
+        window=fixed_window(validation, chosen.modes[REJECTX], settings),
         modes_chosen_on=sorted(validation),
         traces=traces,
         beside={path.name: evaluate_further(path, labelled, chosen, settings) for path in others},
