@@ -50,7 +50,8 @@ def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):
     assert found["bundles"] == [{"id": "admission.database.lgbm", "inputs": 30, "drifted": None}]
     text = run(*asked, "-o", tmp_path / "p.png").stdout
     assert "as shipped" in text and "admission.database.lgbm" in text and "% interval" in " ".join(text.split())
-    row = next(row for row in found["rows"] if row["as_shipped"] and row["prefetch"] == "next(16)")
+    own = [row for row in found["rows"] if row["policy"] == "admission.database.lgbm"]
+    row = next(row for row in own if row["as_shipped"] and row["prefetch"] == "next(16)")
     shipped = f"as shipped with prefetch next(16): admission.database.lgbm keeps {row['disks_busy']:.3f} disks busy"
     assert f"As a cache would run it, {shipped}, writing " in " ".join(text.split())
     assert (tmp_path / "p.png").read_bytes().startswith(PNG)

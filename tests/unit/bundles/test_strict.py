@@ -159,16 +159,10 @@ def test_export_refuses_sets_that_miss_a_branch(trained_of: Any, monkeypatch: py
 
 
 def test_the_state_is_what_the_arrays_of_the_runtime_take() -> None:
-    from cachezoo.features.history import AdmissionFeatures
-
     manifest = load(STORED["admission"]).manifest
-    features = AdmissionFeatures(
-        manifest["features"], manifest["encodings"], manifest["geometry"], manifest["policy"]["history"]
-    )
-    counts = features._counts["block"]
-    counts._grow(1000)
-    key = np.dtype(np.int64).itemsize
-    assert manifest["cost"]["state_bytes_per_key"] == (counts._counts.nbytes + counts._newest.nbytes) // 1000 + key
+    kinds, depth = 2, manifest["policy"]["history"]["windows"][-1]
+    rings, newest, key = np.dtype((np.uint16, (kinds, depth))), np.dtype(np.int64), np.dtype(np.int64)
+    assert manifest["cost"]["state_bytes_per_key"] == rings.itemsize + newest.itemsize + key.itemsize
     assert manifest["cost"]["state_key"] == "block or segment"
     caching = load(STORED["caching"]).manifest
     arch, memory = caching["arch"], caching["policy"]["memory"]

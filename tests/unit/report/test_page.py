@@ -118,7 +118,7 @@ def test_a_workloads_card_says_what_to_run_and_why(page: HtmlPage) -> None:
     assert "Does it carry over? web_other: Don't (fewer hits than the best classic)." in card
     assert f'model = runtime.open("models/bundles/{CACHING}", capacity=10)' in card
     assert f"Flash cache: run {ADMISSION} + next(4) Deploy" in card
-    assert "the model keeps 1.17 disks busy instead of 1.23 with RejectX at equal SSD writes" in card
+    assert "the model keeps 1.17 disks busy instead of 1.23 with RejectX, both kept to the write budget" in card
     assert "AcceptAll with prefetch all_on_miss, which has no write budget, keeps 1.50 disks busy" in card
     assert f"cz-bundle=models/bundles/{ADMISSION}" in card
 
