@@ -28,6 +28,7 @@ from cachezoo.questions.flash.protocol import (
     first_day,
     fit_and_judge,
 )
+from cachezoo.questions.flash.sentences import how_run
 from cachezoo.show.formats import money, number, percent
 from cachezoo.sizes import Size, human
 from cachezoo.traces.read import silent
@@ -102,7 +103,8 @@ class Fitness:
 
     def says(self) -> str:
         """Whether to train it, and why, in words."""
-        not_here = f"It does not pay here: run {self.rival}"
+        instead = f"run {self.rival} ({how_run(self.judged.best)})"
+        not_here = f"It does not pay here: {instead}"
         if self.saved is None or self.written is None:
             return (
                 f"{not_here}. The first day has nothing to learn: no read's history tells whether it is worth a write."
@@ -113,7 +115,7 @@ class Fitness:
         do = {
             Worth.YES: "Train it",
             Worth.NO: not_here,
-            Worth.UNSURE: f"Nothing speaks for it yet: run {self.rival}, and try again on a longer trace",
+            Worth.UNSURE: f"Nothing speaks for it yet: {instead}, and try again on a longer trace",
         }[self.worth]
         wrote = f"writing {percent(self.written)} of what accept_all writes where {self.rate} was set"
         return f"{do}. Trained on the first day, on the rest it {does} {against}, {wrote}."
@@ -181,8 +183,8 @@ class Trial:
         return [
             f"The first {len(days.first):,} of {len(days.first) + len(days.test):,} requests are the first day (at "
             f"least {LEAST_REQUESTS:,}, at most half): {len(days.train):,} of them train, the others choose threshold, "
-            f"prefetch and rival. Figures are of the rest{trained if count else ''}. One controller keeps all to it, "
-            "but opt, which knows the future.",
+            f"prefetch and rival. Figures are of the rest{trained if count else ''}. The same controller keeps the "
+            "rate for all but opt, which knows the future.",
         ]
 
 

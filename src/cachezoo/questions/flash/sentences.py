@@ -140,9 +140,13 @@ def kept_of(found: FlashTable) -> list[str]:
             text += f"{span(saved.ends, 1)} saved) of what the best here without a model under the same controller "
             text += f"takes, {name}, writing {_written(rival)}"
             text += "" if lead.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {lead.verdict}"
-        runs = "a mounted cache runs it at a fixed setting alone" if is_mounted(rival.policy) else "no runtime has it"
-        lines.append(f"{text} (simulated; {runs}).")
+        lines.append(f"{text} (simulated; {how_run(rival.policy)}).")
     return lines
+
+
+def how_run(policy: str) -> str:
+    """Whether what was simulated of a policy without a model can be run."""
+    return "a mounted cache runs it at a fixed setting alone" if is_mounted(policy) else "no runtime has it"
 
 
 def _keeps(row: RateRow) -> str:

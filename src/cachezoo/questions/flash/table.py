@@ -10,7 +10,7 @@ that is best on this trace has a row.
 Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024; see docs/baleen.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -334,7 +334,7 @@ def flash_table(
             own, tried = limited[policy, mode]
             found = tried.best(bench.limit(rate))
         runs.append((bench.rate_row(own, rate, found, as_shipped), found))
-    runs = _best_kept(runs)
+    runs = _best_kept(runs, {rate.text: (1 + 2 * TOLERANCE) * bench.limit(rate) for rate in options.rates})
     return FlashTable(
         geometry=problem.geometry,
         size=str(size),
@@ -357,13 +357,20 @@ def _is_kept(row: RateRow) -> bool:
     return row.kind == WITHOUT and row.as_shipped
 
 
-def _best_kept(runs: Sequence[tuple[RateRow, FlashOutcome]]) -> list[tuple[RateRow, FlashOutcome]]:
-    """Of what a controller keeps without a model the best at each rate, and all the others."""
-    best: dict[str | None, RateRow] = {}
-    for row, _ in runs:
-        if _is_kept(row) and (row.asked not in best or row.disk_ms_per_read < best[row.asked].disk_ms_per_read):
-            best[row.asked] = row
-    return [(row, found) for row, found in runs if not _is_kept(row) or row is best[row.asked]]
+def _best_kept(
+    runs: Sequence[tuple[RateRow, FlashOutcome]], most: Mapping[str, float]
+) -> list[tuple[RateRow, FlashOutcome]]:
+    """Of what a controller keeps without a model the best at each rate, and all the others.
+
+    What writes more segments than `most` of its rate comes last: there the controller failed.
+    """
+
+    def rank(row: RateRow) -> tuple[bool, float]:
+        return row.segment_writes > most[row.asked or ""], row.disk_ms_per_read
+
+    kept = [row for row, _ in runs if _is_kept(row)]
+    best = [min((row for row in kept if row.asked == rate), key=rank, default=None) for rate in most]
+    return [(row, found) for row, found in runs if not _is_kept(row) or any(row is one for one in best)]
 
 
 def _kept_leads(rate: WriteRate, runs: Sequence[tuple[RateRow, FlashOutcome]]) -> list[RateLead]:

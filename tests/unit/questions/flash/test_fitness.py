@@ -65,7 +65,10 @@ def test_where_there_is_nothing_to_learn_it_does_not_pay_and_the_rival_s_figures
     found = try_model(once, BLOCKS, replace(OPTIONS, sizes=OPTIONS.sizes[:1]), SEEDS)
     (own,) = found.found
     assert own.worth == Worth.NO and own.saved is None and own.judged.trainings == ()
-    assert own.says().startswith(f"It does not pay here: run {own.rival}. ") and "nothing to learn" in own.says()
+    assert (
+        own.says().startswith(f"It does not pay here: run {own.rival} (a mounted cache ")
+        and "nothing to learn" in own.says()
+    )
     values = own.values()
     assert [values[name] for name in ("saved", "saved_interval", "peak_saved", "gap_closed", "written_share")] == 5 * [
         None
