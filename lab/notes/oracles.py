@@ -14,7 +14,7 @@ from cachezoo.arrays import U8
 from cachezoo.config.load import load_params
 from cachezoo.devices.responses import read_responses
 from cachezoo.devices.service import ServiceTimes
-from cachezoo.kernels.accounting import Record, account
+from cachezoo.kernels.accounting import Record, account, blank
 from cachezoo.kernels.outcome import ADMITTED, HIT, NONE
 from cachezoo.labels.benefit import reach_of, run_of, tags_of, worth_of
 from cachezoo.labels.tags import BELADY, COST_BELADY, Tags, teacher_names
@@ -41,7 +41,7 @@ def table(category: str, key: str) -> None:
         done = np.where(outcome == HIT, HIT, ADMITTED).astype(np.uint8)
         nobody = np.full(len(done), NONE, np.int32)
         record = Record(stream.page_ids, stream.flags, stream.page_bytes, done, nobody)
-        account(record, stream.n_pages, 0, True, missing)
+        account(record, blank(stream.n_pages, np.zeros(1, np.int64)), 0, True, missing)
         return float(times.served(missing).mean())
 
     for fraction in params.capacities:

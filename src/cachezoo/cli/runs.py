@@ -12,6 +12,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
 
 if TYPE_CHECKING:
+    from cachezoo.policies.long import LongTrace
     from cachezoo.questions.page.bench import Bench, Options
     from cachezoo.questions.page.turns import TurnsCache
     from cachezoo.traces.objects import ObjectTrace
@@ -192,6 +193,15 @@ def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
     return read_either(TraceFiles([path], reading[0], options=dict(reading[1])), replay=True)
 
 
+def short_or_long(path: Path, reading: Reading) -> "Trace | ObjectTrace | LongTrace":
+    """The same, for what can run a trace of addresses that is longer than memory; such a one is not read yet."""
+    from cachezoo.policies.long import LongTrace, is_long
+    from cachezoo.traces.read import TraceFiles
+
+    files = TraceFiles([path], reading[0], options=dict(reading[1]))
+    return LongTrace(files) if is_long(files) else requests_of(path, reading)
+
+
 def present(traces: list[Path]) -> None:
     """A trace that is not there, or cannot be read more than once, is refused before the others run."""
     from cachezoo.traces.source import refuse_pipe
@@ -202,19 +212,19 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(trace: "Trace", options: "Options", sizes: list[Size]) -> "Bench":
+def bench_of(trace: "Trace | LongTrace", options: "Options", sizes: list[Size]) -> "Bench":
     """The trace, ready; says where a size is above its working set."""
     from cachezoo.console import err
     from cachezoo.questions.page.bench import Bench
     from cachezoo.questions.page.sweep import simulator_of
 
     bench = Bench.of(simulator_of(trace, options), options.device, options.count)
-    pages = bench.pages
+    runs = bench.runs
     for own in sizes:
-        if (size := bench.size(own)) > pages.n_pages:
+        if (size := bench.size(own)) > runs.n_pages:
             err().print(
-                f"warning: a size of {human_pages(size, pages.page_bytes)} is above the working set of "
-                f"{human_pages(pages.n_pages, pages.page_bytes)}: only first touches miss"
+                f"warning: a size of {human_pages(size, runs.page_bytes)} is above the working set of "
+                f"{human_pages(runs.n_pages, runs.page_bytes)}: only first touches miss"
             )
     return bench
 

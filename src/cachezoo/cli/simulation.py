@@ -35,7 +35,7 @@ from cachezoo.cli.runs import (
     of_pages,
     options_of,
     present,
-    requests_of,
+    short_or_long,
     shown,
     taking_turns,
     turns_values,
@@ -102,7 +102,7 @@ def simulate(
     files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
-    requests = requests_of(trace, reading)
+    requests = short_or_long(trace, reading)
     if isinstance(requests, ObjectTrace):
         of_rows = {"--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None}
         objects.refuse_of_pages({**of_pages(options), **of_rows, **of_models(policy or [], models)})
@@ -122,6 +122,9 @@ def simulate(
         for done, (own, one) in enumerate(runs):
             advance(done, own)
             capacity, cache = bench.size(one), caches.get(own)
+            if cache is None and windows is None and misses is None:
+                rows.append(bench.run(own, capacity, options.decision_us).values())
+                continue
             found = bench.simulated(own, capacity) if cache is None else cache.simulated(bench, capacity)
             kind = entry(own).kind if cache is None else cache.kind
             rows.append(bench.counted_run(found, kind, options.decision_us).values())
@@ -211,7 +214,7 @@ def compare(
     if bundle:
         refuse_options(options, "a bundle's", "--bundle")
     present([trace])
-    requests = requests_of(trace, reading)
+    requests = short_or_long(trace, reading)
     if isinstance(requests, ObjectTrace):
         bundled = {"--by-op": by_op, "--bundle": bool(bundle), **of_models(policy or [], models)}
         objects.refuse_of_pages({**of_pages(options), **bundled})
@@ -237,7 +240,7 @@ def compare(
 
         found = compared(bench, deciding, capacities, options.decision_us, swept, advance)
     draw(files.get("plot"), found.rows, trace.name)
-    values = {"trace_id": bench.simulator.trace.meta.trace_id, "runs": found.runs, **turns_values(caches)}
+    values = {"trace_id": bench.runs.meta.trace_id, "runs": found.runs, **turns_values(caches)}
     if hand_out(values, as_json, files, found.rows):
         return
     for run, outside in zip(found.runs, found.outside, strict=True):

@@ -5,7 +5,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import F64
+from cachezoo.arrays import F64, I64
 
 Values = TypeVar("Values", bound=np.generic)
 BLOCKS = 20
@@ -20,9 +20,15 @@ def blocks_in(counted: int) -> int:
     return blocks if blocks >= LEAST_BLOCKS else 0
 
 
+def edges_of(counted: int, blocks: int) -> I64:
+    """int64[blocks + 1]: where (almost) equally long blocks of so many accesses or requests begin and end."""
+    edges: I64 = np.linspace(0, counted, blocks + 1).astype(np.int64)
+    return edges
+
+
 def block_sums(values: npt.NDArray[Values], blocks: int) -> F64:
     """float64[blocks]: sums of consecutive blocks of (almost) equally many values, in the order of time."""
-    edges = np.linspace(0, len(values), blocks + 1).astype(np.int64)
+    edges = edges_of(len(values), blocks)
     kind = np.int64 if values.dtype.kind in "bui" else np.float64
     sums = np.append(np.zeros(1, kind), np.cumsum(values, dtype=kind))
     return np.diff(sums[edges]).astype(np.float64)
@@ -38,8 +44,7 @@ def block_means(values: npt.NDArray[Values], blocks: int | None = None) -> F64:
     number = blocks_in(len(values)) if blocks is None else blocks
     if not number:
         return np.zeros(0)
-    edges = np.linspace(0, len(values), number + 1).astype(np.int64)
-    means: F64 = block_sums(values, number) / np.diff(edges)
+    means: F64 = block_sums(values, number) / np.diff(edges_of(len(values), number))
     return means
 
 

@@ -79,6 +79,13 @@ class Count:
         return Count(str(first_access(pages, self, time_us=time_us)))
 
     @property
+    def wait_us(self) -> int | None:
+        """Microseconds of a trace before counting; None where the rule is no time."""
+        if self.text in (ALL, AUTO, HALF) or self._typed[1] not in SECONDS:
+            return None
+        return int(self._typed[0] * SECONDS[self._typed[1]] * 1_000_000)
+
+    @property
     def _typed(self) -> tuple[Decimal, str]:
         own = TYPED.fullmatch(self.text)
         assert own is not None

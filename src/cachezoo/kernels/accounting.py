@@ -11,20 +11,54 @@ from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUES
 # Places in the counts.
 (
     REQUESTS, REQUEST_HITS, ACCESSES, HITS, BYTES, BYTE_HITS, SSD_WRITES, FETCHED, USEFUL, REPLACED, DIRTY_REPLACED,
-    DISK_WRITES,
-) = range(12)  # fmt: skip
-N_COUNTS = 12
+    DISK_WRITES, WRITES, WRITE_HITS,
+) = range(14)  # fmt: skip
+N_COUNTS = 14
 CLEAN, DIRTY, FRESH = 0, 1, 2
 
 
 class Record(NamedTuple):
-    """What was asked of a cache, and what it did."""
+    """What was asked of a cache in a span of whole requests, and what it did."""
 
-    page_ids: I32  # int32[m] of the stream, like the next two
+    page_ids: I32  # int32[m] of the span, like the next two
     flags: U8  # uint8[m]
     page_bytes: I32  # int32[m]
     outcome: U8  # uint8[m] of the run
     victim: I32  # int32[m] of the run; -1 throughout where who left is not known
+
+
+class Tally(NamedTuple):
+    """What has been counted of a run so far, and what the next span needs of those before.
+
+    Attributes:
+        mark: uint8[n_pages] whether a page in the cache is dirty, and whether it was prefetched and not yet hit.
+        counts: int64[14]: requests that begin where counting does or later, and those of them that hit in full; page
+            accesses, hits; the same in bytes; pages written to the SSD (admitted, prefetched, or written on a hit);
+            pages prefetched, and those of them that were hit before they left; pages evicted, and those of them that
+            were dirty; pages written to the disk; page accesses of writes, and those of them that hit.
+        edges: int64[B + 1] where blocks of counted accesses begin and end, from 0 to all of them.
+        block_hits: int64[B] hits of each.
+        at: int64[3] accesses of the stream seen so far, prefetches too; the block at work; whether anything has been
+            prefetched.
+    """
+
+    mark: U8
+    counts: I64
+    edges: I64
+    block_hits: I64
+    at: I64
+
+
+def blank(n_pages: int, edges: I64) -> Tally:
+    """Nothing has been counted.
+
+    Args:
+        n_pages: distinct pages.
+        edges: as of `Tally`.
+    """
+    blocks = max(len(edges) - 1, 0)
+    counts, hits, at = np.zeros(N_COUNTS, np.int64), np.zeros(blocks, np.int64), np.zeros(3, np.int64)
+    return Tally(np.zeros(n_pages, np.uint8), counts, edges, hits, at)
 
 
 @njit
@@ -44,32 +78,27 @@ def _missing_spans(flags: U8, page_bytes: I32, outcome: U8, missing: I64) -> Non
 
 
 @njit
-def account(record: Record, n_pages: int, first: int, write_back: bool, missing: I64) -> I64:
-    """Count a run from one access on; what is dirty there is what the accesses before left dirty.
+def account(record: Record, tally: Tally, first: int, write_back: bool, missing: I64) -> None:
+    """Count a span of a run, from one access on; what is dirty there is what the accesses before left dirty.
 
     Args:
-        record: the run's.
-        n_pages: distinct pages.
-        first: the access at which counting begins.
+        record: the next span, of whole requests.
+        tally: written.
+        first: the access of the whole stream at which counting begins.
         write_back: writes that enter the cache, or hit, reach the disk when the page leaves; otherwise at once.
-        missing: int64[n], written: bytes that each request asks for from its first page that was not resident as it
-            came to it to its last such page; 0 where all were.
-
-    Returns:
-        int64[12]: requests that begin at `first` or later, and those of them that hit in full; page accesses, hits; the
-        same in bytes; pages written to the SSD (admitted, prefetched, or written on a hit); pages prefetched, and those
-        of them that were hit before they left; pages evicted, and those of them that were dirty; pages written to the
-        disk.
+        missing: int64[requests of the span], written: bytes that each request asks for from its first page that was not
+            resident as it came to it to its last such page; 0 where all were.
     """
     page_ids, flags, page_bytes, outcome, victim = record
-    counts = np.zeros(N_COUNTS, np.int64)
-    mark = np.zeros(n_pages, np.uint8)
+    mark, counts, edges, block_hits, at = tally
     _missing_spans(flags, page_bytes, outcome, missing)
     row = -1
+    block, begin = at[1], at[0]
+    end = edges[block + 1] if block < block_hits.size else -1
     for i in range(page_ids.size):
         page, flag, what, left = page_ids[i], flags[i], outcome[i], victim[i]
         write = flag & WRITE != 0
-        counted = i >= first
+        counted = begin + i >= first
         if flag & REQUEST:
             row += 1
             counts[REQUESTS] += counted
@@ -77,29 +106,39 @@ def account(record: Record, n_pages: int, first: int, write_back: bool, missing:
         if left >= 0:
             counts[REPLACED] += counted
             counts[DIRTY_REPLACED] += counted and mark[left] & DIRTY != 0
+            counts[DISK_WRITES] += counted and mark[left] & DIRTY != 0
             mark[left] = CLEAN
         if what == PREFETCHED:
             mark[page] = FRESH
+            at[2] = 1
             counts[FETCHED] += counted
             counts[SSD_WRITES] += counted
         if flag & PREFETCH:
             continue
         hit = what == HIT
+        if counted:
+            if counts[ACCESSES] == end:
+                block += 1
+                end = edges[block + 1] if block < block_hits.size else -1
+            if end >= 0:
+                block_hits[block] += hit
         counts[ACCESSES] += counted
         counts[BYTES] += counted * page_bytes[i]
+        counts[WRITES] += counted and write
         if hit:
             counts[HITS] += counted
             counts[BYTE_HITS] += counted * page_bytes[i]
-            counts[USEFUL] += counted and mark[page] & FRESH != 0
-            mark[page] &= DIRTY
+            counts[WRITE_HITS] += counted and write
+            if at[2]:  # else there is nothing fresh, and a long trace's marks are far away
+                counts[USEFUL] += counted and mark[page] & FRESH != 0
+                mark[page] &= DIRTY
         held = hit or what == ADMITTED
         counts[SSD_WRITES] += counted and (what == ADMITTED or (hit and write))
         if write:
             counts[DISK_WRITES] += counted and not (held and write_back)
             if held and write_back:
                 mark[page] |= DIRTY
-    counts[DISK_WRITES] += counts[DIRTY_REPLACED]
-    return counts
+    at[0], at[1] = begin + page_ids.size, block
 
 
 @njit

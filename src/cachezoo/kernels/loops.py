@@ -8,6 +8,7 @@ them, so that the loops read as they run; each composition is compiled once, wit
 from typing import Any
 
 from cachezoo.arrays import I32, U8
+from cachezoo.kernels.near import AHEAD
 from cachezoo.kernels.outcome import (
     ADMITTED,
     AROUND,
@@ -55,6 +56,11 @@ def saw(admission: State, page: int, i: int) -> None:
     raise NotImplementedError
 
 
+def near(state: State, page: int) -> None:
+    """Eviction: the page's turn comes in `cachezoo.kernels.near.AHEAD` accesses."""
+    raise NotImplementedError
+
+
 def run(page_ids: I32, state: State, outcome: U8) -> None:
     """Admit everything, a page at a time, and report hits alone: the fast loop.
 
@@ -92,6 +98,8 @@ def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tup
         at = i - span[0]
         page = page_ids[i]
         flag = flags[i]
+        if i + AHEAD < span[1]:
+            near(state, page_ids[i + AHEAD])
         victim[at] = NONE
         outcome[at] = BYPASSED
         if flag & REQUEST:

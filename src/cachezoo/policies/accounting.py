@@ -1,10 +1,12 @@
 """A cache's run as figures."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import I64, U8, Bool
+from cachezoo.arrays import F64, I64, U8, Bool
+from cachezoo.contest.blocks import blocks_in, edges_of
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.kernels import accounting as place
 from cachezoo.kernels.outcome import REQUEST
@@ -13,7 +15,7 @@ from cachezoo.policies.stream import Stream
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Counts:
     """A policy on a trace, counted from the warm-up index on."""
 
     policy: str  # its id
@@ -32,10 +34,11 @@ class Simulation:
     replacements: int | None  # pages evicted; None where the cache does not say
     dirty_evictions: int | None  # those of them that had to be written to the disk; None likewise
     disk_writes: int | None  # pages written to the disk, by eviction or past the cache; None likewise
-    outcome: U8  # uint8[m], one entry for each page access of the whole trace
-    # int64[n], for each request of the whole trace the bytes from its first missing page to its last; 0 where every
-    # page was resident
-    missing: I64
+    writes: int  # page accesses of writes, of those counted
+    write_hits: int  # those of them that hit
+    blocks: (
+        F64  # float64[B], hit ratios of blocks of time, see `cachezoo.contest.blocks`; empty where too little counts
+    )
     kernel_s: float  # seconds in the kernel alone, compilation apart
 
     @property
@@ -61,6 +64,27 @@ class Simulation:
     def byte_hit_ratio(self) -> float:
         """Bytes hit per byte asked for."""
         return self.byte_hits / max(self.bytes, 1)
+
+    @property
+    def read_hit_ratio(self) -> float | None:
+        """Page hits of reads per page access of reads; None where nothing is read."""
+        reads = self.page_accesses - self.writes
+        return (self.hits - self.write_hits) / reads if reads else None
+
+    @property
+    def write_hit_ratio(self) -> float | None:
+        """The same of writes."""
+        return self.write_hits / self.writes if self.writes else None
+
+
+@dataclass(frozen=True)
+class Simulation(Counts):
+    """The same with what happened at each page access."""
+
+    outcome: U8  # uint8[m], one entry for each page access of the whole trace
+    # int64[n], for each request of the whole trace the bytes from its first missing page to its last; 0 where every
+    # page was resident
+    missing: I64
 
     @property
     def request_hit(self) -> Bool:
@@ -94,6 +118,60 @@ class Simulation:
         return self.mean_response_us(times, decision_us) + waited
 
 
+class Counting:
+    """Counts a run a span at a time."""
+
+    def __init__(self, stream: Stream, warmup: int, asked: int, first: int) -> None:
+        """Begin.
+
+        Args:
+            stream: what is asked.
+            warmup: page accesses of the trace before counting.
+            asked: page accesses of the trace.
+            first: the access of the stream that comes after the warm-up.
+        """
+        counted = max(asked - warmup, 0)
+        self._stream, self._first, self._back = stream, first, stream.writes == "back"
+        self._tally = place.blank(stream.n_pages, edges_of(counted, blocks_in(counted)))
+        self._moved = 0
+
+    def add(self, low: int, high: int, run: Run, missing: I64) -> None:
+        """Count the accesses [low, high) of the stream, whole requests, which follow those counted before.
+
+        Args:
+            low: first access.
+            high: past the last.
+            run: of these accesses.
+            missing: int64[requests of them], written, see `Simulation`.
+        """
+        stream, part = self._stream, slice(low, high)
+        asked = stream.page_ids[part], stream.flags[part], stream.page_bytes[part]
+        record = place.Record(*asked, run.outcome, run.victim)
+        place.account(record, self._tally, self._first, self._back, missing)
+        if run.moved is not None:
+            self._moved += int(run.moved[max(self._first - low, 0) :].sum())
+
+    def figures(self, says_who_left: bool) -> dict[str, Any]:
+        """What was counted, by the names of `Counts`."""
+        counts, tally, moved = self._tally.counts, self._tally, self._moved
+        lengths = np.diff(tally.edges)
+        found = {name: int(counts[where]) for name, where in COUNTED.items()}
+        left = {name: int(counts[where]) if says_who_left else None for name, where in LEFT.items()}
+        found["ssd_writes"] += moved
+        return {**found, **left, "moved": moved, "blocks": tally.block_hits.astype(np.float64) / lengths}
+
+
+COUNTED = {
+    "requests": place.REQUESTS, "request_hits": place.REQUEST_HITS, "page_accesses": place.ACCESSES,
+    "hits": place.HITS, "bytes": place.BYTES, "byte_hits": place.BYTE_HITS, "ssd_writes": place.SSD_WRITES,
+    "prefetched": place.FETCHED, "prefetch_hits": place.USEFUL, "writes": place.WRITES,
+    "write_hits": place.WRITE_HITS,
+}  # fmt: skip
+LEFT = {
+    "replacements": place.REPLACED, "dirty_evictions": place.DIRTY_REPLACED, "disk_writes": place.DISK_WRITES,
+}  # fmt: skip
+
+
 def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, kernel_s: float = 0.0) -> Simulation:
     """Count a run.
 
@@ -107,29 +185,15 @@ def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, ker
     """
     asked = stream.asked
     first = int(np.searchsorted(np.cumsum(asked), warmup, side="right")) if warmup else 0
+    counting = Counting(stream, warmup, int(asked.sum()), first)
     missing = np.zeros(int((stream.flags & REQUEST != 0).sum()), np.int64)
-    record = place.Record(stream.page_ids, stream.flags, stream.page_bytes, run.outcome, run.victim)
-    counts = place.account(record, stream.n_pages, first, stream.writes == "back", missing)
-    known = run.says_who_left
-    moved = 0 if run.moved is None else int(run.moved[first:].sum())
+    counting.add(0, len(stream), run, missing)
     return Simulation(
         policy=name,
         capacity=capacity,
         warmup=warmup,
-        requests=int(counts[place.REQUESTS]),
-        request_hits=int(counts[place.REQUEST_HITS]),
-        page_accesses=int(counts[place.ACCESSES]),
-        hits=int(counts[place.HITS]),
-        bytes=int(counts[place.BYTES]),
-        byte_hits=int(counts[place.BYTE_HITS]),
-        ssd_writes=int(counts[place.SSD_WRITES]) + moved,
-        prefetched=int(counts[place.FETCHED]),
-        prefetch_hits=int(counts[place.USEFUL]),
-        moved=moved,
-        replacements=int(counts[place.REPLACED]) if known else None,
-        dirty_evictions=int(counts[place.DIRTY_REPLACED]) if known else None,
-        disk_writes=int(counts[place.DISK_WRITES]) if known else None,
+        **counting.figures(run.says_who_left),
+        kernel_s=kernel_s,
         outcome=run.outcome[asked],
         missing=missing,
-        kernel_s=kernel_s,
     )

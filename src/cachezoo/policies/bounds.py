@@ -4,8 +4,8 @@ A bound serves what the trace asks of the cache, a page at a time; accesses that
 no part of it, and are `BYPASSED` in its run.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.bounds.pfoo import Bounds, pfoo
 from cachezoo.kernels.oracle_cache import oracle_cache
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, AROUND, BYPASSED, NONE, PREFETCH, WRITE
-from cachezoo.policies.engine import Run, check_capacity
-from cachezoo.policies.stream import Stream, dense_ids
+from cachezoo.policies.engine import Run, Span, check_capacity, pauses
+from cachezoo.policies.stream import LongStream, Stream, dense_ids
 
 HORIZON = 3
 
@@ -39,6 +39,8 @@ class Bound:
     title: str
     simulate: Callable[[Stream, int], Run]
     kernel: Callable[[I32, I32 | I64, int, U8, I32], None] | None = None
+    # (stream, capacity, accesses at a time) to its spans, for a stream whose columns lie in files
+    spans: Callable[[LongStream, int, int], Iterator[Span]] | None = None
 
     def hits(self, page_ids: I32, n_pages: int, capacity: int) -> U8:
         """Outcomes uint8[m] of single page reads, by the fastest way there is.
@@ -167,11 +169,41 @@ def _costs(times: F64 | None, stream: Stream) -> F64:
     return times
 
 
-BELADY = Bound("belady", "MIN that always inserts", belady, min_kernel.belady)
+def _min_spans(stream: LongStream, capacity: int, every: int, bypass: bool) -> Iterator[Span]:
+    """MIN over spans; what is accessed next lies in a file."""
+    check_capacity(capacity)
+    cache = min_kernel.Min(stream.page_ids, stream.following(), capacity, bypass)
+    low = 0
+    for high in pauses(stream, every):
+        run = Run(np.empty(high - low, np.uint8), np.empty(high - low, np.int32))
+        cache.serve(run.outcome, run.victim)
+        yield low, high, run
+        low = high
+
+
+def _static_spans(stream: LongStream, capacity: int, every: int) -> Iterator[Span]:
+    """Static hindsight over spans."""
+    check_capacity(capacity)
+    state = static.held(stream.page_ids, stream.n_pages, capacity)
+    low = 0
+    for high in pauses(stream, every):
+        run = Run.of_outcomes(np.empty(high - low, np.uint8))
+        static.serve(stream.page_ids[low:high], state, run.outcome)
+        yield low, high, replace(run, says_who_left=True)
+        low = high
+
+
+BELADY = Bound(
+    "belady", "MIN that always inserts", belady, min_kernel.belady,
+    lambda stream, capacity, every: _min_spans(stream, capacity, every, False),
+)  # fmt: skip
 BELADY_BYPASS = Bound(
-    "belady_bypass", "MIN with bypass: the optimum of page hits", belady_bypass, min_kernel.belady_bypass
+    "belady_bypass", "MIN with bypass: the optimum of page hits", belady_bypass, min_kernel.belady_bypass,
+    lambda stream, capacity, every: _min_spans(stream, capacity, every, True),
+)  # fmt: skip
+STATIC_HINDSIGHT = Bound(
+    "static_hindsight", "the most accessed pages of the whole trace", static_hindsight, spans=_static_spans
 )
-STATIC_HINDSIGHT = Bound("static_hindsight", "the most accessed pages of the whole trace", static_hindsight)
 RELAXED_BELADY = Bound(
     "relaxed_belady", "the page used longest ago of those beyond the Belady boundary", relaxed_belady
 )

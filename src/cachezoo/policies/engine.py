@@ -1,6 +1,7 @@
 """Run a composition over a stream: the bridge from parts to the compiled loops."""
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
@@ -11,10 +12,11 @@ import numpy as np
 from cachezoo.arrays import I32, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import loops
+from cachezoo.kernels.huge import in_huge_pages
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.outcome import NONE, REQUEST
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.components import Composition, Step, Values, settle
+from cachezoo.policies.components import Composition, Step, Values, nowhere, settle
 from cachezoo.policies.stream import Stream
 
 
@@ -41,14 +43,17 @@ class Run:
         return cls(outcome, np.full(len(outcome), NONE, np.int32), False)
 
 
+Span = tuple[int, int, Run]
+
+
 @cache
 def _fast(name: str, has: Step, touch: Step, insert: Step) -> Step:
     return specialise(loops.run, f"run_{name}", has=has, touch=touch, insert=insert)
 
 
 @cache
-def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step) -> Step:
-    steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw}
+def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step, near: Step) -> Step:
+    steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw, "near": near}
     return specialise(loops.simulate, f"simulate_{name}", **steps)
 
 
@@ -75,7 +80,9 @@ class Course:
         served: accesses so far, those before the first served included.
     """
 
-    def __init__(self, composition: Composition, stream: Stream, capacity: int, first: int = 0) -> None:
+    def __init__(
+        self, composition: Composition, stream: Stream, capacity: int, first: int = 0, *, far: bool = False
+    ) -> None:
         """Start.
 
         Args:
@@ -83,6 +90,8 @@ class Course:
             stream: what is asked.
             capacity: pages, at least 1.
             first: access to begin with, a request's first.
+            far: whether the state is too large for the processor's caches, so that what a step reads is brought near
+                beforehand, and lies in huge pages where the system has them.
 
         Raises:
             ConfigError: capacity below 1, or a parameter outside its range.
@@ -94,10 +103,13 @@ class Course:
         self._state = _state(eviction, stream, capacity, composition.eviction_values)
         self._gate = _state(admission, stream, capacity, composition.admission_values)
         gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by one's steps
+        near = eviction.near if far else nowhere
+        name = f"{gate_module}_{eviction.id}{'' if near is nowhere else '_far'}"
         self._loop = _full(
-            f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit,
-            admission.saw,
+            name, eviction.has, eviction.touch, eviction.insert, admission.admit, admission.saw, near
         )  # fmt: skip
+        if far:
+            in_huge_pages(self._state)
         self._lessons = pauses(stream, eviction.learn_every) if eviction.learn else []
 
     def serve(self, high: int, outcome: U8, victim: I32) -> None:
@@ -137,11 +149,61 @@ def simulate(composition: Composition, stream: Stream, capacity: int) -> Run:
     return run
 
 
+def spans(composition: Composition, stream: Stream, capacity: int, every: int) -> Iterator[Span]:
+    """Serve a long stream from an empty cache, about so many accesses at a time.
+
+    Args:
+        composition: the parts.
+        stream: what is asked.
+        capacity: pages, at least 1.
+        every: accesses.
+
+    Yields:
+        First and past-last access of each span, whole requests one after the other, and the run of them, which the next
+        span writes over.
+
+    Raises:
+        ConfigError: as `simulate`.
+    """
+    course, low = Course(composition, stream, capacity, far=True), 0
+    outcome, victim = np.empty(0, np.uint8), np.empty(0, np.int32)
+    for high in pauses(stream, every):
+        if high - low > len(outcome):
+            outcome, victim = np.empty(high - low, np.uint8), np.empty(high - low, np.int32)
+        run = Run(outcome[: high - low], victim[: high - low])
+        course.serve(high, run.outcome, run.victim)
+        yield low, high, run
+        low = high
+
+
 def pauses(stream: Stream, every: int) -> list[int]:
-    """Where a span of a stream ends: at the first request from each multiple of `every` on, and at the stream's end."""
-    starts = np.flatnonzero(stream.flags & REQUEST)
-    stops = starts[np.unique(np.searchsorted(starts, np.arange(every, len(stream), every)).clip(max=len(starts) - 1))]
-    return [*stops[stops > 0].tolist(), len(stream)]
+    """Where a span of a stream ends: at the first request from each multiple of `every` on, and at the stream's end.
+
+    Of a multiple within the last request that is where this request begins.
+    """
+    stops = {first_request(stream, low) for low in range(every, len(stream), every)}
+    if len(stream) in stops:
+        stops.add(_last_request(stream))
+    return [*sorted(stop for stop in stops if 0 < stop < len(stream)), len(stream)]
+
+
+def first_request(stream: Stream, low: int) -> int:
+    """The first access from `low` on that is a request's first; the stream's length where there is none."""
+    reach = 64
+    while low < len(stream):
+        starts = stream.flags[low : low + reach] & REQUEST != 0
+        if starts.any():
+            return low + int(starts.argmax())
+        low, reach = low + reach, 2 * reach
+    return len(stream)
+
+
+def _last_request(stream: Stream) -> int:
+    """The access at which the last request begins."""
+    reach = 64
+    while not (starts := stream.flags[-reach:] & REQUEST != 0).any() and reach < len(stream):
+        reach *= 2
+    return len(stream) - 1 - int(starts[::-1].argmax())
 
 
 def hits_only(composition: Composition, page_ids: I32, n_pages: int, capacity: int) -> U8:

@@ -1,6 +1,6 @@
 """The registry of cache policies: one frozen entry a policy, a duplicate raises."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Literal
@@ -12,12 +12,12 @@ from cachezoo.errors import ConfigError
 from cachezoo.policies.admissions import by_decision
 from cachezoo.policies.bounds import BOUNDS
 from cachezoo.policies.components import Composition
-from cachezoo.policies.engine import Run, hits_only, simulate
+from cachezoo.policies.engine import Run, Span, hits_only, simulate, spans
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import FOLLOW, follow_runs, least_capacity
 from cachezoo.policies.spec import Spec, parse
-from cachezoo.policies.stream import Stream
+from cachezoo.policies.stream import LongStream, Stream
 from cachezoo.policies.virtual import VRM, settings_of, virtual_run
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
@@ -43,6 +43,9 @@ class Policy:
     trial: Callable[[], object] | None = None  # runs all of the policy's kernels; None where a run of one access does
     # for one that decides by the requests of a trace: it on that trace. Before that it serves no stream
     bind: Callable[[Trace, PageAccesses], "Policy"] | None = None
+    # (stream, capacity, accesses at a time) to its spans, for a stream whose columns lie in files; None for one that
+    # needs the whole stream in memory
+    spans: Callable[[LongStream, int, int], Iterator[Span]] | None = None
 
     def compile(self) -> None:
         """Have its kernels ready, so that a time measured is a run's."""
@@ -58,7 +61,7 @@ def composed(name: str, kind: Kind, title: str, parts: Composition, spec: Spec |
         name, kind, title,
         lambda stream, capacity: simulate(parts, stream, capacity),
         lambda page_ids, n_pages, capacity: hits_only(parts, page_ids, n_pages, capacity),
-        spec,
+        spec, spans=lambda stream, capacity, every: spans(parts, stream, capacity, every),
     )  # fmt: skip
 
 
@@ -118,7 +121,7 @@ POLICIES = build(
         *(_registered(own.id, own.title, "online" if own.learn else "classic") for own in EVICTIONS),
         _registered("rejectx", "LRU, admission on the second miss within 4 capacities of accesses"),
         _follower(parse(FOLLOW.id)),
-        *(Policy(bound.id, "bound", bound.title, bound.simulate, bound.hits) for bound in BOUNDS),
+        *(Policy(own.id, "bound", own.title, own.simulate, own.hits, spans=own.spans) for own in BOUNDS),
     )
 )
 COMPOSED = {str(entry.spec): entry for entry in POLICIES.values() if entry.spec}

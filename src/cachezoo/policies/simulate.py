@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import I32, U8
+from cachezoo.contest.counting import Count, first_access
 from cachezoo.kernels.outcome import BYPASSED
 from cachezoo.policies.accounting import Simulation, account
 from cachezoo.policies.engine import Run, check_capacity
@@ -14,7 +15,7 @@ from cachezoo.policies.prefetches import NONE, prefetched_stream
 from cachezoo.policies.registry import Policy, behind_decisions, policy
 from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import OP_WRITE, Trace
+from cachezoo.traces.table import OP_WRITE, Trace, TraceMeta
 
 
 class Simulator:
@@ -36,6 +37,35 @@ class Simulator:
         """
         self.trace, self.pages, self._writes, self._unit = trace, pages, writes, unit
         self._streams: dict[str, Stream] = {}
+
+    @property
+    def meta(self) -> TraceMeta:
+        """Of the trace."""
+        return self.trace.meta
+
+    @property
+    def requests(self) -> int:
+        """How many there are."""
+        return len(self.trace)
+
+    @property
+    def accesses(self) -> int:
+        """Page accesses."""
+        return len(self.pages.page_ids)
+
+    @property
+    def n_pages(self) -> int:
+        """Distinct pages."""
+        return self.pages.n_pages
+
+    @property
+    def page_bytes(self) -> int:
+        """Of a page."""
+        return self.pages.page_bytes
+
+    def first(self, count: Count, capacity: int) -> int:
+        """From which page access on a rule counts, see `cachezoo.contest.counting.first_access`."""
+        return first_access(self.pages, count, capacity, self.trace.time_us)
 
     def stream(self, asked: Policy) -> Stream:
         """What the policy's cache is asked: the trace, and what its prefetch adds."""

@@ -3,7 +3,7 @@
 A stream is built once for a write policy, an admission unit and a prefetch; then every policy runs over the same one.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, cast, get_args
 
 import numpy as np
@@ -12,9 +12,11 @@ import numpy.typing as npt
 from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.bounds.following import next_access, width_of
 from cachezoo.kernels.outcome import AROUND, METADATA, PREFETCH, REQUEST, UNIT, WRITE
 from cachezoo.kernels.requests import request_pages, version_ids
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.spill import Spill
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
 Writes = Literal["back", "through", "around"]
@@ -23,6 +25,9 @@ WRITES: tuple[Writes, ...] = get_args(Writes)
 UNITS: tuple[Unit, ...] = get_args(Unit)
 SEGMENT_BYTES = 131_072  # that one decision covers, in whole pages; a larger page is a segment of its own
 META_FLAG = "M"
+FOLLOWING = "following"
+AT_ONCE = 1 << 22
+"""Accesses of a long stream that are in memory at a time."""
 
 
 class Requests(Protocol):
@@ -128,6 +133,23 @@ class Stream:
         page_ids = dense_ids(page_ids, n_pages)
         flags = np.full(len(page_ids), REQUEST | UNIT, np.uint8)
         return cls(page_ids, flags, np.full(len(page_ids), PAGE_BYTES, np.int32), n_pages)
+
+
+@dataclass(frozen=True)
+class LongStream(Stream):
+    """A stream whose columns are longer than memory and lie in files, with what is found out of them.
+
+    Its accesses are all asked for: it has no prefetches.
+    """
+
+    spill: Spill = field(kw_only=True)
+
+    def following(self) -> I32 | I64:
+        """Position of the next access of each access's page, as `next_access`; computed backwards into a file, once."""
+        if not self.spill.has(FOLLOWING):
+            room = self.spill.room(FOLLOWING, width_of(len(self)), len(self))
+            next_access(self.page_ids, self.n_pages, room, AT_ONCE, lambda _: self.spill.release())
+        return self.spill.column(FOLLOWING)[: len(self)]
 
 
 def _known(value: str, what: str, among: tuple[str, ...]) -> str:

@@ -15,12 +15,21 @@ import pyarrow.compute as pc
 from cachezoo.arrays import Bool
 from cachezoo.coded import Coded
 from cachezoo.errors import CachezooError, TraceError
-from cachezoo.io import TableWriter, arrow_type, atomic_file, parsed_json, read_metadata, read_table, table_batches
+from cachezoo.io import (
+    TableWriter,
+    arrow_type,
+    atomic_file,
+    parsed_json,
+    read_extent,
+    read_metadata,
+    read_table,
+    table_batches,
+)
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.numerals import whole
 from cachezoo.traces.objects import NO_TTL, OBJECT_CODED, ObjectTrace, validate_objects
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
+from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, bad_rows, validate
 
 SCHEMA_VERSION = 1
 OBJECT_VERSION = 1
@@ -451,6 +460,52 @@ def trace_pieces(path: Path) -> Iterator[tuple[int, Trace | ObjectTrace]]:
         row += len(table)
 
 
+PAGED = ("time_us", "op", "offset", "size", "volume", "flags", "count", "page_ids")
+"""The columns that a cache of pages needs."""
+
+
+def paged_pieces(path: Path) -> Iterator[tuple[Trace, PageAccesses]]:
+    """The requests of a canonical Parquet file that ingest wrote, with their pages, a row group at a time.
+
+    Of the columns of names there are only volume and flags; `n_pages` are the pages of the whole file.
+
+    Raises:
+        TraceError: as `read_trace` and `read_pages`.
+    """
+    metadata, row = read_metadata(path), 1
+    meta, n_pages = _meta_of(path, metadata), pages_in(path, metadata)
+    names = [name for name in PAGED if name in read_extent(path)]
+    for batch in table_batches(path, names):
+        table, where = pa.Table.from_batches([batch]), str(path)
+        trace = _trace_of(table, meta, where, row)
+        if bad := bad_rows(trace.op, trace.offset, trace.size)[:1]:
+            raise TraceError(f"{where}: row {row + bad[0][0]}: {bad[0][1]}")
+        yield trace, _accesses_of(table, n_pages, where)
+        row += len(table)
+
+
+def pages_in(path: Path, metadata: Mapping[str, str]) -> int:
+    """Distinct pages of a canonical Parquet file, by its metadata.
+
+    Raises:
+        TraceError: it does not say.
+    """
+    n_pages = _value_of(dict(metadata), "cachezoo.n_pages", str(path))
+    if not n_pages.isdecimal():
+        raise TraceError(f"{path}: has {n_pages} pages; ingest the raw trace again")
+    return int(n_pages)
+
+
+def _accesses_of(table: pa.Table, n_pages: int, where: str) -> PageAccesses:
+    column = table.column("page_ids")
+    if column.type != pa.list_(pa.int32()):
+        raise TraceError(f"{where}: page_ids is {column.type}, not list<int32>; ingest the raw trace again")
+    start = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(np.concatenate([start[:0], *(np.diff(chunk.offsets) for chunk in column.chunks)]), out=start[1:])
+    ids = np.concatenate([np.empty(0, np.int32), *(np.asarray(chunk.flatten()) for chunk in column.chunks)])
+    return PageAccesses(start, ids, n_pages)
+
+
 def read_pages(path: Path) -> PageAccesses:
     """Read the page accesses that ingest stored beside the requests.
 
@@ -459,12 +514,4 @@ def read_pages(path: Path) -> PageAccesses:
     """
     table, metadata = read_table(path, columns=["page_ids"])
     _is_canonical(path, metadata)
-    n_pages = _value_of(metadata, "cachezoo.n_pages", str(path))
-    column = table.column("page_ids")
-    if column.type != pa.list_(pa.int32()) or not n_pages.isdecimal():
-        message = f"{path}: page_ids is {column.type} of {n_pages} pages, not list<int32>; ingest the raw trace again"
-        raise TraceError(message)
-    start = np.zeros(len(column) + 1, np.int64)
-    np.cumsum(np.concatenate([start[:0], *(np.diff(chunk.offsets) for chunk in column.chunks)]), out=start[1:])
-    ids = np.concatenate([np.empty(0, np.int32), *(np.asarray(chunk.flatten()) for chunk in column.chunks)])
-    return PageAccesses(start, ids, int(n_pages))
+    return _accesses_of(table, pages_in(path, metadata), str(path))

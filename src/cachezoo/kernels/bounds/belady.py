@@ -27,36 +27,39 @@ from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, NONE
 Next = I32 | I64
 
 
+FREE, NEVER, FARTHEST = 0, 1, 2
+
+
 @njit
-def _simulate(
-    page_ids: I32, following: Next, bypass: bool, words: U64, start: I64, never: Next, outcome: U8, victim: I32
-) -> None:
+def _serve(
+    page_ids: I32, following: Next, bypass: bool, words: U64, start: I64, never: Next, numbers: I64, low: int,
+    outcome: U8, victim: I32
+) -> None:  # fmt: skip
     m = page_ids.size
-    free = never.size
-    n_never = 0
-    farthest = 0
-    for i in range(m):
+    free, n_never, farthest = numbers
+    for at in range(outcome.size):
+        i = low + at
         then = int(following[i])
         if holds(words, i):
-            outcome[i] = HIT
+            outcome[at] = HIT
         elif free > 0:
             free -= 1
-            outcome[i] = ADMITTED
+            outcome[at] = ADMITTED
         elif n_never > 0:
             if bypass and then >= m:
                 continue
             n_never -= 1
-            outcome[i] = ADMITTED
+            outcome[at] = ADMITTED
             if victim.size > 0:
-                victim[i] = page_ids[never[n_never]]
+                victim[at] = page_ids[never[n_never]]
         else:
             farthest = highest(words, start, farthest)
             if bypass and farthest < then:
                 continue
             remove(words, start, farthest)
-            outcome[i] = ADMITTED
+            outcome[at] = ADMITTED
             if victim.size > 0:
-                victim[i] = page_ids[farthest]
+                victim[at] = page_ids[farthest]
         # Bits at positions gone by stay: they are below every resident page's.
         if then < m:
             add(words, start, then)
@@ -64,13 +67,27 @@ def _simulate(
         else:
             never[n_never] = i
             n_never += 1
+    numbers[FREE], numbers[NEVER], numbers[FARTHEST] = free, n_never, farthest
 
 
-def _run(page_ids: I32, following: Next, capacity: int, bypass: bool, outcome: U8, victim: I32) -> None:
-    outcome.fill(BYPASSED)
-    victim.fill(NONE)
-    never = np.empty(min(capacity, len(page_ids)), following.dtype)
-    _simulate(page_ids, following, bypass, *empty(len(page_ids)), never, outcome, victim)
+class Min:
+    """MIN at work on a stream, which it serves a span at a time, from an empty cache on."""
+
+    def __init__(self, page_ids: I32, following: Next, capacity: int, bypass: bool) -> None:
+        """Start; arguments as of `belady`, and whether a miss may stay out."""
+        self._asked, self._bypass, self._served = (page_ids, following), bypass, 0
+        never: Next = np.empty(min(capacity, len(page_ids)), following.dtype)
+        # The room for what is free and for what is never accessed again counts in pages, the farthest in accesses.
+        self._bits, self._never, self._numbers = empty(len(page_ids)), never, np.array([len(never), 0, 0], np.int64)
+
+    def serve(self, outcome: U8, victim: I32) -> None:
+        """Serve the next accesses, as many as there is room for what becomes of them; as of `belady`."""
+        outcome.fill(BYPASSED)
+        victim.fill(NONE)
+        _serve(
+            *self._asked, self._bypass, *self._bits, self._never, self._numbers, self._served, outcome, victim
+        )  # fmt: skip
+        self._served += len(outcome)
 
 
 def belady(page_ids: I32, following: Next, capacity: int, outcome: U8, victim: I32) -> None:
@@ -83,7 +100,7 @@ def belady(page_ids: I32, following: Next, capacity: int, outcome: U8, victim: I
         outcome: uint8[m], written: `ADMITTED` or `HIT`.
         victim: int32[m], written: the page evicted, or `NONE`; or of size 0 where nobody asks.
     """
-    _run(page_ids, following, capacity, False, outcome, victim)
+    Min(page_ids, following, capacity, False).serve(outcome, victim)
 
 
 def belady_bypass(page_ids: I32, following: Next, capacity: int, outcome: U8, victim: I32) -> None:
@@ -96,4 +113,4 @@ def belady_bypass(page_ids: I32, following: Next, capacity: int, outcome: U8, vi
         outcome: uint8[m], written: `BYPASSED`, `ADMITTED` or `HIT`.
         victim: see there.
     """
-    _run(page_ids, following, capacity, True, outcome, victim)
+    Min(page_ids, following, capacity, True).serve(outcome, victim)

@@ -10,14 +10,27 @@ from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
 
+AT_ONCE = 1 << 26
+
 
 def _by_count(page_ids: I32, n_pages: int) -> I64:
     """int64[n_pages]: pages by falling count of accesses, equals by rising id."""
-    return np.argsort(-np.bincount(page_ids, minlength=n_pages), kind="stable")
+    counts = np.zeros(n_pages, np.int64)
+    for low in range(0, len(page_ids), AT_ONCE):  # each part is widened to 64 bits
+        counts += np.bincount(page_ids[low : low + AT_ONCE], minlength=n_pages)
+    return np.argsort(-counts, kind="stable")
+
+
+def held(page_ids: I32, n_pages: int, capacity: int) -> U8:
+    """uint8[n_pages]: what becomes of each page's first access; see `serve`."""
+    state = np.full(n_pages, BYPASSED, np.uint8)
+    state[_by_count(page_ids, n_pages)[:capacity]] = ADMITTED
+    return state
 
 
 @njit
-def _simulate(page_ids: I32, state: U8, outcome: U8) -> None:
+def serve(page_ids: I32, state: U8, outcome: U8) -> None:
+    """Serve the next accesses; `state` from `held` is changed, outcome uint8[m] written."""
     for i in range(page_ids.size):
         page = page_ids[i]
         outcome[i] = state[page]
@@ -34,6 +47,4 @@ def static_hindsight(page_ids: I32, n_pages: int, capacity: int, outcome: U8) ->
         capacity: pages.
         outcome: uint8[m], written: `BYPASSED`, `ADMITTED` or `HIT`. Nothing is ever evicted.
     """
-    state = np.full(n_pages, BYPASSED, np.uint8)
-    state[_by_count(page_ids, n_pages)[:capacity]] = ADMITTED
-    _simulate(page_ids, state, outcome)
+    serve(page_ids, held(page_ids, n_pages, capacity), outcome)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from cachezoo.arrays import I32
 from cachezoo.kernels.lists import link_head, links, unlink
+from cachezoo.kernels.near import fetch
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
@@ -47,6 +48,14 @@ def make(n_pages: int, capacity: int) -> State:
 def has(state: State, page: int) -> bool:
     """Is the page in T1 or T2?"""
     return bool(state.place[page] <= T2)
+
+
+@step
+def near(state: State, page: int) -> None:
+    """Bring near what the steps read of a page."""
+    fetch(state.place, page)
+    fetch(state.before, page)
+    fetch(state.after, page)
 
 
 @step

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from cachezoo.arrays import I32
 from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
+from cachezoo.kernels.near import fetch
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
@@ -34,6 +35,14 @@ def make(n_pages: int, capacity: int) -> State:
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
     return bool(state.resident[page])
+
+
+@step
+def near(state: State, page: int) -> None:
+    """Bring near what the steps read of a page."""
+    fetch(state.resident, page)
+    fetch(state.before, page)
+    fetch(state.after, page)
 
 
 @step

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from cachezoo.arrays import I32, I64
 from cachezoo.kernels import ghosts
+from cachezoo.kernels.near import fetch
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
@@ -71,6 +72,13 @@ def make(n_pages: int, capacity: int, small: float = 0.1, ghost: float = 0.9, pr
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
     return bool(state.mark[page])
+
+
+@step
+def near(state: State, page: int) -> None:
+    """Bring near what the steps read of a page."""
+    fetch(state.mark, page)
+    fetch(state.slot_of, page)
 
 
 @step

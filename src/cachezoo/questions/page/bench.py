@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 
 from cachezoo.arrays import Bool
-from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Case, Outcome
-from cachezoo.contest.counting import SECOND_HALF, Count, first_access
+from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.service import ServiceTimes
-from cachezoo.kernels.outcome import HIT
-from cachezoo.policies.accounting import Simulation
+from cachezoo.errors import ConfigError
+from cachezoo.policies.accounting import Counts, Simulation
+from cachezoo.policies.long import FIX, LongSimulator
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sizes import PAGE_BYTES, Size
+from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
 
 Row = dict[str, Any]
+Simulates = Simulator | LongSimulator
 
 
 @dataclass(frozen=True)
@@ -99,18 +101,46 @@ class Bench:
         count: from where on it counts.
     """
 
-    def __init__(self, simulator: Simulator, times: ServiceTimes | None = None, count: Count = SECOND_HALF) -> None:
-        self.simulator, self.times, self.count = simulator, times, count
-        self.trace, self.pages = simulator.trace, simulator.pages
+    def __init__(self, runs: Simulates, times: ServiceTimes | None = None, count: Count = SECOND_HALF) -> None:
+        self.runs, self.times, self.count = runs, times, count
 
     @classmethod
-    def of(cls, simulator: Simulator, device: AnalyticDevice | None = None, count: Count = SECOND_HALF) -> "Bench":
-        """The bench of a simulator, with a device's models of response times."""
-        return cls(simulator, None if device is None else modelled(simulator.trace, device), count)
+    def of(cls, runs: Simulates, device: AnalyticDevice | None = None, count: Count = SECOND_HALF) -> "Bench":
+        """The bench of a simulator, with a device's models of response times.
+
+        Raises:
+            ConfigError: a long trace has none: they take its requests in memory.
+        """
+        if device is None:
+            return cls(runs, None, count)
+        if isinstance(runs, LongSimulator):
+            raise ConfigError(f"{runs.meta.trace_id}: response times take the whole trace in memory; {FIX}")
+        return cls(runs, modelled(runs.trace, device), count)
+
+    @property
+    def simulator(self) -> Simulator:
+        """The trace in memory.
+
+        Raises:
+            ConfigError: it is long.
+        """
+        if isinstance(self.runs, LongSimulator):
+            raise ConfigError(f"{self.runs.meta.trace_id}: this takes the whole trace in memory; {FIX}")
+        return self.runs
+
+    @property
+    def trace(self) -> Trace:
+        """The requests; raises as `simulator`."""
+        return self.simulator.trace
+
+    @property
+    def pages(self) -> PageAccesses:
+        """Their page accesses; raises as `simulator`."""
+        return self.simulator.pages
 
     def size(self, given: Size) -> int:
         """Pages of a size; a share is of the distinct pages."""
-        return given.pages(self.pages.n_pages, self.pages.page_bytes)
+        return given.pages(self.runs.n_pages, self.runs.page_bytes)
 
     @cached_property
     def writes(self) -> Bool:
@@ -120,38 +150,39 @@ class Bench:
 
     def case(self, capacity: int) -> Case:
         """What counts of the page accesses with a cache of so many pages, from the first of a request on."""
-        first = first_access(self.pages, self.count, capacity, self.trace.time_us)
-        return Case(self.trace.meta.trace_id, capacity, first, len(self.pages.page_ids))
+        first = self.runs.first(self.count, capacity)
+        return Case(self.runs.meta.trace_id, capacity, first, self.runs.accesses)
 
     def run(self, policy_id: str, capacity: int, decision_us: float = 0.0) -> Run:
         """Run a policy over the whole trace."""
-        return self.counted_run(self.simulated(policy_id, capacity), policy(policy_id).kind, decision_us)
+        found = self.runs.run(policy_id, capacity, self.case(capacity).first)
+        return self.counted_run(found, policy(policy_id).kind, decision_us)
 
     def simulated(self, policy_id: str, capacity: int) -> Simulation:
         """The same with what happened at each page access."""
         return self.simulator.run(policy_id, capacity, self.case(capacity).first)
 
-    def counted_run(self, found: Simulation, kind: str, decision_us: float = 0.0) -> Run:
+    def counted_run(self, found: Counts, kind: str, decision_us: float = 0.0) -> Run:
         """The figures of a simulation where it counts."""
         response = waiting = None
-        if self.times is not None and found.requests:  # none begins after a warm-up that ends within the last one
+        # None begins after a warm-up that ends within the last one.
+        if self.times is not None and isinstance(found, Simulation) and found.requests:
             response = found.mean_response_us(self.times, decision_us)
             waiting = found.mean_response_waiting_us(self.times, decision_us)
-        hits, writes = found.outcome[found.warmup :] == HIT, self.writes[found.warmup :]
         return Run(
             mean=found.hit_ratio,
-            blocks=block_means(hits),
+            blocks=found.blocks,
             policy=found.policy,
             kind=kind,
             capacity=found.capacity,
-            page_bytes=self.pages.page_bytes,
+            page_bytes=self.runs.page_bytes,
             warmup=found.warmup,
             requests=found.requests,
             page_accesses=found.page_accesses,
             hits=found.hits,
             hit_ratio=found.hit_ratio,
-            read_hit_ratio=share_hit(hits, ~writes),
-            write_hit_ratio=share_hit(hits, writes),
+            read_hit_ratio=found.read_hit_ratio,
+            write_hit_ratio=found.write_hit_ratio,
             transfers=found.transfers,
             request_hit_ratio=found.request_hit_ratio,
             byte_hit_ratio=found.byte_hit_ratio,
@@ -164,7 +195,7 @@ class Bench:
             moved=found.moved,
             mean_response_us=response,
             mean_response_waiting_us=waiting,
-            requests_per_s=len(self.trace) / max(found.kernel_s, 1e-9),
+            requests_per_s=self.runs.requests / max(found.kernel_s, 1e-9),
         )
 
 

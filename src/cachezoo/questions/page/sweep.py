@@ -8,17 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.console import Advance
+from cachezoo.console import Advance, progress
 from cachezoo.contest.counting import SECOND_HALF
 from cachezoo.jobs import processes
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
+from cachezoo.policies.long import LongSimulator, LongTrace, is_long
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.questions.page.bench import Bench, Options, Row
+from cachezoo.questions.page.bench import Bench, Options, Row, Simulates
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import read_any
+from cachezoo.traces.read import TraceFiles, read_files
 from cachezoo.traces.table import Trace
 
 # The bench that this process used last, with its trace's file and how it was made: one trace at a time is in memory.
@@ -30,8 +31,13 @@ def taken(trace: Trace, first: int | None) -> Trace:
     return trace if first is None or first >= len(trace) else trace.rows(0, first)
 
 
-def simulator_of(trace: Trace, options: Options) -> Simulator:
+def simulator_of(trace: Trace | LongTrace, options: Options) -> Simulates:
     """A trace ready to be simulated as the options say: how much of it, writes, pages and admission units."""
+    if isinstance(trace, LongTrace):
+        with progress(f"reading {trace.files.paths[0].name}", 1) as advance:
+            return LongSimulator(
+                trace, options.writes, options.unit, options.page_bytes, options.first, options.count, advance
+            )
     own = taken(trace, options.first)
     return Simulator(own, expand_pages(own, options.page_bytes), options.writes, options.unit)
 
@@ -42,17 +48,35 @@ def _as_it_is(path: Path) -> tuple[str, int, int]:
     return str(path.resolve()), there.st_mtime_ns, there.st_size
 
 
-def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool) -> list[Row]:
-    made = replace(options, count=SECOND_HALF, decision_us=0.0, quiet=False)  # what a bench does not depend on
+def opened(path: Path, reading: tuple[str, tuple[tuple[str, str], ...]], *, quiet: bool = False) -> Trace | LongTrace:
+    """A trace of addresses in memory, or where it is long not read yet."""
+    files = TraceFiles([path], reading[0], options=dict(reading[1]))
+    return LongTrace(files) if is_long(files) else read_files(files, quiet=quiet, replay=True)
+
+
+def _job(
+    path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool,
+    long: LongSimulator | None = None,
+) -> list[Row]:  # fmt: skip
+    # What a bench does not depend on; of a long trace it does on a time.
+    count = SECOND_HALF if options.count.wait_us is None else options.count
+    made = replace(options, count=count, decision_us=0.0, quiet=False)
     file = _as_it_is(path)
     if not _held or _held[0][:2] != (file, made):
         _held.clear()
-        trace = read_any(path, options.reading[0], options=dict(options.reading[1]), quiet=quiet, replay=True)
-        _held.append((file, made, Bench.of(simulator_of(trace, options), options.device)))
+        ready = simulator_of(opened(path, options.reading, quiet=quiet), options) if long is None else long
+        _held.append((file, made, Bench.of(ready, options.device)))
     held = _held[0][2]
-    bench = Bench(held.simulator, held.times, options.count)
+    bench = Bench(held.runs, held.times, options.count)
     runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
     return [{"trace": path.name, **run.values()} for run in runs]
+
+
+def _long(path: Path, options: Options) -> LongSimulator | None:
+    """A trace's files, where it is long."""
+    files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
+    runs = simulator_of(LongTrace(files), options) if is_long(files) else None
+    return runs if isinstance(runs, LongSimulator) else None
 
 
 def sweep(
@@ -87,8 +111,12 @@ def sweep(
             if advance is not None:
                 advance(done + 1, policy_id)
         return rows
+    # A long trace is read once, and its files are mapped by all.
+    long = {path: runs for path in traces if isinstance(runs := _long(path, options), LongSimulator)}
     with processes(count) as pool:
-        futures = {pool.submit(_job, path, own, capacities, options, quiet): own for path, own, quiet in jobs}
+        futures = {
+            pool.submit(_job, path, own, capacities, options, quiet, long.get(path)): own for path, own, quiet in jobs
+        }
         for done, future in enumerate(as_completed(futures)):
             future.result()
             if advance is not None:

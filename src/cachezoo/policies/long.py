@@ -1,0 +1,253 @@
+"""A trace longer than memory, ready to be simulated: what a cache needs of it lies in files, mapped.
+
+It is read once, a row group at a time. Memory grows with its distinct pages, not with its requests; what a cache did at
+each access is counted span by span and forgotten. Figures are those of `cachezoo.policies.simulate` to the last hit.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cachezoo.arrays import U8
+from cachezoo.console import Advance
+from cachezoo.contest.counting import AUTO, Count
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.io import read_extent
+from cachezoo.kernels.outcome import REQUEST
+from cachezoo.policies.accounting import Counting, Counts
+from cachezoo.policies.engine import Run, check_capacity
+from cachezoo.policies.prefetches import NONE
+from cachezoo.policies.registry import Policy, policy
+from cachezoo.policies.stream import AT_ONCE, LongStream, Unit, Writes, build_stream
+from cachezoo.traces.memory import ACCESS_BYTES, hold
+from cachezoo.traces.pages import PageAccesses, PageNumbers
+from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
+from cachezoo.traces.spill import Spill
+from cachezoo.traces.store import paged_pieces
+from cachezoo.traces.table import PAGE_BYTES, Trace
+
+FROM = "CACHEZOO_LONG_FROM"
+"""Environment variable: page accesses from which on a trace is long; `LONG_FROM` where it is not set."""
+LONG_FROM = 50_000_000
+ROW_BYTES = 40
+"""Of a row of a raw trace, about: what tells a long one, before it is read."""
+Keep = Callable[[U8], None]
+
+
+def long_from() -> int:
+    """Page accesses from which on a trace is long."""
+    return int(os.environ.get(FROM) or LONG_FROM)
+
+
+@dataclass(frozen=True)
+class LongTrace:
+    """A trace of addresses that is not read yet, because it is long."""
+
+    files: TraceFiles
+
+
+def is_long(files: TraceFiles) -> bool:
+    """Whether a trace of addresses has so many page accesses, or may have, that it is read a row group at a time."""
+    if len(files.paths) != 1 or not (path := files.paths[0]).is_file() or path.stat().st_size < long_from():
+        return False  # there is at least a byte for each access
+    given = OpenTrace(files, silent)
+    if given.format.id == PARQUET:
+        extent = read_extent(path)
+        return "offset" in extent and max(extent.get("page_ids", 0), extent["offset"]) >= long_from()
+    if path.stat().st_size < ROW_BYTES * long_from():
+        return False
+    next(given.chunks())
+    return not given.objects
+
+
+class LongSimulator:
+    """A long trace ready to be simulated; see `cachezoo.policies.simulate.Simulator`, whose figures it has.
+
+    Attributes:
+        meta: of the trace.
+        requests: how many there are.
+        page_bytes: of a page.
+        stream: what a cache is asked.
+    """
+
+    def __init__(
+        self, trace: LongTrace, writes: Writes = "back", unit: Unit = "page", page_bytes: int = PAGE_BYTES,
+        first: int | None = None, count: Count | None = None, advance: Advance | None = None,
+    ) -> None:  # fmt: skip
+        """Read a trace.
+
+        Args:
+            trace: which.
+            writes: what a write does.
+            unit: what one admission decision covers.
+            page_bytes: of a page.
+            first: requests that are taken, from its first on; None takes all.
+            count: a rule that is to be applied later; a time cannot be, but here.
+            advance: told the share of it that is read.
+
+        Raises:
+            ConfigError: writes go around the cache, whose ids are those of versions, or the trace ends before counting.
+            TraceError: as of reading; its time runs backwards; or there is no room for what lies in files.
+        """
+        if writes == "around":
+            raise ConfigError(f"{trace.files.paths[0]}: writes around the cache take the whole trace in memory; {FIX}")
+        self.page_bytes, self._count = page_bytes, count or Count()
+        self.requests, n_pages, accesses = 0, 0, 0
+        spill = Spill(str(trace.files.paths[0]))
+        given = OpenTrace(trace.files, advance or silent)
+        self._since: int | None = None
+        self._began_us = 0
+        for piece, pages in _pieces(given, page_bytes, advance or silent):
+            rows, own = _taken(piece, pages, first, self.requests)
+            self._mark(rows, own, accesses)
+            part = build_stream(rows, own, writes, unit)
+            for name in COLUMNS:
+                spill.append(name, getattr(part, name))
+            self.requests, accesses = self.requests + len(rows), accesses + len(part)
+            n_pages = max(n_pages, int(part.page_ids.max(initial=-1)) + 1)
+            if first is not None and self.requests >= first:
+                break
+        self.meta = given.meta()
+        if not accesses:
+            raise TraceError(f"{trace.files.paths[0]}: the trace is empty; give a file with at least one request")
+        self.stream = _mapped(spill, n_pages, writes)
+        spill.release()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process maps the same files by."""
+        own = {name: value for name, value in vars(self).items() if name != "stream"}
+        return own | {"mapped": (self.stream.spill, self.stream.n_pages, self.stream.writes)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Map them."""
+        self.stream = _mapped(*state.pop("mapped"))
+        vars(self).update(state)
+
+    @property
+    def n_pages(self) -> int:
+        """Distinct pages."""
+        return self.stream.n_pages
+
+    @property
+    def accesses(self) -> int:
+        """Page accesses."""
+        return len(self.stream)
+
+    def _mark(self, rows: Trace, pages: PageAccesses, before: int) -> None:
+        """Find where a rule that counts from a time on begins to."""
+        if (wanted := self._count.wait_us) is None or not len(rows):
+            return
+        self._began_us = int(rows.time_us[0]) if not before else self._began_us
+        place = int(np.searchsorted(rows.time_us, self._began_us + wanted))
+        if self._since is None and place < len(rows):
+            self._since = before + int(pages.request_start[place])
+
+    def first(self, count: Count, capacity: int) -> int:
+        """As `cachezoo.contest.counting.first_access`."""
+        if count.wait_us is not None:
+            if self._since is None:
+                raise ConfigError(f"--count {count.text}: the trace ends before; count from earlier on")
+            return self._since
+        filled = self._filled(capacity) if count.text == AUTO else 0
+        first = count.place(self.accesses, filled)
+        flags = self.stream.flags
+        while not flags[first] & REQUEST:
+            first -= 1
+        return first
+
+    def _filled(self, capacity: int) -> int:
+        """Accesses after which as many pages as the cache holds were there: ids are numbered by first appearance."""
+        ids = self.stream.page_ids
+        for low in range(0, len(ids), AT_ONCE):
+            if (there := ids[low : low + AT_ONCE] >= capacity - 1).any():
+                return low + int(there.argmax()) + 1
+        return len(ids) + 1
+
+    def run(self, asked: Policy | str, capacity: int, warmup: int, keep: Keep | None = None) -> Counts:
+        """Run one policy.
+
+        Args:
+            asked: a policy, its id, or a composition.
+            capacity: pages, at least 1.
+            warmup: page accesses simulated before counting, as `first` says.
+            keep: given the outcomes of each span, uint8, in their order.
+
+        Raises:
+            ConfigError: an unknown policy, one that needs the requests themselves, or capacity below 1.
+            TraceError: a policy that needs the whole trace in memory, and there is too little.
+        """
+        check_capacity(capacity)
+        entry = policy(asked) if isinstance(asked, str) else asked
+        if entry.bind is not None or (entry.spec is not None and entry.spec.prefetch.id != NONE.id):
+            raise ConfigError(f"policy {entry.id}: it decides by the requests, which take memory; {FIX}")
+        counting = Counting(self.stream, warmup, self.accesses, warmup)
+        entry.compile()
+        seconds, begun, known = 0.0, time.perf_counter(), True
+        for low, high, run in self._spans(entry, capacity):
+            seconds += time.perf_counter() - begun
+            known = run.says_who_left
+            requests = int(np.count_nonzero(self.stream.flags[low:high] & REQUEST))
+            counting.add(low, high, run, np.empty(requests, np.int64))
+            if keep is not None:
+                keep(run.outcome)
+            self.stream.spill.release()
+            begun = time.perf_counter()
+        return Counts(policy=entry.id, capacity=capacity, warmup=warmup, **counting.figures(known), kernel_s=seconds)
+
+    def _spans(self, entry: Policy, capacity: int) -> Iterator[tuple[int, int, Run]]:
+        if entry.spans is not None:
+            yield from entry.spans(self.stream, capacity, AT_ONCE)
+            return
+        hold(self.accesses, self.accesses * ACCESS_BYTES, self.meta.trace_id)
+        yield 0, self.accesses, entry.simulate(self.stream, capacity)
+
+
+COLUMNS = ("page_ids", "flags", "page_bytes")
+PARQUET = "parquet"
+FIX = "cut or sample it (cachezoo trace cut, trace sample)"
+
+
+def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tuple[Trace, PageAccesses]]:
+    """The requests with their pages: as ingest stored them, or else numbered on the way.
+
+    Raises:
+        TraceError: its time runs backwards, or its rows stand for several accesses.
+    """
+    path = given.files.paths[0]
+    extent = read_extent(path) if given.format.id == PARQUET else {}
+    if "count" in extent:
+        raise TraceError(f"{path}: its rows stand for several accesses each, which takes it whole in memory; {FIX}")
+    if "page_ids" in extent and page_bytes == PAGE_BYTES:
+        done = 0
+        for trace, pages in paged_pieces(path):
+            yield trace, pages
+            done += len(trace)
+            advance(done / extent["offset"])
+        return
+    numbers, stitcher = PageNumbers(page_bytes), Stitcher(given.meta())
+    origin_us: int | None = None
+    for chunk in given.chunks():
+        if given.backwards:
+            raise TraceError(f"{path}: its time runs backwards, and a long trace is not sorted here: ingest it first")
+        origin_us = int(chunk.time_us[0]) if origin_us is None else origin_us
+        piece = stitcher.piece([chunk], origin_us)
+        if not isinstance(piece, Trace) or piece.count is not None:
+            raise TraceError(f"{path}: its rows are no single requests of addresses: ingest it first")
+        yield piece, numbers.number(piece)
+
+
+def _mapped(spill: Spill, n_pages: int, writes: Writes) -> LongStream:
+    return LongStream(**{name: spill.column(name) for name in COLUMNS}, n_pages=n_pages, writes=writes, spill=spill)
+
+
+def _taken(piece: Trace, pages: PageAccesses, first: int | None, before: int) -> tuple[Trace, PageAccesses]:
+    """What belongs to the trace's first requests; `before` of them came in earlier pieces."""
+    if first is None or before + len(piece) <= first:
+        return piece, pages
+    stop = first - before
+    start = pages.request_start[: stop + 1]
+    return piece.rows(0, stop), replace(pages, request_start=start, page_ids=pages.page_ids[: start[-1]])
