@@ -104,7 +104,9 @@ class Course:
         self._gate = _state(admission, stream, capacity, composition.admission_values)
         gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by one's steps
         near = eviction.near if far else nowhere
-        name = f"{gate_module}_{eviction.id}{'' if near is nowhere else '_far'}"
+        if not hasattr(eviction.has, "py_func"):  # a state that no compiled step takes
+            near = getattr(near, "py_func", near)
+        name = f"{gate_module}_{eviction.id}{'' if near is not eviction.near or near is nowhere else '_far'}"
         self._loop = _full(
             name, eviction.has, eviction.touch, eviction.insert, admission.admit, admission.saw, near
         )  # fmt: skip
