@@ -425,7 +425,7 @@ def test_hits_over_time_of_reads_and_of_writes_and_what_misses(tmp_path, monkeyp
     both = run(*asked, "--policy", "lru", "--policy", "fifo", "--by-op").stdout
     assert "lru, 3.9 MiB (1,000 p)" in both and "fifo, 3.9 MiB (1,000 p)" in both and "write" in both
     two = ("simulate", trace, "--size", "10%,20%", "--misses", tmp_path / "n.parquet")
-    refused(two, "2 caches have 2 traces of misses; give one --policy and --size")
+    refused(two, "2 caches have 2 of them; give one --policy and --size")
     refused(("simulate", trace, "--misses", trace), "would be replaced")
     assert not (tmp_path / "n.parquet").exists()
 

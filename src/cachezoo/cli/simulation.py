@@ -1,5 +1,6 @@
 """Simulating traces with policies: `simulate`, `compare`, `sweep`, `policies`."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,6 +82,12 @@ def simulate(
         Path | None,
         typer.Option(metavar="FILE", help="Write what one policy misses at one size, as a trace (canonical Parquet)."),
     ] = None,
+    outcomes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write what became of each page access (Parquet): 0 bypassed, 1 admitted, 2 hit."
+        ),
+    ] = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -94,7 +101,7 @@ def simulate(
     from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.policies.registry import policy as entry
-    from cachezoo.questions.page.misses import misses_of
+    from cachezoo.questions.page.misses import misses_of, outcome_writer
     from cachezoo.questions.page.over_time import Windows, draw_over_time
     from cachezoo.traces.objects import ObjectTrace
 
@@ -104,7 +111,10 @@ def simulate(
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
     requests = short_or_long(trace, reading)
     if isinstance(requests, ObjectTrace):
-        of_rows = {"--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None}
+        of_rows = {
+            "--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None,
+            "--outcomes": outcomes is not None,
+        }  # fmt: skip
         objects.refuse_of_pages({**of_pages(options), **of_rows, **of_models(policy or [], models)})
         asked = objects.Asked(objects.first_of(requests, first), trace.name, objects.rules_of(ignore, writes), counted)
         return objects.simulate(asked, policy or [], capacities, files, as_json)
@@ -114,8 +124,9 @@ def simulate(
     bench = bench_of(requests, options, capacities)
     check_sizes(bench, ids, capacities)
     runs = [(own, one) for own in ids for one in capacities]
-    if misses is not None:
-        _check_misses(misses, trace, len(runs))
+    for option_name, file in (("--misses", misses), ("--outcomes", outcomes)):
+        if file is not None:
+            _check_single(option_name, file, trace, len(runs))
     windows = None if over_time is None else Windows.of(bench, over_time)
     rows, parts, missed = list[dict[str, Any]](), list[list[dict[str, Any]]](), 0
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
@@ -123,9 +134,13 @@ def simulate(
             advance(done, own)
             capacity, cache = bench.size(one), caches.get(own)
             if cache is None and windows is None and misses is None:
-                rows.append(bench.run(own, capacity, options.decision_us).values())
+                with nullcontext() if outcomes is None else outcome_writer(outcomes) as keep:
+                    rows.append(bench.run(own, capacity, options.decision_us, keep).values())
                 continue
             found = bench.simulated(own, capacity) if cache is None else cache.simulated(bench, capacity)
+            if outcomes is not None:
+                with outcome_writer(outcomes) as keep:
+                    keep(found.outcome)
             kind = entry(own).kind if cache is None else cache.kind
             rows.append(bench.counted_run(found, kind, options.decision_us).values())
             if windows is not None:
@@ -139,6 +154,7 @@ def simulate(
         draw_over_time(named, trace.name, files["plot"])
     told = [{**row, "over_time": part} for row, part in zip(rows, parts, strict=True)] if parts else rows
     written = {} if misses is None else {"misses": {"requests": missed, "output": str(misses)}}
+    written |= {} if outcomes is None else {"outcomes": str(outcomes)}
     values = {"trace": trace.name, "policies": ids, "runs": told, **written, **turns_values(caches)}
     if hand_out(values, as_json, files, rows):
         return
@@ -157,6 +173,8 @@ def simulate(
         _print_over_time(named, title, by_op)
     if misses is not None:
         print_lines(f"what missed, {missed:,} requests: {misses}")
+    if outcomes is not None:
+        print_lines(f"what became of each page access: {outcomes}")
 
 
 @app.command()
@@ -248,14 +266,12 @@ def compare(
     print_lines(*turns_words(caches))
 
 
-def _check_misses(output: Path, trace: Path, runs: int) -> None:
-    """Refuse a trace of misses that is of several caches, or cannot be written, before anything runs."""
+def _check_single(option: str, output: Path, trace: Path, runs: int) -> None:
+    """Refuse a file of one cache that is of several, or cannot be written, before anything runs."""
     from cachezoo.cli.trace import check_output
 
     if runs > 1:
-        raise ConfigError(
-            f"--misses {output}: {runs} caches have {runs} traces of misses; give one --policy and --size"
-        )
+        raise ConfigError(f"{option} {output}: {runs} caches have {runs} of them; give one --policy and --size")
     check_output([trace], output)
 
 

@@ -15,6 +15,7 @@ from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUES
 ) = range(14)  # fmt: skip
 N_COUNTS = 14
 CLEAN, DIRTY, FRESH = 0, 1, 2
+SEEN, BLOCK, FRESH_SEEN = 0, 1, 2
 
 
 class Record(NamedTuple):
@@ -63,18 +64,98 @@ def blank(n_pages: int, edges: I64) -> Tally:
 
 @njit
 def _missing_spans(flags: U8, page_bytes: I32, outcome: U8, missing: I64) -> None:
-    row, span = -1, 0
+    row, span, last = -1, 0, 0
     for i in range(flags.size):
         if flags[i] & REQUEST:
             row += 1
-            span = missing[row] = 0
+            span = last = missing[row] = 0
         if flags[i] & PREFETCH:
             continue
         missed = outcome[i] != HIT
-        if missed or span > 0:
-            span += page_bytes[i]
-        if missed:
-            missing[row] = span
+        span += (missed | (span > 0)) * page_bytes[i]
+        last = missed * span + (not missed) * last
+        missing[row] = last
+
+
+@njit
+def _walk(record: Record, mark: U8, fresh: int, back: bool, low: int, high: int) -> int:
+    """Keep the marks over accesses that do not count; whether anything has been prefetched by now."""
+    page_ids, flags, _, outcome, victim = record
+    for i in range(low, high):
+        flag, what, left = flags[i], outcome[i], victim[i]
+        if left >= 0:
+            mark[left] = CLEAN
+        if what == PREFETCHED:
+            mark[page_ids[i]] = FRESH
+            fresh = 1
+        if flag & PREFETCH:
+            continue
+        if what == HIT and fresh:
+            mark[page_ids[i]] &= DIRTY
+        if flag & WRITE and back and (what == HIT or what == ADMITTED):
+            mark[page_ids[i]] |= DIRTY
+    return fresh
+
+
+@njit
+def _count(record: Record, tally: Tally, back: bool, low: int, high: int) -> None:
+    """Count accesses, all of which count, but for requests."""
+    page_ids, flags, page_bytes, outcome, victim = record
+    mark, counts, edges, block_hits, at = tally
+    fresh, block = at[FRESH_SEEN], at[BLOCK]
+    accesses, end = counts[ACCESSES], edges[block + 1] if block < block_hits.size else -1
+    hits = n_bytes = byte_hits = ssd = fetched = useful = replaced = dirty = disk = writes = write_hits = in_block = 0
+    for i in range(low, high):
+        flag, what, left = flags[i], outcome[i], victim[i]
+        if left >= 0:
+            replaced += 1
+            dirty += mark[left] & DIRTY != 0
+            mark[left] = CLEAN
+        if what == PREFETCHED:
+            mark[page_ids[i]] = FRESH
+            fresh = 1
+            fetched += 1
+            ssd += 1
+        if flag & PREFETCH:
+            continue
+        if accesses == end:
+            block_hits[block] += in_block
+            in_block = 0
+            block += 1
+            end = edges[block + 1] if block < block_hits.size else -1
+        accesses += 1
+        size = page_bytes[i]
+        n_bytes += size
+        write = flag & WRITE != 0
+        writes += write
+        # Sums rather than branches: whether an access hits can hardly be foretold.
+        hit, admitted = what == HIT, what == ADMITTED
+        hits += hit
+        in_block += hit
+        byte_hits += hit * size
+        write_hits += hit & write
+        ssd += admitted | (hit & write)
+        if hit and fresh:  # else there is nothing fresh, and a long trace's marks are far away
+            useful += mark[page_ids[i]] & FRESH != 0
+            mark[page_ids[i]] &= DIRTY
+        stays = (hit | admitted) & back
+        disk += write & (not stays)
+        if write & stays:
+            mark[page_ids[i]] |= DIRTY
+    if block < block_hits.size:
+        block_hits[block] += in_block
+    at[FRESH_SEEN], at[BLOCK], counts[ACCESSES] = fresh, block, accesses
+    counts[HITS] += hits
+    counts[BYTES] += n_bytes
+    counts[BYTE_HITS] += byte_hits
+    counts[SSD_WRITES] += ssd
+    counts[FETCHED] += fetched
+    counts[USEFUL] += useful
+    counts[REPLACED] += replaced
+    counts[DIRTY_REPLACED] += dirty
+    counts[DISK_WRITES] += disk + dirty
+    counts[WRITES] += writes
+    counts[WRITE_HITS] += write_hits
 
 
 @njit
@@ -89,56 +170,21 @@ def account(record: Record, tally: Tally, first: int, write_back: bool, missing:
         missing: int64[requests of the span], written: bytes that each request asks for from its first page that was not
             resident as it came to it to its last such page; 0 where all were.
     """
-    page_ids, flags, page_bytes, outcome, victim = record
-    mark, counts, edges, block_hits, at = tally
-    _missing_spans(flags, page_bytes, outcome, missing)
-    row = -1
-    block, begin = at[1], at[0]
-    end = edges[block + 1] if block < block_hits.size else -1
-    for i in range(page_ids.size):
-        page, flag, what, left = page_ids[i], flags[i], outcome[i], victim[i]
-        write = flag & WRITE != 0
-        counted = begin + i >= first
-        if flag & REQUEST:
-            row += 1
-            counts[REQUESTS] += counted
-            counts[REQUEST_HITS] += counted and missing[row] == 0
-        if left >= 0:
-            counts[REPLACED] += counted
-            counts[DIRTY_REPLACED] += counted and mark[left] & DIRTY != 0
-            counts[DISK_WRITES] += counted and mark[left] & DIRTY != 0
-            mark[left] = CLEAN
-        if what == PREFETCHED:
-            mark[page] = FRESH
-            at[2] = 1
-            counts[FETCHED] += counted
-            counts[SSD_WRITES] += counted
-        if flag & PREFETCH:
-            continue
-        hit = what == HIT
-        if counted:
-            if counts[ACCESSES] == end:
-                block += 1
-                end = edges[block + 1] if block < block_hits.size else -1
-            if end >= 0:
-                block_hits[block] += hit
-        counts[ACCESSES] += counted
-        counts[BYTES] += counted * page_bytes[i]
-        counts[WRITES] += counted and write
-        if hit:
-            counts[HITS] += counted
-            counts[BYTE_HITS] += counted * page_bytes[i]
-            counts[WRITE_HITS] += counted and write
-            if at[2]:  # else there is nothing fresh, and a long trace's marks are far away
-                counts[USEFUL] += counted and mark[page] & FRESH != 0
-                mark[page] &= DIRTY
-        held = hit or what == ADMITTED
-        counts[SSD_WRITES] += counted and (what == ADMITTED or (hit and write))
-        if write:
-            counts[DISK_WRITES] += counted and not (held and write_back)
-            if held and write_back:
-                mark[page] |= DIRTY
-    at[0], at[1] = begin + page_ids.size, block
+    flags, size = record.flags, record.flags.size
+    at, counts = tally.at, tally.counts
+    start = min(max(first - at[SEEN], 0), size)
+    _missing_spans(flags, record.page_bytes, record.outcome, missing)
+    at[FRESH_SEEN] = _walk(record, tally.mark, at[FRESH_SEEN], write_back, 0, start)
+    _count(record, tally, write_back, start, size)
+    begun = 0
+    for i in range(start, size):
+        begun += flags[i] & REQUEST != 0
+    full = 0
+    for row in range(missing.size - begun, missing.size):
+        full += missing[row] == 0
+    counts[REQUESTS] += begun
+    counts[REQUEST_HITS] += full
+    at[SEEN] += size
 
 
 @njit

@@ -1,5 +1,6 @@
 """A cache's run as figures."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from cachezoo.kernels import accounting as place
 from cachezoo.kernels.outcome import REQUEST
 from cachezoo.policies.engine import Run
 from cachezoo.policies.stream import Stream
+
+Keep = Callable[[U8], None]
+"""Takes what became of page accesses, uint8; of a long trace a span at a time, in room that the next one takes."""
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,18 @@ each access is counted span by span and forgotten. Figures are those of `cachezo
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import U8
 from cachezoo.console import Advance
-from cachezoo.contest.counting import AUTO, Count
+from cachezoo.contest.counting import AUTO, HOW, Count
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import read_extent
 from cachezoo.kernels.outcome import REQUEST
-from cachezoo.policies.accounting import Counting, Counts
+from cachezoo.policies.accounting import Counting, Counts, Keep
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
@@ -35,7 +34,6 @@ FROM = "CACHEZOO_LONG_FROM"
 LONG_FROM = 50_000_000
 ROW_BYTES = 40
 """Of a row of a raw trace, about: what tells a long one, before it is read."""
-Keep = Callable[[U8], None]
 
 
 def long_from() -> int:
@@ -150,7 +148,7 @@ class LongSimulator:
         """As `cachezoo.contest.counting.first_access`."""
         if count.wait_us is not None:
             if self._since is None:
-                raise ConfigError(f"--count {count.text}: the trace ends before; count from earlier on")
+                raise ConfigError(f"--count {count.text}: the trace ends before; {HOW}")
             return self._since
         filled = self._filled(capacity) if count.text == AUTO else 0
         first = count.place(self.accesses, filled)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from cachezoo.arrays import I32, U8
 from cachezoo.contest.counting import Count, first_access
 from cachezoo.kernels.outcome import BYPASSED
-from cachezoo.policies.accounting import Simulation, account
+from cachezoo.policies.accounting import Keep, Simulation, account
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE, prefetched_stream
 from cachezoo.policies.registry import Policy, behind_decisions, policy
@@ -79,13 +79,14 @@ class Simulator:
             self._streams[prefetch] = stream
         return self._streams[prefetch]
 
-    def run(self, asked: Policy | str, capacity: int, warmup: int) -> Simulation:
+    def run(self, asked: Policy | str, capacity: int, warmup: int, keep: Keep | None = None) -> Simulation:
         """Run one policy.
 
         Args:
             asked: a policy, its id, or a composition as `cachezoo.policies.spec` writes it.
             capacity: pages, at least 1.
             warmup: page accesses simulated before counting.
+            keep: given the outcomes, uint8[m].
 
         Raises:
             ConfigError: unknown policy, a parameter outside its range, or capacity below 1.
@@ -97,7 +98,10 @@ class Simulator:
         entry.compile()
         start = time.perf_counter()
         run = entry.simulate(stream, capacity)
-        return account(entry.id, stream, run, capacity, warmup, time.perf_counter() - start)
+        found = account(entry.id, stream, run, capacity, warmup, time.perf_counter() - start)
+        if keep is not None:
+            keep(found.outcome)
+        return found
 
 
 def simulate(trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, warmup: int) -> Simulation:

@@ -182,8 +182,8 @@ def _page_bytes(trace: Requests, pages: PageAccesses) -> I32:
     sizes = np.full(len(pages.page_ids), page_bytes, np.int64)
     first, last = pages.request_start[:-1], pages.request_start[1:] - 1
     end = trace.offset + trace.size
-    np.subtract.at(sizes, first, trace.offset % page_bytes)
-    np.subtract.at(sizes, last, -end % page_bytes)
+    sizes[first] -= trace.offset % page_bytes
+    sizes[last] -= -end % page_bytes
     return sizes.astype(np.int32)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import TraceError
-from cachezoo.sizes import human
 
 FOLDER = "TMPDIR"
 ON_DISK = Path("/var/tmp")
@@ -106,9 +105,8 @@ class Spill:
             mapped.madvise(mmap.MADV_DONTNEED)
 
     def _full(self, error: OSError) -> TraceError:
-        left = os.statvfs(folder())
         message = (
-            f"{self._where}: its page accesses cannot be kept in {folder()} ({error.strerror}, "
-            f"{human(left.f_bavail * left.f_frsize)} left): make room, or name another folder in {FOLDER}"
+            f"{self._where}: its page accesses cannot be kept in {folder()} ({error.strerror}): make room there, "
+            f"or name another folder in {FOLDER}"
         )
         return TraceError(message)

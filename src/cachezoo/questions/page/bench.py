@@ -12,7 +12,7 @@ from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
-from cachezoo.policies.accounting import Counts, Simulation
+from cachezoo.policies.accounting import Counts, Keep, Simulation
 from cachezoo.policies.long import FIX, LongSimulator
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
@@ -153,9 +153,9 @@ class Bench:
         first = self.runs.first(self.count, capacity)
         return Case(self.runs.meta.trace_id, capacity, first, self.runs.accesses)
 
-    def run(self, policy_id: str, capacity: int, decision_us: float = 0.0) -> Run:
-        """Run a policy over the whole trace."""
-        found = self.runs.run(policy_id, capacity, self.case(capacity).first)
+    def run(self, policy_id: str, capacity: int, decision_us: float = 0.0, keep: Keep | None = None) -> Run:
+        """Run a policy over the whole trace; `keep` is given what became of its page accesses."""
+        found = self.runs.run(policy_id, capacity, self.case(capacity).first, keep)
         return self.counted_run(found, policy(policy_id).kind, decision_us)
 
     def simulated(self, policy_id: str, capacity: int) -> Simulation:

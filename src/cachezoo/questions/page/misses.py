@@ -1,14 +1,36 @@
-"""What a cache did not have, as a trace of its own: the requests that the layer below it gets."""
+"""What a cache did, access by access: what it did not have, as a trace of its own, and what became of each access."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from cachezoo.arrays import U8
 from cachezoo.errors import TraceError
+from cachezoo.io import TableWriter, atomic_file
 from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.accounting import Keep
 from cachezoo.questions.page.bench import Bench
 from cachezoo.traces.provenance import recorded
 from cachezoo.traces.table import Trace
 from cachezoo.traces.transforms import pieces
+
+OUTCOMES = {"cachezoo.unit.outcome": "of a page access: 0 bypassed, 1 admitted, 2 hit"}
+
+
+@contextmanager
+def outcome_writer(path: Path) -> Iterator[Keep]:
+    """Write what became of page accesses, uint8 each, in the column `outcome` of a Parquet file.
+
+    Yields:
+        What takes the outcomes of the next accesses.
+    """
+    with atomic_file(path) as temporary:
+        writer = TableWriter(temporary, pa.schema([("outcome", pa.uint8())]))
+        yield lambda outcome: writer.add(pa.table({"outcome": outcome}))
+        writer.close(OUTCOMES)
 
 
 def misses_of(bench: Bench, policy: str, capacity: int, outcome: U8) -> Trace:
