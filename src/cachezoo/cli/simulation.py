@@ -154,8 +154,8 @@ def simulate(
         draw_over_time(named, trace.name, files["plot"])
     told = [{**row, "over_time": part} for row, part in zip(rows, parts, strict=True)] if parts else rows
     written = {} if misses is None else {"misses": {"requests": missed, "output": str(misses)}}
-    written |= {} if outcomes is None else {"outcomes": str(outcomes)}
-    values = {"trace": trace.name, "policies": ids, "runs": told, **written, **turns_values(caches)}
+    kept = {} if outcomes is None else {"outcomes": str(outcomes)}
+    values = {"trace": trace.name, "policies": ids, "runs": told, **written, **kept, **turns_values(caches)}
     if hand_out(values, as_json, files, rows):
         return
     title = f"{', '.join(ids) if len(ids) < 4 else f'{len(ids)} policies'} on {trace.name}"
