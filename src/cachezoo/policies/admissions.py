@@ -4,6 +4,7 @@ import numpy as np
 
 from cachezoo.arrays import Bool
 from cachezoo.kernels.admit import always, bloom, coinflip, mask, rejectx
+from cachezoo.kernels.bounds.following import width_of
 from cachezoo.policies.components import Admission, Parameter, Values, Whole
 from cachezoo.policies.decisions import for_each_access
 from cachezoo.policies.stream import Stream
@@ -12,7 +13,8 @@ SEEDS = 2**31 - 2
 
 
 def _rejectx(stream: Stream, capacity: int, values: Values) -> rejectx.State:
-    return rejectx.make(stream.n_pages, int(values["window_capacities"] * capacity), int(values["x"]))
+    times = width_of(len(stream))
+    return rejectx.make(stream.n_pages, int(values["window_capacities"] * capacity), int(values["x"]), times)
 
 
 def _bloom(stream: Stream, capacity: int, values: Values) -> bloom.State:

@@ -13,8 +13,12 @@ import pytest
 from cachezoo.contest.counting import Count
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_table
+from cachezoo.kernels.admit import rejectx
+from cachezoo.kernels.bounds import following
 from cachezoo.policies import bounds, engine, long, stream
+from cachezoo.policies.evictions import learned
 from cachezoo.policies.long import LongSimulator, LongTrace, is_long
+from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.traces import spill
 from cachezoo.traces.pages import expand_pages
@@ -191,3 +195,17 @@ def test_ten_million_accesses_are_counted_to_the_last_hit(tmp_path, monkeypatch)
         first, capacity = whole.first(Count(), 1), whole.n_pages // 10
         same(ours.run(asked, capacity, first), whole.run(asked, capacity, first))
     assert bounds.BELADY.spans is not None
+
+
+def test_what_counts_accesses_in_32_bits_says_where_they_end(monkeypatch):
+    monkeypatch.setattr(learned, "MOST_ACCESSES", 9)
+    given = stream.Stream.of_pages(np.zeros(10, np.int32), 1)
+    for asked in ("lrb", "threelcache"):
+        with pytest.raises(CachezooError, match="10 page accesses, more than the 9"):
+            policy(asked).simulate(given, 1)
+
+
+def test_rejectx_remembers_beyond_32_bits():
+    state = rejectx.make(2, 10, 1, following.width_of(2**31))
+    assert [rejectx.admit(state, 0, 2**33 + k) for k in (0, 5, 16)] == [False, True, False]
+    assert following.width_of(2**31 - 1) is np.int32

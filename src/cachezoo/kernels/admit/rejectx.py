@@ -14,25 +14,26 @@ x               a parameter                      1                            1
 With x = 1 and a window longer than the trace it is libCacheSim's; miss ratios are equal.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import I32, I64
 from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
-    """`missed` int32[n_pages * x]: the numbers of each page's last x misses, newest first, -1 where there is none."""
+    """`missed` int[n_pages * x]: the numbers of each page's last x misses, newest first, -1 where there is none."""
 
-    missed: npt.NDArray[np.int32]
+    missed: I32 | I64
     x: int
     window: int
 
 
-def make(n_pages: int, window: int, x: int = 1) -> State:
-    """Nothing missed so far; 4 x bytes a page."""
-    return State(np.full(n_pages * x, -1, np.int32), x, window)
+def make(n_pages: int, window: int, x: int = 1, times: type[np.signedinteger[Any]] = np.int32) -> State:
+    """Nothing missed so far; x numbers of accesses a page, of the type `times`."""
+    missed: I32 | I64 = np.full(n_pages * x, -1, times)
+    return State(missed, x, window)
 
 
 @step

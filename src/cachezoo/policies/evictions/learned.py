@@ -3,6 +3,7 @@
 import numpy as np
 
 from cachezoo.arrays import F32, F64, I64
+from cachezoo.errors import ConfigError
 from cachezoo.kernels.evict import lrb, threelcache
 from cachezoo.kernels.learning import TRAINED, TRAININGS, TREES, WRITTEN, Learner, Nodes, Training
 from cachezoo.policies.components import Eviction, Parameter, Values, Whole
@@ -163,11 +164,28 @@ def lrb_settings(values: Values, capacity: int) -> lrb.Settings:
     )  # fmt: skip
 
 
+MOST_ACCESSES = 2**31 - 1
+"""Of a stream: what is remembered of a page counts accesses in 32 bits."""
+
+
+def _countable(stream: Stream) -> int:
+    """Its accesses.
+
+    Raises:
+        ConfigError: more than can be counted.
+    """
+    if len(stream) > MOST_ACCESSES:
+        message = f"{len(stream)} page accesses, more than the {MOST_ACCESSES} that a policy that learns counts"
+        raise ConfigError(f"{message}; cut or sample the trace")
+    return len(stream)
+
+
 def _make_threelcache(stream: Stream, capacity: int, values: Values) -> threelcache.State:
-    return threelcache.make(len(stream), stream.n_pages, capacity, threelcache_settings(values))
+    return threelcache.make(_countable(stream), stream.n_pages, capacity, threelcache_settings(values))
 
 
 def _make_lrb(stream: Stream, capacity: int, values: Values) -> lrb.State:
+    _countable(stream)
     return lrb.make(stream.page_ids, stream.n_pages, capacity, lrb_settings(values, capacity))
 
 
