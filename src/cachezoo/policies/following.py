@@ -7,19 +7,20 @@ only measures: the leader's cache is then run in full, and a new leader's is bui
 (`cachezoo.policies.following`; ADR 21).
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64, U8, U32
+from cachezoo.arrays import I32, U8, U32
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import follow as kernel
 from cachezoo.kernels.outcome import ADMITTED, HIT, NONE, PREFETCHED, REQUEST
 from cachezoo.policies.components import Composition, Parameter, Values, Whole, settle
-from cachezoo.policies.engine import Course, Run, check_capacity, pauses
+from cachezoo.policies.engine import Course, Run, Span, check_capacity, pauses
 from cachezoo.policies.sampling import sample
 from cachezoo.policies.stream import Stream
 
@@ -85,24 +86,71 @@ def follow_runs(
         ConfigError: capacity below 1, no expert or too many, a parameter outside its range, or a sample so small that
             its shadows have less than `LEAST_SHADOW` pages.
     """
+    served = _server(stream, capacity, experts, values)
+    run, leader = _empty(len(stream))
+    low = 0
+    for high in pauses(stream, span or served.span):
+        part = slice(low, high)
+        served.serve(low, high, (run.outcome[part], run.victim[part], leader[part]))
+        low = high
+    return Followed(run, leader, served.hits, served.measured())
+
+
+def follow_spans(
+    stream: Stream, capacity: int, experts: Sequence[Composition], values: Values, every: int
+) -> Iterator[Span]:
+    """The same of a long stream, about so many accesses at a time; see `cachezoo.policies.engine.spans`.
+
+    Raises:
+        ConfigError: as `follow_runs`.
+    """
+    served = _server(stream, capacity, experts, values)
+    inner, low = pauses(stream, served.span), 0
+    for last in pauses(stream, every):
+        run, leader = _empty(last - low)
+        first = low
+        for high in inner[bisect_right(inner, low) : bisect_right(inner, last)]:
+            part = slice(low - first, high - first)
+            served.serve(low, high, (run.outcome[part], run.victim[part], leader[part]))
+            low = high
+        if low < last:
+            part = slice(low - first, last - first)
+            served.serve(low, last, (run.outcome[part], run.victim[part], leader[part]))
+            low = last
+        yield first, last, run
+
+
+Room = tuple[U8, I32, U8]
+"""Outcome, victim and leader of a span, to be written."""
+
+
+def _server(stream: Stream, capacity: int, experts: Sequence[Composition], values: Values | None) -> "_Full | _Sampled":
     check_capacity(capacity)
     if not 1 <= len(experts) <= MOST_EXPERTS:
         raise ConfigError(f"{FOLLOW.id}: {len(experts)} experts; name 1 to {MOST_EXPERTS}")
     own = settle(FOLLOW.id, FOLLOW.parameters, values or {})
-    if own["sample"] < 1:
-        return _Sampled(stream, capacity, experts, own).run(span or SAMPLED_SPAN)
-    state = _state(stream, capacity, capacity, len(experts), own)
-    courses = [Course(expert, stream, capacity) for expert in experts]
-    run, leader = _empty(stream)
-    hits, low = np.zeros(len(experts), np.int64), 0
-    for high in pauses(stream, span or SPAN):
-        shadows = _served(courses, high)
-        part = slice(low, high)
-        followed = run.outcome[part], run.victim[part], leader[part]
-        kernel.follow(stream.page_ids[part], stream.flags[part], state, shadows, followed)
-        hits += np.count_nonzero(shadows[0] == HIT, axis=1)
-        low = high
-    return Followed(run, leader, hits, int(stream.asked.sum()))
+    return (_Sampled if own["sample"] < 1 else _Full)(stream, capacity, experts, own)
+
+
+class _Full:
+    """A follower whose shadows see all pages."""
+
+    span = SPAN
+
+    def __init__(self, stream: Stream, capacity: int, experts: Sequence[Composition], own: Values) -> None:
+        self._stream, self.hits = stream, np.zeros(len(experts), np.int64)
+        self._state = _state(stream, capacity, capacity, len(experts), own)
+        self._courses = [Course(expert, stream, capacity) for expert in experts]
+
+    def serve(self, low: int, high: int, room: Room) -> None:
+        """Serve accesses low to before high, which come next."""
+        shadows, part = _served(self._courses, high), slice(low, high)
+        kernel.follow(self._stream.page_ids[part], self._stream.flags[part], self._state, shadows, room)
+        self.hits += np.count_nonzero(shadows[0] == HIT, axis=1)
+
+    def measured(self) -> int:
+        """Accesses asked of each shadow."""
+        return int(self._stream.asked.sum())
 
 
 def _state(stream: Stream, capacity: int, measured: float, experts: int, own: Values) -> kernel.State:
@@ -114,8 +162,8 @@ def _state(stream: Stream, capacity: int, measured: float, experts: int, own: Va
     return state
 
 
-def _empty(stream: Stream) -> tuple[Run, U8]:
-    return Run(np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32)), np.empty(len(stream), np.uint8)
+def _empty(length: int) -> tuple[Run, U8]:
+    return Run(np.empty(length, np.uint8), np.empty(length, np.int32)), np.empty(length, np.uint8)
 
 
 def _served(courses: Sequence[Course], high: int) -> tuple[U8, I32]:
@@ -153,6 +201,8 @@ def _size(capacity: int, rate: float) -> int:
 class _Sampled:
     """A follower whose shadows are sampled, and the leader's cache of all pages."""
 
+    span = SAMPLED_SPAN
+
     def __init__(self, stream: Stream, capacity: int, experts: Sequence[Composition], own: Values) -> None:
         size = _size(capacity, own["sample"])
         self._stream, self._capacity, self._experts = stream, capacity, experts
@@ -161,25 +211,21 @@ class _Sampled:
         self._shadows = [Course(expert, self._sample.stream, size) for expert in experts]
         self._state = _state(stream, capacity, capacity * own["sample"], len(experts), own)
         self._course, self._leads = built(experts[0], stream, capacity, 0, 0)
+        self._row, self.hits = 0, np.zeros(len(experts), np.int64)
 
-    def run(self, span: int) -> Followed:
-        """Serve all, so many accesses at least at a time."""
-        run, leader = _empty(self._stream)
-        hits, low, row = np.zeros(len(self._experts), np.int64), 0, 0
-        for high in pauses(self._stream, span):
-            last = int(np.searchsorted(self._sample.rows, high))
-            outcome, victim = _served(self._shadows, last)
-            victim = np.where(victim == NONE, NONE, self._sample.pages[victim])
-            shadows = self._sample.rows[row:last], outcome, victim
-            self._span(low, high, shadows, (run, leader))
-            hits += np.count_nonzero(outcome == HIT, axis=1)
-            low, row = high, last
-        return Followed(run, leader, hits, int(self._sample.stream.asked.sum()))
+    def measured(self) -> int:
+        """Accesses asked of each shadow."""
+        return int(self._sample.stream.asked.sum())
 
-    def _span(self, low: int, high: int, shadows: tuple[I64, U8, I32], followed: tuple[Run, U8]) -> None:
-        """Serve accesses low to before high, through all changes of leader in them."""
-        rows, outcome, victim = shadows
-        run, leader = followed
+    def serve(self, low: int, high: int, room: Room) -> None:
+        """Serve accesses low to before high, which come next, through all changes of leader in them."""
+        last, first = int(np.searchsorted(self._sample.rows, high)), low
+        outcome, victim = _served(self._shadows, last)
+        victim = np.where(victim == NONE, NONE, self._sample.pages[victim])
+        rows = self._sample.rows[self._row : last]
+        did, left_for, leader = room
+        self.hits += np.count_nonzero(outcome == HIT, axis=1)
+        self._row = last
         while low < high:
             left = int(np.searchsorted(rows, low))
             part = slice(low, high)
@@ -187,7 +233,7 @@ class _Sampled:
             taken, ahead = kernel.follow_sampled(
                 self._stream.page_ids[part], self._stream.flags[part], self._state,
                 (rows[left:] - low, outcome[:, left:], victim[:, left:]), (self._leads, own[0], evicted[0]),
-                (run.outcome[part], run.victim[part], leader[part]),
+                (did[low - first :], left_for[low - first :], leader[low - first :]),
             )  # fmt: skip
             low += taken
             if ahead != self._state.numbers[kernel.LEADER] and low < len(self._stream):

@@ -15,7 +15,7 @@ from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Run, Span, hits_only, simulate, spans
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.classics import LRU
-from cachezoo.policies.following import FOLLOW, follow_runs, least_capacity
+from cachezoo.policies.following import FOLLOW, follow_runs, follow_spans, least_capacity
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import LongStream, Stream
 from cachezoo.policies.virtual import VRM, settings_of, virtual_run
@@ -79,7 +79,7 @@ def _follower(spec: Spec) -> Policy:
     return Policy(
         str(spec), "follower", FOLLOW.title, run,
         lambda page_ids, n_pages, capacity: run(Stream.of_pages(page_ids, n_pages), capacity).outcome,
-        spec, trial,
+        spec, trial, spans=lambda stream, capacity, every: follow_spans(stream, capacity, experts, values, every),
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from tests.page_data import seeded_trace
 SPAN = 600
 ASKED = (
     "lru", "s3fifo", "arc", "lfu", "lirs", "reca", "azor", "lrb", "rejectx", "coinflip(p=0.3)+sieve", "belady",
-    "belady_bypass", "static_hindsight", "relaxed_belady", "follow",
+    "belady_bypass", "static_hindsight", "relaxed_belady", "follow", "follow(experts=lru|s3fifo,sample=0.95)",
 )  # fmt: skip
 
 
