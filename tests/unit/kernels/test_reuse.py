@@ -70,7 +70,7 @@ def served(page_ids: list[int], classes: list[int], capacity: int, candidates: i
     eviction = Eviction(
         "worth", "",
         lambda stream, capacity, _: worth.make(
-            hazards.make(stream.page_ids, np.array(classes, np.uint8), n_pages, capacity, prior),
+            hazards.make(np.array(classes, np.uint8), n_pages, capacity, prior),
             capacity, candidates, 9,
         ),
         worth.has, worth.touch, worth.insert,
