@@ -21,7 +21,7 @@ from cachezoo.kernels.step import step
 
 TOGETHER = 32
 AT_ONCE = 4  # rows whose leaves are summed at once: a sum of one row waits for the one before
-STEP = 16  # the cuts of an input are padded to this many
+CHUNK = 64  # rows whose inputs are looked up at once
 MOST_BYTES = 8 << 20  # of words; a forest that needs more is walked
 DE_BRUIJN = {32: (0x077CB531, 27), 64: (0x03F79D71B4CB0A89, 58)}  # the number, and where its top bits begin
 LIGHTGBM_ZERO = float(np.float32(1e-35))  # LightGBM takes inputs of at most this size, and not a number, for 0
@@ -73,8 +73,8 @@ class Words(NamedTuple):
 
     Attributes:
         inputs: int64[i] their columns.
-        sizes: int64[i] cuts of each, padding included.
-        cuts: float32[i, …] distinct thresholds, rising, padded with infinity.
+        sizes: int64[i] thresholds of each.
+        cuts: float32[i, …] distinct thresholds, rising; as many as `sizes` says.
         starts: uint32[i] the row of `allowed` for values up to the first cut.
         allowed: uint32 or uint64[cuts and one for each input, trees] leaves that are possible.
         values: float64[trees, bits] what a leaf adds, by `_place` of its bit.
@@ -126,8 +126,8 @@ def words_of(trees: Trees, zero: float) -> Words | None:
     if most > bits or int(ends.max(initial=0)) * n * bits > 8 * MOST_BYTES:
         return None
     starts = ends - [len(part) + 1 for part in own]
-    sizes = np.array([-(-len(part) // STEP) * STEP for part in own], np.int64)
-    box = np.full((len(own), int(sizes.max(initial=0))), np.inf, np.float32)
+    sizes = np.array([len(part) for part in own], np.int64)
+    box = np.zeros((len(own), int(sizes.max(initial=0))), np.float32)
     rows = np.zeros((len(cuts), 2), np.int64)
     for column, part, padded, start, end in zip(inputs, own, box, starts, ends, strict=True):
         padded[: len(part)] = part
@@ -207,58 +207,68 @@ def score_forest(forest: Words | Nodes, rows: F32, start: float = 0.0) -> F64:
 
 
 @step
-def _rank(words: Words, row: F32, ranks: U32) -> None:
-    """Write the row of `allowed` of each input, uint32[i]; of 32 bits throughout, so that many are counted at once."""
+def _rank(words: Words, rows: F32, values: F32, ranks: U32) -> None:
+    """Write the rows of `allowed` for each input of rows float32[n, F], uint32[i, n] at least.
+
+    All rows meet one threshold after the other, and counts have 32 bits as inputs do, so that many are taken at once.
+    """
     zero = np.float32(words.zero)
     for j in range(len(words.inputs)):
-        value = row[words.inputs[j]]
-        value = value if abs(value) > zero else np.float32(0)
-        cuts, above = words.cuts[j, : words.sizes[j]], np.int32(0)
-        for k in range(len(cuts)):
-            above += np.int32(value > cuts[k])
-        ranks[j] = words.starts[j] + above
+        column, rank, cuts = words.inputs[j], ranks[j], words.cuts[j]
+        for k in range(len(rows)):
+            value = rows[k, column]
+            values[k] = value if abs(value) > zero else np.float32(0)
+        rank[:] = words.starts[j]
+        for cut in range(words.sizes[j]):
+            for k in range(len(values)):
+                rank[k] += np.uint32(values[k] > cuts[cut])
 
 
 @step
-def _combine(allowed: Word, ranks: U32, word: Word) -> None:
-    """Write the leaves of each tree that all inputs leave possible."""
+def _combine(allowed: Word, ranks: U32, k: int, word: Word) -> None:
+    """Write the leaves of each tree that all inputs of row k leave possible."""
     word[:] = ~np.uint64(0)
-    whole = len(ranks) - len(ranks) % AT_ONCE
-    for j in range(0, whole, AT_ONCE):
-        one, two, three, four = allowed[ranks[j]], allowed[ranks[j + 1]], allowed[ranks[j + 2]], allowed[ranks[j + 3]]
+    j, some = 0, len(ranks) - 7
+    while j < some:
+        a, b, c, d = allowed[ranks[j, k]], allowed[ranks[j + 1, k]], allowed[ranks[j + 2, k]], allowed[ranks[j + 3, k]]
+        e, f, g, h = (
+            allowed[ranks[j + 4, k]], allowed[ranks[j + 5, k]], allowed[ranks[j + 6, k]], allowed[ranks[j + 7, k]]
+        )  # fmt: skip
         for t in range(len(word)):
-            word[t] &= one[t] & two[t] & three[t] & four[t]
-    for j in range(whole, len(ranks)):
-        one = allowed[ranks[j]]
+            word[t] &= a[t] & b[t] & c[t] & d[t] & e[t] & f[t] & g[t] & h[t]
+        j += 8
+    while j < len(ranks):
+        a = allowed[ranks[j, k]]
         for t in range(len(word)):
-            word[t] &= one[t]
+            word[t] &= a[t]
+        j += 1
 
 
 @njit
 def _score(words: Words, rows: F32, bruijn: tuple[np.uint64, np.uint64, np.uint64], out: F64) -> None:
     """Add the leaves of rows float32[n, F] to `out`, float64[n]; `bruijn` is the number, a word of ones, the shift."""
-    allowed, values, (number, ones, shift) = words.allowed, words.values, bruijn
-    ranks = np.empty(len(words.inputs), np.uint32)
-    word = np.zeros((AT_ONCE, allowed.shape[1]), allowed.dtype)
-    sums = np.empty(AT_ONCE)
-    for first in range(0, len(rows), AT_ONCE):
-        some = rows[first : first + AT_ONCE]
-        for k in range(len(some)):
-            _rank(words, some[k], ranks)
-            _combine(allowed, ranks, word[k])
-            own = word[k]
-            for t in range(len(own)):
-                own[t] = ((own[t] & -own[t]) * number & ones) >> shift
-        sums[: len(some)] = out[first : first + AT_ONCE]
-        a, b, c, d = sums
-        for t in range(len(values)):
-            leaf = values[t]
-            a += leaf[word[0, t]]
-            b += leaf[word[1, t]]
-            c += leaf[word[2, t]]
-            d += leaf[word[3, t]]
-        sums[:] = a, b, c, d
-        out[first : first + AT_ONCE] = sums[: len(some)]
+    allowed, leaves, (number, ones, shift) = words.allowed, words.values, bruijn
+    values, ranks = np.zeros(CHUNK, np.float32), np.zeros((len(words.inputs), CHUNK), np.uint32)
+    word, sums = np.zeros((AT_ONCE, allowed.shape[1]), allowed.dtype), np.zeros(CHUNK)
+    for first in range(0, len(rows), CHUNK):
+        some = rows[first : first + CHUNK]
+        _rank(words, some, values, ranks)
+        sums[: len(some)] = out[first : first + CHUNK]
+        for low in range(0, len(some), AT_ONCE):
+            for k in range(AT_ONCE):
+                own = word[k]
+                _combine(allowed, ranks, low + k, own)
+                for t in range(len(own)):
+                    own[t] = ((own[t] & -own[t]) * number & ones) >> shift
+            a, b, c, d = sums[low], sums[low + 1], sums[low + 2], sums[low + 3]
+            for t in range(len(leaves)):
+                leaf = leaves[t]
+                a += leaf[word[0, t]]
+                b += leaf[word[1, t]]
+                c += leaf[word[2, t]]
+                d += leaf[word[3, t]]
+            sums[low], sums[low + 1], sums[low + 2], sums[low + 3] = a, b, c, d
+        out[first : first + CHUNK] = sums[: len(some)]
 
 
 @njit
