@@ -33,6 +33,7 @@ LEAST_GAIN = 1e-6  # of squared error; less is rounding
 FIRST, GROWTH = 1.5, 1.3
 HALF_LIFE = 2.0  # capacities
 DOUBT = 0.1  # capacities
+Cells = npt.NDArray[np.uint16]
 
 
 class Trees(NamedTuple):
@@ -55,7 +56,24 @@ class Bins(NamedTuple):
 
     columns: I64
     edges: F32
-    cells: npt.NDArray[np.uint16]
+    cells: Cells
+
+
+class Room(NamedTuple):
+    """What a tree is grown in.
+
+    Attributes:
+        order, high: int32[n] rows.
+        packed: int64[n] of each row as `_pack` writes them.
+        piles: int64[INNER, cells] their sums in each node.
+        sums: float64[cells, 2] as `_gather` writes them.
+    """
+
+    order: I32
+    high: I32
+    packed: I64
+    piles: I64
+    sums: F64
 
 
 def blank(trees: int) -> Trees:
@@ -98,7 +116,7 @@ def _count_below(values: F32, edges: F32, below: U8) -> None:
 
 
 @njit
-def _gather(cells: npt.NDArray[np.uint16], residuals: F64, some: I32, sums: F64) -> None:
+def _gather(cells: Cells, residuals: F64, some: I32, sums: F64) -> None:
     """Sum up some rows: the residuals and how many there are, float64[cells, 2]."""
     sums[:] = 0.0
     for i in some:
@@ -110,33 +128,88 @@ def _gather(cells: npt.NDArray[np.uint16], residuals: F64, some: I32, sums: F64)
 
 
 @njit
-def _best(sums: F64, columns: int) -> tuple[int, int]:
-    """The place of the column and the last bin below the cut that lower the squared error most; (-1, 0) if none does.
+def _pack(residuals: F64, packed: I64) -> tuple[int, float, float]:
+    """Write residuals as whole numbers, and a count of 1 in the lowest bits, as many as a count of all takes.
+
+    Returns:
+        Those bits; what a residual of 1 is above them; by how much the gain of a split may be wrong: a sum of l rows by
+        l roundings, and the float64 sum that it stands for by as many in the last place.
+    """
+    bits = int(math.log2(len(residuals))) + 1
+    size, most = 0.0, 0.0
+    for rest in residuals:
+        size += abs(rest)
+        most = max(most, abs(rest))
+    one = 2.0 ** math.floor(62 - bits - math.log2(size + len(residuals) + 1))
+    for i in range(len(residuals)):
+        packed[i] = (int(math.floor(residuals[i] * one + 0.5)) << bits) + 1
+    return bits, one, 8 * (size + 1) * (1 / one + len(residuals) * (most + 1) * 2.0**-52)
+
+
+@njit
+def _pile(cells: Cells, packed: I64, some: I32, piles: I64) -> None:
+    """Sum up some packed rows, int64[cells]."""
+    piles[:] = 0
+    for i in some:
+        own, rest = cells[i], packed[i]
+        for v in range(len(own)):
+            piles[own[v]] += rest
+
+
+@njit
+def _best(sums: F64) -> tuple[int, int, float, float]:
+    """The split that lowers the squared error most.
 
     Args:
-        sums: float64[columns * BINS, 2] as `_gather` writes them.
-        columns: how many.
+        sums: float64[cells, 2] as `_gather` writes them.
+
+    Returns:
+        The place of the column and the last bin below the cut, (-1, 0) if none gains `LEAST_GAIN`; what it gains, and
+        what the best of all other splits does.
     """
     all_rest, all_rows = 0.0, 0.0
     for k in range(BINS):
         all_rest += sums[k, 0]
         all_rows += sums[k, 1]
-    best, most = (-1, 0), LEAST_GAIN
+    best, most, second = (-1, 0), LEAST_GAIN, LEAST_GAIN
     whole = all_rest**2 / all_rows
-    for v in range(columns):
+    for v in range(len(sums) // BINS):
         below, low = 0.0, 0.0
         for k in range(BINS - 1):
+            rows = sums[v * BINS + k, 1]
             below += sums[v * BINS + k, 0]
-            low += sums[v * BINS + k, 1]
-            if low >= LEAST and all_rows - low >= LEAST:
+            low += rows
+            if rows > 0 and low >= LEAST and all_rows - low >= LEAST:  # behind an empty bin nothing is new
                 gain = below**2 / low + (all_rest - below) ** 2 / (all_rows - low) - whole
                 if gain > most:
-                    best, most = (v, k), gain
-    return best
+                    best, most, second = (v, k), gain, most
+                elif gain > second:
+                    second = gain
+    return best[0], best[1], most, second
 
 
 @njit
-def _part(cells: npt.NDArray[np.uint16], order: I32, high: I32, last: int, column: int) -> int:
+def _split(
+    cells: Cells, residuals: F64, some: I32, piles: I64, packing: tuple[int, float, float], sums: F64
+) -> tuple[int, int]:  # fmt: skip
+    """The column and the last bin below the cut of a node, (-1, 0) if it is not split.
+
+    The piles tell the best split, if not another is as good within what they may be wrong by; else float64 sums do, in
+    the order of the rows.
+    """
+    bits, one, wrong = packing
+    for cell in range(len(piles)):
+        sums[cell, 0] = (piles[cell] >> bits) / one
+        sums[cell, 1] = piles[cell] & (1 << bits) - 1
+    v, k, most, second = _best(sums)
+    if most - second <= 2 * wrong:
+        _gather(cells, residuals, some, sums)
+        v, k, most, second = _best(sums)
+    return v, k
+
+
+@njit
+def _part(cells: Cells, order: I32, high: I32, last: int, column: int) -> int:
     """Those up to the cell `last` of a column to the front of `order`, each side in its order; how many."""
     low, above = 0, 0
     for i in order:
@@ -151,26 +224,31 @@ def _part(cells: npt.NDArray[np.uint16], order: I32, high: I32, last: int, colum
 
 
 @njit
-def _grow(bins: Bins, residuals: F64, trees: Trees, t: int) -> None:
+def _grow(bins: Bins, residuals: F64, trees: Trees, t: int, room: Room) -> None:
     """Grow tree t and take its leaves from the residuals; rows lie by node, those of a node in their order."""
-    cells, n = bins.cells, len(residuals)
-    order, high = np.arange(n).astype(np.int32), np.empty(n, np.int32)
-    starts = np.zeros(INNER + LEAVES, np.int64)  # of each node's rows; those of a level end at n
-    sums = np.empty((len(bins.columns) * BINS, 2))
-    for depth in range(DEPTH):
-        first = 2**depth - 1
-        for node in range(first, 2 * first + 1):
-            start, stop = starts[node], starts[node + 1] if node < 2 * first else n
-            some, v, k = order[start:stop], -1, 0
-            if len(some) >= 2 * LEAST:
-                _gather(cells, residuals, some, sums)
-                v, k = _best(sums, len(bins.columns))
-            trees.inputs[t, node], trees.cuts[t, node] = 0, np.inf
-            low = len(some)
-            if v >= 0:
-                trees.inputs[t, node], trees.cuts[t, node] = bins.columns[v], bins.edges[v, k]
-                low = _part(cells, some, high, v * BINS + k, v)
-            starts[2 * node + 1], starts[2 * node + 2] = start, start + low
+    cells, n, order, piles = bins.cells, len(residuals), room.order, room.piles
+    packing = _pack(residuals, room.packed)
+    starts, known = np.zeros(INNER + LEAVES + 1, np.int64), np.zeros(INNER + LEAVES, np.bool_)
+    order[:] = np.arange(n)
+    if n >= 2 * LEAST:
+        _pile(cells, room.packed, order, piles[0])
+        known[0] = True
+    for node in range(INNER):
+        start, stop = starts[node], starts[node + 1] if (node + 2) & (node + 1) else n
+        some, v, k, low = order[start:stop], -1, 0, stop - start
+        trees.inputs[t, node], trees.cuts[t, node] = 0, np.inf
+        if known[node]:
+            v, k = _split(cells, residuals, some, piles[node], packing, room.sums)
+        left, right = 2 * node + 1, 2 * node + 2
+        if v >= 0:
+            trees.inputs[t, node], trees.cuts[t, node] = bins.columns[v], bins.edges[v, k]
+            low = _part(cells, some, room.high, v * BINS + k, v)
+            few, many = (left, right) if 2 * low <= len(some) else (right, left)
+            if right < INNER and max(low, len(some) - low) >= 2 * LEAST:
+                _pile(cells, room.packed, some[:low] if few == left else some[low:], piles[few])
+                piles[many] = piles[node] - piles[few]
+                known[left], known[right] = low >= 2 * LEAST, len(some) - low >= 2 * LEAST
+        starts[left], starts[right] = start, start + low
     for leaf in range(LEAVES):
         node = INNER + leaf
         some = order[starts[node] : starts[node + 1] if leaf < LEAVES - 1 else n]
@@ -188,8 +266,13 @@ def _boost(bins: Bins, target: F32, trees: Trees) -> None:
     residuals = target.astype(np.float64)
     trees.base[0] = residuals.mean()
     residuals -= trees.base[0]
+    n, cells = len(residuals), len(bins.columns) * BINS
+    room = Room(
+        np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64), np.empty((INNER, cells), np.int64),
+        np.empty((cells, 2)),
+    )  # fmt: skip
     for t in range(len(trees.leaves)):
-        _grow(bins, residuals, trees, t)
+        _grow(bins, residuals, trees, t, room)
 
 
 def fit(rows: F32, target: F32, drawn: I64, trees: Trees) -> None:
