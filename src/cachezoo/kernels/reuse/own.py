@@ -142,7 +142,7 @@ def _pack(residuals: F64, packed: I64) -> tuple[int, float, float]:
         most = max(most, abs(rest))
     one = 2.0 ** math.floor(62 - bits - math.log2(size + len(residuals) + 1))
     for i in range(len(residuals)):
-        packed[i] = (int(math.floor(residuals[i] * one + 0.5)) << bits) + 1
+        packed[i] = (math.floor(residuals[i] * one + 0.5) << bits) + 1
     return bits, one, 8 * (size + 1) * (1 / one + len(residuals) * (most + 1) * 2.0**-52)
 
 

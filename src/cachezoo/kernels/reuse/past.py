@@ -154,7 +154,7 @@ def _settle(past: Past, before: int, horizon: int, which: int) -> None:
 def _look(asked: Asked, past: Past, r: int, capacity: float) -> float:
     """Write `present`, what is known of request r's accesses before it; returns the sum of their longest counts.
 
-    A count fades by 2**(-age / half-life). Half-lives differ by powers of two, and so do the exponents, to the last bit.
+    A count fades by 2**(-age / half-life). Half-lives differ by powers of two, and so do the exponents, exactly.
     """
     first, together = asked.start[r], 0.0
     for i in range(first, asked.start[r + 1]):
