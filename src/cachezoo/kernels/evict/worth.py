@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64
+from cachezoo.arrays import I32, I64, U32
 from cachezoo.kernels.admit.draws import draw, scaled
 from cachezoo.kernels.outcome import NONE, REFUSED
 from cachezoo.kernels.reuse.hazards import BINS, Hazards, saw
@@ -20,7 +20,7 @@ from cachezoo.kernels.step import step
 USED, DRAWN, SEED = range(3)
 ABSENT = -1
 CHUNK = 64  # residents compared at once
-PLACE, AGE, BIN = range(3)  # rows of `room`
+PLACE, AGE, CELL = range(3)  # rows of `room`
 
 
 class State(NamedTuple):
@@ -33,7 +33,7 @@ class State(NamedTuple):
     seen: I64  # int64[C], latest access of each resident, and in the lowest 8 bits its class
     numbers: I64  # int64[3]: residents, draws so far, seed
     candidates: int  # drawn for each eviction
-    room: I32  # int32[3, CHUNK] of the candidates: place, age, bin
+    room: U32  # uint32[3, CHUNK] of the candidates: place, age, and the cell of `bits` of its class and age
     found: I64  # int64[CHUNK], bits of what they are worth
 
 
@@ -44,7 +44,7 @@ def make(hazards: Hazards, capacity: int, candidates: int, seed: int) -> State:
     return State(
         hazards, hazards.worth.reshape(-1).view(np.int64), np.full(n_pages, ABSENT, np.int32),
         np.zeros(size, np.int32), np.zeros(size, np.int64), np.array([0, 0, seed], np.int64), candidates,
-        np.zeros((3, CHUNK), np.int32), np.zeros(CHUNK, np.int64),
+        np.zeros((3, CHUNK), np.uint32), np.zeros(CHUNK, np.int64),
     )  # fmt: skip
 
 
@@ -79,16 +79,22 @@ def _draw(state: State) -> None:
 @step
 def _weigh(state: State, i: int) -> None:
     """Write into `found` what the chunk's candidates are worth, step by step, so that several are taken at once."""
-    places, ages, bins, limits = state.room[PLACE], state.room[AGE], state.room[BIN], state.hazards.limits
+    places, ages, cells, limits = state.room[PLACE], state.room[AGE], state.room[CELL], state.hazards.limits
     for k in range(CHUNK):
-        ages[k] = i - (state.seen[places[k]] >> 8)
-        bins[k] = 0
-    for b in range(len(limits)):
-        limit = limits[b]
+        seen = state.seen[places[k]]
+        ages[k] = i - (seen >> 8)
+        cells[k] = (seen & 255) * BINS
+    for b in range(0, BINS, 8):
+        one, two, three, four = limits[b], limits[b + 1], limits[b + 2], limits[b + 3]
+        five, six, seven, eight = limits[b + 4], limits[b + 5], limits[b + 6], limits[b + 7]
         for k in range(CHUNK):
-            bins[k] += np.int32(ages[k] > limit)
+            age = ages[k]
+            cells[k] += (
+                np.uint32(age > one) + np.uint32(age > two) + np.uint32(age > three) + np.uint32(age > four)
+                + np.uint32(age > five) + np.uint32(age > six) + np.uint32(age > seven) + np.uint32(age > eight)
+            )  # fmt: skip
     for k in range(CHUNK):
-        state.found[k] = state.bits[(state.seen[places[k]] & 255) * BINS + bins[k]]
+        state.found[k] = state.bits[cells[k]]
 
 
 @step

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, U8
+from cachezoo.arrays import F64, I32, I64, U8, U32
 from cachezoo.kernels.step import step
 
 BINS = 24
@@ -32,7 +32,7 @@ class Hazards(NamedTuple):
         events, risks: float64[K, BINS].
         worth: float64[K, BINS], hits for an access of holding.
         edges: int64[BINS + 1], ages in accesses; bin b holds ages above edges[b], to edges[b + 1]; the last has no end.
-        limits: int32[BINS - 1], the largest age of each bin but the last, as `bin_of` rounds.
+        limits: uint32[BINS], the largest age of each bin, as `bin_of` rounds; `LONGEST` of the last.
         left: int64[BINS], accesses that have left each bin or were used again before.
         ranked: int64[1], access number of the latest ranking.
         classes: uint8[m] of each access.
@@ -45,7 +45,7 @@ class Hazards(NamedTuple):
     risks: F64
     worth: F64
     edges: I64
-    limits: I32
+    limits: U32
     left: I64
     ranked: I64
     classes: U8
@@ -85,9 +85,9 @@ def bin_of(age: int, first: float) -> int:
     return min(BINS - 1, math.ceil(2 * math.log2(age / first))) if age > first else 0
 
 
-def limits_of(capacity: int) -> I32:
-    """int32[BINS - 1] the largest age that `bin_of` puts into each bin or an earlier one, at most `LONGEST`."""
-    found = np.zeros(BINS - 1, np.int32)
+def limits_of(capacity: int) -> U32:
+    """uint32[BINS] the largest age that `bin_of` puts into each bin or an earlier one, at most `LONGEST`."""
+    found = np.full(BINS, LONGEST, np.uint32)
     for b in range(BINS - 1):
         low, high = 0, LONGEST
         while low < high:
@@ -130,8 +130,8 @@ def _leave(hazards: Hazards, i: int) -> None:
 def _use(hazards: Hazards, before: int, age: int) -> None:
     """Count a use of the page accessed `before`; earlier bins that have not counted it yet do so too."""
     k, b = hazards.classes[before], 0
-    for earlier in range(BINS - 1):
-        b += age > hazards.limits[earlier]
+    for earlier in range(BINS):
+        b += np.int32(age > hazards.limits[earlier])
     hazards.events[k, b] += 1
     hazards.risks[k, b] += 1
     earlier = b - 1
