@@ -48,7 +48,7 @@ def test_inputs_see_nothing_of_what_comes_later() -> None:
 def test_spans_give_the_same_inputs() -> None:
     own, rows = asked(6), None
     whole = input_rows(own, 6)
-    state, rows = past.make(own), np.empty_like(whole)
+    state, rows = past.make(own, 6), np.empty_like(whole)
     for span in ((0, 17), (17, 18), (18, 45)):
         past.describe(own, state, 6, span, rows)
     np.testing.assert_array_equal(rows, whole)

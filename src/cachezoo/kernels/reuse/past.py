@@ -32,6 +32,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.arrays import F32, F64, I32, I64, U8
 from cachezoo.kernels.jit import njit
@@ -102,8 +103,9 @@ class Past(NamedTuple):
             with the three half-lives, log2 of the latest interval over C, was it written, share of writes, accesses.
         regions: float64[regions, 3] latest access, counts with half-lives of C and 4 C.
         stretches: float64[stretches, 2] latest access, count with a half-life of 4 C.
-        keys: int32[m, 3], rows of `rates` that each access counts for.
-        again: int32[m], accesses to the page's next one, 0 while that is not seen.
+        keys: uint16 or uint32[ring, 3], rows of `rates` that each access counts for. The ring is of the accesses that
+            are not counted yet: access number i is its entry i modulo its length, a power of two.
+        again: int32[ring], accesses to the page's next one, 0 while that is not seen.
         rates: float64[rows, 2, 2], for each horizon the part used again, and the accesses counted.
         settled: int64[2], accesses counted so far, for each horizon.
         run: float64[1], pages of the run so far.
@@ -114,7 +116,7 @@ class Past(NamedTuple):
     pages: F64
     regions: F64
     stretches: F64
-    keys: I32
+    keys: npt.NDArray[np.uint16 | np.uint32]
     again: I32
     rates: F64
     settled: I64
@@ -122,18 +124,37 @@ class Past(NamedTuple):
     present: F64
 
 
-def make(asked: Asked) -> Past:
-    """Nothing is known yet."""
-    n_pages, m = len(asked.region), len(asked.page_ids)
+@njit
+def places(start: I64, page_ids: I32, volume: I64, first_page: I64, n_pages: int) -> I64:
+    """int64[2, n_pages]: the volume of each page, and its number there.
+
+    Args:
+        start: int64[n + 1], first page access of each request.
+        page_ids: int32[m] in [0, n_pages).
+        volume: int64[n] of each request.
+        first_page: int64[n] the number of its first page.
+        n_pages: distinct pages.
+    """
+    found = np.zeros((2, n_pages), np.int64)
+    for r in range(len(volume)):
+        for i in range(start[r], start[r + 1]):
+            found[0, page_ids[i]], found[1, page_ids[i]] = volume[r], first_page[r] + i - start[r]
+    return found
+
+
+def make(asked: Asked, capacity: int) -> Past:
+    """Nothing is known yet; C is `capacity` pages."""
+    n_pages, longest = len(asked.region), int(np.diff(asked.start).max(initial=0))
+    ring = 1 << min(len(asked.page_ids), HORIZONS[-1] * capacity + longest).bit_length()
     regions, stretches = (int(ids.max(initial=-1)) + 1 for ids in (asked.region, asked.stretch))
     rates = np.zeros((int(asked.process.max(initial=-1)) + 1 + CONTEXTS + SEEN_KINDS, 2, 2))
     rates[:, :, 0] = PRIOR_RATE
+    width = np.uint16 if len(rates) <= 1 << 16 else np.uint32
     pages = np.zeros((n_pages, PAGE_NUMBERS))
     pages[:, LAST], pages[:, LOG_INTERVAL], pages[:, WAS_WRITE] = UNSEEN, NEVER, UNKNOWN
     return Past(
-        pages, np.full((regions, 3), UNSEEN), np.full((stretches, 2), UNSEEN), np.zeros((m, 3), np.int32),
-        np.zeros(m, np.int32), rates, np.zeros(2, np.int64), np.zeros(1),
-        np.zeros((int(np.diff(asked.start).max(initial=0)), 7)),
+        pages, np.full((regions, 3), UNSEEN), np.full((stretches, 2), UNSEEN), np.zeros((ring, 3), width),
+        np.zeros(ring, np.int32), rates, np.zeros(2, np.int64), np.zeros(1), np.zeros((longest, 7)),
     )  # fmt: skip
 
 
@@ -142,9 +163,10 @@ def _settle(past: Past, before: int, horizon: int, which: int) -> None:
     """Count the accesses that are `horizon` accesses old by access number `before`."""
     first, end = past.settled[which], before - horizon
     for j in range(first, end):
-        used = 1.0 if 0 < past.again[j] <= horizon else 0.0
+        at = j & len(past.again) - 1
+        used = 1.0 if 0 < past.again[at] <= horizon else 0.0
         for k in range(3):
-            rate = past.rates[past.keys[j, k], which]
+            rate = past.rates[past.keys[at, k], which]
             rate[1] += 1
             rate[0] += np.divide(used - rate[0], min(rate[1], MEMORY[k]))
     past.settled[which] = max(first, end)
@@ -205,7 +227,8 @@ def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32) -> N
         row[COMPANIONS] = (together - float(row[FOUR])) / (size - 1) if size > 1 else UNKNOWN
         for k in range(3):
             row[METADATA + k] = UNKNOWN if flags & FLAG_UNKNOWN else (flags >> k) & 1
-        keys = past.keys[i]
+        at = i & len(past.again) - 1
+        keys, past.again[at] = past.keys[at], 0
         keys[0], keys[1] = asked.process[r], context + (seen > 0)
         keys[2] = own + CONTEXTS + min(SEEN_STEPS - 1, seen) * 2 + write
         for k in range(3):
@@ -223,7 +246,8 @@ def _remember(asked: Asked, past: Past, r: int, capacity: float) -> None:
         page, now = past.pages[page_id], past.present[i - first]
         region, stretch, last = past.regions[asked.region[page_id]], past.stretches[asked.stretch[page_id]], page[LAST]
         if last >= 0:
-            past.again[int(last)] = i - int(last)
+            if i - last < len(past.again):
+                past.again[int(last) & len(past.again) - 1] = i - int(last)
             page[LOG_INTERVAL] = now[3]
             page[WRITES] = (1 - LATEST) * page[WRITES] + LATEST * write
         else:
