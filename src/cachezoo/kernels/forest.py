@@ -188,7 +188,7 @@ def _fill(trees: Trees, leaves: I64, rows: I64, places: I64, allowed: Word, valu
             allowed[row, t] &= stay
 
 
-def prepared(trees: Trees, zero: float = AS_THEY_ARE) -> Words | Nodes:
+def prepared(trees: Trees, zero: float) -> Words | Nodes:
     """Trees to score by; inputs of at most the size `zero`, and not a number, count as 0."""
     words = words_of(trees, zero) if HAVE_NUMBA else None
     return nodes_of(trees, zero) if words is None else words

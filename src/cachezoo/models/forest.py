@@ -17,6 +17,7 @@ import numpy as np
 from cachezoo.arrays import F32, F64, Bool
 from cachezoo.errors import TrainingError
 from cachezoo.io import atomic_dir
+from cachezoo.kernels.forest import LIGHTGBM_ZERO
 from cachezoo.models.curves import FOREST, copy_curves, write_curves
 from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.serving import forest as serving
@@ -175,9 +176,10 @@ def forest_scorer(text: str) -> Scorer:
         TrainingError: the text is not a LightGBM model, or of another kind than those that are trained here.
     """
     try:
-        return serving.read_forest(text.encode()).scores
+        trees = serving.read_forest(text.encode()).trees
     except ValueError as error:
         raise TrainingError(f"not a LightGBM model text ({error}); train it again") from error
+    return serving.Forest(trees, LIGHTGBM_ZERO).scores
 
 
 def read_forest_text(path: Path) -> str:

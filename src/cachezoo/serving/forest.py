@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.arrays import F32, F64, I32
-from cachezoo.kernels.forest import LIGHTGBM_ZERO, Trees, prepared, score_forest
+from cachezoo.kernels.forest import AS_THEY_ARE, Trees, prepared, score_forest
 from cachezoo.serving.kind import Cost
 
 FIRST, VERSION, END, SILENT_END = "tree", "v4", "end of trees", "end of parameters"
@@ -37,10 +37,10 @@ Lines = dict[str, str]
 class Forest:
     """A forest that scores rows; its trees are flat."""
 
-    def __init__(self, trees: Trees) -> None:
-        """Take trees that `read_forest` checked."""
+    def __init__(self, trees: Trees, zero: float = AS_THEY_ARE) -> None:
+        """Take trees that `read_forest` checked; inputs of at most the size `zero` count as 0."""
         self.trees = trees
-        self._prepared = prepared(trees, LIGHTGBM_ZERO)
+        self._prepared = prepared(trees, zero)
 
     def scores(self, rows: F32) -> F64:
         """float64[n] of float32[n, F]: the sum of the leaves in the order of the trees, from 0.0 on."""

@@ -301,7 +301,7 @@ def predict(rows: F32, trees: Trees) -> F32:
         branch[::INNER].astype(np.int32), trees.inputs.reshape(-1).astype(np.int32),
         trees.cuts.reshape(-1).astype(np.float64), child(low), child(low + 1), trees.leaves.reshape(-1),
     )  # fmt: skip
-    return forest.score_forest(forest.prepared(flat), rows, trees.base[0]).astype(np.float32)
+    return forest.score_forest(forest.prepared(flat, forest.AS_THEY_ARE), rows, trees.base[0]).astype(np.float32)
 
 
 def foresee(rows: F32, target: F32, delay: int, capacity: int, trees: Trees, sample: int, seed: int) -> F32:
