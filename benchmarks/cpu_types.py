@@ -119,7 +119,7 @@ def of_caching(rng: np.random.Generator) -> dict[str, str]:
         "caching LSTM: outputs": hashed(outputs),
         "caching LSTM: its cache": hashed(queues, served.outcome, served.replaced),
         "forest": hashed(np.frombuffer(forest.text.encode(), np.uint8)),
-        "forest's scores": hashed(forest_scorer(forest.text, 1)(inputs)),
+        "forest's scores": hashed(forest_scorer(forest.text)(inputs)),
     }
 
 

@@ -1,6 +1,6 @@
 """What the cache of `reuse.follow` costs: processor time of each part, and memory, on the four test traces at home.
 
-Microseconds of processor time for each page access, and for each request. The forest is LightGBM's, one thread.
+Microseconds of processor time for each page access, and for each request. One thread.
 `evaluate.decision_cost_us.reuse` is the most for each request, rounded up. Memory is how far a fresh process's peak
 lies above what it had before it serves a whole trace, in bytes for each page access; the trace itself is read before.
 """

@@ -82,7 +82,7 @@ def agreement(program: Path, path: Path, batch: RequestBatch, folder: Path) -> A
     found = np.fromfile(folder / "rows", kind)
     history = AdmissionFeatures(model["features"], model["encodings"], model["geometry"], model["policy"]["history"])
     rows = history.rows(batch)
-    scores = read_forest(path / "model.lgb.txt", 1)(rows)
+    scores = read_forest(path / "model.lgb.txt")(rows)
     admit = (scores >= model["calibration"]["threshold"]) & (batch.op == OP_READ)
     return Agreement(
         len(batch),

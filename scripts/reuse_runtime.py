@@ -83,7 +83,7 @@ def build(folder: Path, name: str = "drive_reuse", *values: str) -> Path:
 def serving_of(bundle: Path, **changes: object) -> ReuseServing:
     """The simulator's cache of a bundle, with some values of its policy changed; its forest is LightGBM's own."""
     manifest: Mapping[str, Any] = load(bundle).manifest
-    infer = read_forest(bundle / MODEL_FILE, 1)
+    infer = read_forest(bundle / MODEL_FILE)
     policy = {**manifest["policy"], **changes}
     return ReuseServing(
         features=manifest["features"], policy=policy, calibration=manifest["calibration"], infer=infer

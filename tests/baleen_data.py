@@ -132,7 +132,7 @@ def fit_and_judge(
 ) -> MadeForests:
     """An admission model of the parts, judged as the stages judge it."""
     fitted, forest = fit.fit_prepared("database", parts, fitting, {}, variant)
-    scorer = forest_scorer(forest.text, fitting.fit.threads)
+    scorer = forest_scorer(forest.text)
     verdict = judge.judge(fitted, scorer, validation or parts, bool(validation), judging)
     trained = TrainedModel.of(fitted, verdict, {}, trace_uses([], validation))
     return MadeForests(fitted, {MODEL_FILE: forest}, trained)

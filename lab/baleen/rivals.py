@@ -150,7 +150,7 @@ def _reused(part: Part, age: int) -> tuple[Bool, Bool]:
 
 def _forest(course: Course, data: ForestRows, seed: int) -> Scorer:
     shape, fit = FULL.shape(course.settings.model), course.settings.fit
-    return forest_scorer(fit_forest(data, shape, fit, seed).text, fit.threads)
+    return forest_scorer(fit_forest(data, shape, fit, seed).text)
 
 
 def cachelib(course: Course, seed: int) -> ScoresOf:
@@ -212,7 +212,7 @@ def lrb(course: Course, seed: int) -> ScoresOf:
     names = [*course.names, *(f"gap_{k + 1}" for k in range(GAPS))]
     threads = course.settings.fit.threads
     forest = fit_regression(np.concatenate(rows), np.concatenate(target), names, trees, own, threads, seed)
-    scorer = forest_scorer(forest.text, threads)
+    scorer = forest_scorer(forest.text)
     return lambda part: -scorer(inputs(part))
 
 

@@ -179,7 +179,7 @@ def trainings(cell: Cell, taught: Taught, settings: Settings, train: Traces, ser
         fitted, forest = fit_prepared(cell.category, parts, fitting, {})
         if rows is None:  # the inputs are those of every seed
             rows = {key: serve_trace(history_of(fitted), trace) for key, trace in served.items()}
-        scorer = forest_scorer(forest.text, fit.threads)
+        scorer = forest_scorer(forest.text)
         found.append({key: scorer(own_rows) for key, own_rows in rows.items()})
     return found
 

@@ -138,7 +138,7 @@ def run(source: Source, fits: Sequence[Sequence[Learned]], settings: Settings) -
     followed: list[list[float]] = [[] for _ in fits]
     for k, seeds in enumerate(fits):
         for text, plan in seeds:
-            scores = forest_scorer(text, settings.fit.threads)(seen.inputs)
+            scores = forest_scorer(text)(seen.inputs)
             single = simulate(forest_cache(seen.classes(scores, plan), plan), part.stream, capacity)
             both = seen.serve(scores, plan).run
             alone[k].append(float((single.outcome[warmup:] == HIT).mean()))

@@ -163,7 +163,7 @@ class _Counted:
         best = max(sorted(hits), key=lambda name: hits[name])
         runs = []
         for text, plan in learned:
-            run = seen.serve(forest_scorer(text, 1)(seen.inputs), plan).run
+            run = seen.serve(forest_scorer(text)(seen.inputs), plan).run
             runs.append(account("reuse", self.part.stream, run, self.capacity, low, 0.0))
         written = simulator.run(best, self.capacity, low).ssd_writes
         return GoalRow(

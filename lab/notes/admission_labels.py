@@ -224,7 +224,7 @@ class Category:
         else:
             data = ForestRows(rows[keep], target[keep], own.held[keep], names, None, rising if recipe.rising else None)
             forest = fit_forest(data, model, fit, seed)
-        scorer = forest_scorer(forest.text, fit.threads)
+        scorer = forest_scorer(forest.text)
         return [scorer(self.inputs(part, age, recipe.beside)) for part in judged]
 
 

@@ -127,7 +127,7 @@ class Category:
         """A forest, and the nodes that it passes on reads of validation."""
         case = self.validation[0]
         reads = case.rows[names][case.trace.op == OP_READ][:COUNTED]
-        return Tried(names, forest_scorer(forest.text, self.settings.fit.threads), nodes_passed(forest, reads))
+        return Tried(names, forest_scorer(forest.text), nodes_passed(forest, reads))
 
     def measure(self, tried: Tried) -> Measured:
         """Mode and threshold from validation; on the tests the mode, and the threshold at the write budget."""

@@ -100,7 +100,7 @@ def forests(
     for seed in range(seeds):
         settings = replace(Settings.of(params, name), seed=seed, label=label)
         model, forest = fit_prepared(name, train, settings, {})
-        score = forest_scorer(forest.text, settings.fit.threads)
+        score = forest_scorer(forest.text)
         scores = [score(serve_trace(history_of(model), part.trace)) for part in held]
         best = plain_settings([part.problem for part in held], scores)[0]
         found.append(float(np.mean([part.load(run) for part, run in zip(held, best.runs, strict=True)])))

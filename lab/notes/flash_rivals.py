@@ -97,7 +97,7 @@ class Category:
     def ours(self, seed: int) -> list[F64]:
         """Scores of Baleen's forest with a seed."""
         forest = fit_prepared(self.name, self.prepared, replace(self.settings, seed=seed), {}, FULL)[1]
-        scorer = forest_scorer(forest.text, self.settings.fit.threads)
+        scorer = forest_scorer(forest.text)
         return [scorer(part.rows) for part in (*self.validation, *self.test)]
 
     def tried(self, seed: int, names: Sequence[str]) -> Iterator[tuple[str, Loads]]:

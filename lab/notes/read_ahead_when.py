@@ -145,7 +145,7 @@ class Budget:
         weights = (np.abs(ahead.net[keep]) / np.abs(ahead.net[keep]).mean()).astype(np.float32)
         fit = self.category.settings.fit
         forest = fit_forest(ForestRows(rows[keep], wanted, own.held[keep], names, weights), SHAPE, fit, seed)
-        return forest_scorer(forest.text, fit.threads)(judged) >= 0
+        return forest_scorer(forest.text)(judged) >= 0
 
     def measured(self, scores: F64, rows: F32, names: list[str], seed: int, judged: F32) -> Best:
         """Milliseconds of a read in the best mode, always and where ML-When says so."""

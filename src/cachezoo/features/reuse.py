@@ -21,15 +21,11 @@ def _flags(flags: Coded | None, n: int) -> U8:
     return np.append(np.array(bits, np.uint8), np.uint8(0))[flags.codes]
 
 
-def _stretches(pages: PageAccesses, volume: I64, first_page: I64, each: int) -> I32:
-    """int32[n_pages]: dense ids of the aligned stretches of `each` pages that pages lie in."""
-    counts = np.diff(pages.request_start)
-    place = np.arange(len(pages.page_ids)) - np.repeat(pages.request_start[:-1] - first_page, counts)
-    where = np.zeros((pages.n_pages, 2), np.int64)
-    where[pages.page_ids, 0] = np.repeat(volume, counts)
-    where[pages.page_ids, 1] = place // each
-    span = int(where[:, 1].max(initial=0)) + 1
-    ids: I32 = np.unique(where[:, 0] * span + where[:, 1], return_inverse=True)[1].astype(np.int32)
+def _stretches(where: I64, each: int) -> I32:
+    """int32[n_pages]: dense ids of the aligned stretches of `each` pages that pages lie in, by `past.places`."""
+    number = where[1] // each
+    number += where[0] * (int(number.max(initial=0)) + 1)
+    ids: I32 = np.unique(number, return_inverse=True)[1].astype(np.int32)
     return ids
 
 
@@ -40,15 +36,15 @@ def asked_of(batch: RequestBatch, pages: PageAccesses) -> past.Asked:
         batch: the requests, from the first on.
         pages: their page accesses.
     """
-    first_page, volume = batch.offset // PAGE_BYTES, batch.volume.codes.astype(np.int64)
+    volume = batch.volume.codes.astype(np.int64)
+    where = past.places(pages.request_start, pages.page_ids, volume, batch.offset // PAGE_BYTES, pages.n_pages)
     follows = np.zeros(len(batch), np.uint8)
     ends = batch.offset + batch.size
     follows[1:] = (batch.offset[1:] == ends[:-1]) & (volume[1:] == volume[:-1])
     process = np.zeros(len(batch), np.int32) if batch.user is None else (batch.user.codes + 1).astype(np.int32)
     return past.Asked(
         pages.request_start, pages.page_ids, batch.op, follows, process, _flags(batch.flags, len(batch)),
-        _stretches(pages, volume, first_page, past.REGION_PAGES),
-        _stretches(pages, volume, first_page, past.STRETCH_PAGES),
+        _stretches(where, past.REGION_PAGES), _stretches(where, past.STRETCH_PAGES),
     )  # fmt: skip
 
 
@@ -67,5 +63,5 @@ def input_rows(asked: past.Asked, capacity: int) -> F32:
     if capacity < 1:
         raise ConfigError(f"capacity {capacity}: a cache has at least one page")
     rows = np.empty((len(asked.page_ids), past.WIDTH), np.float32)
-    past.describe(asked, past.make(asked), capacity, (0, len(asked.op)), rows)
+    past.describe(asked, past.make(asked, capacity), capacity, (0, len(asked.op)), rows)
     return rows

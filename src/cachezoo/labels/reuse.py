@@ -29,8 +29,10 @@ def next_use(pages: PageAccesses, capacity: int) -> NextUse:
     """
     m = len(pages.page_ids)
     here = np.arange(m)
-    following = next_access(pages.page_ids, pages.n_pages)
-    distance = np.where(following < m, following - here, 0).astype(np.int64)
+    distance = next_access(pages.page_ids, pages.n_pages).astype(np.int64)
+    never = distance == m
+    distance -= here
+    distance[never] = 0
     near = (distance > 0) & (distance <= HORIZON * capacity)
     target = np.full(m, NOT_WITHIN, np.float32)
     target[near] = np.maximum(np.log2(distance[near] / capacity), NEAREST)

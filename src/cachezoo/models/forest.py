@@ -9,7 +9,6 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,10 @@ import numpy as np
 from cachezoo.arrays import F32, F64, Bool
 from cachezoo.errors import TrainingError
 from cachezoo.io import atomic_dir
+from cachezoo.kernels.forest import LIGHTGBM_ZERO
 from cachezoo.models.curves import FOREST, copy_curves, write_curves
 from cachezoo.models.trained import FittedModel, TrainedModel
+from cachezoo.serving import forest as serving
 from cachezoo.settings.forest import ForestFit, ForestShape
 
 Scorer = Callable[[F32], F64]
@@ -168,24 +169,17 @@ def _round_leaves(text: str) -> tuple[str, int]:
     return booster.model_to_string(), sum(size - 1 for size in sizes)
 
 
-def forest_scorer(text: str, threads: int) -> Scorer:
-    """A function from rows float32[n, F] to raw scores float64[n].
+def forest_scorer(text: str) -> Scorer:
+    """A function from rows float32[n, F] to raw scores float64[n]: LightGBM's own, bit for bit, in less time.
 
     Raises:
-        TrainingError: the text is not a LightGBM model.
+        TrainingError: the text is not a LightGBM model, or of another kind than those that are trained here.
     """
-    import lightgbm as lgb
-
     try:
-        booster = lgb.Booster(model_str=text)
-    except lgb.basic.LightGBMError as error:
+        trees = serving.read_forest(text.encode()).trees
+    except ValueError as error:
         raise TrainingError(f"not a LightGBM model text ({error}); train it again") from error
-
-    return partial(_raw_scores, booster, threads)
-
-
-def _raw_scores(booster: Any, threads: int, rows: F32) -> F64:  # noqa: ANN401 - lightgbm is imported late
-    return np.asarray(booster.predict(rows, raw_score=True, num_threads=threads), np.float64)
+    return serving.Forest(trees, LIGHTGBM_ZERO).scores
 
 
 def read_forest_text(path: Path) -> str:
@@ -204,7 +198,7 @@ def read_forest_text(path: Path) -> str:
     return text
 
 
-def read_forest(path: Path, threads: int) -> Scorer:
+def read_forest(path: Path) -> Scorer:
     """`forest_scorer` of a LightGBM text file.
 
     Raises:
@@ -212,28 +206,23 @@ def read_forest(path: Path, threads: int) -> Scorer:
     """
     text = read_forest_text(path)
     try:
-        return forest_scorer(text, threads)
+        return forest_scorer(text)
     except TrainingError as error:
         raise TrainingError(f"{path}: {error}") from error
 
 
-def joined(scorers: Sequence[Scorer]) -> Scorer:
-    """One function from rows float32[n, F] to the forests' scores float64[n, forests]."""
-    return lambda rows: np.stack([scorer(rows) for scorer in scorers], axis=1)
-
-
-def forests_of(folder: Path, model: FittedModel | TrainedModel, files: Sequence[str]) -> Scorer:
-    """`joined` forests of a model in its folder.
+def scores_of(folder: Path, trained: TrainedModel, rows: F32, files: Sequence[str]) -> F32:
+    """Scores float32[n, forests] of a trained model's forests, as LightGBM itself computes them.
 
     Raises:
         TrainingError: a file is missing or damaged.
     """
-    return joined([read_forest(folder / name, int(model.arch["threads"])) for name in files])
+    import lightgbm as lgb
 
-
-def scores_of(folder: Path, trained: TrainedModel, rows: F32, files: Sequence[str]) -> F32:
-    """Scores float32[n, forests] of a trained model's forests, as LightGBM computes them."""
-    return forests_of(folder, trained, files)(rows).astype(np.float32)
+    boosters = [lgb.Booster(model_str=read_forest_text(folder / name)) for name in files]
+    threads = int(trained.arch["threads"])
+    columns = [booster.predict(rows, raw_score=True, num_threads=threads) for booster in boosters]
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def loss_rows(forest: Forest) -> list[list[object]]:

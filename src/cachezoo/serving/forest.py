@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.arrays import F32, F64, I32
-from cachezoo.kernels.forest import Trees, nodes_of, score_forest
+from cachezoo.kernels.forest import AS_THEY_ARE, Trees, prepared, score_forest
 from cachezoo.serving.kind import Cost
 
 FIRST, VERSION, END, SILENT_END = "tree", "v4", "end of trees", "end of parameters"
@@ -37,16 +37,14 @@ Lines = dict[str, str]
 class Forest:
     """A forest that scores rows; its trees are flat."""
 
-    def __init__(self, trees: Trees) -> None:
-        """Take trees that `read_forest` checked."""
+    def __init__(self, trees: Trees, zero: float = AS_THEY_ARE) -> None:
+        """Take trees that `read_forest` checked; inputs of at most the size `zero` count as 0."""
         self.trees = trees
-        self._nodes = nodes_of(trees)
+        self._prepared = prepared(trees, zero)
 
     def scores(self, rows: F32) -> F64:
         """float64[n] of float32[n, F]: the sum of the leaves in the order of the trees, from 0.0 on."""
-        out = np.empty(len(rows), np.float64)
-        score_forest(self._nodes, np.ascontiguousarray(rows, np.float32), out)
-        return out
+        return score_forest(self._prepared, rows)
 
 
 class ForestSession:
@@ -74,12 +72,12 @@ def forests_cost(texts: Sequence[bytes], features: int) -> Cost:
     return Cost(0, comparisons, parameters, sum(map(len, texts)))
 
 
-def read_forest(data: bytes, features: int) -> Forest:
+def read_forest(data: bytes, features: int | None = None) -> Forest:
     """Read LightGBM's model text.
 
     Args:
         data: the file.
-        features: inputs of the model.
+        features: inputs of the model; as many as it says where none are given.
 
     Raises:
         ValueError: anything in it that this reader does not know, or that is no forest of so many inputs.
@@ -89,14 +87,15 @@ def read_forest(data: bytes, features: int) -> Forest:
     text = data.decode("ascii")
     first, found, rest = text.partition(f"\n{END}\n")
     head, *bodies = first.split("\n\nTree=")
-    header = _header(head, features)
+    header = _header(head)
+    inputs = _inputs(header, features)
     if not found or f"\n{SILENT_END}\n" not in f"\n{rest}":
         raise ValueError(f"it is cut short: no line {END!r} or {SILENT_END!r}")
     parts = [f"Tree={body}" for body in bodies]
     if not parts:
         raise ValueError("it holds no tree")
     _check_sizes(header["tree_sizes"], first, head)
-    trees = [_tree(part, number, features) for number, part in enumerate(parts)]
+    trees = [_tree(part, number, inputs) for number, part in enumerate(parts)]
     if not np.isfinite(sum(float(np.abs(tree.leaf).max()) for tree in trees)):
         raise ValueError("its leaves may sum up to what is not finite")
     return Forest(_joined(trees))
@@ -118,17 +117,31 @@ def _pairs(lines: Sequence[str], known: set[str], what: str) -> Lines:
     return found
 
 
-def _header(head: str, features: int) -> Lines:
+def _header(head: str) -> Lines:
     lines = head.split("\n")
     if lines[0] != FIRST:
         raise ValueError(f"it begins with {lines[0][:40]!r}, not {FIRST!r}")
     header = _pairs(lines[1:], HEADER, "header")
-    for key, value in {**FIXED, "max_feature_idx": str(features - 1)}.items():
+    for key, value in FIXED.items():
         if header.get(key) != value:
             raise ValueError(f"{key} is {header.get(key, 'missing')[:40]}, not {value}")
     if "tree_sizes" not in header:
         raise ValueError("tree_sizes is missing")
     return header
+
+
+def _inputs(header: Lines, features: int | None) -> int:
+    """Inputs of the model, checked against those expected.
+
+    Raises:
+        ValueError: they are others, or no number.
+    """
+    last = header.get("max_feature_idx", "missing")
+    if features is not None and last != str(features - 1):
+        raise ValueError(f"max_feature_idx is {last[:40]}, not {features - 1}")
+    if WHOLE.fullmatch(last) is None:
+        raise ValueError(f"max_feature_idx is {last[:40]}, which is no number of an input")
+    return int(last) + 1
 
 
 def _check_sizes(tree_sizes: str, first: str, head: str) -> None:

@@ -98,3 +98,21 @@ def test_the_better_forest_is_believed() -> None:
         found = own.believe(given_scores, other.astype(np.float32), target, 400, 2000)
         wanted = given_scores + share * (other - given_scores)
         assert np.abs(found[15_000:] - wanted[15_000:]).max() < 1.0
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(40, 400), scale=st.sampled_from([1e-9, 1e-3, 1.0, 1e6]))
+def test_packed_sums_split_as_those_in_the_order_of_the_rows_do(seed: int, n: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 6)).astype(np.float32)
+    rows[:, 1], rows[:, 2], rows[:, 3] = rng.integers(0, 3, n), -rows[:, 0], 2 * rows[:, 4]  # the last two split alike
+    rest = scale * np.where(rng.random() < 0.5, rows[:, 4] > 0, rng.normal(size=n)).astype(np.float64)
+    bins, some = own._binned(rows), np.arange(n, dtype=np.int32)
+    packed, piles = np.empty(n, np.int64), np.empty(len(bins.columns) * own.BINS, np.int64)
+    room, sums = np.empty((len(piles), 2)), np.empty((len(piles), 2))
+    packing = own._pack(rest, packed)
+    own._pile(bins.cells, packed, some, piles)
+    own._gather(bins.cells, rest, some, sums)
+    bits, one, wrong = packing
+    np.testing.assert_array_equal(piles & ((1 << bits) - 1), sums[:, 1])
+    assert np.abs((piles >> bits) / one - sums[:, 0]).max() <= wrong
+    assert own._split(bins.cells, rest, some, piles, packing, room) == own._best(sums)[:2]

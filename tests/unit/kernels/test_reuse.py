@@ -48,10 +48,23 @@ def test_inputs_see_nothing_of_what_comes_later() -> None:
 def test_spans_give_the_same_inputs() -> None:
     own, rows = asked(6), None
     whole = input_rows(own, 6)
-    state, rows = past.make(own), np.empty_like(whole)
+    state, rows = past.make(own, 6), np.empty_like(whole)
     for span in ((0, 17), (17, 18), (18, 45)):
         past.describe(own, state, 6, span, rows)
     np.testing.assert_array_equal(rows, whole)
+
+
+def test_places_of_pages_are_those_of_their_requests() -> None:
+    start, ids = np.array([0, 2, 3, 5], np.int64), np.array([0, 1, 2, 1, 3], np.int32)
+    volume, first = np.array([0, 4, 0], np.int64), np.array([7, 1, 8], np.int64)
+    assert past.places(start, ids, volume, first, 4).tolist() == [[0, 0, 4, 0], [7, 8, 1, 9]]
+
+
+def test_what_is_not_counted_yet_is_remembered_over_any_capacity() -> None:
+    own = asked(8, 400)
+    state = past.make(own, 3)
+    assert len(own.page_ids) > 10 * len(state.again)
+    np.testing.assert_allclose(input_rows(own, 3), oracle.input_rows(own, 3), rtol=1e-5, atol=1e-6)
 
 
 def test_without_origin_processes_and_flags_do_not_show() -> None:
@@ -70,7 +83,7 @@ def served(page_ids: list[int], classes: list[int], capacity: int, candidates: i
     eviction = Eviction(
         "worth", "",
         lambda stream, capacity, _: worth.make(
-            hazards.make(stream.page_ids, np.array(classes, np.uint8), n_pages, capacity, prior),
+            hazards.make(np.array(classes, np.uint8), n_pages, capacity, prior),
             capacity, candidates, 9,
         ),
         worth.has, worth.touch, worth.insert,

@@ -31,7 +31,7 @@ def manifest(bundle):
 
 def check(made, bundle, batch):
     model = {key: value for key, value in manifest(bundle).items() if key in KEYS}
-    serving = AdmissionServing(**model, infer=read_forest(bundle / "model.lgb.txt", 1))
+    serving = AdmissionServing(**model, infer=read_forest(bundle / "model.lgb.txt"))
     rows = serving.features(batch)
     assert np.array_equal(made.features, rows)
     assert np.array_equal(made.scores, serving.scores(rows))

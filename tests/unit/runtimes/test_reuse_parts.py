@@ -72,7 +72,7 @@ def test_the_forests_cache_does_in_c_what_it_does_in_the_simulator(program, capa
     seed = int(rng.integers(0, 2**31))
 
     def make_cache(stream, size, _):
-        counts = hazards.make(stream.page_ids, classes, stream.n_pages, size, (events, risks))
+        counts = hazards.make(classes, stream.n_pages, size, (events, risks))
         return worth.make(counts, size, candidates, seed)
 
     cache = Composition(Eviction("worth", "", make_cache, worth.has, worth.touch, worth.insert), ACCEPT_ALL)

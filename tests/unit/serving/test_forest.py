@@ -6,14 +6,15 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 
+from cachezoo.models.forest import forest_scorer
 from cachezoo.serving.forest import ForestSession, read_forest
 from tests.oracles.forest import naive_forest
 
 ROOT = Path(__file__).parents[3]
 STORED = sorted(ROOT.glob("tests/golden/protocol2/*/*.lgb.txt"))
 MODELS = [*STORED, *sorted(ROOT.glob("models/bundles/*/*.lgb.txt"))]
+TINY = 1e-30  # LightGBM takes inputs of less than 1e-35 for 0, and what is not a number
 ADMISSION = next(path for path in STORED if "admission" in str(path))
-TINY = 1e-30  # LightGBM takes inputs of less than 1e-35 for 0
 
 
 def rows_at_thresholds(text: bytes, features: int, n: int) -> np.ndarray:
@@ -25,7 +26,6 @@ def rows_at_thresholds(text: bytes, features: int, n: int) -> np.ndarray:
         if len(own):
             rows[: n // 2, k] = rng.choice(own, n // 2)
     rows[: n // 4] = np.nextafter(rows[: n // 4], np.float32(np.inf))
-    rows[np.abs(rows) < TINY] = 0
     return rows
 
 
@@ -38,7 +38,7 @@ def test_scores_are_lightgbm_s_own(path: Path) -> None:
     text = path.read_bytes()
     booster = lgb.Booster(model_str=text.decode())
     rows = rows_at_thresholds(text, booster.num_feature(), 4_000)
-    scores = read_forest(text, booster.num_feature()).scores(rows)
+    scores = forest_scorer(text.decode())(rows)
     np.testing.assert_array_equal(scores, booster.predict(rows, raw_score=True, num_threads=1))
     assert scores[:20].tolist() == naive_forest(text.decode(), rows[:20])
 
@@ -50,8 +50,12 @@ def test_a_forest_of_any_shape_is_lightgbm_s_own() -> None:
     settings = {"objective": "regression", "num_leaves": 40, "use_missing": False, "verbosity": -1, "num_threads": 1}
     booster = lgb.train(settings, lgb.Dataset(rows, target), 30)
     forest = read_forest(booster.model_to_string().encode(), 5)
-    wild = (rng.normal(size=(3_000, 5)) * 10.0 ** rng.integers(-6, 6, (3_000, 5))).astype(np.float32)
-    np.testing.assert_array_equal(forest.scores(wild), booster.predict(wild, raw_score=True, num_threads=1))
+    wild = (rng.normal(size=(3_000, 5)) * 10.0 ** rng.integers(-44, 6, (3_000, 5))).astype(np.float32)
+    wild[rng.random(wild.shape) < 0.05] = np.nan
+    expected = booster.predict(wild, raw_score=True, num_threads=1)
+    np.testing.assert_array_equal(forest_scorer(booster.model_to_string())(wild), expected)
+    wild = np.where(np.abs(wild) > TINY, wild, np.float32(0))
+    np.testing.assert_array_equal(forest.scores(wild), expected)
     whole = ForestSession([forest, forest]).run(None, {"features": wild})[0]
     np.testing.assert_array_equal(whole, np.stack([forest.scores(wild)] * 2, axis=1))
 

@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, U8
+from cachezoo.arrays import F64, I32, I64, U8, U32
 from cachezoo.kernels.step import step
 
 BINS = 24
 FIRST_EDGE = 64  # the first bin ends at C over this
 HALF_LIFE = 32  # capacities
 RANKED_EVERY = 8  # times in a capacity
+LONGEST = 2**31 - 1  # age, as accesses are numbered in 31 bits
 
 
 class Hazards(NamedTuple):
@@ -31,22 +32,26 @@ class Hazards(NamedTuple):
         events, risks: float64[K, BINS].
         worth: float64[K, BINS], hits for an access of holding.
         edges: int64[BINS + 1], ages in accesses; bin b holds ages above edges[b], to edges[b + 1]; the last has no end.
+        limits: uint32[BINS], the largest age of each bin, as `bin_of` rounds; `LONGEST` of the last.
         left: int64[BINS], accesses that have left each bin or were used again before.
         ranked: int64[1], access number of the latest ranking.
-        page_ids: int32[m] of the stream.
         classes: uint8[m] of each access.
+        again: uint8[m / 8], a bit for each access: was its page used again.
         last: int32[n_pages], latest access of each page, -1 before the first.
+        room: float64[2, BINS], what `rank` works in.
     """
 
     events: F64
     risks: F64
     worth: F64
     edges: I64
+    limits: U32
     left: I64
     ranked: I64
-    page_ids: I32
     classes: U8
+    again: U8
     last: I32
+    room: F64
 
 
 def edges_of(capacity: int) -> I64:
@@ -55,20 +60,20 @@ def edges_of(capacity: int) -> I64:
     return np.concatenate([[0], np.maximum(np.floor(ends), 1)]).astype(np.int64)
 
 
-def make(page_ids: I32, classes: U8, n_pages: int, capacity: int, prior: tuple[F64, F64]) -> Hazards:
+def make(classes: U8, n_pages: int, capacity: int, prior: tuple[F64, F64]) -> Hazards:
     """Before the first access.
 
     Args:
-        page_ids: int32[m] of the stream.
-        classes: uint8[m].
+        classes: uint8[m] of the stream's accesses.
         n_pages: ids are below it.
         capacity: C, pages.
         prior: events and risks float64[K, BINS] to start from.
     """
     events, risks = (np.array(counts, np.float64) for counts in prior)
     hazards = Hazards(
-        events, risks, np.zeros_like(events), edges_of(capacity), np.zeros(BINS, np.int64), np.zeros(1, np.int64),
-        page_ids, classes, np.full(n_pages, -1, np.int32),
+        events, risks, np.zeros_like(events), edges_of(capacity), limits_of(capacity), np.zeros(BINS, np.int64),
+        np.zeros(1, np.int64), classes, np.zeros(len(classes) // 8 + 1, np.uint8), np.full(n_pages, -1, np.int32),
+        np.zeros((2, BINS)),
     )  # fmt: skip
     rank(hazards)
     return hazards
@@ -80,43 +85,60 @@ def bin_of(age: int, first: float) -> int:
     return min(BINS - 1, math.ceil(2 * math.log2(age / first))) if age > first else 0
 
 
+def limits_of(capacity: int) -> U32:
+    """uint32[BINS] the largest age that `bin_of` puts into each bin or an earlier one, at most `LONGEST`."""
+    found = np.full(BINS, LONGEST, np.uint32)
+    for b in range(BINS - 1):
+        low, high = 0, LONGEST
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if bin_of(middle, capacity / FIRST_EDGE) <= b else (low, middle - 1)
+        found[b] = low
+    return found
+
+
 @step
 def rank(hazards: Hazards) -> None:
-    """Work out `worth` from the counts."""
+    """Work out `worth` from the counts: of a class that of all bins at once, one later bin after the other."""
     events, risks, edges = hazards.events, hazards.risks, hazards.edges
+    alive, held = hazards.room[0], hazards.room[1]
     for k in range(len(events)):
-        for b in range(BINS):
-            alive, held, best = 1.0, 0.0, 0.0
-            for later in range(b, BINS):
-                hazard = min(1.0, events[k, later] / risks[k, later]) if risks[k, later] > 0 else 0.0
-                width = max(1, edges[later + 1] - edges[later])
-                held += alive * width * (1 - 0.5 * hazard)
-                alive *= 1 - hazard
-                best = max(best, (1 - alive) / held)
-            hazards.worth[k, b] = best
+        best = hazards.worth[k]
+        for later in range(BINS):
+            hazard = min(1.0, events[k, later] / risks[k, later]) if risks[k, later] > 0 else 0.0
+            width, half, stay = float(max(1, edges[later + 1] - edges[later])), 1 - 0.5 * hazard, 1 - hazard
+            alive[later], held[later], best[later] = 1.0, 0.0, 0.0
+            for b in range(later + 1):
+                held[b] += alive[b] * width * half
+                alive[b] *= stay
+                found = np.divide(1 - alive[b], held[b])  # of numpy: no check for 0, so that several go at once
+                best[b] = found if found > best[b] else best[b]
 
 
 @step
 def _leave(hazards: Hazards, i: int) -> None:
     """Count what left a bin unused by access number i."""
     for b in range(BINS - 1):
-        end, j = hazards.edges[b + 1], hazards.left[b]
-        while j + end < i:
-            if hazards.last[hazards.page_ids[j]] == j:
-                hazards.risks[hazards.classes[j], b] += 1
-            j += 1
-        hazards.left[b] = j
+        first, stop = hazards.left[b], i - hazards.edges[b + 1]
+        for j in range(first, stop):
+            unused = ~hazards.again[j >> 3] >> (j & 7) & 1
+            hazards.risks[hazards.classes[j], b] += unused
+        hazards.left[b] = max(first, stop)
 
 
 @step
-def _use(hazards: Hazards, before: int, b: int) -> None:
-    """Count a use in bin b of the page accessed `before`; earlier bins that have not counted it yet do so too."""
-    k = hazards.classes[before]
+def _use(hazards: Hazards, before: int, age: int) -> None:
+    """Count a use of the page accessed `before`; earlier bins that have not counted it yet do so too."""
+    k, b = hazards.classes[before], 0
+    for earlier in range(BINS):
+        b += np.int32(age > hazards.limits[earlier])
     hazards.events[k, b] += 1
     hazards.risks[k, b] += 1
-    for earlier in range(b):
-        if hazards.left[earlier] <= before:
-            hazards.risks[k, earlier] += 1
+    earlier = b - 1
+    while earlier >= 0 and hazards.left[earlier] <= before:  # the later a bin ends, the fewer have left it
+        hazards.risks[k, earlier] += 1
+        earlier -= 1
+    hazards.again[before >> 3] |= 1 << (before & 7)
 
 
 @step
@@ -139,5 +161,5 @@ def saw(hazards: Hazards, page: int, i: int, capacity: int) -> None:
         _refresh(hazards, i, capacity)
     before = hazards.last[page]
     if before >= 0:
-        _use(hazards, before, bin_of(i - before, capacity / FIRST_EDGE))
+        _use(hazards, before, i - before)
     hazards.last[page] = i

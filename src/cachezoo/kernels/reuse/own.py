@@ -17,8 +17,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from cachezoo.arrays import F32, F64, I64, U8
+from cachezoo.arrays import F32, F64, I32, I64, U8
+from cachezoo.kernels import forest
 from cachezoo.kernels.admit.draws import draw, scaled
 from cachezoo.kernels.jit import njit
 
@@ -31,6 +33,7 @@ LEAST_GAIN = 1e-6  # of squared error; less is rounding
 FIRST, GROWTH = 1.5, 1.3
 HALF_LIFE = 2.0  # capacities
 DOUBT = 0.1  # capacities
+Cells = npt.NDArray[np.uint16]
 
 
 class Trees(NamedTuple):
@@ -42,11 +45,35 @@ class Trees(NamedTuple):
     base: F64  # float64[1], what is predicted without any tree
 
 
-class Sums(NamedTuple):
-    """Of the rows of a level's nodes by input and bin: float64[LEAVES, F, BINS] how many, and their residuals."""
+class Bins(NamedTuple):
+    """Drawn rows by input and bin, of those inputs that have several bins; the first input is always one.
 
-    rows: F64
-    rest: F64
+    Attributes:
+        columns: int64[v] the inputs.
+        edges: float32[v, BINS - 1] values that cut each into bins of like size.
+        cells: uint16[n, v] BINS times the place among `columns`, and how many edges lie below the row's value.
+    """
+
+    columns: I64
+    edges: F32
+    cells: Cells
+
+
+class Room(NamedTuple):
+    """What a tree is grown in.
+
+    Attributes:
+        order, high: int32[n] rows.
+        packed: int64[n] of each row as `_pack` writes them.
+        piles: int64[INNER, cells] their sums in each node.
+        sums: float64[cells, 2] as `_gather` writes them.
+    """
+
+    order: I32
+    high: I32
+    packed: I64
+    piles: I64
+    sums: F64
 
 
 def blank(trees: int) -> Trees:
@@ -65,81 +92,190 @@ def keep(reservoir: I64, low: int, high: int, seed: int) -> None:
             reservoir[place] = i
 
 
+def _binned(rows: F32) -> Bins:
+    """Bins of float32[n, F]."""
+    values = np.ascontiguousarray(rows.T)
+    edges = np.sort(values, axis=1)[:, np.arange(1, BINS) * len(rows) // BINS]
+    below = np.zeros(values.shape, np.uint8)
+    _count_below(values, edges, below)
+    varied = (below != below[:, :1]).any(axis=1)
+    varied[0] = True
+    columns = np.flatnonzero(varied)
+    cells = below[columns].T + BINS * np.arange(len(columns), dtype=np.uint16)
+    return Bins(columns, edges[columns], np.ascontiguousarray(cells))
+
+
 @njit
-def _edges(rows: F32, drawn: I64) -> F32:
-    """float32[F, BINS - 1]: values that cut the drawn rows of each input into bins of like size."""
-    found = np.empty((rows.shape[1], BINS - 1), np.float32)
-    for f in range(rows.shape[1]):
-        values = np.sort(rows[drawn, f])
+def _count_below(values: F32, edges: F32, below: U8) -> None:
+    """How many edges float32[F, k] lie below each of float32[F, n], written to uint8[F, n] of zeros."""
+    for f in range(len(values)):
+        column, found = values[f], below[f]
+        for edge in edges[f]:
+            for i in range(len(column)):
+                found[i] += np.uint8(edge < column[i])
+
+
+@njit
+def _gather(cells: Cells, residuals: F64, some: I32, sums: F64) -> None:
+    """Sum up some rows: the residuals and how many there are, float64[cells, 2]."""
+    sums[:] = 0.0
+    for i in some:
+        own, rest = cells[i], residuals[i]
+        for v in range(len(own)):
+            cell = own[v]
+            sums[cell, 0] += rest
+            sums[cell, 1] += 1.0
+
+
+@njit
+def _pack(residuals: F64, packed: I64) -> tuple[int, float, float]:
+    """Write residuals as whole numbers, and a count of 1 in the lowest bits, as many as a count of all takes.
+
+    Returns:
+        Those bits; what a residual of 1 is above them; by how much the gain of a split may be wrong: a sum of l rows by
+        l roundings, and the float64 sum that it stands for by as many in the last place.
+    """
+    bits = int(math.log2(len(residuals))) + 1
+    size, most = 0.0, 0.0
+    for rest in residuals:
+        size += abs(rest)
+        most = max(most, abs(rest))
+    one = 2.0 ** math.floor(62 - bits - math.log2(size + len(residuals) + 1))
+    for i in range(len(residuals)):
+        packed[i] = (math.floor(residuals[i] * one + 0.5) << bits) + 1
+    return bits, one, 8 * (size + 1) * (1 / one + len(residuals) * (most + 1) * 2.0**-52)
+
+
+@njit
+def _pile(cells: Cells, packed: I64, some: I32, piles: I64) -> None:
+    """Sum up some packed rows, int64[cells]."""
+    piles[:] = 0
+    for i in some:
+        own, rest = cells[i], packed[i]
+        for v in range(len(own)):
+            piles[own[v]] += rest
+
+
+@njit
+def _best(sums: F64) -> tuple[int, int, float, float]:
+    """The split that lowers the squared error most.
+
+    Args:
+        sums: float64[cells, 2] as `_gather` writes them.
+
+    Returns:
+        The place of the column and the last bin below the cut, (-1, 0) if none gains `LEAST_GAIN`; what it gains, and
+        what the best of all other splits does.
+    """
+    all_rest, all_rows = 0.0, 0.0
+    for k in range(BINS):
+        all_rest += sums[k, 0]
+        all_rows += sums[k, 1]
+    best, most, second = (-1, 0), LEAST_GAIN, LEAST_GAIN
+    whole = all_rest**2 / all_rows
+    for v in range(len(sums) // BINS):
+        below, low = 0.0, 0.0
         for k in range(BINS - 1):
-            found[f, k] = values[(k + 1) * len(values) // BINS]
-    return found
-
-
-@njit
-def _binned(rows: F32, drawn: I64, edges: F32) -> U8:
-    """uint8[n, F]: how many edges lie below each value."""
-    found = np.empty((len(drawn), rows.shape[1]), np.uint8)
-    for f in range(rows.shape[1]):
-        found[:, f] = np.searchsorted(edges[f], rows[drawn, f])
-    return found
-
-
-@njit
-def _gather(bins: U8, residuals: F64, node: I64, first: int, sums: Sums) -> None:
-    """Count the rows of the level whose first node is `first`."""
-    sums.rows[:] = 0
-    sums.rest[:] = 0
-    for i in range(len(bins)):
-        rows, rest = sums.rows[node[i] - first], sums.rest[node[i] - first]
-        for f in range(bins.shape[1]):
-            rows[f, bins[i, f]] += 1
-            rest[f, bins[i, f]] += residuals[i]
-
-
-@njit
-def _best(rows: F64, rest: F64) -> tuple[int, int]:
-    """The input and the last bin below the cut that lower the squared error most; (-1, 0) if none does."""
-    all_rows, all_rest = rows[0].sum(), rest[0].sum()
-    best, most = (-1, 0), LEAST_GAIN
-    for f in range(len(rows)):
-        low, below = 0.0, 0.0
-        for k in range(BINS - 1):
-            low += rows[f, k]
-            below += rest[f, k]
-            if low >= LEAST and all_rows - low >= LEAST:
-                gain = below**2 / low + (all_rest - below) ** 2 / (all_rows - low) - all_rest**2 / all_rows
+            rows = sums[v * BINS + k, 1]
+            below += sums[v * BINS + k, 0]
+            low += rows
+            if rows > 0 and low >= LEAST and all_rows - low >= LEAST:  # behind an empty bin nothing is new
+                gain = below**2 / low + (all_rest - below) ** 2 / (all_rows - low) - whole
                 if gain > most:
-                    best, most = (f, k), gain
-    return best
+                    best, most, second = (v, k), gain, most
+                elif gain > second:
+                    second = gain
+    return best[0], best[1], most, second
 
 
 @njit
-def _grow(bins: U8, edges: F32, residuals: F64, trees: Trees, t: int, sums: Sums) -> None:
-    """Grow tree t and take its leaves from the residuals."""
-    node = np.zeros(len(bins), np.int64)
-    for depth in range(DEPTH):
-        first = 2**depth - 1
-        _gather(bins, residuals, node, first, sums)
-        cut = np.full(first + 1, BINS, np.int64)
-        for n in range(first + 1):
-            f, k = _best(sums.rows[n], sums.rest[n])
-            trees.inputs[t, first + n], trees.cuts[t, first + n] = max(f, 0), np.inf
-            if f >= 0:
-                cut[n], trees.cuts[t, first + n] = k, edges[f, k]
-        for i in range(len(bins)):
-            high = bins[i, trees.inputs[t, node[i]]] > cut[node[i] - first]
-            node[i] = 2 * node[i] + 1 + high
-    total, rows = np.zeros(LEAVES), np.ones(LEAVES)
-    for i in range(len(bins)):
-        total[node[i] - INNER] += residuals[i]
-        rows[node[i] - INNER] += 1
-    trees.leaves[t] = RATE * total / rows
-    for i in range(len(bins)):
-        residuals[i] -= trees.leaves[t, node[i] - INNER]
+def _split(
+    cells: Cells, residuals: F64, some: I32, piles: I64, packing: tuple[int, float, float], sums: F64
+) -> tuple[int, int]:  # fmt: skip
+    """The column and the last bin below the cut of a node, (-1, 0) if it is not split.
+
+    The piles tell the best split, if not another is as good within what they may be wrong by; else float64 sums do, in
+    the order of the rows.
+    """
+    bits, one, wrong = packing
+    for cell in range(len(piles)):
+        sums[cell, 0] = (piles[cell] >> bits) / one
+        sums[cell, 1] = piles[cell] & (1 << bits) - 1
+    v, k, most, second = _best(sums)
+    if most - second <= 2 * wrong:
+        _gather(cells, residuals, some, sums)
+        v, k, most, second = _best(sums)
+    return v, k
 
 
 @njit
+def _part(cells: Cells, order: I32, high: I32, last: int, column: int) -> int:
+    """Those up to the cell `last` of a column to the front of `order`, each side in its order; how many.
+
+    Each is written to both sides, as a processor would guess half of the jumps wrong.
+    """
+    low, above = 0, 0
+    for i in order:
+        goes_high = cells[i, column] > last
+        order[low] = high[above] = i
+        above += goes_high
+        low += not goes_high
+    order[low:] = high[:above]
+    return low
+
+
+@njit
+def _grow(bins: Bins, residuals: F64, trees: Trees, t: int, room: Room) -> None:
+    """Grow tree t and take its leaves from the residuals; rows lie by node, those of a node in their order."""
+    cells, n, order, piles = bins.cells, len(residuals), room.order, room.piles
+    packing = _pack(residuals, room.packed)
+    starts, known = np.zeros(INNER + LEAVES + 1, np.int64), np.zeros(INNER + LEAVES, np.bool_)
+    order[:] = np.arange(n)
+    if n >= 2 * LEAST:
+        _pile(cells, room.packed, order, piles[0])
+        known[0] = True
+    for node in range(INNER):
+        start, stop = starts[node], starts[node + 1] if (node + 2) & (node + 1) else n
+        some, v, k, low = order[start:stop], -1, 0, stop - start
+        trees.inputs[t, node], trees.cuts[t, node] = 0, np.inf
+        if known[node]:
+            v, k = _split(cells, residuals, some, piles[node], packing, room.sums)
+        left, right = 2 * node + 1, 2 * node + 2
+        if v >= 0:
+            trees.inputs[t, node], trees.cuts[t, node] = bins.columns[v], bins.edges[v, k]
+            low = _part(cells, some, room.high, v * BINS + k, v)
+            few, many = (left, right) if 2 * low <= len(some) else (right, left)
+            if right < INNER and max(low, len(some) - low) >= 2 * LEAST:
+                _pile(cells, room.packed, some[:low] if few == left else some[low:], piles[few])
+                piles[many] = piles[node] - piles[few]
+                known[left], known[right] = low >= 2 * LEAST, len(some) - low >= 2 * LEAST
+        starts[left], starts[right] = start, start + low
+    for leaf in range(LEAVES):
+        node = INNER + leaf
+        some = order[starts[node] : starts[node + 1] if leaf < LEAVES - 1 else n]
+        total = 0.0
+        for i in some:
+            total += residuals[i]
+        trees.leaves[t, leaf] = RATE * total / (len(some) + 1)
+        for i in some:
+            residuals[i] -= trees.leaves[t, leaf]
+
+
+@njit
+def _boost(bins: Bins, target: F32, trees: Trees) -> None:
+    """Grow all trees, each on what those before it leave."""
+    residuals = target.astype(np.float64)
+    trees.base[0] = residuals.mean()
+    residuals -= trees.base[0]
+    n, cells = len(residuals), len(bins.columns) * BINS
+    room = Room(
+        np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64), np.empty((INNER, cells), np.int64),
+        np.empty((cells, 2)),
+    )  # fmt: skip
+    for t in range(len(trees.leaves)):
+        _grow(bins, residuals, trees, t, room)
+
+
 def fit(rows: F32, target: F32, drawn: I64, trees: Trees) -> None:
     """Grow all trees anew.
 
@@ -149,31 +285,25 @@ def fit(rows: F32, target: F32, drawn: I64, trees: Trees) -> None:
         drawn: int64[n], the rows to learn from.
         trees: changed in place.
     """
-    edges = _edges(rows, drawn)
-    bins = _binned(rows, drawn, edges)
-    residuals = target[drawn].astype(np.float64)
-    trees.base[0] = residuals.mean()
-    residuals -= trees.base[0]
-    shape = (LEAVES, rows.shape[1], BINS)
-    sums = Sums(np.empty(shape), np.empty(shape))
-    for t in range(len(trees.leaves)):
-        _grow(bins, edges, residuals, trees, t, sums)
+    _boost(_binned(rows[drawn]), target[drawn], trees)
 
 
-@njit
-def predict(rows: F32, span: tuple[int, int], trees: Trees, scores: F32) -> None:
-    """Write `scores[span[0] : span[1]]`."""
-    for i in range(span[0], span[1]):
-        row, score = rows[i], trees.base[0]
-        for t in range(len(trees.leaves)):
-            n = 0
-            for _ in range(DEPTH):
-                n = 2 * n + 1 + (row[trees.inputs[t, n]] > trees.cuts[t, n])
-            score += trees.leaves[t, n - INNER]
-        scores[i] = score
+def predict(rows: F32, trees: Trees) -> F32:
+    """Scores float32[n] of float32[n, F]."""
+    branch = np.arange(trees.inputs.size)
+    node, first = branch % INNER, branch // INNER
+    low = 2 * node + 1
+
+    def child(place: npt.NDArray[np.int64]) -> I32:
+        return np.where(place < INNER, first * INNER + place, ~(first * LEAVES + place - INNER)).astype(np.int32)
+
+    flat = forest.Trees(
+        branch[::INNER].astype(np.int32), trees.inputs.reshape(-1).astype(np.int32),
+        trees.cuts.reshape(-1).astype(np.float64), child(low), child(low + 1), trees.leaves.reshape(-1),
+    )  # fmt: skip
+    return forest.score_forest(forest.prepared(flat, forest.AS_THEY_ARE), rows, trees.base[0]).astype(np.float32)
 
 
-@njit
 def foresee(rows: F32, target: F32, delay: int, capacity: int, trees: Trees, sample: int, seed: int) -> F32:
     """Predict each access by a forest of those that were settled before it.
 
@@ -191,13 +321,14 @@ def foresee(rows: F32, target: F32, delay: int, capacity: int, trees: Trees, sam
     """
     scores = np.full(len(rows), np.nan, np.float32)
     reservoir, kept = np.empty(sample, np.int64), 0
-    settled = max(2 * LEAST, int(np.ceil(FIRST * capacity)))
+    settled = max(2 * LEAST, math.ceil(FIRST * capacity))
     while settled + delay < len(rows) and len(trees.leaves):
         keep(reservoir, kept, settled, seed)
         kept = settled
         fit(rows, target, reservoir[: min(sample, settled)], trees)
-        further = int(np.ceil(settled * GROWTH))
-        predict(rows, (settled + delay, min(len(rows), further + delay)), trees, scores)
+        further = math.ceil(settled * GROWTH)
+        part = slice(settled + delay, min(len(rows), further + delay))
+        scores[part] = predict(rows[part], trees)
         settled = further
     return scores
 

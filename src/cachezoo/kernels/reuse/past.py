@@ -32,9 +32,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.arrays import F32, F64, I32, I64, U8
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 NAMES = (
     "interval", "interval_before", "interval_change", "count_quarter", "count_one", "count_four",
@@ -53,7 +55,6 @@ WIDTH = len(NAMES)
 ) = range(WIDTH)  # fmt: skip
 NEVER = 10.0
 UNKNOWN = -1.0
-HALF_LIVES = (0.25, 1.0, 4.0)  # capacities
 LATEST = 0.3  # weight of the latest access in `write_share`
 HORIZONS = (1, 4)  # capacities within which an access is used again "soon", or at all
 PRIOR_RATE = 0.3  # of a context not seen yet
@@ -64,6 +65,10 @@ CONTEXTS = 2 * STEPS * STEPS * 2
 SEEN_STEPS = 8
 SEEN_KINDS = 2 * SEEN_STEPS
 REGION_PAGES, STRETCH_PAGES = 64, 512
+# Columns of what is remembered of a page; the three counts have half-lives of 1/4, 1 and 4 C.
+LAST, COUNT, _, _, LOG_INTERVAL, WAS_WRITE, WRITES, SEEN_TIMES = range(8)
+PAGE_NUMBERS = 8
+UNSEEN = -1.0
 FLAG_METADATA, FLAG_READAHEAD, FLAG_SYNC, FLAG_UNKNOWN = 1, 2, 4, 8
 
 
@@ -90,146 +95,172 @@ class Asked(NamedTuple):
     stretch: I32
 
 
-class Counts(NamedTuple):
-    """Decayed counts: int64[n] `last` access, -1 before the first, and float64[n, k] `sums` at that time."""
-
-    last: I64
-    sums: F64
-
-
 class Past(NamedTuple):
-    """What is remembered.
+    """What is remembered. Rows are of numbers that are read together, accesses by their number, `UNSEEN` before any.
 
     Attributes:
-        pages: counts of pages with the three half-lives.
-        interval: float64[n_pages], log2 of each page's latest interval over C.
-        wrote, share: float64[n_pages].
-        seen: int32[n_pages], accesses so far.
-        regions, stretches: counts with half-lives of 1 and 4 C, and of 4 C.
-        keys: int32[m, 3], rows of `rates` that each access counts for.
-        again: int32[m], accesses to the page's next one, 0 while that is not seen.
-        rates, counted: float64[2, rows], for each horizon the part used again, and the accesses counted.
+        pages: float64[n_pages, PAGE_NUMBERS] columns `LAST` to `SEEN_TIMES`: latest access, decayed counts at that time
+            with the three half-lives, log2 of the latest interval over C, was it written, share of writes, accesses.
+        regions: float64[regions, 3] latest access, counts with half-lives of C and 4 C.
+        stretches: float64[stretches, 2] latest access, count with a half-life of 4 C.
+        keys: uint16 or uint32[ring, 3], rows of `rates` that each access counts for. The ring is of the accesses that
+            are not counted yet: access number i is its entry i modulo its length, a power of two.
+        again: int32[ring], accesses to the page's next one, 0 while that is not seen.
+        rates: float64[rows, 2, 2], for each horizon the part used again, and the accesses counted.
         settled: int64[2], accesses counted so far, for each horizon.
         run: float64[1], pages of the run so far.
+        present: float64[…, 7] of the present request's accesses: counts of the page, log2 of its interval, counts of
+            the region and the stretch, before the request.
     """
 
-    pages: Counts
-    interval: F64
-    wrote: F64
-    share: F64
-    seen: I32
-    regions: Counts
-    stretches: Counts
-    keys: I32
+    pages: F64
+    regions: F64
+    stretches: F64
+    keys: npt.NDArray[np.uint16 | np.uint32]
     again: I32
     rates: F64
-    counted: F64
     settled: I64
     run: F64
+    present: F64
 
 
-def _counts(n: int, kinds: int) -> Counts:
-    return Counts(np.full(n, -1, np.int64), np.zeros((n, kinds)))
+@njit
+def places(start: I64, page_ids: I32, volume: I64, first_page: I64, n_pages: int) -> I64:
+    """int64[2, n_pages]: the volume of each page, and its number there.
+
+    Args:
+        start: int64[n + 1], first page access of each request.
+        page_ids: int32[m] in [0, n_pages).
+        volume: int64[n] of each request.
+        first_page: int64[n] the number of its first page.
+        n_pages: distinct pages.
+    """
+    found = np.zeros((2, n_pages), np.int64)
+    for r in range(len(volume)):
+        for i in range(start[r], start[r + 1]):
+            found[0, page_ids[i]], found[1, page_ids[i]] = volume[r], first_page[r] + i - start[r]
+    return found
 
 
-def make(asked: Asked) -> Past:
-    """Nothing is known yet."""
-    n_pages, m = len(asked.region), len(asked.page_ids)
+def make(asked: Asked, capacity: int) -> Past:
+    """Nothing is known yet; C is `capacity` pages."""
+    n_pages, longest = len(asked.region), int(np.diff(asked.start).max(initial=0))
+    ring = 1 << min(len(asked.page_ids), HORIZONS[-1] * capacity + longest).bit_length()
     regions, stretches = (int(ids.max(initial=-1)) + 1 for ids in (asked.region, asked.stretch))
-    rows = int(asked.process.max(initial=-1)) + 1 + CONTEXTS + SEEN_KINDS
+    rates = np.zeros((int(asked.process.max(initial=-1)) + 1 + CONTEXTS + SEEN_KINDS, 2, 2))
+    rates[:, :, 0] = PRIOR_RATE
+    width = np.uint16 if len(rates) <= 1 << 16 else np.uint32
+    pages = np.zeros((n_pages, PAGE_NUMBERS))
+    pages[:, LAST], pages[:, LOG_INTERVAL], pages[:, WAS_WRITE] = UNSEEN, NEVER, UNKNOWN
     return Past(
-        _counts(n_pages, len(HALF_LIVES)), np.full(n_pages, NEVER), np.full(n_pages, UNKNOWN), np.zeros(n_pages),
-        np.zeros(n_pages, np.int32), _counts(regions, 2), _counts(stretches, 1), np.zeros((m, 3), np.int32),
-        np.zeros(m, np.int32), np.full((2, rows), PRIOR_RATE), np.zeros((2, rows)), np.zeros(2, np.int64), np.zeros(1),
+        pages, np.full((regions, 3), UNSEEN), np.full((stretches, 2), UNSEEN), np.zeros((ring, 3), width),
+        np.zeros(ring, np.int32), rates, np.zeros(2, np.int64), np.zeros(1), np.zeros((longest, 7)),
     )  # fmt: skip
 
 
-@njit
+@step
 def _settle(past: Past, before: int, horizon: int, which: int) -> None:
     """Count the accesses that are `horizon` accesses old by access number `before`."""
-    j = past.settled[which]
-    while j + horizon < before:
-        used = 1.0 if 0 < past.again[j] <= horizon else 0.0
+    first, end = past.settled[which], before - horizon
+    for j in range(first, end):
+        at = j & len(past.again) - 1
+        used = 1.0 if 0 < past.again[at] <= horizon else 0.0
         for k in range(3):
-            row = past.keys[j, k]
-            past.counted[which, row] += 1
-            past.rates[which, row] += (used - past.rates[which, row]) / min(past.counted[which, row], MEMORY[k])
-        j += 1
-    past.settled[which] = j
+            rate = past.rates[past.keys[at, k], which]
+            rate[1] += 1
+            rate[0] += np.divide(used - rate[0], min(rate[1], MEMORY[k]))
+    past.settled[which] = max(first, end)
 
 
-@njit
-def _count(counts: Counts, row: int, kind: int, i: int, half_life: float) -> float:
-    """A decayed count at access number i, that access not included."""
-    last = counts.last[row]
-    return float(counts.sums[row, kind] * math.exp2((last - i) / half_life)) if last >= 0 else 0.0
+@step
+def _look(asked: Asked, past: Past, r: int, capacity: float) -> float:
+    """Write `present`, what is known of request r's accesses before it; returns the sum of their longest counts.
+
+    A count fades by 2**(-age / half-life). Half-lives differ by powers of two, and so do the exponents, exactly.
+    """
+    first, together = asked.start[r], 0.0
+    for i in range(first, asked.start[r + 1]):
+        page_id = asked.page_ids[i]
+        page, now = past.pages[page_id], past.present[i - first]
+        region, stretch = past.regions[asked.region[page_id]], past.stretches[asked.stretch[page_id]]
+        now[:] = 0.0
+        if page[LAST] >= 0:
+            ages = (page[LAST] - i) / capacity
+            now[0] = page[COUNT] * math.exp2(4 * ages)
+            now[1] = page[COUNT + 1] * math.exp2(ages)
+            now[2] = page[COUNT + 2] * math.exp2(ages / 4)
+            now[3] = math.log2(-ages)
+        if region[0] >= 0:
+            ages = (region[0] - i) / capacity
+            slow = math.exp2(ages / 4)
+            now[4] = region[1] * math.exp2(ages)
+            now[5] = region[2] * slow
+            now[6] = stretch[1] * (slow if stretch[0] == region[0] else math.exp2((stretch[0] - i) / capacity / 4))
+        elif stretch[0] >= 0:
+            now[6] = stretch[1] * math.exp2((stretch[0] - i) / capacity / 4)
+        together += now[2]
+    return together
 
 
-@njit
+@step
 def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32) -> None:
     """Write the inputs of request r's accesses, from what was known before it."""
     first, end = asked.start[r], asked.start[r + 1]
     size, write, flags = end - first, int(asked.op[r]), asked.flags[r]
     log_size, log_run = math.log2(size), math.log2(past.run[0])
-    own = past.rates.shape[1] - SEEN_KINDS - CONTEXTS
+    own = past.rates.shape[0] - SEEN_KINDS - CONTEXTS
     context = own + ((write * STEPS + min(STEPS - 1, int(log_size))) * STEPS + min(STEPS - 1, int(log_run))) * 2
-    together = 0.0
+    together = _look(asked, past, r, capacity)
     for i in range(first, end):
-        together += _count(past.pages, asked.page_ids[i], 2, i, HALF_LIVES[2] * capacity)
-    for i in range(first, end):
-        page, row = asked.page_ids[i], rows[i]
-        region, stretch, last = asked.region[page], asked.stretch[page], past.pages.last[page]
-        row[INTERVAL] = math.log2((i - last) / capacity) if last >= 0 else NEVER
-        row[BEFORE] = past.interval[page]
-        row[CHANGE] = row[INTERVAL] - row[BEFORE] if past.seen[page] > 1 else 0.0
-        for k in range(len(HALF_LIVES)):
-            row[QUARTER + k] = _count(past.pages, page, k, i, HALF_LIVES[k] * capacity)
-        row[WRITE], row[WROTE] = write, past.wrote[page]
-        row[SHARE] = (1 - LATEST) * past.share[page] + LATEST * write if last >= 0 else write
+        page_id, row, now = asked.page_ids[i], rows[i], past.present[i - first]
+        page, known = past.pages[page_id], past.regions[asked.region[page_id], 0]
+        seen = int(page[SEEN_TIMES])
+        row[INTERVAL] = now[3] if seen > 0 else NEVER
+        row[BEFORE] = page[LOG_INTERVAL]
+        row[CHANGE] = row[INTERVAL] - row[BEFORE] if seen > 1 else 0.0
+        row[QUARTER], row[ONE], row[FOUR] = now[0], now[1], now[2]
+        row[WRITE], row[WROTE] = write, page[WAS_WRITE]
+        row[SHARE] = (1 - LATEST) * page[WRITES] + LATEST * write if seen > 0 else write
         row[PAGES], row[PLACE], row[RUN] = log_size, (i - first) / size, log_run
-        known = past.regions.last[region]
         row[REGION] = math.log2((i - known) / capacity) if known >= 0 else NEVER
-        row[REGION_ONE] = _count(past.regions, region, 0, i, capacity)
-        row[REGION_FOUR] = _count(past.regions, region, 1, i, 4 * capacity)
-        row[STRETCH] = _count(past.stretches, stretch, 0, i, 4 * capacity)
+        row[REGION_ONE], row[REGION_FOUR], row[STRETCH] = now[4], now[5], now[6]
         row[COMPANIONS] = (together - float(row[FOUR])) / (size - 1) if size > 1 else UNKNOWN
         for k in range(3):
             row[METADATA + k] = UNKNOWN if flags & FLAG_UNKNOWN else (flags >> k) & 1
-        keys = past.keys[i]
-        keys[0], keys[1] = asked.process[r], context + (last >= 0)
-        keys[2] = own + CONTEXTS + min(SEEN_STEPS - 1, past.seen[page]) * 2 + write
+        at = i & len(past.again) - 1
+        keys, past.again[at] = past.keys[at], 0
+        keys[0], keys[1] = asked.process[r], context + (seen > 0)
+        keys[2] = own + CONTEXTS + min(SEEN_STEPS - 1, seen) * 2 + write
         for k in range(3):
-            row[PROCESS + 2 * k] = past.rates[0, keys[k]]
-            row[PROCESS + 2 * k + 1] = past.rates[1, keys[k]]
+            row[PROCESS + 2 * k] = past.rates[keys[k], 0, 0]
+            row[PROCESS + 2 * k + 1] = past.rates[keys[k], 1, 0]
 
 
-@njit
-def _add(counts: Counts, row: int, kind: int, i: int, half_life: float) -> None:
-    """One access more in a decayed count; `last` stays as it is."""
-    counts.sums[row, kind] = _count(counts, row, kind, i, half_life) + 1
-
-
-@njit
+@step
 def _remember(asked: Asked, past: Past, r: int, capacity: float) -> None:
-    """Take request r's accesses into what is known."""
-    write = asked.op[r]
-    for i in range(asked.start[r], asked.start[r + 1]):
-        page = asked.page_ids[i]
-        region, stretch, last = asked.region[page], asked.stretch[page], past.pages.last[page]
+    """Take request r's accesses, each to another page, into what is known."""
+    write, first = asked.op[r], asked.start[r]
+    one_later, slow_later = math.exp2(-1.0 / capacity), math.exp2(-1.0 / capacity / 4)
+    for i in range(first, asked.start[r + 1]):
+        page_id = asked.page_ids[i]
+        page, now = past.pages[page_id], past.present[i - first]
+        region, stretch, last = past.regions[asked.region[page_id]], past.stretches[asked.stretch[page_id]], page[LAST]
         if last >= 0:
-            past.again[last] = i - last
-            past.interval[page] = math.log2((i - last) / capacity)
-            past.share[page] = (1 - LATEST) * past.share[page] + LATEST * write
+            if i - last < len(past.again):
+                past.again[int(last) & len(past.again) - 1] = i - int(last)
+            page[LOG_INTERVAL] = now[3]
+            page[WRITES] = (1 - LATEST) * page[WRITES] + LATEST * write
         else:
-            past.share[page] = write
-        for k in range(len(HALF_LIVES)):
-            _add(past.pages, page, k, i, HALF_LIVES[k] * capacity)
-        _add(past.regions, region, 0, i, capacity)
-        _add(past.regions, region, 1, i, 4 * capacity)
-        _add(past.stretches, stretch, 0, i, 4 * capacity)
-        past.pages.last[page] = past.regions.last[region] = past.stretches.last[stretch] = i
-        past.wrote[page] = write
-        past.seen[page] += 1
+            page[WRITES] = write
+        for k in range(3):
+            page[COUNT + k] = now[k] + 1
+        # The request's own accesses come one right after the other.
+        region[1] = (region[1] * one_later if region[0] >= first else now[4]) + 1
+        region[2] = (region[2] * slow_later if region[0] >= first else now[5]) + 1
+        stretch[1] = (stretch[1] * slow_later if stretch[0] >= first else now[6]) + 1
+        page[LAST] = region[0] = stretch[0] = i
+        page[WAS_WRITE] = write
+        page[SEEN_TIMES] += 1
 
 
 @njit

@@ -274,7 +274,7 @@ def fit_and_judge(
         fitted, forest = fit_prepared(NAME, [part], settings_of(geometry, seed), {})
         if not fitted.trained:
             return None
-        scorer = forest_scorer(forest.text, THREADS)
+        scorer = forest_scorer(forest.text)
         chosen = plain_settings([validation], [scores_of(fitted, scorer, days.validation)])[0]
         fetched = prefetch_of(test.problem, chosen.mode)
         scores = scores_of(fitted, scorer, days.test)

@@ -15,7 +15,7 @@ def scorer_of(folder: Path, model: FittedModel | TrainedModel) -> Scorer:
     Raises:
         TrainingError: the file is missing or damaged.
     """
-    return read_forest(folder / MODEL_FILE, int(model.arch["threads"]))
+    return read_forest(folder / MODEL_FILE)
 
 
 def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:

@@ -1,7 +1,7 @@
 """The admission model as a cache serves it: raw requests in, decisions out; numpy is all it needs.
 
 Built from the plain JSON values of `train.json` or a bundle's manifest and a function that scores rows, so
-evaluation (LightGBM), calibration and a bundle's reader run the very same code.
+evaluation, calibration and a bundle's reader run the very same code.
 """
 
 from collections.abc import Callable, Mapping, Sequence

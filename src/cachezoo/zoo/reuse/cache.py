@@ -122,7 +122,7 @@ def forest_cache(classes: U8, plan: Plan) -> Composition:
             message = f"worth: {len(classes)} classes for a stream of {len(stream)} accesses; give it full shadows"
             raise ConfigError(message)
         prior = plan.events, plan.risks
-        counts = hazards.make(stream.page_ids, classes, stream.n_pages, capacity, prior)
+        counts = hazards.make(classes, stream.n_pages, capacity, prior)
         return worth.make(counts, capacity, plan.candidates, plan.seed)
 
     eviction = Eviction(

@@ -140,7 +140,7 @@ def fit_seed(rows: Rows, settings: Settings, seed: int) -> tuple[Forest, dict[st
     forest = fit_regression(
         rows.inputs, rows.target, list(NAMES), model.max_trees, shape, settings.fit.threads, seed
     )  # fmt: skip
-    scores = forest_scorer(forest.text, settings.fit.threads)(rows.inputs).astype(np.float32)
+    scores = forest_scorer(forest.text)(rows.inputs).astype(np.float32)
     cuts = np.quantile(scores, np.arange(1, model.quantiles) / model.quantiles).astype(np.float32)
     kinds = model.quantiles << len(model.shadows)
     events, risks = counts_of(rows, classes_of(scores, cuts, rows.bits, len(model.shadows)), kinds)

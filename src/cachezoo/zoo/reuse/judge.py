@@ -212,8 +212,7 @@ def scorers_of(folder: Path, model: FittedModel) -> list[Scorer]:
     Raises:
         TrainingError: one is missing or damaged.
     """
-    threads = int(model.arch["threads"])
-    return [read_forest(folder / forest_file(k), threads) for k in range(len(model.learned["seeds"]))]
+    return [read_forest(folder / forest_file(k)) for k in range(len(model.learned["seeds"]))]
 
 
 def judge_reuse(params: "Params") -> None:

@@ -16,5 +16,5 @@ def load_reuse(folder: Path) -> tuple[TrainedModel, ReuseServing]:
         TrainingError: a file is missing or damaged, or the folder holds another kind of model.
     """
     trained = read_trained(folder, "reuse")
-    infer = read_forest(folder / MODEL_FILE, int(trained.arch["threads"]))
+    infer = read_forest(folder / MODEL_FILE)
     return trained, ReuseServing(**trained.model_dump(mode="json", include=KEYS), infer=infer)

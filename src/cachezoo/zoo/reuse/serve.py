@@ -1,7 +1,7 @@
 """The cache as a runtime serves it: raw requests in, what was resident out.
 
 Built from the plain JSON values of `train.json` or a bundle's manifest and a function that scores rows, so evaluation
-(LightGBM) and a bundle's reader run the very same code; numpy is all it needs.
+and a bundle's reader run the very same code; numpy is all it needs.
 """
 
 from collections.abc import Callable, Mapping, Sequence

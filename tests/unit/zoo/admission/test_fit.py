@@ -79,7 +79,7 @@ def test_models_beside_the_full_one_look_at_no_names(part: Prepared, fitted: Pat
 
 def test_more_reads_in_the_history_never_lower_the_score(part: Prepared) -> None:
     model, forest = fit_prepared("database", [part], FIT, {})
-    scorer = forest_scorer(forest.text, 1)
+    scorer = forest_scorer(forest.text)
     rows = serve_trace(history_of(model), part.trace)[:400]
     reads = [place for place, one in enumerate(model.features) if ".read." in one.formula]
     assert len(reads) == 2 * len(FIT.history.windows)
@@ -98,7 +98,7 @@ def test_a_forest_learns_shares_as_log_odds(part: Prepared, fitted: Path) -> Non
     features = serve_trace(history_of(model), part.trace)
     rows = training_rows([part], [features], LABEL, FIT)
     assert set(np.unique(rows.worth).tolist()) <= {0.0, 0.25, 0.5, 0.75, 1.0}
-    odds = forest_scorer((fitted / MODEL_FILE).read_text(encoding="utf-8"), 1)(rows.features)
+    odds = forest_scorer((fitted / MODEL_FILE).read_text(encoding="utf-8"))(rows.features)
     share = 1 / (1 + np.exp(-odds))
     assert share.mean() == pytest.approx(rows.worth.mean(), abs=0.03)
     means = [share[rows.worth == level].mean() for level in np.unique(rows.worth)]
@@ -107,7 +107,7 @@ def test_a_forest_learns_shares_as_log_odds(part: Prepared, fitted: Path) -> Non
 
 def test_scores_are_the_same_in_parts(part: Prepared, fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = read_fitted(fitted, "admission")
-    scorer = forest_scorer((fitted / MODEL_FILE).read_text(encoding="utf-8"), 1)
+    scorer = forest_scorer((fitted / MODEL_FILE).read_text(encoding="utf-8"))
     whole = scorer(serve_trace(history_of(model), part.trace))
     monkeypatch.setattr(serve, "AT_ONCE", 999)
     assert score_batch(history_of(model), batch_of(part.trace), scorer).tobytes() == whole.tobytes()
