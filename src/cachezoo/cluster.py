@@ -100,16 +100,13 @@ class _Cluster(Executor):
 
 
 @contextmanager
-def connected(
-    address: str, pool: Callable[[int], Any], folder: Path | None = None, timeout_s: float = TIMEOUT_S
-) -> Iterator[Executor]:
+def connected(address: str, pool: Callable[[int], Any], folder: Path | None = None) -> Iterator[Executor]:
     """A pool of all workers of a scheduler; its jobs end with this.
 
     Args:
         address: of the scheduler, such as `tcp://10.0.0.1:8786`.
         pool: makes a worker's processes, see `Processes`.
         folder: a working folder that all machines have to share; None where jobs need none.
-        timeout_s: seconds to wait for the scheduler, and for a worker.
 
     Raises:
         ClusterError: no scheduler or worker answers, one has something else installed or not the folder, or the
@@ -119,15 +116,15 @@ def connected(
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what they say is said here in one line
     warnings.filterwarnings("ignore", module="distributed")
     try:
-        client = Client(address, timeout=timeout_s, set_as_default=False)
+        client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        message = f"{address}: no scheduler of Dask answers within {timeout_s:g} s; check --address, or start one"
+        message = f"{address}: no scheduler of Dask answers within {TIMEOUT_S:g} s; check --address, or start one"
         raise ClusterError(message) from error
     try:
         with _token(folder) as token:
             plugin = Processes(pool, folder, token)
             try:
-                _register(client, address, plugin, timeout_s)
+                _register(client, address, plugin)
                 yield _Cluster(client, plugin.name)
             finally:
                 if client.status == "running":
@@ -155,14 +152,14 @@ def _token(folder: Path | None) -> Iterator[Path | None]:
         yield Path(file.name)
 
 
-def _register(client: Client, address: str, plugin: Processes, timeout_s: float) -> None:
+def _register(client: Client, address: str, plugin: Processes) -> None:
     """Give every worker its pool.
 
     Raises:
         ClusterError: there is no worker, or one cannot have it.
     """
     try:
-        client.wait_for_workers(1, timeout=timeout_s)
+        client.wait_for_workers(1, timeout=TIMEOUT_S)
     except (OSError, TimeoutError) as error:
         raise ClusterError(f"{address}: has no workers; start some: dask worker {address}") from error
     try:
