@@ -7,6 +7,7 @@ Dask places the jobs, and does those of a worker that died again, on another.
 
 import hashlib
 import logging
+import pickle
 import platform
 import tempfile
 import uuid
@@ -18,8 +19,10 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import current_process
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, TypeVar
 
+import cloudpickle
 from dask.base import annotate
 from distributed import Client, KilledWorker, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -29,6 +32,8 @@ from cachezoo.errors import ClusterError
 Done = TypeVar("Done")
 TIMEOUT_S = 10
 """How long a scheduler, and its first worker, may take to answer."""
+GONE_S = 60
+"""How long a cluster may be without workers, which may come back, before its jobs are given up."""
 DECIDING = ("numpy", "numba", "pyarrow", "lightgbm", "torch", "distributed")
 """Distributions that results depend on, or by which machines understand each other."""
 MISSING = "none"
@@ -46,6 +51,10 @@ def installed() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = MISSING
     return found
+
+
+LOADED = installed()
+"""The same as this module was imported, which a worker may have done long ago."""
 
 
 class Processes(WorkerPlugin):  # type: ignore[misc]
@@ -68,13 +77,11 @@ class Processes(WorkerPlugin):  # type: ignore[misc]
         Raises:
             ClusterError: it has something else installed, or not the folder.
         """
-        has = installed()
-        for name, needed in self._needs.items():
-            if has[name] != needed:
-                message = (
-                    f"worker {worker.address}: has {name} {has[name]}, and this machine {needed}; install the same"
-                )
-                raise ClusterError(message)
+        for has in (installed(), LOADED):
+            for name, needed in self._needs.items():
+                if has[name] != needed:
+                    said = f"worker {worker.address}: has {name} {has[name]}, and this machine {needed}"
+                    raise ClusterError(f"{said}; install the same there, and start it again")
         if self._token is not None and not self._token.exists():
             message = f"worker {worker.address}: has another {self._folder}, or none; share this folder with it (NFS)"
             raise ClusterError(message)
@@ -89,14 +96,32 @@ class Processes(WorkerPlugin):  # type: ignore[misc]
 
 
 class _Cluster(Executor):
-    """Dask's own executor, whose jobs go to the workers' pools."""
+    """Dask's own executor, whose jobs go to the workers' pools, and are cancelled where there are no workers left."""
 
     def __init__(self, client: Client, pools: str) -> None:
-        self._jobs, self._pools = client.get_executor(pure=False), pools
+        self._client, self._jobs, self._pools = client, client.get_executor(pure=False), pools
+        self.deserted = False
+
+    def watch(self, over: Event) -> None:
+        """Look after the workers until this is over."""
+        alone_s = 0
+        while not over.wait(1) and not self.deserted:
+            with suppress(OSError, TimeoutError):
+                alone_s = 0 if self._client.scheduler_info()["workers"] else alone_s + 1
+                if alone_s >= GONE_S:
+                    self.deserted = True
+                    self._jobs.shutdown(wait=False)
 
     def submit(self, fn: Callable[..., Done], /, *args: Any, **kwargs: Any) -> Future[Done]:  # noqa: ANN401
+        # Of what a script itself defines, as stages are, a worker's processes have nothing but what comes with the job.
         with annotate(executor=self._pools):
-            return self._jobs.submit(fn, *args, **kwargs)  # type: ignore[no-any-return]
+            return self._jobs.submit(_call, cloudpickle.dumps((fn, args, kwargs)))  # type: ignore[no-any-return]
+
+
+def _call(job: bytes) -> Any:  # noqa: ANN401 - whatever the job returns
+    """Do a job that `cloudpickle` has written."""
+    work, args, kwargs = pickle.loads(job)
+    return work(*args, **kwargs)
 
 
 @contextmanager
@@ -120,19 +145,25 @@ def connected(address: str, pool: Callable[[int], Any], folder: Path | None = No
     except (OSError, ValueError) as error:
         message = f"{address}: no scheduler of Dask answers within {TIMEOUT_S:g} s; check --address, or start one"
         raise ClusterError(message) from error
+    over, made = Event(), None
     try:
         with _token(folder) as token:
             plugin = Processes(pool, folder, token)
             try:
                 _register(client, address, plugin)
-                yield _Cluster(client, plugin.name)
+                made = _Cluster(client, plugin.name)
+                Thread(target=made.watch, args=(over,), daemon=True).start()
+                yield made
             finally:
+                over.set()
                 if client.status == "running":
-                    with suppress(OSError, TimeoutError, ValueError):
+                    with suppress(OSError, TimeoutError, ValueError, KeyError):  # of a worker that never had it
                         client.unregister_worker_plugin(plugin.name)
     except CancelledError as error:
-        message = f"{address}: its scheduler is lost; what is kept is there: start it, and run the same again"
-        raise ClusterError(message) from error
+        lost = "every worker is" if made is not None and made.deserted else "its scheduler is"
+        raise ClusterError(
+            f"{address}: {lost} lost; start them, and run the same again: what is kept is there"
+        ) from error
     except BrokenProcessPool as error:
         raise ClusterError(f"{address}: a job's process was killed, perhaps for want of memory") from error
     except KilledWorker as error:

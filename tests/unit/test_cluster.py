@@ -81,7 +81,7 @@ def test_another_version_on_a_worker_is_one_line_before_work_begins(dask, monkey
     monkeypatch.setattr(cluster, "installed", lambda: {**has, name: "0.0"})
     with pytest.raises(ClusterError) as error:
         spread("jobs", begin, [(tmp_path, 0)])
-    said = f": has {name} {has[name]}, and this machine 0.0; install the same"
+    said = f": has {name} {has[name]}, and this machine 0.0; install the same there, and start it again"
     assert str(error.value).startswith("worker tcp://127.0.0.1:")
     assert str(error.value).endswith(said)
     assert not list(tmp_path.iterdir())
@@ -127,14 +127,29 @@ def test_what_a_killed_worker_did_is_done_again(dask, tmp_path):
     assert spread("jobs", die_once, [(tmp_path, k) for k in range(3)]) == [0, 1, 2]
 
 
+def test_a_worker_without_cachezoo_is_one_line(dask, tmp_path):
+    (tmp_path / "cachezoo.py").write_text("raise ImportError('not here')")
+    other = dask.add("--no-nanny", env={"PYTHONPATH": str(tmp_path)})
+    with pytest.raises(ClusterError, match=f"^{dask.address}: a worker cannot run this cachezoo .*; install it there$"):
+        spread("jobs", about, [(0,)])
+    end(other)
+
+
 def test_a_lost_scheduler_is_one_line_and_what_no_worker_does_too(monkeypatch, tmp_path):
     with started(tmp_path) as made:
         use(made, monkeypatch)
         monkeypatch.setattr(cluster, "TIMEOUT_S", 1)
         with pytest.raises(ClusterError, match=f"^{made.address}: has no workers; start some: dask worker "):
             spread("jobs", about, [(0,)])
-        made.add("--no-nanny")
         monkeypatch.setattr(cluster, "TIMEOUT_S", 60)
+        monkeypatch.setattr(cluster, "GONE_S", 2)
+        worker = made.add("--no-nanny")
+        with pytest.raises(ClusterError, match=f"^{made.address}: every worker is lost; "), workers(1) as pool:
+            waits = pool.submit(begin, tmp_path, 1)
+            wait_until((tmp_path / "1.begun").exists)
+            end(worker)
+            waits.result(60)
+        worker = made.add("--no-nanny")
         with pytest.raises(ClusterError, match=f"^{made.address}: its scheduler is lost; "), workers(1) as pool:
             waits = pool.submit(begin, tmp_path, 0)
             wait_until((tmp_path / "0.begun").exists)
@@ -143,7 +158,7 @@ def test_a_lost_scheduler_is_one_line_and_what_no_worker_does_too(monkeypatch, t
         monkeypatch.setattr(cluster, "TIMEOUT_S", 1)
         with pytest.raises(ClusterError, match=f"^{made.address}: no scheduler of Dask answers within 1 s; "):
             spread("jobs", about, [(0,)])
-        end(made.workers[0])
+        end(worker)
 
 
 @pytest.mark.parametrize(
