@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 from cachezoo.errors import ConfigError
 from cachezoo.pinned import PINNED
@@ -40,3 +41,13 @@ def begin(folder, k):
     """A job that does not end by itself."""
     (folder / f"{k}.begun").write_text(str(os.getpid()))
     time.sleep(LONG_S)
+
+
+def stage(params, key):
+    """Jobs of a stage, the second of which does not end the first time."""
+    del params
+    with Path(f"{key}.runs").open("a") as runs:
+        runs.write("x")
+    if key == "b" and Path("b.runs").stat().st_size == 1:
+        time.sleep(LONG_S)
+    Path(f"out/{key}").write_text(key)

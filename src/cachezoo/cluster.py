@@ -161,9 +161,8 @@ def connected(address: str, pool: Callable[[int], Any], folder: Path | None = No
                         client.unregister_worker_plugin(plugin.name)
     except CancelledError as error:
         lost = "every worker is" if made is not None and made.deserted else "its scheduler is"
-        raise ClusterError(
-            f"{address}: {lost} lost; start them, and run the same again: what is kept is there"
-        ) from error
+        message = f"{address}: {lost} lost; start it, and run the same again: what is kept is there"
+        raise ClusterError(message) from error
     except BrokenProcessPool as error:
         raise ClusterError(f"{address}: a job's process was killed, perhaps for want of memory") from error
     except KilledWorker as error:
@@ -179,7 +178,8 @@ def _token(folder: Path | None) -> Iterator[Path | None]:
     if folder is None:
         yield None
         return
-    with tempfile.NamedTemporaryFile(prefix=".cachezoo.", dir=folder) as file:
+    cache = folder / ".cache"  # where what a killed run leaves bothers nobody
+    with tempfile.NamedTemporaryFile(prefix="shared.", dir=cache if cache.is_dir() else folder) as file:
         yield Path(file.name)
 
 

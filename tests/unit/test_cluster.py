@@ -1,21 +1,27 @@
 """Jobs on a Dask cluster on the loopback: of a worker with a nanny, and of one without, which dies."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from cachezoo import cluster, console
 from cachezoo.errors import ClusterError, ConfigError
 from cachezoo.jobs import DASK, ENGINE, SCHEDULER, run_all, scheduler, spread, workers
+from cachezoo.kept import Job
 from cachezoo.pinned import PINNED
+from cachezoo.stage import run_jobs
 from cachezoo.traces.store import write_trace
 from tests.command_line import run
-from tests.dask_cluster import Cluster, end, wait_until
+from tests.dask_cluster import ROOT, Cluster, end, wait_until
 from tests.dask_cluster import cluster as started
-from tests.dask_jobs import about, begin, die, die_once, refuse
+from tests.dask_jobs import about, begin, die, die_once, refuse, stage
 from tests.page_data import seeded_trace
 from tests.s3_server import BUCKET, s3_server
 
@@ -56,6 +62,26 @@ def test_jobs_run_in_processes_as_they_do_here_with_results_in_their_order(dask,
     assert os.getpid() not in {parent for *_, parent in found}
     assert spread("nothing", about, []) == []
     assert not list(tmp_path.iterdir())
+
+
+SCRIPT = """
+from cachezoo.jobs import spread
+
+TIMES = 3
+
+def times(k):
+    return TIMES * k
+
+if __name__ == "__main__":
+    print(spread("jobs", times, [(1,), (2,)]))
+"""
+
+
+def test_jobs_of_a_script_are_what_it_defines(dask, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "script.py"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[3, 6]\n", done.stderr
 
 
 def test_a_job_that_fails_says_so_and_ends_the_others(dask, tmp_path):
@@ -135,7 +161,7 @@ def test_a_worker_without_cachezoo_is_one_line(dask, tmp_path):
     end(other)
 
 
-def test_a_lost_scheduler_is_one_line_and_what_no_worker_does_too(monkeypatch, tmp_path):
+def test_a_cluster_that_is_lost_is_one_line_and_a_stage_goes_on_from_there(monkeypatch, tmp_path):
     with started(tmp_path) as made:
         use(made, monkeypatch)
         monkeypatch.setattr(cluster, "TIMEOUT_S", 1)
@@ -150,15 +176,24 @@ def test_a_lost_scheduler_is_one_line_and_what_no_worker_does_too(monkeypatch, t
             end(worker)
             waits.result(60)
         worker = made.add("--no-nanny")
-        with pytest.raises(ClusterError, match=f"^{made.address}: its scheduler is lost; "), workers(1) as pool:
-            waits = pool.submit(begin, tmp_path, 0)
-            wait_until((tmp_path / "0.begun").exists)
-            made.scheduler.kill()
-            waits.result(60)
+        shutil.copy(ROOT / "params.yaml", tmp_path)
+        (tmp_path / "out").mkdir()
+        monkeypatch.chdir(tmp_path)
+        own = [Job("tiny", key, {}, [], [Path("out", key)]) for key in "ab"]
+        killer = Thread(target=lambda: (wait_until(Path("b.runs").exists), made.scheduler.kill()))
+        killer.start()
+        with pytest.raises(ClusterError, match=f"^{made.address}: its scheduler is lost; "):
+            run_jobs(stage, own, "tiny")
+        killer.join()
         monkeypatch.setattr(cluster, "TIMEOUT_S", 1)
         with pytest.raises(ClusterError, match=f"^{made.address}: no scheduler of Dask answers within 1 s; "):
             spread("jobs", about, [(0,)])
         end(worker)
+        assert [path.name for path in Path("out").iterdir()] == ["a"]
+        monkeypatch.setenv(ENGINE, "local")
+        run_jobs(stage, own, "tiny")
+        assert [len(Path(f"{key}.runs").read_text()) for key in "ab"] == [1, 2]
+        assert [Path("out", key).read_text() for key in "ab"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
