@@ -48,7 +48,9 @@ LEFT_OUT = tuple(
         r"zoo/registry\.py",
     )
 )
-CARRIES = re.compile(rf"src/{PACKAGE}/((io|documents|stage|kept|to_go|jobs|params|paths)|traces/(table|store))\.py")
+CARRIES = re.compile(
+    rf"src/{PACKAGE}/((io|documents|stage|kept|to_go|jobs|cluster|remote|params|paths)|traces/(table|store))\.py"
+)
 SOURCES = Table(
     Each(
         "one stage of pipelines/stages.py",

@@ -50,6 +50,10 @@ class BundleError(CachezooError):
     """A bundle is damaged, unknown, or refused by the writer."""
 
 
+class ClusterError(CachezooError):
+    """Dask's scheduler or workers cannot be reached, are lost, or have something else installed."""
+
+
 def no_trace(category: str, role: str) -> str:
     """What a stage says of a category that has no trace of a role it needs; the report of `trace add` foretells it."""
     add = f"cachezoo trace add FILE --category {category} --role {role}"

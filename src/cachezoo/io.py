@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from cachezoo.errors import DEEP, CachezooError, TraceError
 from cachezoo.meanings import Column, Columns
+from cachezoo.remote import Remote, source_of
 
 ROW_GROUP_ROWS = 1 << 20
 # Level 9 halves the speed and saves half a percent on traces.
@@ -415,7 +416,7 @@ def read_metadata(path: Path) -> dict[str, str]:
         TraceError: the file is missing, truncated or not Parquet, or its metadata is no text.
     """
     with _readable(path):
-        raw = pq.read_metadata(path).metadata or {}
+        raw = pq.read_metadata(source_of(path)).metadata or {}
         return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
 
 
@@ -426,7 +427,7 @@ def read_extent(path: Path) -> dict[str, int]:
         TraceError: the file is missing, truncated or not Parquet.
     """
     with _readable(path):
-        said, found = pq.read_metadata(path), Counter[str]()
+        said, found = pq.read_metadata(source_of(path)), Counter[str]()
         for group in range(said.num_row_groups):
             for place in range(said.num_columns):
                 column = said.row_group(group).column(place)
@@ -455,7 +456,8 @@ def table_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.R
         TraceError: the file is missing, truncated or not Parquet.
     """
     rows = 0
-    with _readable(path), pq.ParquetFile(path) as file:
+    # Ranges of an object come together, as each takes a round trip.
+    with _readable(path), pq.ParquetFile(source_of(path), pre_buffer=isinstance(path, Remote)) as file:
         said = file.metadata.num_rows
         for batch in file.iter_batches(batch_size=ROW_GROUP_ROWS, columns=columns):
             batch.validate(full=True)
@@ -477,9 +479,9 @@ def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, 
         TraceError: the file is missing, truncated or not Parquet, or lacks a column.
     """
     with _readable(path):
-        table = pq.read_table(path, columns=columns, partitioning=None)
+        table = pq.read_table(source_of(path), columns=columns, partitioning=None)
         table.validate(full=True)  # codes within their dictionary, among others
-        said = pq.read_metadata(path).num_rows
+        said = pq.read_metadata(source_of(path)).num_rows
     _check_rows(path, len(table), said)
     if columns is not None and (missing := sorted(set(columns) - set(table.column_names))):
         message = f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"

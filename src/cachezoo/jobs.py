@@ -1,20 +1,26 @@
-"""Jobs side by side: processes that end together and with what started them, and all jobs done by a pool."""
+"""Jobs side by side: processes that end together and with what started them, and all jobs done by a pool.
+
+The pool is of this machine, or of the machines of a Dask cluster, as CACHEZOO_ENGINE says. No result depends on it.
+"""
 
 import ctypes
 import os
+import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from cachezoo.console import hush, progress
-from cachezoo.errors import ConfigError
+from cachezoo.errors import ClusterError, ConfigError
 from cachezoo.numerals import whole
+from cachezoo.pinned import PINNED
 
 Done = TypeVar("Done")
 Asked = ParamSpec("Asked")
@@ -23,6 +29,10 @@ Asked = ParamSpec("Asked")
 PR_SET_PDEATHSIG = 1
 JOBS = "CACHEZOO_JOBS"
 """Environment variable: how many jobs run side by side; as many as this process has cores, where it is not set."""
+ENGINE, SCHEDULER = "CACHEZOO_ENGINE", "CACHEZOO_SCHEDULER"
+"""Environment variables: `local` or `dask`, what does jobs; and the address of Dask's scheduler."""
+LOCAL, DASK = "local", "dask"
+ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:[0-9]{1,5}")
 DVC_STAGE = "DVC_STAGE"
 """Environment variable that DVC sets for the commands of stages."""
 START_TIME = 19  # place of a process's start among the figures of /proc/<pid>/stat that follow its name
@@ -88,13 +98,14 @@ def _begin(more: Callable[[], None] | None) -> None:
 class _Pool(ProcessPoolExecutor):
     """A pool that knows its own processes, which begin when jobs are handed in."""
 
-    def __init__(self, count: int, begin: Callable[[], None] | None) -> None:
+    def __init__(self, count: int, begin: Callable[[], None] | None, env: Mapping[str, str]) -> None:
         super().__init__(count, get_context("spawn"), _begin, (begin,))
         self._own: set[BaseProcess] = set()
+        self._env = env
 
     def submit(self, fn: Callable[Asked, Done], /, *args: Asked.args, **kwargs: Asked.kwargs) -> Future[Done]:
         others = set(active_children())
-        with _interrupts_ignored():
+        with _interrupts_ignored(), _environment(self._env):
             future = super().submit(fn, *args, **kwargs)
         self._own |= set(active_children()) - others
         return future
@@ -107,7 +118,9 @@ class _Pool(ProcessPoolExecutor):
 
 
 @contextmanager
-def processes(count: int, begin: Callable[[], None] | None = None) -> Iterator[Executor]:
+def processes(
+    count: int, begin: Callable[[], None] | None = None, env: Mapping[str, str] | None = None
+) -> Iterator[Executor]:
     """A pool of processes, which end with this one.
 
     Where what uses it fails or is interrupted, they end at once, and no other child does.
@@ -115,14 +128,84 @@ def processes(count: int, begin: Callable[[], None] | None = None) -> Iterator[E
     Args:
         count: processes, at least 1.
         begin: what each does first.
+        env: environment variables of theirs.
     """
-    with _Pool(count, begin) as pool:
+    with _Pool(count, begin, env or {}) as pool:
         try:
             yield pool
         except BaseException:
             # Else the pool would wait for jobs whose results nobody takes.
             pool.end()
             raise
+
+
+def scheduler() -> str | None:
+    """The address of Dask's scheduler, where it does the jobs; None where this machine does.
+
+    Raises:
+        ConfigError: CACHEZOO_ENGINE is neither of its words, or CACHEZOO_SCHEDULER is no address.
+    """
+    engine, address = os.environ.get(ENGINE) or LOCAL, os.environ.get(SCHEDULER, "")
+    if engine not in (LOCAL, DASK):
+        raise ConfigError(f"{ENGINE}={engine}: is no engine; give {LOCAL} or {DASK}")
+    if engine == DASK and not ADDRESS.fullmatch(address):
+        given = f"{SCHEDULER}={address}: is no address" if address else f"{ENGINE}={DASK}: needs its scheduler"
+        raise ConfigError(f"{given}; give --address or {SCHEDULER}, tcp://HOST:8786")
+    return address if engine == DASK else None
+
+
+@contextmanager
+def workers(
+    count: int, begin: Callable[[], None] | None = None, env: Mapping[str, str] | None = None, *, shared: bool = False
+) -> Iterator[Executor]:
+    """A pool of processes, of this machine or of a cluster, as CACHEZOO_ENGINE says.
+
+    Args:
+        count: processes here, at least 1; a cluster's workers have as many as threads.
+        begin: as of `processes`.
+        env: as of `processes`; those of a cluster begin in the stages' environment.
+        shared: whether jobs read and write below the working folder, which a cluster's machines then have to share.
+
+    Raises:
+        ConfigError: see `scheduler`.
+        ClusterError: see `cachezoo.cluster.connected`.
+    """
+    address = scheduler()
+    if address is None:
+        with processes(count, begin, env) as pool:
+            yield pool
+        return
+    try:
+        from cachezoo.cluster import connected
+    except ModuleNotFoundError as error:
+        raise ClusterError(f"{error.name} is not installed: pip install '.[cluster]' on every machine") from error
+    folder = Path.cwd()
+    own = partial(_Pool, begin=partial(_enter, folder, begin), env={**PINNED, **(env or {}), ENGINE: LOCAL})
+    with connected(address, own, folder if shared else None) as pool:
+        yield pool
+
+
+def _enter(folder: Path, begin: Callable[[], None] | None) -> None:
+    """Work where the one that asked works, if that is here."""
+    with suppress(OSError):
+        os.chdir(folder)
+    if begin is not None:
+        begin()
+
+
+@contextmanager
+def _environment(env: Mapping[str, str]) -> Iterator[None]:
+    """Processes that begin here have these variables."""
+    before = {name: os.environ.get(name) for name in env}
+    os.environ.update(env)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager
@@ -165,13 +248,15 @@ def run_all(title: str, pool: Executor, work: Callable[..., Done], jobs: Sequenc
 
 
 def spread(title: str, work: Callable[..., Done], jobs: Sequence[tuple[Any, ...]]) -> list[Done]:
-    """Do all jobs, as many at a time as `side_by_side` says; one at a time they are done in this process.
+    """Do all jobs of a stage, on a cluster or as many at a time as `side_by_side` says.
+
+    One at a time they are done in this process.
 
     Args, Returns: see `run_all`.
     """
     count = side_by_side(len(jobs))
-    if count > 1:
-        with processes(count) as pool:
+    if count > 1 or (jobs and scheduler() is not None):
+        with workers(count, shared=True) as pool:
             return run_all(title, pool, work, jobs)
     results = []
     with progress(title, len(jobs)) as advance:

@@ -14,6 +14,7 @@ from cachezoo.arrays import I64
 from cachezoo.cli.reading import chosen
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.remote import located
 from cachezoo.sizes import refused
 from cachezoo.traces.formats.columns import required
 from cachezoo.traces.memory import hold_pages
@@ -64,7 +65,7 @@ def read(
     """
     columns, options, name = _columns_text(columns), _options(options), text_or_none(name, "name")
     if isinstance(source, str | Path) or _is_paths(source):
-        paths = [Path(source)] if isinstance(source, str | Path) else [Path(path) for path in source]
+        paths = [located(source)] if isinstance(source, str | Path) else [located(path) for path in source]
         known, own = chosen(text(fmt, "fmt"), [f"{key}={value}" for key, value in options.items()], columns)
         return read_either(TraceFiles(paths, known, trace_id=name, options=own), quiet=quiet)
     if fmt != "auto":

@@ -1,6 +1,7 @@
 """What the commands share: options, tables, and the working folder."""
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,28 @@ ENDS = "By its name's end {} or all figures (.json); repeatable."
 PlotFiles = Annotated[list[Path] | None, output_option(ENDS.format("a plot (.png, .svg)"))]
 TableFiles = Annotated[list[Path] | None, output_option(ENDS.format("a table (.csv)"))]
 AllFiles = Annotated[list[Path] | None, output_option(ENDS.format("a plot (.png, .svg), a table (.csv)"))]
+
+
+Engine = Annotated[
+    str | None, typer.Option("--engine", metavar="local|dask", help="What does the work: this machine, or a cluster.")
+]
+Address = Annotated[
+    str | None, typer.Option("--address", metavar="tcp://HOST:PORT", help="Of the scheduler that --engine dask takes.")
+]
+
+
+def engage(engine: str | None, address: str | None) -> None:
+    """Let what follows in this process be done as `--engine` and `--address` say, or else their variables.
+
+    Raises:
+        ConfigError: no such engine, one that lacks its address, or an address of none.
+    """
+    from cachezoo.jobs import ENGINE, SCHEDULER, scheduler
+
+    given = {ENGINE: engine, SCHEDULER: address}
+    os.environ.update({name: value for name, value in given.items() if value is not None})
+    if scheduler() is None and address is not None:
+        raise ConfigError(f"--address {address}: is of a cluster; add --engine dask")
 
 
 class Group(TyperGroup):

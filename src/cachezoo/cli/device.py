@@ -8,6 +8,7 @@ import typer
 from cachezoo.cli import calibrate
 from cachezoo.cli.common import Group, Json, PlotFiles, hand_out, outputs, print_values, refuse_same
 from cachezoo.cli.options import device_bytes
+from cachezoo.cli.runs import TracePath
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
 from cachezoo.show.formats import number, significant
@@ -112,7 +113,7 @@ def prepare(
 
 @app.command("replay")
 def replay(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
+    trace: TracePath,
     given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
     out: Annotated[Path, typer.Option("--output", "-o", help="Parquet to write; the record comes beside it.")],
     mode: Annotated[
@@ -175,7 +176,7 @@ def _measured(name: str, record: dict[str, Any]) -> dict[str, Any]:
 
 @app.command("response")
 def response(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
+    trace: TracePath,
     given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
     depth: Annotated[
         int | None,

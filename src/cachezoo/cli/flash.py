@@ -11,6 +11,7 @@ from cachezoo.cli.options import in_bytes, names, parts, sizes, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
 from cachezoo.cli.runs import Counted, Ignore, Speed, at_speed
 from cachezoo.errors import ConfigError
+from cachezoo.remote import located
 
 if TYPE_CHECKING:
     from cachezoo.kernels.segments import Geometry
@@ -26,7 +27,9 @@ NAMED = 3  # drifted inputs
 
 @app.command()
 def flash(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", parser=located, help="A canonical Parquet file, or a raw trace.")
+    ],
     policy: Annotated[
         str | None,
         typer.Option(

@@ -12,6 +12,7 @@ from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.cli.runs import Ignore
 from cachezoo.errors import ConfigError
+from cachezoo.remote import located
 from cachezoo.show.output import print_lines
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ LABEL, LEAST_WIDTH = 11, 40
 
 @app.command()
 def recommend(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", parser=located, help="A raw trace of any known format, or Parquet.")
+    ],
     size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="The most cache that you would buy: 64GiB, 10% or 4096p.")
     ] = None,

@@ -9,6 +9,7 @@ import typer
 from cachezoo.cli.options import RANGES, page_bytes
 from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.remote import located
 from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.table import Trace
 
-TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
+TracePath = Annotated[
+    Path, typer.Argument(metavar="TRACE", parser=located, help="A canonical Parquet file, or a raw trace.")
+]
 Sizes = Annotated[
     list[str] | None,
     typer.Option(

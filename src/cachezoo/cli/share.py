@@ -8,6 +8,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.options import RANGES, floors
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
+from cachezoo.remote import located
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ DEFAULT_BY = (
 def share(
     traces: Annotated[
         list[Path],
-        typer.Argument(metavar="TRACE", help="A trace of each application, or one mixture made by trace merge."),
+        typer.Argument(
+            metavar="TRACE", parser=located, help="A trace of each application, or one mixture made by trace merge."
+        ),
     ],
     size: Annotated[
         str, typer.Option(help="64MiB, 10% of the distinct pages of all applications, or 4096p (pages of 4 KiB).")

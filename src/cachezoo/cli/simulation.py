@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs, print_values
+from cachezoo.cli.common import Address, AllFiles, Engine, Json, TableFiles, engage, hand_out, outputs, print_values
 from cachezoo.cli.options import sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
@@ -43,6 +43,7 @@ from cachezoo.cli.runs import (
     turns_words,
 )  # fmt: skip
 from cachezoo.errors import ConfigError
+from cachezoo.remote import located
 from cachezoo.show.formats import percent
 from cachezoo.show.output import print_lines, print_rows
 from cachezoo.sizes import human_pages
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
-Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
+Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes here; default one a processor.")]
 RATIOS = ("hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio")
 OPS = ("read_hit_ratio", "write_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
@@ -207,6 +208,8 @@ def compare(
     ignore: Ignore = None,
     output: AllFiles = None,
     workers: Workers = None,
+    engine: Engine = None,
+    address: Address = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -220,12 +223,13 @@ def compare(
     from cachezoo.bundles.released import load
     from cachezoo.cli import objects
     from cachezoo.console import progress
-    from cachezoo.questions.page import sweep as engine
+    from cachezoo.questions.page import sweep as sweeping
     from cachezoo.questions.page.bundle import BundleCache, refuse_options
     from cachezoo.questions.page.compare import ModelCache, compared, names_of
     from cachezoo.traces.objects import ObjectTrace
 
     known_anywhere(policy or [])
+    engage(engine, address)
     files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
@@ -254,7 +258,7 @@ def compare(
             def further(done: float, note: str = "") -> None:
                 advance(len(deciding) + done, note)
 
-            return engine.sweep([trace], names, capacities, own, workers, further)
+            return sweeping.sweep([trace], names, capacities, own, workers, further)
 
         found = compared(bench, deciding, capacities, options.decision_us, swept, advance)
     draw(files.get("plot"), found.rows, trace.name)
@@ -344,7 +348,7 @@ def _compared(
 
 @app.command()
 def sweep(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Canonical or raw traces.")],
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", parser=located, help="Canonical or raw traces.")],
     size: Sizes = None,
     policy: Annotated[list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic.")] = None,
     counted: Counted = "half",
@@ -356,6 +360,8 @@ def sweep(
     decision_us: DecisionUs = 0.0,
     by_op: ByOp = False,
     workers: Workers = None,
+    engine: Engine = None,
+    address: Address = None,
     output: TableFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -371,6 +377,7 @@ def sweep(
     from cachezoo.questions.page.sweep import sweep as run
 
     ids = known(policy or [*classics(), OPTIMUM])
+    engage(engine, address)
     present(traces)
     files, capacities = outputs(output, ("csv", "json"), traces), sizes(size, "1%,2%,5%,10%,20%")
     reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)

@@ -11,6 +11,7 @@ from cachezoo.cli.options import RANGES, hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
 from cachezoo.errors import ConfigError
+from cachezoo.remote import located
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ app = typer.Typer()
 
 @app.command()
 def size(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", parser=located, help="A raw trace of any known format, or Parquet.")
+    ],
     spend: Annotated[
         str | None,
         typer.Option(metavar="DOLLARS", help="The most for RAM and SSD: 20/month, or 500 to buy."),

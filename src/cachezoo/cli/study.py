@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cachezoo.cli.common import INTERRUPT_STATUS, Group, Json, PlotFiles, fail, hand_out, outputs, project
+from cachezoo.cli.common import (
+    INTERRUPT_STATUS,
+    Address,
+    Engine,
+    Group,
+    Json,
+    PlotFiles,
+    engage,
+    fail,
+    hand_out,
+    outputs,
+    project,
+)  # fmt: skip
 from cachezoo.console import out
 from cachezoo.errors import ConfigError, interrupts_as_such
 from cachezoo.show.output import print_lines
@@ -75,7 +87,9 @@ def study(
     trial_seeds: Annotated[
         int | None, typer.Option(help="Trainings of each trial: 2 without it; the best three get --seeds.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time here; a cluster does all it can.")] = 2,
+    engine: Engine = None,
+    address: Address = None,
     output: PlotFiles = None,
     track: Annotated[bool, typer.Option("--track", help="Show the study in MLflow too.")] = False,
     as_json: Json = False,
@@ -92,6 +106,7 @@ def study(
     if not optimize and (trials is not None or trial_seeds is not None):
         message = f"{SEARCH_ONLY['trials' if trials is not None else 'trial_seeds']}: is of a search; add --optimize"
         raise ConfigError(message)
+    engage(engine, address)
     files = outputs(output, ("plot", "json"))
     asked = (project(), system, category or [], change or [])
     try:

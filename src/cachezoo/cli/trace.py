@@ -12,13 +12,18 @@ from cachezoo.cli.options import pairs
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given_either
 from cachezoo.console import err, out, progress
 from cachezoo.errors import ConfigError, InterruptedCaptureError
+from cachezoo.remote import located
 from cachezoo.show.output import drawn, print_lines, print_table
 from cachezoo.show.table import text_table
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The trace's files, all of one format.")]
-TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", parser=located, help="The trace's files, all of one format.")
+]
+TracePath = Annotated[
+    Path, typer.Argument(metavar="TRACE", parser=located, help="A canonical Parquet file, or a raw trace.")
+]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")]
 SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
 READING = 0.3  # of the work of a report, for the progress bar

@@ -14,6 +14,7 @@ from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given,
 from cachezoo.cli.trace import Output, TracePath, check_output
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
+from cachezoo.remote import located
 from cachezoo.show.formats import NONE, number, percent, points
 from cachezoo.show.output import print_lines, print_table
 from cachezoo.show.table import text_table
@@ -139,7 +140,7 @@ def split(
 
 @app.command("merge")
 def merge(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Two or more traces.")],
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", parser=located, help="Two or more traces.")],
     output: Output,
     share: Annotated[list[float] | None, typer.Option(help="Weight of each trace's requests, in their order.")] = None,
     turn: Annotated[

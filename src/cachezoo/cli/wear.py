@@ -11,6 +11,7 @@ from cachezoo.cli.options import RANGES, in_bytes, over_provisioning, stream_cou
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import Policies, TracePath, known
 from cachezoo.errors import ConfigError
+from cachezoo.remote import located
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ CACHE_COLUMNS = [
 def wear(
     trace: Annotated[
         list[Path],
-        typer.Argument(metavar="TRACE…", help="One is cut into cycles; several are successive cycles of one drive."),
+        typer.Argument(
+            metavar="TRACE…", parser=located, help="One is cut into cycles; several are successive cycles of one drive."
+        ),
     ],
     by: Annotated[
         str,

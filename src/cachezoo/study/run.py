@@ -23,7 +23,7 @@ from cachezoo.config.load import load_params
 from cachezoo.console import Advance, err, progress
 from cachezoo.errors import CachezooError, ConfigError, os_message
 from cachezoo.io import atomic_dir
-from cachezoo.jobs import processes
+from cachezoo.jobs import workers
 from cachezoo.params import categories_of
 from cachezoo.pinned import PINNED
 from cachezoo.private import closed_folder
@@ -138,8 +138,10 @@ def runs(pipeline: Pipeline, jobs: int, planned: int) -> Iterator["Runs"]:
     with _alone(root / STUDIES):
         (root / LOG).write_bytes(b"")
         kept = _kept(root / FILE, pipeline.system.id)
-        with _pinned(), processes(jobs, partial(begin, root)) as pool, progress("study", planned, eta=False) as advance:
-            yield Runs(pipeline, kept, pool, planned, advance)
+        # A process of the pool begins in the environment of the pipeline's stages.
+        with workers(jobs, partial(begin, root), PINNED, shared=True) as pool:
+            with progress("study", planned, eta=False) as advance:
+                yield Runs(pipeline, kept, pool, planned, advance)
 
 
 class Runs:
@@ -240,18 +242,6 @@ def _alone(folder: Path) -> Iterator[None]:
         except BlockingIOError as error:
             raise ConfigError(f"{folder}: another study of this project is running; wait for it, or end it") from error
         yield
-
-
-@contextmanager
-def _pinned() -> Iterator[None]:
-    """Processes that begin here begin in the environment of the pipeline's stages."""
-    before = dict(os.environ)
-    os.environ.update(PINNED)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @contextmanager

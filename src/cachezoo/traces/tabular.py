@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from cachezoo.errors import TraceError
 from cachezoo.io import read_metadata, table_batches
+from cachezoo.remote import Remote, source_of
 from cachezoo.traces.delimited import TEXT, Column, Rows
 from cachezoo.traces.reading import Reading
 from cachezoo.traces.source import Source
@@ -68,6 +69,10 @@ def _is_parquet(path: Path) -> bool:
         return file.read(len(PARQUET)) == PARQUET
 
 
+def _mapped(path: Path) -> Any:  # noqa: ANN401 - an open file of pyarrow's
+    return source_of(path) if isinstance(path, Remote) else pa.memory_map(str(path))
+
+
 def schema_of(source: Source) -> pa.Schema:
     """A table's columns.
 
@@ -77,8 +82,8 @@ def schema_of(source: Source) -> pa.Schema:
     path = stored_table(source)
     with _readable(source.path):
         if _is_parquet(path):
-            return pq.read_schema(path)
-        with pa.memory_map(str(path)) as file:
+            return pq.read_schema(source_of(path))
+        with _mapped(path) as file:
             return ipc.open_file(file).schema
 
 
@@ -88,7 +93,7 @@ def _batches(source: Source, names: list[str]) -> Iterator[pa.RecordBatch]:
     if _is_parquet(path):
         yield from table_batches(path, names)
         return
-    with _readable(source.path), pa.memory_map(str(path)) as file:
+    with _readable(source.path), _mapped(path) as file:
         reader = ipc.open_file(file, options=ipc.IpcReadOptions(use_threads=False))
         for index in range(reader.num_record_batches):
             batch = reader.get_batch(index).select(names)

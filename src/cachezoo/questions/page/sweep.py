@@ -10,7 +10,8 @@ import numpy as np
 
 from cachezoo.console import Advance, progress
 from cachezoo.contest.counting import SECOND_HALF
-from cachezoo.jobs import processes
+from cachezoo.jobs import scheduler
+from cachezoo.jobs import workers as pool_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
 from cachezoo.policies.long import LongSimulator, LongTrace, is_long
@@ -104,16 +105,17 @@ def sweep(
     # What is doubtful of a trace is printed by the first process that reads it alone.
     jobs = [(path, own, options.quiet or k > 0) for path in traces for k, own in enumerate(policies)]
     count = min(workers or os.cpu_count() or 1, len(jobs))
-    if count <= 1:
+    if count <= 1 and scheduler() is None:
         rows = []
         for done, (path, policy_id, quiet) in enumerate(jobs):
             rows += _job(path, policy_id, capacities, options, quiet)
             if advance is not None:
                 advance(done + 1, policy_id)
         return rows
-    # A long trace is read once, and its files are mapped by all.
-    long = {path: runs for path in traces if isinstance(runs := _long(path, options), LongSimulator)}
-    with processes(count) as pool:
+    # A long trace is read once, and its files are mapped by all processes of this machine.
+    here = scheduler() is None
+    long = {path: runs for path in traces if here and isinstance(runs := _long(path, options), LongSimulator)}
+    with pool_of(count) as pool:
         futures = {
             pool.submit(_job, path, own, capacities, options, quiet, long.get(path)): own for path, own, quiet in jobs
         }

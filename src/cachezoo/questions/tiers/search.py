@@ -26,7 +26,8 @@ from cachezoo.arrays import F64, Bool
 from cachezoo.console import progress
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.io import parsed_json
-from cachezoo.jobs import processes
+from cachezoo.jobs import scheduler
+from cachezoo.jobs import workers as pool_of
 from cachezoo.questions.tiers.bench import Bench, Scored
 from cachezoo.questions.tiers.budget import ROUNDING, Point, nearby
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
@@ -139,10 +140,10 @@ class Runner:
 @contextmanager
 def runner(halves: Halves, workers: int) -> Iterator[Runner]:
     """A runner with so many processes; of a short trace, or with one worker, none but this one."""
-    if workers == 1 or len(halves.judges.ts) <= FEW_ACCESSES:
+    if (workers == 1 and scheduler() is None) or len(halves.judges.ts) <= FEW_ACCESSES:
         yield Runner(halves)
         return
-    with processes(workers, partial(_hold, halves)) as pool:
+    with pool_of(workers, partial(_hold, halves)) as pool:
         yield Runner(halves, pool)
 
 
