@@ -29,6 +29,19 @@ def test_id_table_grows() -> None:
     assert table.count == len(np.unique(keys))
 
 
+@given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 40))
+def test_a_table_takes_as_many_keys_as_ids_can_number(keys: list[int], most: int) -> None:
+    table, distinct = IdTable(), list(dict.fromkeys(keys))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cachezoo.kernels.segments.MOST_IDS", most)
+        if len(distinct) <= most:
+            assert table.lookup(np.array(keys, np.int64)).tolist() == [distinct.index(key) for key in keys]
+            return
+        with pytest.raises(TraceError, match=f"more than {most} distinct pages or keys"):
+            table.lookup(np.array(keys, np.int64))
+    assert table.keys().tolist() == distinct[:most]
+
+
 @settings(deadline=None)
 @given(small_requests(), st.sampled_from([1, 4, 6, 45]))
 def test_expansion(requests: tuple[list[int], list[int], list[int], list[int]], per_block: int) -> None:
