@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.sizes import human
-from cachezoo.traces.pages import MAX_ACCESSES
-from cachezoo.traces.table import PAGE_BYTES, Trace
+from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
+from cachezoo.traces.table import Trace
 
 ACCESS_BYTES = 32
 """Of a trace in memory, for each access to a page: its number, and the least that any simulation makes of it."""
@@ -46,12 +45,6 @@ def memory_left() -> int:
         limit, _ = resource.getrlimit(kind)
         left += [limit - used] if limit != resource.RLIM_INFINITY else []
     return max(min(left), 0)
-
-
-def accesses_of(trace: Trace) -> I64:
-    """int64[n]: the pages that each request touches."""
-    touched: I64 = (trace.offset + trace.size - 1) // PAGE_BYTES - trace.offset // PAGE_BYTES + 1
-    return touched
 
 
 def hold(accesses: int, needed: int, where: str) -> None:

@@ -19,7 +19,7 @@ from cachezoo.io import TableWriter, arrow_type, atomic_file, parsed_json, read_
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.numerals import whole
 from cachezoo.traces.objects import NO_TTL, OBJECT_CODED, ObjectTrace, validate_objects
-from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.pages import PageAccesses, refuse_accesses
 from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
 
 SCHEMA_VERSION = 1
@@ -455,7 +455,8 @@ def read_pages(path: Path) -> PageAccesses:
     """Read the page accesses that ingest stored beside the requests.
 
     Raises:
-        TraceError: the file holds no `page_ids`, or not as lists, or does not say how many pages it has.
+        TraceError: the file holds no `page_ids`, or not as lists, or does not say how many pages it has; or they are
+            more than can be held in memory whole.
     """
     table, metadata = read_table(path, columns=["page_ids"])
     _is_canonical(path, metadata)
@@ -466,5 +467,6 @@ def read_pages(path: Path) -> PageAccesses:
         raise TraceError(message)
     start = np.zeros(len(column) + 1, np.int64)
     np.cumsum(np.concatenate([start[:0], *(np.diff(chunk.offsets) for chunk in column.chunks)]), out=start[1:])
+    refuse_accesses(int(start[-1]), str(path))
     ids = np.concatenate([np.empty(0, np.int32), *(np.asarray(chunk.flatten()) for chunk in column.chunks)])
     return PageAccesses(start, ids, int(n_pages))
