@@ -114,44 +114,44 @@ def _slot(key: int, capacity: int) -> np.int64:
 
 @unlocked
 @njit
-def _assign(keys: I64, table_keys: I64, table_ids: I32, count: int, most: int, ids: I32) -> tuple[int, int]:
+def _assign(keys: I64, table_keys: I64, table_numbers: I32, count: int, most: int, ids: I32) -> tuple[int, int]:
     """Number keys up to the first that is new when `most` are numbered; how many keys, and how many are distinct."""
     mask = len(table_keys) - 1
-    slots, there, known = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int32)
+    slots, there, number = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int32)
     for first in range(0, len(keys), TOGETHER):
         several = min(TOGETHER, len(keys) - first)
         for k in range(several):  # no slot's address depends on another's content, so that memory answers side by side
             slot = _slot(keys[first + k], len(table_keys))
-            slots[k], there[k], known[k] = slot, table_keys[slot], table_ids[slot]
+            slots[k], there[k], number[k] = slot, table_keys[slot], table_numbers[slot]
         for k in range(several):
             key = keys[first + k]
-            if known[k] >= 0 and there[k] == key:  # an entry stays once it is there
-                ids[first + k] = known[k]
+            if number[k] and there[k] == key:  # an entry stays once it is there
+                ids[first + k] = number[k] - 1
                 continue
             slot = slots[k]
-            while table_ids[slot] >= 0 and table_keys[slot] != key:
+            while table_numbers[slot] and table_keys[slot] != key:
                 slot = (slot + 1) & mask
-            if table_ids[slot] < 0:
+            if not table_numbers[slot]:
                 if count == most:
                     return first + k, count
-                table_keys[slot] = key
-                table_ids[slot] = count
                 count += 1
-            ids[first + k] = table_ids[slot]
+                table_keys[slot] = key
+                table_numbers[slot] = count
+            ids[first + k] = table_numbers[slot] - 1
     return len(keys), count
 
 
 @unlocked
 @njit
-def _move(old_keys: I64, old_ids: I32, table_keys: I64, table_ids: I32) -> None:
+def _move(old_keys: I64, old_numbers: I32, table_keys: I64, table_numbers: I32) -> None:
     mask = len(table_keys) - 1
-    for i in range(len(old_ids)):
-        if old_ids[i] >= 0:
+    for i in range(len(old_numbers)):
+        if old_numbers[i]:
             slot = _slot(old_keys[i], len(table_keys))
-            while table_ids[slot] >= 0:
+            while table_numbers[slot]:
                 slot = (slot + 1) & mask
             table_keys[slot] = old_keys[i]
-            table_ids[slot] = old_ids[i]
+            table_numbers[slot] = old_numbers[i]
 
 
 @unlocked
@@ -172,21 +172,26 @@ class IdTable:
 
     def _reset(self, capacity: int) -> None:
         self._keys: I64 = np.zeros(capacity, np.int64)
-        self._ids: I32 = np.full(capacity, -1, np.int32)
+        self._numbers: I32 = np.zeros(capacity, np.int32)  # a key's id and one; 0 in a slot without a key
         self.count = 0
 
     def _grow(self) -> None:
         """Twice the room, the same ids."""
-        keys, ids, count = self._keys, self._ids, self.count
+        keys, numbers, count = self._keys, self._numbers, self.count
         self._reset(2 * len(keys))
         self.count = count
-        _move(keys, ids, self._keys, self._ids)
+        _move(keys, numbers, self._keys, self._numbers)
+
+    @property
+    def room(self) -> int:
+        """How many keys it holds before it grows to twice the slots; each slot takes 12 bytes."""
+        return min(len(self._keys) // 4 * 3, MOST_IDS)
 
     def keys(self) -> I64:
         """int64[count]: the keys in the order of their ids."""
-        used = self._ids >= 0
+        used = self._numbers > 0
         ordered = np.empty(self.count, np.int64)
-        ordered[self._ids[used]] = self._keys[used]
+        ordered[self._numbers[used] - 1] = self._keys[used]
         return ordered
 
     def rebuild(self, keys: I64) -> None:
@@ -196,7 +201,7 @@ class IdTable:
             capacity *= 2
         self._reset(capacity)
         ids = np.empty(len(keys), np.int32)
-        _, self.count = _assign(keys, self._keys, self._ids, 0, len(keys), ids)
+        _, self.count = _assign(keys, self._keys, self._numbers, 0, len(keys), ids)
 
     def lookup(self, keys: I64) -> I32:
         """Ids of the keys, new ones numbered on from `count`.
@@ -213,9 +218,8 @@ class IdTable:
         ids = np.empty(len(keys), np.int32)
         done = 0
         while done < len(keys):
-            part = keys[done : done + AT_ONCE]
-            most = min(len(self._keys) // 2, MOST_IDS)
-            more, self.count = _assign(part, self._keys, self._ids, self.count, most, ids[done : done + AT_ONCE])
+            part, own = keys[done : done + AT_ONCE], ids[done : done + AT_ONCE]
+            more, self.count = _assign(part, self._keys, self._numbers, self.count, self.room, own)
             done += more
             if more < len(part):
                 if self.count == MOST_IDS:

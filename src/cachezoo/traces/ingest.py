@@ -120,7 +120,7 @@ def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:
 AT_ONCE = 1 << 22  # page accesses that are numbered at a time where nothing is written
 WRITTEN_AT_ONCE = 1 << 26  # of a row group; 64 pages a request in one of full length
 NUMBERED_BYTES = 24  # of a page access while it is numbered
-GROWN_BYTES = 48  # of a page of the table, while a table of twice the size is made
+GROWN_BYTES = 32  # of a page of the table, while a table of twice the size is made
 
 
 @dataclass
@@ -163,8 +163,7 @@ class _Sink:
 
     def _hold(self, piece: Trace) -> None:
         accesses = int(accesses_of(piece).sum())
-        room = 1 << max(self.n_pages - 1, 0).bit_length()  # so many pages are in the table before it grows
-        grown = room if self.n_pages + accesses > room else 0
+        grown = self.pages.room if self.n_pages + accesses > self.pages.room else 0
         hold(accesses, accesses * NUMBERED_BYTES + grown * GROWN_BYTES, self.where)
 
     def close(self, meta: TraceMeta) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from cachezoo.errors import TraceError
 from cachezoo.sizes import human
 from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
-from cachezoo.traces.table import Trace
+from cachezoo.traces.table import PAGE_BYTES, Trace
 
 ACCESS_BYTES = 32
 """Of a trace in memory, for each access to a page: its number, and the least that any simulation makes of it."""
@@ -80,6 +80,9 @@ def hold_pages(trace: Trace, where: str) -> None:
 
 def pieces(trace: Trace, accesses: int) -> Iterator[Trace]:
     """A trace's requests, so many at a time that they touch about as many pages as given; at least one."""
+    if int(trace.size.sum()) // PAGE_BYTES + 2 * len(trace) <= accesses:  # a request touches no more
+        yield trace
+        return
     ends = np.cumsum(accesses_of(trace))
     first = 0
     while first < len(trace):

@@ -51,11 +51,16 @@ def percent(fraction: float) -> int:
 
 
 class PageNumbers:
-    """Numbers pages over consecutive parts of a trace; needs 24 to 72 bytes of memory a distinct page."""
+    """Numbers pages over consecutive parts of a trace; needs 16 to 48 bytes of memory a distinct page."""
 
     def __init__(self, page_bytes: int = PAGE_BYTES) -> None:
         self._pages = geometry_of(page_bytes)
         self._table = IdTable()
+
+    @property
+    def room(self) -> int:
+        """How many distinct pages there is room for until the table of pages grows to twice its size."""
+        return self._table.room
 
     def number(self, trace: Trace) -> PageAccesses:
         """Page accesses of the trace's next requests; `n_pages` counts the pages of all parts so far.
