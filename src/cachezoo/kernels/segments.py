@@ -24,7 +24,11 @@ AT_ONCE = 1 << 20  # keys that are numbered before Ctrl-C is heeded
 TOGETHER = 64  # keys that are looked up together
 WORD = 32
 MOST_IDS = MOST_PLACES = int(np.iinfo(np.int32).max)
-HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+HALF = 0xFFFFFFFF
+LOW_FACTOR, HIGH_FACTOR = (
+    0x61C88647,
+    0x2545F491,
+)  # of a key's halves; the first is 2^32 by the square of the golden ratio
 
 
 @dataclass(frozen=True)
@@ -106,22 +110,24 @@ class SegmentAccesses:
 
 
 @njit
-def _slot(key: int, capacity: int) -> np.int64:
-    """The first slot to look at in a table of so many, a power of two: the highest bits of the key's hash."""
-    hashed = np.uint64(key) * HASH_MULTIPLIER
-    return np.int64((hashed >> np.uint64(32)) * np.uint64(capacity) >> np.uint64(32))
+def _slot(key: np.int64, shift: int) -> np.int64:
+    """The first slot to look at: of the key's hash of 32 bits the highest, without so many; no product overflows."""
+    hashed = (key & HALF) * LOW_FACTOR + (key >> 32 & HALF >> 1) * HIGH_FACTOR
+    return (hashed & HALF) >> shift
 
 
 @unlocked
 @njit
-def _assign(keys: I64, table_keys: I64, table_numbers: I32, count: int, most: int, ids: I32) -> tuple[int, int]:
+def _assign(
+    keys: I64, table_keys: I64, table_numbers: I32, shift: int, count: int, most: int, ids: I32
+) -> tuple[int, int]:
     """Number keys up to the first that is new when `most` are numbered; how many keys, and how many are distinct."""
     mask = len(table_keys) - 1
     slots, there, number = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int32)
     for first in range(0, len(keys), TOGETHER):
         several = min(TOGETHER, len(keys) - first)
         for k in range(several):  # no slot's address depends on another's content, so that memory answers side by side
-            slot = _slot(keys[first + k], len(table_keys))
+            slot = _slot(keys[first + k], shift)
             slots[k], there[k], number[k] = slot, table_keys[slot], table_numbers[slot]
         for k in range(several):
             key = keys[first + k]
@@ -143,11 +149,11 @@ def _assign(keys: I64, table_keys: I64, table_numbers: I32, count: int, most: in
 
 @unlocked
 @njit
-def _move(old_keys: I64, old_numbers: I32, table_keys: I64, table_numbers: I32) -> None:
+def _move(old_keys: I64, old_numbers: I32, table_keys: I64, table_numbers: I32, shift: int) -> None:
     mask = len(table_keys) - 1
     for i in range(len(old_numbers)):
         if old_numbers[i]:
-            slot = _slot(old_keys[i], len(table_keys))
+            slot = _slot(old_keys[i], shift)
             while table_numbers[slot]:
                 slot = (slot + 1) & mask
             table_keys[slot] = old_keys[i]
@@ -172,6 +178,7 @@ class IdTable:
 
     def _reset(self, capacity: int) -> None:
         self._keys: I64 = np.zeros(capacity, np.int64)
+        self._shift = 32 - (capacity.bit_length() - 1)
         self._numbers: I32 = np.zeros(capacity, np.int32)  # a key's id and one; 0 in a slot without a key
         self.count = 0
 
@@ -180,7 +187,7 @@ class IdTable:
         keys, numbers, count = self._keys, self._numbers, self.count
         self._reset(2 * len(keys))
         self.count = count
-        _move(keys, numbers, self._keys, self._numbers)
+        _move(keys, numbers, self._keys, self._numbers, self._shift)
 
     @property
     def room(self) -> int:
@@ -201,7 +208,7 @@ class IdTable:
             capacity *= 2
         self._reset(capacity)
         ids = np.empty(len(keys), np.int32)
-        _, self.count = _assign(keys, self._keys, self._numbers, 0, len(keys), ids)
+        _, self.count = _assign(keys, self._keys, self._numbers, self._shift, 0, len(keys), ids)
 
     def lookup(self, keys: I64) -> I32:
         """Ids of the keys, new ones numbered on from `count`.
@@ -219,7 +226,7 @@ class IdTable:
         done = 0
         while done < len(keys):
             part, own = keys[done : done + AT_ONCE], ids[done : done + AT_ONCE]
-            more, self.count = _assign(part, self._keys, self._numbers, self.count, self.room, own)
+            more, self.count = _assign(part, self._keys, self._numbers, self._shift, self.count, self.room, own)
             done += more
             if more < len(part):
                 if self.count == MOST_IDS:

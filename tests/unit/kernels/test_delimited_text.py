@@ -9,6 +9,7 @@ from cachezoo.kernels.delimited_text import MOST_NAMES, NAME, NUMBER, SKIPPED, l
 from cachezoo.traces.delimited import Column, Layout, _File
 from cachezoo.traces.reading import Reading
 from cachezoo.traces.source import Source
+from tests.without_numba import printed
 
 KINDS = {"int": NUMBER, "text": NAME, "skip": SKIPPED}
 
@@ -118,6 +119,16 @@ def test_names_that_meet_in_a_slot_are_told_apart():
     rows = plain_rows(block, ",", [NAME, NAME], len(names))
     assert [rows.names[0][code] for code in rows.codes[0]] == names
     assert [rows.names[1][code] for code in rows.codes[1]] == [name[::-1] for name in names]
+
+
+def test_plain_rows_are_the_same_without_numba():
+    said = printed("""
+from cachezoo.kernels.delimited_text import NAME, NUMBER, SKIPPED, lines_of, plain_rows
+block = b"".join(b"%d,host%d,x,%d\\n" % (k * 10**15, k % 7, -k) for k in range(90))
+rows = plain_rows(block, ",", [NUMBER, NAME, SKIPPED, NUMBER], lines_of(block))
+print(rows.numbers.tolist(), rows.codes.tolist(), rows.names)
+""")
+    assert len(said) == 1
 
 
 @given(st.lists(st.sampled_from([b"\n", b"a", b"bc "]), max_size=40).map(b"".join))
