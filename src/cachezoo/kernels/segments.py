@@ -15,14 +15,20 @@ import numpy as np
 from cachezoo.arrays import I32, I64
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import unlocked
 
 SEGMENT_BITS = 50
 MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
 FIRST_CAPACITY = 1 << 10
-AT_ONCE = 1 << 20  # keys that are hashed together
+AT_ONCE = 1 << 20  # keys that are numbered before Ctrl-C is heeded
+TOGETHER = 64  # keys that are looked up together
 WORD = 32
-MOST_PLACES = int(np.iinfo(np.int32).max)
-HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+MOST_IDS = MOST_PLACES = int(np.iinfo(np.int32).max)
+HALF = 0xFFFFFFFF
+LOW_FACTOR, HIGH_FACTOR = (
+    0x61C88647,
+    0x2545F491,
+)  # of a key's halves; the first is 2^32 by the square of the golden ratio
 
 
 @dataclass(frozen=True)
@@ -104,33 +110,57 @@ class SegmentAccesses:
 
 
 @njit
-def _assign(keys: I64, slots: I64, table_keys: I64, table_ids: I32, count: int, ids: I32) -> int:
-    mask = len(table_keys) - 1
-    for i in range(len(keys)):
-        key = keys[i]
-        slot = slots[i]
-        while table_ids[slot] >= 0 and table_keys[slot] != key:
-            slot = (slot + 1) & mask
-        if table_ids[slot] < 0:
-            table_keys[slot] = key
-            table_ids[slot] = count
-            count += 1
-        ids[i] = table_ids[slot]
-    return count
+def _slot(key: np.int64, shift: int) -> np.int64:
+    """The first slot to look at: of the key's hash of 32 bits the highest, without so many; no product overflows."""
+    hashed = (key & HALF) * LOW_FACTOR + (key >> 32 & HALF >> 1) * HIGH_FACTOR
+    return (hashed & HALF) >> shift
 
 
+@unlocked
 @njit
-def _move(old_keys: I64, old_ids: I32, old_slots: I64, table_keys: I64, table_ids: I32) -> None:
+def _assign(
+    keys: I64, table_keys: I64, table_numbers: I32, shift: int, count: int, most: int, ids: I32
+) -> tuple[int, int]:
+    """Number keys up to the first that is new when `most` are numbered; how many keys, and how many are distinct."""
     mask = len(table_keys) - 1
-    for i in range(len(old_ids)):
-        if old_ids[i] >= 0:
-            slot = old_slots[i]
-            while table_ids[slot] >= 0:
+    slots, there, number = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int32)
+    for first in range(0, len(keys), TOGETHER):
+        several = min(TOGETHER, len(keys) - first)
+        for k in range(several):  # no slot's address depends on another's content, so that memory answers side by side
+            slot = _slot(keys[first + k], shift)
+            slots[k], there[k], number[k] = slot, table_keys[slot], table_numbers[slot]
+        for k in range(several):
+            key = keys[first + k]
+            if number[k] and there[k] == key:  # an entry stays once it is there
+                ids[first + k] = number[k] - 1
+                continue
+            slot = slots[k]
+            while table_numbers[slot] and table_keys[slot] != key:
+                slot = (slot + 1) & mask
+            if not table_numbers[slot]:
+                if count == most:
+                    return first + k, count
+                count += 1
+                table_keys[slot] = key
+                table_numbers[slot] = count
+            ids[first + k] = table_numbers[slot] - 1
+    return len(keys), count
+
+
+@unlocked
+@njit
+def _move(old_keys: I64, old_numbers: I32, table_keys: I64, table_numbers: I32, shift: int) -> None:
+    mask = len(table_keys) - 1
+    for i in range(len(old_numbers)):
+        if old_numbers[i]:
+            slot = _slot(old_keys[i], shift)
+            while table_numbers[slot]:
                 slot = (slot + 1) & mask
             table_keys[slot] = old_keys[i]
-            table_ids[slot] = old_ids[i]
+            table_numbers[slot] = old_numbers[i]
 
 
+@unlocked
 @njit
 def _fill(start: I64, first: I64, out: I64) -> None:
     for i in range(len(first)):
@@ -148,28 +178,27 @@ class IdTable:
 
     def _reset(self, capacity: int) -> None:
         self._keys: I64 = np.zeros(capacity, np.int64)
-        self._ids: I32 = np.full(capacity, -1, np.int32)
-        self._shift = np.uint64(64 - (capacity.bit_length() - 1))
+        self._shift = 32 - (capacity.bit_length() - 1)
+        self._numbers: I32 = np.zeros(capacity, np.int32)  # a key's id and one; 0 in a slot without a key
         self.count = 0
 
     def _grow(self) -> None:
         """Twice the room, the same ids."""
-        keys, ids, count = self._keys, self._ids, self.count
+        keys, numbers, count = self._keys, self._numbers, self.count
         self._reset(2 * len(keys))
         self.count = count
-        for first in range(0, len(keys), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
-            _move(keys[part], ids[part], self._slots(keys[part]), self._keys, self._ids)
+        _move(keys, numbers, self._keys, self._numbers, self._shift)
 
-    def _slots(self, keys: I64) -> I64:
-        hashed = (keys.astype(np.uint64) * HASH_MULTIPLIER) >> self._shift
-        return hashed.astype(np.int64)
+    @property
+    def room(self) -> int:
+        """How many keys it holds before it grows to twice the slots; each slot takes 12 bytes."""
+        return min(len(self._keys) // 4 * 3, MOST_IDS)
 
     def keys(self) -> I64:
         """int64[count]: the keys in the order of their ids."""
-        used = self._ids >= 0
+        used = self._numbers > 0
         ordered = np.empty(self.count, np.int64)
-        ordered[self._ids[used]] = self._keys[used]
+        ordered[self._numbers[used] - 1] = self._keys[used]
         return ordered
 
     def rebuild(self, keys: I64) -> None:
@@ -179,7 +208,7 @@ class IdTable:
             capacity *= 2
         self._reset(capacity)
         ids = np.empty(len(keys), np.int32)
-        self.count = int(_assign(keys, self._slots(keys), self._keys, self._ids, 0, ids))
+        _, self.count = _assign(keys, self._keys, self._numbers, self._shift, 0, len(keys), ids)
 
     def lookup(self, keys: I64) -> I32:
         """Ids of the keys, new ones numbered on from `count`.
@@ -191,23 +220,22 @@ class IdTable:
             int32[m].
 
         Raises:
-            TraceError: more than 2**31 - 1 distinct keys.
+            TraceError: more than `MOST_IDS` distinct keys.
         """
         ids = np.empty(len(keys), np.int32)
         done = 0
         while done < len(keys):
-            free = len(self._keys) // 2 - self.count
-            if free <= 0:
-                if self.count >= 2**30:
-                    message = f"{self.count} distinct segments are more than int32 ids can number; sample the trace"
+            part, own = keys[done : done + AT_ONCE], ids[done : done + AT_ONCE]
+            more, self.count = _assign(part, self._keys, self._numbers, self._shift, self.count, self.room, own)
+            done += more
+            if more < len(part):
+                if self.count == MOST_IDS:
+                    message = (
+                        f"more than {MOST_IDS} distinct pages or keys, which is what ids of 32 bits can number: "
+                        "check the unit of sizes and offsets (bytes), or cut or sample the trace"
+                    )
                     raise TraceError(message)
                 self._grow()
-                continue
-            part = keys[done : done + min(free, AT_ONCE)]
-            self.count = int(
-                _assign(part, self._slots(part), self._keys, self._ids, self.count, ids[done : done + len(part)])
-            )
-            done += len(part)
         return ids
 
 

@@ -1,4 +1,4 @@
-"""A door of `njit` for the steps of a policy, which allocate nothing: compiled without counting references."""
+"""Doors of `njit`: for steps of a policy, which allocate nothing, and for kernels that other threads work beside."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -8,12 +8,22 @@ from cachezoo.kernels.jit import njit
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def uncounted(function: F) -> F:
-    """A function of `njit`, not yet compiled, told to count no references; a plain one as it is."""
+def _with(function: F, option: str, value: bool) -> F:
+    """A function of `njit`, not yet compiled, with an option of the compiler; a plain one as it is."""
     options = getattr(function, "targetoptions", None)
     if options is not None:
-        options["_nrt"] = False
+        options[option] = value
     return function
+
+
+def uncounted(function: F) -> F:
+    """A function of `njit` that counts no references."""
+    return _with(function, "_nrt", False)
+
+
+def unlocked(function: F) -> F:
+    """A function of `njit` beside which other threads of Python run: they must not touch what it is given."""
+    return _with(function, "nogil", True)
 
 
 def step(function: F) -> F:

@@ -1,5 +1,7 @@
-"""Rows of delimited text through pyarrow's CSV reader, block by block; a bad row is named or skipped.
+"""Rows of delimited text block by block; a bad row is named or skipped.
 
+Blocks whose rows are all plain numbers and names, as most files' are, are read by a kernel; all others, and what it
+does not know, by pyarrow's CSV reader.
 A block that pyarrow refuses, or reads as other rows than it has lines, is looked at line by line, so that the error
 names the row, the column and the value, and the rest of the block is kept. Every line that is neither blank nor a
 comment becomes a row or a bad row; `_File.convert` holds readers to that.
@@ -22,12 +24,16 @@ import pyarrow.csv as pacsv
 from cachezoo.arrays import F64, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
+from cachezoo.kernels import delimited_text as kernel
+from cachezoo.kernels.delimited_text import lines_of
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import DamagedTrace, Source
 from cachezoo.traces.values import BLANKS, INT64_END, KINDS, Precision
 from cachezoo.traces.wording import many
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
+PLAIN = {"int": kernel.NUMBER, "text": kernel.NAME, "skip": kernel.SKIPPED}  # kinds of columns that a kernel reads
+MOST_ODD = 3  # blocks that are not plain after all, until no more are tried
 TAB, LF, BLANK = b"\t\n "
 # What options call the signs between fields.
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
@@ -253,6 +259,7 @@ class _File:
         self.floats = False  # whether whole numbers are written as floats
         self.written: dict[str, Precision] = {}  # how columns with exponents are written, in rows that are kept
         self._parsed: dict[str, Precision] = {}  # the same of what was parsed last
+        self._odd = 0  # blocks that were tried and are not plain
 
     @cached_property
     def names(self) -> list[str]:
@@ -305,6 +312,31 @@ class _File:
         if self.width < self.layout.fewest:
             self.width = len(self.layout.columns)  # `sift` names the row
         return header
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """How a kernel reads the file's columns; empty where it cannot."""
+        kinds = [column.kind for column in self.layout.columns[: self.width]]
+        if self.layout.quoted or not PLAIN.keys() >= set(kinds):
+            return []
+        return [*map(PLAIN.__getitem__, kinds), *[kernel.SKIPPED] * (self.width - len(kinds))]
+
+    def plain(self, block: bytes, lines: int) -> pa.Table | None:
+        """All of a block, as `parse` gives it, where its rows are plain."""
+        if not self.kinds or self._odd == MOST_ODD:
+            return None
+        found = kernel.plain_rows(block, self.layout.delimiter, self.kinds, lines)
+        if found is None:
+            self._odd += 1
+            return None
+        numbers, texts = iter(found.numbers), zip(found.codes, found.names, strict=True)
+        columns = {
+            column.name: pa.array(next(numbers))
+            if column.kind == "int"
+            else pa.DictionaryArray.from_arrays(*map(pa.array, next(texts)), safe=False)
+            for column in self.read
+        }
+        return pa.table(columns)
 
     def parse(self, block: bytes) -> pa.Table:
         """All of a block through pyarrow; raises `pa.ArrowInvalid`.
@@ -463,6 +495,8 @@ class _File:
         # One byte is found much faster than three.
         if self.hexadecimal(block) or (MARK[:1] in block and MARK in block):
             return self.sift(block, numbers)
+        if (table := self.plain(block, lines)) is not None:
+            return Rows(self.source, self.numbers(lines, numbers), table)
         try:
             table = self.parse(block)
         except pa.ArrowInvalid:
@@ -472,12 +506,6 @@ class _File:
             return self.sift(block, numbers)
         self.keep()
         return Rows(self.source, self.numbers(lines, numbers), table)
-
-
-def lines_of(block: bytes) -> int:
-    """How many lines of a block are not empty; the last may have no end."""
-    ends = np.frombuffer(block, np.uint8) == LF
-    return int(np.count_nonzero(ends[1:] > ends[:-1])) + (len(ends) > 0 and not ends[-1])
 
 
 def _squeezed(block: bytes) -> bytes:

@@ -57,12 +57,14 @@ class Glance:
         self.reads += int(np.count_nonzero(op == OP_READ))
         self.bytes += int(size.sum())
         self.end = max(self.end, int((offset + size).max()))
-        self.on_sectors += int(np.count_nonzero(offset % SECTOR_BYTES == 0))
-        self.sector_sizes = self.sector_sizes and not (size % SECTOR_BYTES).any()
-        self.wide_sizes = self.wide_sizes and not (size % WIDE_BYTES).any()
-        self.wide_offsets = self.wide_offsets and not (offset % WIDE_BYTES).any()
-        self.whole_sectors = self.whole_sectors and not ((size | offset) % SECTOR_BYTES).any()
-        self.offsets_move = self.offsets_move or bool(offset.any())
+        self.on_sectors += len(offset) - int(np.count_nonzero(offset & (SECTOR_BYTES - 1)))
+        # All are multiples of a power of two where the bits that any of them has are.
+        sizes, offsets = int(np.bitwise_or.reduce(size)), int(np.bitwise_or.reduce(offset))
+        self.sector_sizes = self.sector_sizes and not sizes % SECTOR_BYTES
+        self.wide_sizes = self.wide_sizes and not sizes % WIDE_BYTES
+        self.wide_offsets = self.wide_offsets and not offsets % WIDE_BYTES
+        self.whole_sectors = self.whole_sectors and not (sizes | offsets) % SECTOR_BYTES
+        self.offsets_move = self.offsets_move or bool(offsets)
 
     def add_objects(self, time_us: I64, op: U8, size: I64) -> None:
         """Count some requests of objects: of these, times alone can be implausible."""

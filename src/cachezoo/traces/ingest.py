@@ -1,28 +1,32 @@
 """A foreign trace to a canonical Parquet file, streamed: memory does not grow with the trace but for its page table.
 
+While row groups are read, the one before is numbered and the one before that is written, each in a thread of its own.
+
 A trace that turns out unsorted is spilled to disk column by column and written in the order of a stable sort by time.
 """
 
 import mmap
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.arrays import I64
+from cachezoo.aside import aside
 from cachezoo.coded import Coded
 from cachezoo.console import Advance, progress
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import ROW_GROUP_ROWS, atomic_dir, beside, held
-from cachezoo.traces.memory import accesses_of, hold, hold_pages, pieces
+from cachezoo.traces.memory import hold, hold_pages, pieces
 from cachezoo.traces.object_stats import ObjectStatistics
 from cachezoo.traces.objects import OBJECT_CODED, OBJECT_NUMBERS, ObjectTrace
-from cachezoo.traces.pages import MAX_ACCESSES, PageNumbers, expand_pages
+from cachezoo.traces.pages import PageAccesses, PageNumbers, accesses_of, expand_pages
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, replayed, silent
 from cachezoo.traces.reading import Names, Requests
 from cachezoo.traces.remarks import remarks_of
@@ -97,8 +101,9 @@ def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, An
     """
     given, sink = OpenTrace(files, advance), _Sink(str(files.paths[0]))
     stitcher = Stitcher(given.meta())
-    for group in _groups(given.chunks()):
-        sink.add(stitcher.piece(group, 0))
+    with _taking(sink, lambda group: stitcher.piece(group, 0)) as take:
+        for group in _groups(given.chunks()):
+            take(group)
     given.warn()
     return _with_lines(sink.close(given.meta()), given)
 
@@ -113,8 +118,9 @@ def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:
 
 
 AT_ONCE = 1 << 22  # page accesses that are numbered at a time where nothing is written
+WRITTEN_AT_ONCE = 1 << 26  # of a row group; 64 pages a request in one of full length
 NUMBERED_BYTES = 24  # of a page access while it is numbered
-GROWN_BYTES = 48  # of a page of the table, while a table of twice the size is made
+GROWN_BYTES = 32  # of a page of the table, while a table of twice the size is made
 
 
 @dataclass
@@ -128,40 +134,59 @@ class _Sink:
     objects: ObjectStatistics | None = None
     n_pages: int = 0
 
-    def add(self, piece: Trace | ObjectTrace) -> None:
-        """Take the next requests; what is written goes whole, as a row group.
+    def numbered(self, piece: Trace | ObjectTrace) -> Iterator[tuple[Trace | ObjectTrace, PageAccesses | None]]:
+        """Take the next requests into the figures; what `write` is to write of them, a row group each.
 
         Raises:
             TraceError: their pages are more than can be numbered, or than there is memory for.
         """
         if isinstance(piece, ObjectTrace):
-            self._add_objects(piece)
+            self.objects = self.objects or ObjectStatistics()
+            self.objects.add(piece)
+            yield piece, None
             return
-        for part in pieces(piece, AT_ONCE) if self.writer is None else (piece,):
+        for part in pieces(piece, AT_ONCE if self.writer is None else WRITTEN_AT_ONCE):
             self._hold(part)
             accesses = self.pages.number(part)
             self.n_pages = accesses.n_pages
-            if self.writer is not None:
-                self.writer.add(part, accesses)
             self.statistics.add(part, accesses)
+            yield part, accesses
 
-    def _add_objects(self, piece: ObjectTrace) -> None:
-        self.objects = self.objects or ObjectStatistics()
+    def write(self, piece: Trace | ObjectTrace, accesses: PageAccesses | None) -> None:
+        """Write a row group.
+
+        Raises:
+            TraceError: its rows break the table's rules.
+        """
         if self.writer is not None:
-            self.writer.add(piece)
-        self.objects.add(piece)
+            self.writer.add(piece, accesses)
 
     def _hold(self, piece: Trace) -> None:
         accesses = int(accesses_of(piece).sum())
-        room = 1 << max(self.n_pages - 1, 0).bit_length()  # so many pages are in the table before it grows
-        grown = room if self.n_pages + accesses > room else 0
-        if accesses <= MAX_ACCESSES:
-            hold(accesses, accesses * NUMBERED_BYTES + grown * GROWN_BYTES, self.where)
+        grown = self.pages.room if self.n_pages + accesses > self.pages.room else 0
+        hold(accesses, accesses * NUMBERED_BYTES + grown * GROWN_BYTES, self.where)
 
     def close(self, meta: TraceMeta) -> dict[str, Any]:
         if self.writer is not None:
             self.writer.close(meta, self.n_pages if self.objects is None else None)
         return self.statistics.result(meta) if self.objects is None else self.objects.result(meta)
+
+
+@contextmanager
+def _taking(sink: _Sink, piece_of: Callable[..., Trace | ObjectTrace]) -> Iterator[Callable[..., None]]:
+    """Take what the caller reads into a sink: made a piece of and numbered in one thread, written in another.
+
+    Yields:
+        What takes the arguments of `piece_of`; three row groups at most are in memory.
+    """
+    with aside(sink.write) as write:
+
+        def number(*given: Any) -> None:  # noqa: ANN401 - as `piece_of`
+            for rows, accesses in sink.numbered(piece_of(*given)):
+                write(rows, accesses)
+
+        with aside(number) as take:
+            yield take
 
 
 def _between(chunks: Iterator[Requests], bounds: tuple[int, int]) -> Iterator[Requests]:
@@ -194,15 +219,20 @@ def _groups(chunks: Iterator[Requests]) -> Iterator[list[Requests]]:
 def _streamed(given: OpenTrace, sink: _Sink, bounds: tuple[int, int] | None) -> dict[str, Any]:
     stitcher: Stitcher | None = None
     origin_us = 0
-    for group in _groups(_between(given.chunks(), bounds) if bounds else given.chunks()):
+
+    def piece_of(group: list[Requests]) -> Trace | ObjectTrace:
+        return cast(Stitcher, stitcher).piece(group, origin_us)
+
+    with _taking(sink, piece_of) as take:
+        for group in _groups(_between(given.chunks(), bounds) if bounds else given.chunks()):
+            if given.backwards:
+                raise _Unsorted
+            if stitcher is None:
+                stitcher = Stitcher(given.meta())
+                origin_us = int(group[0].time_us[0]) if given.counts_anew(bounds) else 0
+            take(group)
         if given.backwards:
             raise _Unsorted
-        if stitcher is None:
-            stitcher = Stitcher(given.meta())
-            origin_us = int(group[0].time_us[0]) if given.counts_anew(bounds) else 0
-        sink.add(stitcher.piece(group, origin_us))
-    if given.backwards:
-        raise _Unsorted
     return sink.close(given.meta())
 
 
@@ -271,8 +301,9 @@ class _Spill:
 
 def _sorted(given: OpenTrace, sink: _Sink, part: tuple[float, float], spill: _Spill) -> dict[str, Any]:
     stitcher = Stitcher(given.meta())
-    for group in _groups(given.chunks()):
-        spill.add(stitcher.piece(group, 0))
+    with aside(lambda group: spill.add(stitcher.piece(group, 0))) as take:
+        for group in _groups(given.chunks()):
+            take(group)
     time_us = spill.column("time_us")
     order = np.argsort(time_us, kind="stable")
     spill.release()
@@ -288,8 +319,9 @@ def _sorted(given: OpenTrace, sink: _Sink, part: tuple[float, float], spill: _Sp
             columns |= {"key": keys.codes.astype(np.int64), "key_names": keys.names}
         return ObjectTrace(time_us=time_us - origin_us, meta=meta, **columns)
 
-    for piece in spill.pieces(order, piece_of):
-        sink.add(piece)
+    with _taking(sink, lambda piece: piece) as take:
+        for piece in spill.pieces(order, piece_of):
+            take(piece)
     return sink.close(meta)
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.sizes import human
-from cachezoo.traces.pages import MAX_ACCESSES
+from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 ACCESS_BYTES = 32
@@ -46,12 +45,6 @@ def memory_left() -> int:
         limit, _ = resource.getrlimit(kind)
         left += [limit - used] if limit != resource.RLIM_INFINITY else []
     return max(min(left), 0)
-
-
-def accesses_of(trace: Trace) -> I64:
-    """int64[n]: the pages that each request touches."""
-    touched: I64 = (trace.offset + trace.size - 1) // PAGE_BYTES - trace.offset // PAGE_BYTES + 1
-    return touched
 
 
 def hold(accesses: int, needed: int, where: str) -> None:
@@ -87,6 +80,9 @@ def hold_pages(trace: Trace, where: str) -> None:
 
 def pieces(trace: Trace, accesses: int) -> Iterator[Trace]:
     """A trace's requests, so many at a time that they touch about as many pages as given; at least one."""
+    if int(trace.size.sum()) // PAGE_BYTES + 2 * len(trace) <= accesses:  # a request touches no more
+        yield trace
+        return
     ends = np.cumsum(accesses_of(trace))
     first = 0
     while first < len(trace):

@@ -51,32 +51,55 @@ def percent(fraction: float) -> int:
 
 
 class PageNumbers:
-    """Numbers pages over consecutive parts of a trace; needs 24 to 72 bytes of memory a distinct page."""
+    """Numbers pages over consecutive parts of a trace; needs 16 to 48 bytes of memory a distinct page."""
 
     def __init__(self, page_bytes: int = PAGE_BYTES) -> None:
         self._pages = geometry_of(page_bytes)
         self._table = IdTable()
-        self._accesses = 0
+
+    @property
+    def room(self) -> int:
+        """How many distinct pages there is room for until the table of pages grows to twice its size."""
+        return self._table.room
 
     def number(self, trace: Trace) -> PageAccesses:
         """Page accesses of the trace's next requests; `n_pages` counts the pages of all parts so far.
 
         Raises:
-            TraceError: more than 2**31 - 1 page accesses in all, or more than 8,192 volumes.
+            TraceError: more than 2**31 - 1 distinct pages in all, or more than 8,192 volumes.
         """
-        page_bytes = self._pages.segment_bytes
-        count = (trace.offset + trace.size - 1) // page_bytes - trace.offset // page_bytes + 1
-        total = self._accesses + int(count.sum())
-        if total > MAX_ACCESSES:
-            message = (
-                f"{trace.meta.trace_id}: {total} page accesses, at most {MAX_ACCESSES} can be numbered (a request has "
-                f"up to {trace.size.max()} bytes): check the unit (bytes), or cut or sample the trace"
-            )
-            raise TraceError(message)
-        self._accesses = total
         start, keys = segment_keys(trace.volume.codes, trace.offset, trace.size, self._pages)
-        ids = self._table.lookup(keys)
-        return PageAccesses(start, ids, self._table.count, page_bytes)
+        try:
+            ids = self._table.lookup(keys)
+        except TraceError as error:
+            raise TraceError(f"{trace.meta.trace_id}: {error}") from error
+        return PageAccesses(start, ids, self._table.count, self._pages.segment_bytes)
+
+
+def refuse_accesses(total: int, where: str, most_bytes: int | None = None) -> None:
+    """Refuse a trace that is held in memory whole, where an access is known by a number of 32 bits.
+
+    Args:
+        total: its page accesses.
+        where: the trace.
+        most_bytes: of its largest request, where that is known.
+
+    Raises:
+        TraceError: more than `MAX_ACCESSES`.
+    """
+    if total > MAX_ACCESSES:
+        largest = f" (a request has up to {most_bytes} bytes)" if most_bytes is not None else ""
+        message = (
+            f"{where}: {total} page accesses, at most {MAX_ACCESSES} can be numbered{largest}: check the unit (bytes), "
+            "or cut or sample the trace"
+        )
+        raise TraceError(message)
+
+
+def accesses_of(trace: Trace, page_bytes: int = PAGE_BYTES) -> I64:
+    """int64[n]: the pages that each request touches."""
+    touched: I64 = (trace.offset + trace.size - 1) // page_bytes - trace.offset // page_bytes + 1
+    return touched
 
 
 def expand_pages(trace: Trace, page_bytes: int = PAGE_BYTES) -> PageAccesses:
@@ -87,6 +110,7 @@ def expand_pages(trace: Trace, page_bytes: int = PAGE_BYTES) -> PageAccesses:
         page_bytes: of a page.
 
     Raises:
-        TraceError: as `PageNumbers.number`.
+        TraceError: as `PageNumbers.number`, or more than 2**31 - 1 page accesses.
     """
+    refuse_accesses(int(accesses_of(trace, page_bytes).sum()), trace.meta.trace_id, int(trace.size.max(initial=0)))
     return PageNumbers(page_bytes).number(trace)

@@ -317,7 +317,9 @@ class Names:
     def add(self, column: Coded) -> I32:
         """The chunk's codes in the common numbering; -1 stays -1."""
         place = np.full(len(column.names) + 1, -1, np.int32)
-        for index in np.flatnonzero(np.bincount(column.codes[column.codes >= 0])).tolist():
+        used = np.zeros(len(place), bool)
+        used[column.codes] = True
+        for index in np.flatnonzero(used[:-1]).tolist():
             place[index] = self._codes.setdefault(column.names[index], len(self._codes))
         codes: I32 = place[column.codes]
         return codes

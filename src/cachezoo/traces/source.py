@@ -261,7 +261,7 @@ class Source:
             if end:
                 if whole:
                     yield whole
-                whole, rest = rest + text[:end], text[end:]
+                whole, rest = b"".join((rest, memoryview(text)[:end])), text[end:]
             else:
                 rest += text
             if len(rest) > MOST_LINE_BYTES:

@@ -30,8 +30,9 @@ class Statistics:
         counts = self._counts
         counts["requests"] += len(piece)
         counts["reads"] += int(reads.sum())
-        counts["bytes_read"] += int(piece.size[reads].sum())
-        counts["bytes_written"] += int(piece.size[~reads].sum())
+        bytes_read = int((piece.size * reads).sum())
+        counts["bytes_read"] += bytes_read
+        counts["bytes_written"] += int(piece.size.sum()) - bytes_read
         counts["page_accesses"] += len(pages.page_ids)
         self._clock.add(piece.time_us)
         first_us, last_us = int(piece.time_us.min()), int(piece.time_us.max())
@@ -40,7 +41,7 @@ class Statistics:
         self._distinct = pages.n_pages
         self._volumes = len(piece.volume.names)
         if piece.latency_us is not None:
-            known = piece.latency_us[piece.latency_us >= 0]
+            known = piece.latency_us if piece.latency_us.min() >= 0 else piece.latency_us[piece.latency_us >= 0]
             self._latencies.append(np.minimum(known, MAX_LATENCY_US).astype(np.uint32))
 
     def result(self, meta: TraceMeta) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from cachezoo.io import (
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.numerals import whole
 from cachezoo.traces.objects import NO_TTL, OBJECT_CODED, ObjectTrace, validate_objects
-from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.pages import PageAccesses, refuse_accesses
 from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, bad_rows, validate
 
 SCHEMA_VERSION = 1
@@ -510,8 +510,11 @@ def read_pages(path: Path) -> PageAccesses:
     """Read the page accesses that ingest stored beside the requests.
 
     Raises:
-        TraceError: the file holds no `page_ids`, or not as lists, or does not say how many pages it has.
+        TraceError: the file holds no `page_ids`, or not as lists, or does not say how many pages it has; or they are
+            more than can be held in memory whole.
     """
     table, metadata = read_table(path, columns=["page_ids"])
     _is_canonical(path, metadata)
-    return _accesses_of(table, pages_in(path, metadata), str(path))
+    pages = _accesses_of(table, pages_in(path, metadata), str(path))
+    refuse_accesses(len(pages.page_ids), str(path))
+    return pages

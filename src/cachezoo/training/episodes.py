@@ -11,7 +11,8 @@ from cachezoo.arrays import U64, Bool
 from cachezoo.coded import Coded
 from cachezoo.features.history import encode, user_key
 from cachezoo.io import sha256_file
-from cachezoo.kernels.segments import HASH_MULTIPLIER, SEGMENT_BITS
+from cachezoo.kernels.segments import SEGMENT_BITS
+from cachezoo.kernels.sequence import HASH_MULTIPLIER
 from cachezoo.labels.episode_rows import EpisodeRows, read_episode_labels
 from cachezoo.settings.flash import EpisodeLabel
 from cachezoo.traces.store import read_trace

@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.segments import Geometry, IdTable, expand_segments
 from tests.baleen_data import make_trace, small_requests
+from tests.without_numba import printed
 
 TINY = Geometry(64, 16)
 
 
 @settings(deadline=None)
-@given(st.lists(st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 20), max_size=40), max_size=6))
+@given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 20), max_size=40), max_size=6))
 def test_ids_by_first_appearance_across_calls(calls: list[list[int]]) -> None:
     table, known = IdTable(), {}
     for keys in calls:
@@ -21,12 +22,35 @@ def test_ids_by_first_appearance_across_calls(calls: list[list[int]]) -> None:
     assert table.keys().tolist() == list(known)
 
 
+def test_ids_are_the_same_without_numba() -> None:
+    said = printed("""
+import numpy as np
+from cachezoo.kernels.segments import IdTable
+keys = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, 2000)
+print(IdTable().lookup(np.concatenate([keys, keys[::2], keys * 4096])).tolist())
+""")
+    assert len(said) == 1
+
+
 def test_id_table_grows() -> None:
     keys = np.random.default_rng(1).integers(0, 2**62, 20_000)
     table = IdTable()
     ids = table.lookup(np.concatenate([keys, keys]))
     assert (ids[:20_000] == ids[20_000:]).all()
     assert table.count == len(np.unique(keys))
+
+
+@given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 40))
+def test_a_table_takes_as_many_keys_as_ids_can_number(keys: list[int], most: int) -> None:
+    table, distinct = IdTable(), list(dict.fromkeys(keys))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cachezoo.kernels.segments.MOST_IDS", most)
+        if len(distinct) <= most:
+            assert table.lookup(np.array(keys, np.int64)).tolist() == [distinct.index(key) for key in keys]
+            return
+        with pytest.raises(TraceError, match=f"more than {most} distinct pages or keys"):
+            table.lookup(np.array(keys, np.int64))
+    assert table.keys().tolist() == distinct[:most]
 
 
 @settings(deadline=None)

@@ -1,10 +1,11 @@
 """Streamed ingest against the trace read whole: the same rows, pages, provenance and bytes."""
 
 import gzip
+import itertools
 import re
 import subprocess
 import sys
-from itertools import pairwise
+import threading
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,14 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.errors import TraceError
+from cachezoo.errors import CachezooError, TraceError
+from cachezoo.io import FULL
 from cachezoo.traces.ingest import _Spill, describe_files, ingest
+from cachezoo.traces.object_stats import ObjectStatistics
 from cachezoo.traces.pages import PageNumbers, expand_pages
 from cachezoo.traces.read import TraceFiles, read_files
 from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.stats import describe
-from cachezoo.traces.store import read_pages, read_trace, write_trace
+from cachezoo.traces.store import TraceWriter, read_pages, read_trace, write_trace
 from cachezoo.traces.table import NUMBER_COLUMNS
 from tests.page_data import seeded_trace
 from tests.trace_data import texts
@@ -183,7 +186,7 @@ def test_pages_of_pieces_are_those_of_the_whole():
     trace = seeded_trace(900, 80, 8)
     numbers, whole = PageNumbers(), expand_pages(trace)
     cuts = [0, 1, 300, 301, 900]
-    parts = [numbers.number(trace.take(np.arange(a, b))) for a, b in pairwise(cuts)]
+    parts = [numbers.number(trace.take(np.arange(a, b))) for a, b in itertools.pairwise(cuts)]
     assert np.concatenate([part.page_ids for part in parts]).tolist() == whole.page_ids.tolist()
     assert parts[-1].n_pages == whole.n_pages
 
@@ -199,10 +202,108 @@ def test_a_full_disk_under_the_sort_names_the_file_and_the_folder(tmp_path):
         spill.add(seeded_trace(2000, 60, 4))
 
 
+def failing(own, at, error):
+    """A method that raises an error when it is called for the `at`th time."""
+    calls = itertools.count(1)
+
+    def method(self, *given):
+        if next(calls) == at:
+            raise error
+        return own(self, *given)
+
+    return method
+
+
+@pytest.mark.parametrize("shuffled", [0, 60_000])
+@pytest.mark.parametrize("where", [(PageNumbers, "number"), (TraceWriter, "add"), (ObjectStatistics, "add")], ids=str)
+@pytest.mark.parametrize(
+    ("error", "raised", "said"),
+    [
+        (TraceError("row 7: is odd"), TraceError, "^row 7: is odd$"),
+        (OSError(28, FULL[0]), CachezooError, rf"o\.parquet: cannot be written \({FULL[0]}\)"),
+        (KeyboardInterrupt(), KeyboardInterrupt, "^$"),
+    ],
+    ids=["trace", "disk", "interrupt"],
+)  # fmt: skip
+def test_an_error_in_a_thread_is_raised_as_without_it_and_leaves_nothing(
+    tmp_path, monkeypatch, where, error, raised, said, shuffled
+):
+    raw, out, before = tmp_path / "t.csv", tmp_path / "deep" / "o.parquet", threading.active_count()
+    if where[0] is ObjectStatistics:
+        raw.write_text("".join(f"{k},key{k % 7},4,100,1,get,0\n" for k in range(700)))
+    else:
+        raw.write_text("".join(msr_rows(700, 3, shuffled=shuffled)))
+    monkeypatch.setattr(*where, failing(getattr(*where), 3, error))
+    with pytest.raises(raised, match=said):
+        ingest(TraceFiles([raw]), out)
+    assert list(out.parent.iterdir()) == []
+    assert threading.active_count() == before
+
+
+def test_a_bad_row_after_pieces_are_on_their_way_leaves_nothing(tmp_path):
+    raw, out, before = tmp_path / "t.csv", tmp_path / "deep" / "o.parquet", threading.active_count()
+    raw.write_text("".join([*msr_rows(700, 3), "no row\n"]))
+    with pytest.raises(TraceError, match=r"t\.csv: row 701: has 1 field, not 7"):
+        ingest(TraceFiles([raw]), out)
+    assert list(out.parent.iterdir()) == []
+    assert threading.active_count() == before
+
+
+def test_who_interrupts_the_reading_leaves_nothing(tmp_path):
+    raw, out, before = tmp_path / "t.csv", tmp_path / "deep" / "o.parquet", threading.active_count()
+    raw.write_text("".join(msr_rows(700, 3)))
+
+    def interrupt(done, note=""):
+        if done > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(TraceFiles([raw]), out, advance=interrupt)
+    assert list(out.parent.iterdir()) == []
+    assert threading.active_count() == before
+
+
+def test_a_stream_may_touch_more_pages_than_a_whole_trace_in_memory(tmp_path, monkeypatch):
+    raw, out = tmp_path / "t.csv", tmp_path / "o.parquet"
+    raw.write_text("".join(msr_rows(700, 3)))
+    whole = expand_pages(read_files(TraceFiles([raw])))
+    monkeypatch.setattr("cachezoo.traces.pages.MAX_ACCESSES", 500)
+    assert ingest(TraceFiles([raw]), out)["page_accesses"] == len(whole.page_ids) > 500
+    assert describe_files(TraceFiles([raw]))["page_accesses"] == len(whole.page_ids)
+    for refused in (lambda: read_pages(out), lambda: expand_pages(read_trace(out))):
+        with pytest.raises(TraceError, match=f": {len(whole.page_ids)} page accesses, at most 500 can be numbered"):
+            refused()
+    monkeypatch.undo()
+    assert read_pages(out).page_ids.tolist() == whole.page_ids.tolist()
+
+
+def test_a_row_group_of_large_requests_is_written_in_parts(tmp_path, monkeypatch):
+    raw, out = tmp_path / "t.csv", tmp_path / "o.parquet"
+    raw.write_text("".join(msr_rows(700, 3)))
+    monkeypatch.setattr("cachezoo.traces.ingest.WRITTEN_AT_ONCE", 90)
+    ingest(TraceFiles([raw]), out)
+    assert_same(out, read_files(TraceFiles([raw])))
+    file = pq.ParquetFile(out)
+    groups = [file.read_row_group(k, ["page_ids"]).column(0) for k in range(file.num_row_groups)]
+    assert max(len(pages.combine_chunks().flatten()) for pages in groups) <= 90
+    assert len(groups) > 14
+
+
+def test_more_pages_than_ids_can_number_are_refused(tmp_path, monkeypatch):
+    raw = tmp_path / "t.csv"
+    raw.write_text("".join(msr_rows(700, 3)))
+    monkeypatch.setattr("cachezoo.kernels.segments.MOST_IDS", 100)
+    said = "^t: more than 100 distinct pages or keys, which is what ids of 32 bits can number: .* sample the trace$"
+    with pytest.raises(TraceError, match=said):
+        ingest(TraceFiles([raw]), tmp_path / "o.parquet")
+    assert list(tmp_path.iterdir()) == [raw]
+
+
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from cachezoo.errors import TraceError
+from cachezoo.errors import CachezooError, TraceError
+from cachezoo.io import FULL
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

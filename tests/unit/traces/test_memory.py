@@ -5,8 +5,8 @@ import pytest
 
 from cachezoo.traces import ingest, memory
 from cachezoo.traces.ingest import describe_files
-from cachezoo.traces.memory import ACCESS_BYTES, accesses_of, hold_pages, pieces
-from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.memory import ACCESS_BYTES, hold_pages, pieces
+from cachezoo.traces.pages import accesses_of, expand_pages
 from cachezoo.traces.read import TraceFiles, read_files
 from tests.command_line import run
 from tests.page_data import seeded_trace
