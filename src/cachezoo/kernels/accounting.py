@@ -7,6 +7,7 @@ import numpy as np
 from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUEST, WRITE
+from cachezoo.kernels.step import unlocked
 
 # Places in the counts.
 (
@@ -158,6 +159,7 @@ def _count(record: Record, tally: Tally, back: bool, low: int, high: int) -> Non
     counts[WRITE_HITS] += write_hits
 
 
+@unlocked
 @njit
 def account(record: Record, tally: Tally, first: int, write_back: bool, missing: I64) -> None:
     """Count a span of a run, from one access on; what is dirty there is what the accesses before left dirty.

@@ -15,7 +15,7 @@ from cachezoo.policies.engine import Run
 from cachezoo.policies.stream import Stream
 
 Keep = Callable[[U8], None]
-"""Takes what became of page accesses, uint8; of a long trace a span at a time, in room that the next one takes."""
+"""Takes what became of page accesses, uint8; of a long trace a span at a time, in room that is used again."""
 
 
 @dataclass(frozen=True)

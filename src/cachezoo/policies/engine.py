@@ -15,6 +15,7 @@ from cachezoo.kernels import loops
 from cachezoo.kernels.huge import in_huge_pages
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.outcome import NONE, REQUEST
+from cachezoo.kernels.step import unlocked
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition, Step, Values, nowhere, settle
 from cachezoo.policies.stream import Stream
@@ -54,7 +55,8 @@ def _fast(name: str, has: Step, touch: Step, insert: Step) -> Step:
 @cache
 def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step, near: Step) -> Step:
     steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw, "near": near}
-    return specialise(loops.simulate, f"simulate_{name}", **steps)
+    loop = specialise(loops.simulate, f"simulate_{name}", **steps)
+    return unlocked(loop) if near is not nowhere else loop
 
 
 def check_capacity(capacity: int) -> None:
@@ -161,18 +163,19 @@ def spans(composition: Composition, stream: Stream, capacity: int, every: int) -
         every: accesses.
 
     Yields:
-        First and past-last access of each span, whole requests one after the other, and the run of them, which the next
-        span writes over.
+        First and past-last access of each span, whole requests one after the other, and the run of them, which the span
+        after the next writes over.
 
     Raises:
         ConfigError: as `simulate`.
     """
     course, low = Course(composition, stream, capacity, far=True), 0
-    outcome, victim = np.empty(0, np.uint8), np.empty(0, np.int32)
-    for high in pauses(stream, every):
-        if high - low > len(outcome):
-            outcome, victim = np.empty(high - low, np.uint8), np.empty(high - low, np.int32)
-        run = Run(outcome[: high - low], victim[: high - low])
+    stops = pauses(stream, every)
+    longest = max(np.diff([0, *stops]).tolist())
+    rooms = [Run(np.empty(longest, np.uint8), np.empty(longest, np.int32)) for _ in range(2)]
+    for k, high in enumerate(stops):
+        room, part = rooms[k % 2], slice(0, high - low)
+        run = Run(room.outcome[part], room.victim[part])
         course.serve(high, run.outcome, run.victim)
         yield low, high, run
         low = high

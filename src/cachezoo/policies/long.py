@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.aside import aside
 from cachezoo.console import Advance
 from cachezoo.contest.counting import AUTO, HOW, Count
 from cachezoo.errors import ConfigError, TraceError
@@ -184,16 +185,22 @@ class LongSimulator:
             raise ConfigError(f"policy {entry.id}: it decides by the requests, which take memory; {FIX}")
         counting = Counting(self.stream, warmup, self.accesses, warmup)
         entry.compile()
-        seconds, begun, known = 0.0, time.perf_counter(), True
-        for low, high, run in self._spans(entry, capacity):
-            seconds += time.perf_counter() - begun
-            known = run.says_who_left
+        seconds, known = 0.0, True
+
+        def count(low: int, high: int, run: Run) -> None:
             requests = int(np.count_nonzero(self.stream.flags[low:high] & REQUEST))
             counting.add(low, high, run, np.empty(requests, np.int64))
             if keep is not None:
                 keep(run.outcome)
             self.stream.spill.release()
+
+        with aside(count) as counted:
             begun = time.perf_counter()
+            for low, high, run in self._spans(entry, capacity):
+                seconds += time.perf_counter() - begun
+                known = run.says_who_left
+                counted(low, high, run)
+                begun = time.perf_counter()
         return Counts(policy=entry.id, capacity=capacity, warmup=warmup, **counting.figures(known), kernel_s=seconds)
 
     def _spans(self, entry: Policy, capacity: int) -> Iterator[tuple[int, int, Run]]:

@@ -11,7 +11,7 @@ classes by hand and a fixed end; the maximum over T is the Gittins index.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,7 +129,8 @@ def _leave(hazards: Hazards, i: int) -> None:
 @step
 def _use(hazards: Hazards, before: int, age: int) -> None:
     """Count a use of the page accessed `before`; earlier bins that have not counted it yet do so too."""
-    k, b = hazards.classes[before], 0
+    k = hazards.classes[before]
+    b: Any = 0
     for earlier in range(BINS):
         b += np.int32(age > hazards.limits[earlier])
     hazards.events[k, b] += 1

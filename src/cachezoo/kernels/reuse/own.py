@@ -295,7 +295,8 @@ def predict(rows: F32, trees: Trees) -> F32:
     low = 2 * node + 1
 
     def child(place: npt.NDArray[np.int64]) -> I32:
-        return np.where(place < INNER, first * INNER + place, ~(first * LEAVES + place - INNER)).astype(np.int32)
+        found: I32 = np.where(place < INNER, first * INNER + place, ~(first * LEAVES + place - INNER)).astype(np.int32)
+        return found
 
     flat = forest.Trees(
         branch[::INNER].astype(np.int32), trees.inputs.reshape(-1).astype(np.int32),
