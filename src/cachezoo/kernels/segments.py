@@ -192,7 +192,7 @@ class IdTable:
     @property
     def room(self) -> int:
         """How many keys it holds before it grows to twice the slots; each slot takes 12 bytes."""
-        return min(len(self._keys) // 4 * 3, MOST_IDS)
+        return min(len(self._keys) // 8 * 5, MOST_IDS)
 
     def keys(self) -> I64:
         """int64[count]: the keys in the order of their ids."""

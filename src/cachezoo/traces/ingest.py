@@ -120,7 +120,7 @@ def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:
 AT_ONCE = 1 << 22  # page accesses that are numbered at a time where nothing is written
 WRITTEN_AT_ONCE = 1 << 26  # of a row group; 64 pages a request in one of full length
 NUMBERED_BYTES = 24  # of a page access while it is numbered
-GROWN_BYTES = 32  # of a page of the table, while a table of twice the size is made
+GROWN_BYTES = 39  # of a page of the table, while a table of twice the size is made
 
 
 @dataclass

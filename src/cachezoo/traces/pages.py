@@ -51,7 +51,7 @@ def percent(fraction: float) -> int:
 
 
 class PageNumbers:
-    """Numbers pages over consecutive parts of a trace; needs 16 to 48 bytes of memory a distinct page."""
+    """Numbers pages over consecutive parts of a trace; needs 19 to 58 bytes of memory a distinct page."""
 
     def __init__(self, page_bytes: int = PAGE_BYTES) -> None:
         self._pages = geometry_of(page_bytes)
