@@ -1,7 +1,7 @@
 """Whether LightGBM's training over two Dask workers gives the forest of one machine: it does not.
 
-`python benchmarks/forests_apart.py` prints sha256 of the trees: here, of one worker, and of two workers twice, which may
-also differ from each other.
+`python benchmarks/forests_apart.py` prints sha256 of the trees: here, of one worker, and of two workers twice, which
+may also differ from each other.
 """
 
 import hashlib
