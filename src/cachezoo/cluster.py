@@ -7,7 +7,6 @@ Dask places the jobs, and does those of a worker that died again, on another.
 
 import hashlib
 import logging
-import pickle
 import platform
 import tempfile
 import uuid
@@ -22,10 +21,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-import cloudpickle
 from dask.base import annotate
 from distributed import Client, KilledWorker, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.protocol.pickle import dumps, loads
 
 from cachezoo.errors import ClusterError
 
@@ -115,12 +114,12 @@ class _Cluster(Executor):
     def submit(self, fn: Callable[..., Done], /, *args: Any, **kwargs: Any) -> Future[Done]:  # noqa: ANN401
         # Of what a script itself defines, as stages are, a worker's processes have nothing but what comes with the job.
         with annotate(executor=self._pools):
-            return self._jobs.submit(_call, cloudpickle.dumps((fn, args, kwargs)))  # type: ignore[no-any-return]
+            return self._jobs.submit(_call, dumps((fn, args, kwargs)))  # type: ignore[no-any-return]
 
 
 def _call(job: bytes) -> Any:  # noqa: ANN401 - whatever the job returns
-    """Do a job that `cloudpickle` has written."""
-    work, args, kwargs = pickle.loads(job)
+    """Do a job that `dumps` has written."""
+    work, args, kwargs = loads(job)
     return work(*args, **kwargs)
 
 

@@ -74,6 +74,15 @@ def test_processes_leave_interrupts_to_who_made_them():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_processes_have_the_variables_that_they_are_given(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("OMP_DYNAMIC", raising=False)
+    given = {"OMP_NUM_THREADS": "1", "OMP_DYNAMIC": "FALSE"}
+    with processes(1, env=given) as pool:
+        assert run_all("jobs", pool, os.getenv, [(name,) for name in given]) == list(given.values())
+    assert os.environ["OMP_NUM_THREADS"] == "7" and "OMP_DYNAMIC" not in os.environ
+
+
 def test_jobs_are_done_here_or_by_processes_with_results_in_their_order(monkeypatch):
     jobs = [(divmod, 17, k) for k in (3, 5, 2)]
     found = []

@@ -1,10 +1,9 @@
 import fcntl
-import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,7 +60,7 @@ class Pool(Executor):
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
     made = Pool(lambda _: FOUND)
-    monkeypatch.setattr(run, "processes", lambda *_: nullcontext(made))
+    monkeypatch.setattr(run, "workers", lambda *_, **__: nullcontext(made))
     return made
 
 
@@ -123,14 +122,18 @@ def test_a_process_that_is_killed_ends_the_study_in_one_line(root: Path, pool: P
         run_all(root, [training()])
 
 
-def test_trainings_begin_in_the_environment_of_the_stages(
-    root: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    seen: list[dict[str, str]] = []
-    pool.work = lambda _: (seen.append(dict(os.environ)), FOUND)[1]
-    run_all(root, [training()])
-    assert seen[0] | PINNED == seen[0] and os.environ["OMP_NUM_THREADS"] == "7"
+def test_trainings_begin_in_the_environment_of_the_stages(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    @contextmanager
+    def no_pool(*given: Any, shared: bool) -> Iterator[None]:
+        asked.append((*given, shared))
+        yield None
+
+    monkeypatch.setattr(run, "workers", no_pool)
+    run_all(root, [])
+    ((jobs, _, env, shared),) = asked
+    assert (jobs, env, shared) == (1, PINNED, True)
 
 
 def test_a_storage_that_optuna_cannot_use_is_named(root: Path, pool: Pool) -> None:
