@@ -14,6 +14,7 @@ from cachezoo.arrays import I64
 from cachezoo.errors import TraceError
 from cachezoo.sizes import human
 from cachezoo.traces.pages import MAX_ACCESSES
+from cachezoo.traces.reading import Chunk
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 ACCESS_BYTES = 32
@@ -48,9 +49,9 @@ def memory_left() -> int:
     return max(min(left), 0)
 
 
-def accesses_of(trace: Trace) -> I64:
+def accesses_of(trace: Trace | Chunk, page_bytes: int = PAGE_BYTES) -> I64:
     """int64[n]: the pages that each request touches."""
-    touched: I64 = (trace.offset + trace.size - 1) // PAGE_BYTES - trace.offset // PAGE_BYTES + 1
+    touched: I64 = (trace.offset + trace.size - 1) // page_bytes - trace.offset // page_bytes + 1
     return touched
 
 

@@ -424,6 +424,12 @@ def read_meta(path: Path) -> TraceMeta:
     return _meta_of(path, read_metadata(path), objects=None)
 
 
+def stored_pages(path: Path) -> int | None:
+    """Distinct pages of 4 KiB that a canonical Parquet file says it has; None where it does not."""
+    text = read_metadata(path).get("cachezoo.n_pages", "")
+    return int(text) if text.isdecimal() else None
+
+
 def read_trace(path: Path) -> Trace:
     """Read a canonical Parquet file.
 

@@ -17,7 +17,7 @@ from cachezoo.questions.page.bundle import run_bundle
 from cachezoo.questions.page.candidates import Halves
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.transforms import sample
+from cachezoo.traces.sampling import sample
 
 MOST_LEARNED = 1_000_000
 """Page accesses above which a sample is run: a learned cache takes some microseconds for each."""

@@ -6,9 +6,9 @@ from cachezoo.arrays import U8
 from cachezoo.errors import TraceError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.questions.page.bench import Bench
+from cachezoo.traces.pieces import pieces, trimmed
 from cachezoo.traces.provenance import recorded
 from cachezoo.traces.table import Trace
-from cachezoo.traces.transforms import pieces
 
 
 def misses_of(bench: Bench, policy: str, capacity: int, outcome: U8) -> Trace:
@@ -39,4 +39,4 @@ def misses_of(bench: Bench, policy: str, capacity: int, outcome: U8) -> Trace:
     start = np.maximum(page[heads] * pages.page_bytes, trace.offset[rows])
     stop = np.minimum((page[tails] + 1) * pages.page_bytes, trace.offset[rows] + trace.size[rows])
     said = {"policy": policy, "pages": capacity, "page_bytes": pages.page_bytes, "requests": len(trace)}
-    return pieces(trace, rows, start, stop, recorded(trace.meta, "misses", said))
+    return trimmed(pieces(trace, rows, start, stop, recorded(trace.meta, "misses", said)))
