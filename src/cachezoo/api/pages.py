@@ -259,7 +259,7 @@ def curve(
         ignore: of a trace of objects.
 
     Returns:
-        A row for each policy and size; an estimate has its standard error.
+        A row for each policy and size; an estimate has `error_90`, half its 90 % interval.
 
     Raises:
         ConfigError: as `simulate`, or a policy that has no curve.

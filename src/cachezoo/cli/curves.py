@@ -63,7 +63,7 @@ def curve(
 ) -> None:
     """Page hit ratio over the size of the cache; LRU at every size in one pass.
 
-    Of a long trace, other policies are simulated in small on a sample of the pages, with standard errors.
+    Of a long trace, other policies are simulated in small on a sample of the pages, with 90 % intervals.
     """
     from cachezoo.cli import objects
     from cachezoo.contest.counting import Count
@@ -136,8 +136,8 @@ def _curve_table(found: list["Curve"], name: str, pages: "PageAccesses") -> None
         ids += [own.policy] if own.moved is None else [own.policy, read]
         for k, row in enumerate(rows):
             row[own.policy], row[read] = own.shown(k), f"{own.transfers[k]:.4f}"
-    rates = [own.rate for own in found if own.error is not None]
-    sampled = f"a sample of {significant(100 * rates[0], 3)} % of the pages, ± one standard error" if rates else ""
+    rates = [own.rate for own in found if own.error_90 is not None]
+    sampled = f"a sample of {significant(100 * rates[0], 3)} % of the pages, ± 90 %" if rates else ""
     below = " · ".join(filter(None, (sampled, unlike(first, sizes))))
     title = f"{name}: page hit ratio, {counted_words(first, [len(pages.page_ids)] * len(first))}"
     print_rows(rows, title, below, ["capacity", *ids], tuple(ids))

@@ -74,9 +74,14 @@ class Count:
         Raises:
             ConfigError: as of `first_access`.
         """
-        if self.text in (ALL, AUTO, HALF) or not self._typed[1] or self._typed[1] == "%":
+        if not self.on_clock:
             return self
         return Count(str(first_access(pages, self, time_us=time_us)))
+
+    @property
+    def on_clock(self) -> bool:
+        """Whether it is a time."""
+        return self.text not in (ALL, AUTO, HALF) and self._typed[1] in SECONDS
 
     @property
     def _typed(self) -> tuple[Decimal, str]:
