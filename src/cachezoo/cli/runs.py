@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.options import RANGES, page_bytes
+from cachezoo.cli.options import RANGES, page_bytes, sample_rate
 from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cachezoo.questions.page.bench import Bench, Options
     from cachezoo.questions.page.turns import TurnsCache
     from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.read import TraceFiles
+    from cachezoo.traces.sampling import SampledTrace
     from cachezoo.traces.table import Trace
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
@@ -61,6 +63,14 @@ Ignore = Annotated[
         "--ignore",
         metavar="deletes,ttl,sizes",
         help="What a cache of objects does not heed: deletes, times to live, sizes (it then holds so many objects).",
+    ),
+]
+Sampled = Annotated[
+    str,
+    typer.Option(
+        "--sample",
+        metavar="auto|exact|RATE",
+        help="Run a part of the pages, such as 0.01; auto: of a trace of more than 50 million page accesses.",
     ),
 ]
 First = Annotated[
@@ -190,6 +200,28 @@ def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
     from cachezoo.traces.read import TraceFiles, read_either
 
     return read_either(TraceFiles([path], reading[0], options=dict(reading[1])), replay=True)
+
+
+def sample_of(
+    files: "TraceFiles", sample: str, page: int = PAGE_BYTES, *, whole: bool = True
+) -> "Trace | ObjectTrace | SampledTrace":
+    """A trace in memory: whole, or of a long one a sample.
+
+    Args:
+        files: what to read.
+        sample: `exact`; a part of the pages; or `auto`, whole up to `SAMPLED_ABOVE` page accesses.
+        page: bytes of a page.
+        whole: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less error.
+    """
+    from cachezoo.traces import sampling
+    from cachezoo.traces.read import read_either, read_sampled
+
+    rate = sample_rate(sample)
+    if sample == "exact":
+        return read_either(files, replay=True)
+    block = page * -(-sampling.SAMPLE_BLOCK_BYTES // page) if whole else page
+    plan = sampling.Plan(rate or 1.0, None if rate else sampling.SAMPLED, block_bytes=block, page_bytes=page)
+    return read_sampled(files, plan, 0 if rate else sampling.SAMPLED_ABOVE, replay=True)
 
 
 def present(traces: list[Path]) -> None:

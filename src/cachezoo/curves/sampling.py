@@ -8,11 +8,7 @@ A sample with a page that is accessed much has too many accesses, one without to
 at any capacity, it is the misses that are scaled up, and the hits are what is left of all accesses. That is SHARDS's
 correction by the first bucket (SHARDS_adj, Sec. 3.2); the rate is that of the pages drawn, not the one asked for.
 
-The error comes from `GROUPS` samples that share no page, whose union the sample is: a cache is simulated on each, and
-the estimates differ by as much as samples of that size do. The sample's own standard error is theirs over the root of
-their number. What a miniature gets wrong because it is small is no part of that spread: it shows in the mean of the
-groups, whose caches are smaller still, and is added. By Student's t of `GROUPS` - 1 degrees of freedom it becomes half
-a 90 % interval, which is what is reported: `half_widths`, for everything that is estimated from a sample.
+The error is that of `cachezoo.contest.sampled`.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +20,7 @@ import numpy.typing as npt
 from cachezoo.arrays import F64, I32, I64
 from cachezoo.console import Advance
 from cachezoo.contest.counting import Count
-from cachezoo.contest.lead import Mean
+from cachezoo.contest.sampled import GROUPS, half_widths
 from cachezoo.curves.curve import Curve, rising
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
@@ -35,7 +31,6 @@ from cachezoo.policies.sampling import page_seed
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.sampling import SampledTrace
 
-GROUPS = 8
 Misses = Callable[[I32, int, I64, I64], I64]
 
 
@@ -69,23 +64,6 @@ class Sample:
     whole: Part  # all of them
     groups: tuple[Part, ...]  # the same pages in `GROUPS` parts that share none
     accesses: int  # of the whole trace
-
-
-def half_widths(whole: F64, groups: F64) -> F64:
-    """Half the 90 % interval of what was estimated from a sample.
-
-    Args:
-        whole: float64[...] estimates from the whole sample.
-        groups: float64[GROUPS, ...] the same from each group of its pages, in caches as much smaller.
-
-    Returns:
-        float64[...]; not a number where an estimate is none.
-    """
-    spread = groups.std(axis=0, ddof=1) / np.sqrt(GROUPS)
-    small = (groups.mean(axis=0) - whole) / (GROUPS - 1)
-    times = Mean(0.0, 1.0, GROUPS - 1).ends[1]
-    widths: F64 = times * np.hypot(spread, small)
-    return widths
 
 
 def draw(pages: PageAccesses, rate: float, seed: int = 0) -> Sample:
@@ -123,15 +101,10 @@ def sample_of(trace: SampledTrace) -> Sample:
     Raises:
         ConfigError: there are so few that a group has none.
     """
-    parts = []
-    for own in (trace, *(trace.group(number, GROUPS) for number in range(GROUPS))):
-        if not len(own.trace):
-            message = (
-                f"{own.trace.meta.trace_id}: a sample of {trace.pages.n_pages} pages at rate {trace.rate:g} is too few "
-                "for an error; use a higher one or exact"
-            )
-            raise ConfigError(message)
-        parts.append(Part(own.pages.page_ids, own.pages.n_pages, own.rows, own.pages.n_pages / trace.n_pages))
+    parts = [
+        Part(own.pages.page_ids, own.pages.n_pages, own.rows, own.pages.n_pages / trace.n_pages)
+        for own in (trace, *trace.groups(GROUPS))
+    ]
     return Sample(parts[0], tuple(parts[1:]), trace.accesses)
 
 

@@ -14,7 +14,7 @@ STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B
 
 
 @njit
-def _mixed(z: np.uint64) -> np.uint64:
+def mixed(z: np.uint64) -> np.uint64:
     """SplitMix64's mixer, one-to-one on 64 bits."""
     z = (z ^ (z >> U30)) * FIRST
     z = (z ^ (z >> U27)) * SECOND
@@ -25,8 +25,8 @@ def _mixed(z: np.uint64) -> np.uint64:
 def _groups(start: np.uint64, limit: np.uint64, count: np.uint64, groups: U8) -> None:
     z = start
     for page in range(groups.size):
-        mixed = _mixed(z) >> U11
-        groups[page] = np.uint64(1) + mixed * count // limit if mixed < limit else np.uint64(0)
+        high = mixed(z) >> U11
+        groups[page] = np.uint64(1) + high * count // limit if high < limit else np.uint64(0)
         z += STEP
 
 
@@ -98,8 +98,8 @@ def _runs(
     for i in range(offset.size):
         end, joined = offset[i] + size[i], False
         for block in range(offset[i] // block_bytes, (end - 1) // block_bytes + 1):
-            mixed = _mixed(keys[i] + np.uint64(block) * STEP) >> U11
-            if mixed < least or mixed >= limit:
+            high = mixed(keys[i] + np.uint64(block) * STEP) >> U11
+            if high < least or high >= limit:
                 joined = False
                 continue
             found += not joined
@@ -140,7 +140,7 @@ def drawn_runs(
 @njit
 def _hashes(keys: U64, block: I64, out: U64) -> None:
     for i in range(block.size):
-        out[i] = _mixed(keys[i] + np.uint64(block[i]) * STEP)
+        out[i] = mixed(keys[i] + np.uint64(block[i]) * STEP)
 
 
 def block_hashes(keys: U64, block: I64) -> U64:

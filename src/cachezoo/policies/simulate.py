@@ -37,6 +37,10 @@ class Simulator:
         self.trace, self.pages, self._writes, self._unit = trace, pages, writes, unit
         self._streams: dict[str, Stream] = {}
 
+    def part(self, trace: Trace, pages: PageAccesses) -> "Simulator":
+        """A part of the trace, simulated in the same way."""
+        return Simulator(trace, pages, self._writes, self._unit)
+
     def stream(self, asked: Policy) -> Stream:
         """What the policy's cache is asked: the trace, and what its prefetch adds."""
         prefetch = str(asked.spec.prefetch) if asked.spec else NONE.id

@@ -410,7 +410,8 @@ def read_sampled(
     Raises:
         TraceError: what the reader says; no block is chosen, or the pages are more than there is memory for.
     """
-    given, sampler, origin_us, seen = OpenTrace(files, advance), Sampler(plan), MOST_TIME_US, 0
+    given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
+    sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
     stitcher, held = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, "")), list[Requests]()
     for chunk in given.chunks():
         held.append(chunk)
@@ -436,7 +437,7 @@ def read_sampled(
         return trace
     if not quiet:
         _remark(given)
-    found = sampler.found(given.meta(), _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
+    found = sampler.found(given.meta())
     trace, before = found.trace, found.before
     trace = replace(trace, time_us=trace.time_us - (origin_us if given.counts_anew() else 0))
     if given.backwards:

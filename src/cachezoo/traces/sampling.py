@@ -18,6 +18,7 @@ import numpy.typing as npt
 from cachezoo.arrays import I64, U64
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
 from cachezoo.traces.memory import accesses_of
@@ -26,10 +27,14 @@ from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.pieces import picked, pieces, trimmed
 from cachezoo.traces.provenance import recorded
-from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
+from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
 SAMPLE_BLOCK_BYTES = 65_536
 PIECE_PAGES = 1 << 22
+SAMPLED_ABOVE = 50_000_000
+"""Page accesses of a trace of which commands take a sample, where that is left to them."""
+SAMPLED = 4_000_000
+"""Page accesses that such a sample has at most."""
 MOST_TALLIED = 1 << 23
 """Blocks whose accesses are counted each; of more, those of a part of them, by their hashes."""
 HASH_SHIFT = np.uint64(64 - HASH_BITS)
@@ -102,18 +107,15 @@ class SampledTrace:
     rate: float  # part of the blocks that are in it
     before: I64  # int64[n], accesses of the whole trace before each request of the sample
     requests: int  # of the whole trace
+    reads: int  # of these, those that read
     accesses: int  # of the whole trace; a row that stands for several requests counts as these
-    distinct: int | None = None  # pages of the whole trace where they are known; None: they are estimated
+    n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
+    dealt: bool = False  # whether it is one of the groups of another sample
 
     @cached_property
     def pages(self) -> PageAccesses:
         """The sample's page accesses."""
         return expand_pages(self.trace, self.plan.page_bytes)
-
-    @property
-    def n_pages(self) -> int:
-        """Distinct pages of the whole trace."""
-        return self.distinct or round(self.pages.n_pages / self.rate)
 
     @property
     def rows(self) -> I64:
@@ -123,10 +125,24 @@ class SampledTrace:
         found: I64 = np.maximum.accumulate(place)  # requests that were sorted by time lie where others were
         return found
 
-    def group(self, number: int, count: int) -> "SampledTrace":
-        """The blocks that are dealt to one of `count` groups, from 0 on; all groups together are the sample."""
-        part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
-        return replace(self, trace=part, before=before, rate=self.rate / count)
+    def groups(self, count: int) -> tuple["SampledTrace", ...]:
+        """The sample dealt out to groups that share no block, of the same whole.
+
+        Raises:
+            ConfigError: one would be empty.
+        """
+        found = []
+        for number in range(count):
+            part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
+            if not len(part):
+                message = (
+                    f"{self.trace.meta.trace_id}: a sample of {self.pages.n_pages} pages at rate {self.rate:g} is too "
+                    "small for an error; use a higher one, or exact"
+                )
+                raise ConfigError(message)
+            own = replace(self, trace=part, before=before, rate=self.rate / count, dealt=True)
+            found.append(own)
+        return tuple(found)
 
 
 def _taken(
@@ -144,11 +160,20 @@ class Sampler:
     Attributes:
         rate: part of the blocks that are kept now.
         requests: that have come.
+        reads: of these, those that read.
         accesses: to pages, that have come; a row that stands for several requests counts as these.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.rate, self.requests, self.accesses = plan, plan.rate, 0, 0
+    def __init__(self, plan: Plan, n_pages: int | None = None) -> None:
+        """Begin.
+
+        Args:
+            plan: how it is sampled.
+            n_pages: distinct pages of the whole trace, where they are known.
+        """
+        self.plan, self.rate = plan, plan.rate
+        self._known, self._distinct = n_pages, Distinct()
+        self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
         self._kept: list[tuple[Trace, I64]] = []
         self._size = 0
@@ -160,7 +185,10 @@ class Sampler:
         touched = self._accesses_of(trace)
         ends = np.cumsum(touched)
         self._keep(trace, self.accesses + ends - touched)
+        if self._known is None:
+            self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
         self.requests += len(trace)
+        self.reads += int((trace.op == OP_READ).sum())
         self.accesses += int(ends[-1])
         while self.plan.most is not None and self._size > self.plan.most:
             self.rate /= 2
@@ -180,12 +208,11 @@ class Sampler:
     def _together(self) -> tuple[Trace, I64]:
         return _joined([part for part, _ in self._kept]), np.concatenate([before for _, before in self._kept])
 
-    def found(self, meta: TraceMeta, distinct: int | None = None) -> SampledTrace:
+    def found(self, meta: TraceMeta) -> SampledTrace:
         """The sample.
 
         Args:
             meta: of the whole trace.
-            distinct: pages of the whole trace, where they are known.
 
         Raises:
             TraceError: the trace is empty, or no block is chosen.
@@ -198,7 +225,8 @@ class Sampler:
                 f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate} or use smaller blocks"
             )
         own = trimmed(replace(part, meta=meta))
-        return SampledTrace(own, self.plan, self.rate, before, self.requests, self.accesses, distinct)
+        n_pages = self._known or self._distinct.count
+        return SampledTrace(own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, n_pages)
 
 
 class Tally:

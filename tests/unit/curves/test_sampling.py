@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.contest.counting import Count, first_accesses
+from cachezoo.contest.sampled import GROUPS
 from cachezoo.curves.curve import lru_curve, simulated_curve
 from cachezoo.curves.measure import curves
-from cachezoo.curves.sampling import GROUPS, draw, sampled_curve, sampled_pages
+from cachezoo.curves.sampling import draw, sampled_curve, sampled_pages
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, policy

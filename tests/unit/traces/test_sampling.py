@@ -69,12 +69,15 @@ def test_groups_share_no_block_and_are_the_sample_together(trace, plan):
         found = in_pieces(trace, plan, 7)
     except TraceError:
         return
-    groups = [found.group(k, 8) for k in range(8)]
+    try:
+        groups = found.groups(8)
+    except ConfigError:  # a group has no block
+        return
     touched = [naive_pages(requests_of(own.trace)) for own in groups]
     assert sorted(page for own in touched for page in own) == sorted(naive_pages(requests_of(found.trace)))
     blocks = [{(volume, page * PAGE // plan.block_bytes) for volume, page in own} for own in touched]
     assert sum(map(len, blocks)) == len(set().union(*blocks))
-    assert sorted(row for own in groups if len(own.trace) for row in own.rows.tolist()) == found.rows.tolist()
+    assert sorted(row for own in groups for row in own.rows.tolist()) == found.rows.tolist()
 
 
 ROWS = [
@@ -100,7 +103,7 @@ def test_a_file_is_sampled_as_its_trace_is(tmp_path, suffix):
     want = sample(read, 0.3, 4, 8192)
     assert requests_of(found.trace) == requests_of(want) and found.accesses == len(expand_pages(read).page_ids)
     n_pages = expand_pages(read).n_pages
-    assert found.n_pages == n_pages if suffix == "parquet" else abs(found.n_pages / n_pages - 1) < 0.6
+    assert found.n_pages == (n_pages if suffix == "parquet" else pytest.approx(n_pages, rel=0.005))
     accesses = len(expand_pages(read).page_ids)
     again = read_sampled(files, Plan(), accesses, quiet=True)
     assert not isinstance(again, SampledTrace) and requests_of(again) == requests_of(read)

@@ -1,15 +1,18 @@
 """A trace ready to be simulated: the one runner of all commands and stages about page caches."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import Bool
-from cachezoo.contest.blocks import block_means
-from cachezoo.contest.choice import Case, Outcome
-from cachezoo.contest.counting import SECOND_HALF, Count, first_access
+from cachezoo.arrays import F64, I64, Bool
+from cachezoo.contest.blocks import block_means, blocks_in
+from cachezoo.contest.choice import Case
+from cachezoo.contest.counting import SECOND_HALF, Count, first_accesses
+from cachezoo.contest.sampled import GROUPS, Estimated, half_widths
+from cachezoo.curves.sampling import first_sampled
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.kernels.outcome import HIT
@@ -19,9 +22,21 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sizes import PAGE_BYTES, Size
-from cachezoo.traces.table import OP_WRITE, Trace
+from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.table import OP_READ, OP_WRITE, Trace
 
 Row = dict[str, Any]
+HITS = "hit_ratio"
+OF_RUNS = ("mean", "blocks", "groups", "rate", "errors")
+COUNTED = (
+    "requests", "ssd_writes", "replacements", "dirty_evictions", "disk_writes", "prefetched", "prefetch_hits", "moved",
+)  # fmt: skip
+"""What grows with the trace, but for page accesses and hits."""
+ESTIMATED = (
+    HITS, "read_hit_ratio", "write_hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio", "ssd_writes",
+    "mean_response_us",
+)  # fmt: skip
+"""What has an error where it is estimated from a sample."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +61,12 @@ def modelled(trace: Trace, device: AnalyticDevice) -> ServiceTimes:
 
 
 @dataclass(frozen=True)
-class Run(Outcome):
+class Run(Estimated):
     """One policy at one size where it counts: its page hit ratio as `mean`, and the figures of the JSON.
 
     Most are those of `cachezoo.policies.accounting.Simulation`; both response times are None without a device. The
-    ratios of reads and of writes are hits of their page accesses, per page access; None where there are none.
+    ratios of reads and of writes are hits of their page accesses, per page access; None where there are none. From a
+    sample all are estimates of the whole trace's.
     """
 
     policy: str
@@ -77,6 +93,9 @@ class Run(Outcome):
     mean_response_us: float | None
     mean_response_waiting_us: float | None
     requests_per_s: float
+    rate: float = field(default=1.0, kw_only=True)  # part of the trace's pages that was simulated
+    # half the 90 % intervals of figures that were estimated from a sample, by their names; none where all was simulated
+    errors: dict[str, float] = field(default_factory=dict, kw_only=True)
 
     @property
     def response_us(self) -> float:
@@ -85,32 +104,97 @@ class Run(Outcome):
         return self.mean_response_us
 
     def values(self) -> Row:
-        """As JSON values."""
-        return {name: value for name, value in vars(self).items() if name not in ("mean", "blocks")}
+        """As JSON values; of a sample with its rate, and `error_90` of the hit ratio and others."""
+        found = {name: value for name, value in vars(self).items() if name not in OF_RUNS}
+        if not self.errors:
+            return found
+        named = {"error_90" if name == HITS else f"{name}_error_90": error for name, error in self.errors.items()}
+        return {**found, "rate": self.rate, **named}
 
 
 class Bench:
-    """A trace with its response times.
+    """A trace with its response times, or a sample of a trace that stands for it.
+
+    Sizes are of the whole trace, a sample's caches as much smaller as it has fewer pages. Its misses are scaled up, and
+    hits are what is left of all accesses, as `cachezoo.curves.sampling` says, of bytes likewise; ratios of requests,
+    and of reads and writes apart, are those of the sample.
 
     Attributes:
         trace: the requests.
         pages: their page accesses.
         times: service times of the requests on disk and SSD; None without a device.
         count: from where on it counts.
+        sample: what `trace` is a sample of; None where it is the whole.
     """
 
-    def __init__(self, simulator: Simulator, times: ServiceTimes | None = None, count: Count = SECOND_HALF) -> None:
-        self.simulator, self.times, self.count = simulator, times, count
+    def __init__(
+        self, simulator: Simulator, times: ServiceTimes | None = None, count: Count = SECOND_HALF,
+        sample: SampledTrace | None = None,
+    ) -> None:  # fmt: skip
+        self.simulator, self.times, self.count, self.sample = simulator, times, count, sample
         self.trace, self.pages = simulator.trace, simulator.pages
+        self.device: AnalyticDevice | None = None
 
     @classmethod
-    def of(cls, simulator: Simulator, device: AnalyticDevice | None = None, count: Count = SECOND_HALF) -> "Bench":
+    def of(
+        cls, simulator: Simulator, device: AnalyticDevice | None = None, count: Count = SECOND_HALF,
+        sample: SampledTrace | None = None,
+    ) -> "Bench":  # fmt: skip
         """The bench of a simulator, with a device's models of response times."""
-        return cls(simulator, None if device is None else modelled(simulator.trace, device), count)
+        found = cls(simulator, None if device is None else modelled(simulator.trace, device), count, sample)
+        found.device = device
+        return found
+
+    @property
+    def n_pages(self) -> int:
+        """Distinct pages of the whole trace."""
+        return self.pages.n_pages if self.sample is None else self.sample.n_pages
+
+    @property
+    def accesses(self) -> int:
+        """Page accesses of the whole trace."""
+        return len(self.pages.page_ids) if self.sample is None else self.sample.accesses
+
+    @property
+    def requests(self) -> int:
+        """Requests of the whole trace."""
+        return len(self.trace) if self.sample is None else self.sample.requests
+
+    @property
+    def read_share(self) -> float:
+        """Requests of the whole trace that read, per request."""
+        return float((self.trace.op == OP_READ).mean()) if self.sample is None else self.sample.reads / self.requests
+
+    @property
+    def rate(self) -> float:
+        """Part of the whole trace's pages that are here."""
+        return self.pages.n_pages / self.n_pages
+
+    @cached_property
+    def rows(self) -> I64:
+        """int64[m]: which access of the whole trace each one here is."""
+        return np.arange(len(self.pages.page_ids)) if self.sample is None else self.sample.rows
+
+    @cached_property
+    def groups(self) -> "tuple[Bench, ...]":
+        """A sample dealt out to `GROUPS` samples that share no page; none of a whole trace, nor of such a group."""
+        sample = self.sample
+        return () if sample is None or sample.dealt else tuple(map(self._group, sample.groups(GROUPS)))
+
+    def _group(self, part: SampledTrace) -> "Bench":
+        return Bench.of(self.simulator.part(part.trace, part.pages), self.device, self.count, part)
 
     def size(self, given: Size) -> int:
         """Pages of a size; a share is of the distinct pages."""
-        return given.pages(self.pages.n_pages, self.pages.page_bytes)
+        return given.pages(self.n_pages, self.pages.page_bytes)
+
+    def own(self, capacity: int) -> int:
+        """Pages of the cache that is simulated, for one of so many."""
+        return capacity if self.sample is None else max(1, round(capacity * self.rate))
+
+    def place(self, access: int) -> int:
+        """The first access here that is that one of the whole trace, or a later one."""
+        return access if self.sample is None else int(np.searchsorted(self.rows, access))
 
     @cached_property
     def writes(self) -> Bool:
@@ -118,17 +202,68 @@ class Bench:
         written: Bool = np.repeat(self.trace.op == OP_WRITE, np.diff(self.pages.request_start))
         return written
 
+    def firsts(self, count: Count, capacities: Sequence[int]) -> I64:
+        """int64[k]: from which access of the whole trace on each of many capacities counts."""
+        if self.sample is not None:
+            return first_sampled(self.sample, count, capacities)
+        return first_accesses(self.pages, count, capacities, self.trace.time_us)
+
     def case(self, capacity: int) -> Case:
         """What counts of the page accesses with a cache of so many pages, from the first of a request on."""
-        first = first_access(self.pages, self.count, capacity, self.trace.time_us)
-        return Case(self.trace.meta.trace_id, capacity, first, len(self.pages.page_ids))
+        first = int(self.firsts(self.count, [capacity])[0])
+        return Case(self.trace.meta.trace_id, capacity, first, self.accesses)
+
+    def hit_ratios(self, hits: Bool, first: int) -> tuple[float, F64]:
+        """The hit ratio where it counts, and that of each block of time.
+
+        Args:
+            hits: bool[k] of the accesses here that count.
+            first: of the whole trace's accesses that counts.
+        """
+        if self.sample is None:
+            return float(hits.mean()), block_means(hits)
+        total, begin = self.accesses - first, self.place(first)
+        edges = np.linspace(first, self.accesses, blocks_in(total) + 1).astype(np.int64)
+        missed = np.concatenate([[0], np.cumsum(~hits)])[np.searchsorted(self.rows, edges) - begin]
+        blocks = np.maximum(0.0, 1 - np.diff(missed) / (self.rate * np.diff(edges)))
+        return max(0.0, 1 - int((~hits).sum()) / (self.rate * total)), blocks if blocks_in(total) else np.zeros(0)
 
     def run(self, policy_id: str, capacity: int, decision_us: float = 0.0) -> Run:
-        """Run a policy over the whole trace."""
-        return self.counted_run(self.simulated(policy_id, capacity), policy(policy_id).kind, decision_us)
+        """Run a policy over the whole trace, or over the sample and its groups."""
+        first = self.case(capacity).first
+        found = self._run(policy_id, capacity, first, decision_us)
+        if self.sample is None:
+            return found
+        each = [group._run(policy_id, capacity, first, decision_us) for group in self.groups]
+        errors = dict[str, float]()
+        for name in ESTIMATED:
+            values = [getattr(one, name) for one in (found, *each)]
+            if not any(value is None for value in values):
+                errors[name] = float(half_widths(np.array(values[0]), np.array(values[1:])))
+        return replace(found, errors=errors, groups=np.array([one.mean for one in each]))
+
+    def _run(self, policy_id: str, capacity: int, first: int, decision_us: float) -> Run:
+        simulated = self.simulator.run(policy_id, self.own(capacity), self.place(first))
+        found = self.counted_run(simulated, policy(policy_id).kind, decision_us)
+        return found if self.sample is None else self._scaled(found, simulated, capacity, first)
+
+    def _scaled(self, found: Run, simulated: Simulation, capacity: int, first: int) -> Run:
+        """A sample's run as an estimate of the whole trace's."""
+        ratio, blocks = self.hit_ratios(simulated.outcome[simulated.warmup :] == HIT, first)
+        bytes_missed = (1 - found.byte_hit_ratio) * found.page_accesses / self.rate
+        total, counts = self.accesses - first, {name: getattr(found, name) for name in COUNTED}
+        whole: dict[str, Any] = {
+            name: None if count is None else round(count / self.rate) for name, count in counts.items()
+        }
+        further = (simulated.prefetched + simulated.moved) / (self.rate * total)
+        return replace(
+            found, mean=ratio, blocks=blocks, capacity=capacity, warmup=first, page_accesses=total,
+            hits=round(ratio * total), hit_ratio=ratio, transfers=1 - ratio + further,
+            byte_hit_ratio=max(0.0, 1 - bytes_missed / total), rate=self.rate, **whole,
+        )  # fmt: skip
 
     def simulated(self, policy_id: str, capacity: int) -> Simulation:
-        """The same with what happened at each page access."""
+        """A run over the whole trace with what happened at each page access."""
         return self.simulator.run(policy_id, capacity, self.case(capacity).first)
 
     def counted_run(self, found: Simulation, kind: str, decision_us: float = 0.0) -> Run:

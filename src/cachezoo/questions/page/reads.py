@@ -12,9 +12,10 @@ from typing import Any
 from cachezoo.arrays import Bool
 from cachezoo.console import Advance
 from cachezoo.contest.blocks import block_means
-from cachezoo.contest.choice import Goal, Outcome, choose
-from cachezoo.contest.counting import AUTO, Count, first_access
+from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.counting import AUTO, Count
 from cachezoo.contest.lead import Lead
+from cachezoo.contest.sampled import Estimated
 from cachezoo.contest.verdict import LEAST_HITS
 from cachezoo.kernels.outcome import HIT, WRITE
 from cachezoo.kernels.requests import version_ids
@@ -28,7 +29,7 @@ Key = tuple[Writes, str]
 
 
 @dataclass(frozen=True)
-class ReadCache(Outcome):
+class ReadCache(Estimated):
     """What it found: `mean` is the share of the second half's read pages."""
 
     policy: str
@@ -62,11 +63,11 @@ class Reads:
     """A trace's read pages, and what caches of one size find of them."""
 
     def __init__(self, bench: Halves, capacity: int) -> None:
-        self._bench, self._capacity = bench, capacity
+        self._bench, self._whole, self._capacity = bench, capacity, bench.own(capacity)
         self._simulators = {way: Simulator(bench.trace, bench.pages, way) for way in WAYS}
         stream = self._simulators["through"].stream(policy(SIMPLEST))
         self._write: Bool = stream.flags & WRITE != 0
-        self._warm = first_access(bench.pages, Count(AUTO), capacity)
+        self._warm = bench.place(int(bench.firsts(Count(AUTO), [capacity])[0]))
 
     @property
     def counted(self) -> int:
@@ -92,10 +93,15 @@ class Reads:
     def _mean(self, hits: Bool, first: int, end: int) -> float:
         return float(hits[first:end].sum()) / max(int((~self._write[first:end]).sum()), 1)
 
-    def _outcome(self, key: Key) -> Outcome:
+    def _outcome(self, key: Key) -> Estimated:
         half = self._bench.half
         hits, reads = self._hits(key)[half:], ~self._write[half:]
-        return Outcome(float(hits[reads].mean()), block_means(hits[reads]))
+        found = self._bench.means(lambda own: Reads(own, self._whole).mean(key))
+        return Estimated(float(hits[reads].mean()), block_means(hits[reads]), groups=found)
+
+    def mean(self, key: Key) -> float:
+        """Of the second half's read pages, those that were found."""
+        return self._mean(self._hits(key), self._bench.half, len(self._write))
 
     def choose(self, advance: Advance | None = None) -> Key:
         """Policy and way by the first half: writes around, unless through finds enough more."""
@@ -140,8 +146,9 @@ class Reads:
             key, own = simplest, lru
         half = self._bench.half
         run = self._simulators[key[0]].run(key[1], self._capacity, half)
-        hits = int(self._hits(key)[half:].sum())
+        counts = (int(self._hits(key)[half:].sum()), self.counted, run.ssd_writes)
+        hits, reads, written = (round(count / self._bench.rate) for count in counts)
         return ReadCache(
-            own.mean, own.blocks, key[1], key[0], self.best(key[0]), lru.mean, chosen, lead, hits, self.counted,
-            run.ssd_writes,
+            own.mean, own.blocks, key[1], key[0], self.best(key[0]), lru.mean, chosen, lead, hits, reads, written,
+            groups=own.groups,
         )  # fmt: skip
