@@ -489,3 +489,20 @@ def test_models_take_turns_in_rcrnns_cache(trace, models, monkeypatch):
 def test_where_models_cannot_take_turns(trace, asked, said):
     command, *options = asked
     refused((command, trace, *options), said)
+
+
+def test_of_a_trace_above_a_length_a_sample_is_read(trace, monkeypatch):
+    from cachezoo.traces import sampling
+
+    asked = ("curve", trace, "--points", "4", "--policy", "lru", "--policy", "arc")
+    exact = values(*asked)
+    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"] - 1)
+    monkeypatch.setattr(sampling, "SAMPLED", exact["page_accesses"] // 2)
+    found = values(*asked)
+    assert found["page_accesses"] == exact["page_accesses"]
+    for one, other in zip(found["rows"], exact["rows"], strict=True):
+        assert 0 < one["rate"] < 1 == other["rate"] and one["capacity"] == other["capacity"]
+        assert abs(one["hit_ratio"] - other["hit_ratio"]) <= 3 * one["error_90"] + 0.02
+    assert values(*asked, "--sample", "exact") == exact
+    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"])
+    assert values(*asked) == exact

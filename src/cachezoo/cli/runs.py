@@ -9,7 +9,7 @@ import typer
 from cachezoo.cli.options import RANGES, page_bytes, sample_rate
 from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
+from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages, refused
 
 if TYPE_CHECKING:
     from cachezoo.questions.page.bench import Bench, Options
@@ -203,7 +203,7 @@ def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
 
 
 def sample_of(
-    files: "TraceFiles", sample: str, page: int = PAGE_BYTES, *, whole: bool = True
+    files: "TraceFiles", sample: str, page: int = PAGE_BYTES, first: int | None = None, *, whole: bool = True
 ) -> "Trace | ObjectTrace | SampledTrace":
     """A trace in memory: whole, or of a long one a sample.
 
@@ -211,17 +211,24 @@ def sample_of(
         files: what to read.
         sample: `exact`; a part of the pages; or `auto`, whole up to `SAMPLED_ABOVE` page accesses.
         page: bytes of a page.
-        whole: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less error.
+        first: as of `--first`: the trace is read whole.
+        whole: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less error,
+            and of a long trace alone, as a part of a shorter one is taken in memory.
+
+    Raises:
+        ConfigError: a part of the first requests.
     """
     from cachezoo.traces import sampling
     from cachezoo.traces.read import read_either, read_sampled
 
     rate = sample_rate(sample)
-    if sample == "exact":
+    if sample == "exact" or first is not None:
+        if rate is not None and whole:
+            raise refused("--sample", sample, "it is of whole traces; leave it or --first out")
         return read_either(files, replay=True)
     block = page * -(-sampling.SAMPLE_BLOCK_BYTES // page) if whole else page
     plan = sampling.Plan(rate or 1.0, None if rate else sampling.SAMPLED, block_bytes=block, page_bytes=page)
-    return read_sampled(files, plan, 0 if rate else sampling.SAMPLED_ABOVE, replay=True)
+    return read_sampled(files, plan, 0 if rate and whole else sampling.SAMPLED_ABOVE, replay=True)
 
 
 def present(traces: list[Path]) -> None:

@@ -16,6 +16,7 @@ from cachezoo.policies.engine import check_capacity
 from cachezoo.policies.registry import Policy
 from cachezoo.policies.stream import Stream, dense_ids
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.sampling import SampledTrace
 
 LRU = "lru"
 
@@ -59,7 +60,7 @@ class Curve:
         return ratio if self.error_90 is None else f"{ratio} ± {self.error_90[k]:.4f}"
 
 
-def capacities_of(pages: PageAccesses, points: int) -> I64:
+def capacities_of(pages: PageAccesses | SampledTrace, points: int) -> I64:
     """Capacities from a thousandth of the distinct pages to all of them, evenly apart in logarithm, each once.
 
     Raises:
