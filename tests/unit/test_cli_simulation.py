@@ -506,3 +506,29 @@ def test_of_a_trace_above_a_length_a_sample_is_read(trace, monkeypatch):
     assert values(*asked, "--sample", "exact") == exact
     monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"])
     assert values(*asked) == exact
+
+
+def test_caches_of_a_sample_have_errors_and_what_needs_the_whole_trace_is_refused(tmp_path):
+    own, trace = seeded_trace(20_000, 12_000, 4), tmp_path / "t.parquet"
+    write_trace(own, trace, expand_pages(own))
+    part, sizes = ("--sample", "0.5"), ("--size", "10%,40%")
+    exact, found = (values("simulate", trace, "--policy", "arc", *sizes, *more)["runs"] for more in ((), part))
+    for one, other in zip(found, exact, strict=True):
+        assert one["capacity"] == pytest.approx(other["capacity"], rel=0.01) and 0.2 < one["rate"] < 0.8
+        assert abs(one["page_accesses"] - other["page_accesses"]) < 5 and "error_90" not in other
+        assert abs(one["hit_ratio"] - other["hit_ratio"]) <= 3 * one["error_90"] + 0.02
+    text = run("simulate", trace, *sizes, *part).stdout
+    assert "±" in text and "of the pages" in text
+    compared = values("compare", trace, "--policy", "arc", "--size", "20%", *part)["runs"][0]
+    assert all(row["error_90"] > 0 for row in compared["rows"]) and compared["best_classic"] == "arc"
+    assert "±" in run("compare", trace, "--policy", "arc", *part).stdout
+    swept = values("sweep", trace, "--policy", "arc", "--size", "10%", *part)
+    assert swept[0]["hit_ratio"] == found[0]["hit_ratio"]
+    run("sweep", trace, "--policy", "arc", "--size", "10%", *part, "-o", tmp_path / "s.csv")
+    for more, message in (
+        (("--over-time", "3"), "--over-time: needs the whole trace"),
+        (("--misses", tmp_path / "m.parquet"), "--misses: needs the whole trace"),
+        (("--policy", "lru+next"), "policy lru.next: no sample of the pages stands for its neighbours"),
+        (("--first", "50"), "--sample '0.5': it is of whole traces"),
+    ):
+        assert re.search(message, " ".join(run("simulate", trace, *more, *part, ok=False).stderr.split()))

@@ -77,7 +77,7 @@ def curve(
     known_anywhere(policy or [])
     files = outputs(output, ("plot", "csv", "json"), [trace])
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
-    read = sample_of(given_files([trace], fmt, option, columns, ask=not as_json), sample, page, first, whole=False)
+    read = sample_of(given_files([trace], fmt, option, columns, ask=not as_json), sample, page, first, requests=False)
     if isinstance(read, ObjectTrace):
         objects.refuse_of_pages({"--page-size": page != PAGE_BYTES, "--sample": rate is not None})
         asked = objects.Asked(objects.first_of(read, first), trace.name, objects.rules_of(ignore), counted)

@@ -9,6 +9,7 @@ import typer
 from cachezoo.cli.options import RANGES, page_bytes, sample_rate
 from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.show.formats import percent
 from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages, refused
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from cachezoo.questions.page.turns import TurnsCache
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.read import TraceFiles
-    from cachezoo.traces.sampling import SampledTrace
+    from cachezoo.traces.sampling import Part, SampledTrace
     from cachezoo.traces.table import Trace
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
@@ -84,6 +85,8 @@ Speed = Annotated[
     ),
 ]
 ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
+RATIOS = ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio")
+ERROR = "error_90"  # at the end of the names of what an estimate may be off
 LEAST_DECISION, MOST_DECISION = RANGES["decision_us"]
 DecisionUs = Annotated[
     float,
@@ -93,7 +96,7 @@ DecisionUs = Annotated[
 
 def options_of(
     count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO,
-    page_size: str = "4KiB", first: int | None = None,
+    page_size: str = "4KiB", first: int | None = None, sample: str = "auto",
 ) -> "Options":  # fmt: skip
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.contest.counting import Count
@@ -109,7 +112,8 @@ def options_of(
         )
         raise ConfigError(message)
     models = None if device is None else load_models(device)
-    return Options(*rules, models, decision_us, reading, page_bytes=page, first=first)
+    part = part_of(sample, first, first)
+    return Options(*rules, models, decision_us, reading, page_bytes=page, first=first, sample=part)
 
 
 def of_pages(options: "Options") -> dict[str, bool]:
@@ -202,33 +206,48 @@ def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
     return read_either(TraceFiles([path], reading[0], options=dict(reading[1])), replay=True)
 
 
-def sample_of(
-    files: "TraceFiles", sample: str, page: int = PAGE_BYTES, first: int | None = None, *, whole: bool = True
-) -> "Trace | ObjectTrace | SampledTrace":
-    """A trace in memory: whole, or of a long one a sample.
+def simulated_of(path: Path, reading: Reading, options: "Options") -> "Trace | ObjectTrace | SampledTrace":
+    """A trace as the options say: whole in memory, or a sample of it."""
+    from cachezoo.traces.read import TraceFiles, read_part
 
-    Args:
-        files: what to read.
-        sample: `exact`; a part of the pages; or `auto`, whole up to `SAMPLED_ABOVE` page accesses.
-        page: bytes of a page.
-        first: as of `--first`: the trace is read whole.
-        whole: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less error,
-            and of a long trace alone, as a part of a shorter one is taken in memory.
+    return read_part(TraceFiles([path], reading[0], options=dict(reading[1])), options.sample, options.page_bytes)
+
+
+def sample_of(
+    files: "TraceFiles", sample: str, page: int = PAGE_BYTES, first: int | None = None, *, requests: bool = True
+) -> "Trace | ObjectTrace | SampledTrace":
+    """A trace in memory, whole or a sample of it; see `cachezoo.traces.read.read_part`.
 
     Raises:
-        ConfigError: a part of the first requests.
+        ConfigError: a part of the first requests, of which all are read.
     """
-    from cachezoo.traces import sampling
-    from cachezoo.traces.read import read_either, read_sampled
+    from cachezoo.traces.read import read_part
 
+    return read_part(files, part_of(sample, first if requests else None, first), page, requests=requests)
+
+
+def part_of(sample: str, alone: int | None = None, first: int | None = None) -> "Part":
+    """How much of a trace is read.
+
+    Args:
+        sample: as of `--sample`.
+        alone: as of `--first`, where a part of so many requests cannot be taken.
+        first: as of `--first`, of which all are read.
+    """
     rate = sample_rate(sample)
+    if rate is not None and alone is not None:
+        raise refused("--sample", sample, "it is of whole traces; leave it or --first out")
     if sample == "exact" or first is not None:
-        if rate is not None and whole:
-            raise refused("--sample", sample, "it is of whole traces; leave it or --first out")
-        return read_either(files, replay=True)
-    block = page * -(-sampling.SAMPLE_BLOCK_BYTES // page) if whole else page
-    plan = sampling.Plan(rate or 1.0, None if rate else sampling.SAMPLED, block_bytes=block, page_bytes=page)
-    return read_sampled(files, plan, 0 if rate and whole else sampling.SAMPLED_ABOVE, replay=True)
+        return "exact"
+    return "auto" if rate is None else rate
+
+
+def refuse_of_samples(given: Mapping[str, bool]) -> None:
+    """Refuse options that need the whole trace where only a sample is read; `given` as `objects.refuse_of_pages`."""
+    for option in (option for option, own in given.items() if own):
+        raise ConfigError(
+            f"{option}: needs the whole trace, of which a sample is read; leave it out, or --sample exact"
+        )
 
 
 def present(traces: list[Path]) -> None:
@@ -241,19 +260,18 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(trace: "Trace", options: "Options", sizes: list[Size]) -> "Bench":
+def bench_of(trace: "Trace | SampledTrace", options: "Options", sizes: list[Size]) -> "Bench":
     """The trace, ready; says where a size is above its working set."""
     from cachezoo.console import err
-    from cachezoo.questions.page.bench import Bench
-    from cachezoo.questions.page.sweep import simulator_of
+    from cachezoo.questions.page import sweep
 
-    bench = Bench.of(simulator_of(trace, options), options.device, options.count)
-    pages = bench.pages
+    bench = sweep.bench_of(trace, options)
+    page = bench.pages.page_bytes
     for own in sizes:
-        if (size := bench.size(own)) > pages.n_pages:
+        if (size := bench.size(own)) > bench.n_pages:
             err().print(
-                f"warning: a size of {human_pages(size, pages.page_bytes)} is above the working set of "
-                f"{human_pages(pages.n_pages, pages.page_bytes)}: only first touches miss"
+                f"warning: a size of {human_pages(size, page)} is above the working set of "
+                f"{human_pages(bench.n_pages, page)}: only first touches miss"
             )
     return bench
 
@@ -278,15 +296,26 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
     from cachezoo.contest import counting
 
     warmups = [row["warmup"] for row in rows]
-    return counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
+    said = counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
+    rates = sorted({row["rate"] for row in rows if row.get("rate") is not None})
+    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %" if rates else said
 
 
 def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows for a table: a size in pages of more than 4 KiB says so."""
-    return [
+    """Rows for a table: a size in pages of more than 4 KiB says so, an estimate has half its 90 % interval."""
+    sized = [
         row if row["page_bytes"] == PAGE_BYTES else {**row, "capacity": human_pages(row["capacity"], row["page_bytes"])}
         for row in rows
     ]
+    return [{name: own for name, own in {**row, **_with_errors(row)}.items() if ERROR not in name} for row in sized]
+
+
+def _with_errors(row: dict[str, Any]) -> dict[str, str]:
+    """The ratios of a row that are estimates, with half their 90 % intervals."""
+    errors = {name.removesuffix(ERROR).rstrip("_") or "hit_ratio": own for name, own in row.items() if ERROR in name}
+    known = {name: own for name, own in errors.items() if own is not None}
+    digits = {name: 4 if name in RATIOS else 0 for name in known}
+    return {name: f"{row[name]:,.{digits[name]}f} ± {own:,.{digits[name]}f}" for name, own in known.items()}
 
 
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:

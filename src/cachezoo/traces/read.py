@@ -12,6 +12,7 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
+from cachezoo.traces import sampling
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
@@ -22,7 +23,7 @@ from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, MOST_TIME_US, Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.remarks import SYNTHETIC
-from cachezoo.traces.sampling import Plan, SampledTrace, Sampler, Tally
+from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Tally
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import NO_ADDRESSES, read_meta, stored_pages
 from cachezoo.traces.table import (
@@ -447,6 +448,28 @@ def read_sampled(
     where = str(given.sources[0].path)
     hold_pages(trace, where)
     return replace(found, trace=validate(trace, where), before=np.sort(before))
+
+
+def read_part(
+    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True
+) -> Trace | ObjectTrace | SampledTrace:
+    """A trace in memory as it is simulated: whole, or a sample of it.
+
+    Args:
+        files: what to read.
+        part: how much of it.
+        page_bytes: of a page.
+        quiet: as of `read_files`.
+        requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
+            error, and of a long trace alone, as a part of a shorter one is taken in memory.
+    """
+    if part == "exact":
+        return read_either(files, quiet=quiet, replay=True)
+    block = page_bytes * -(-sampling.SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
+    rate, most = (1.0, sampling.SAMPLED) if isinstance(part, str) else (part, None)
+    plan = Plan(rate, most, block_bytes=block, page_bytes=page_bytes)
+    above = sampling.SAMPLED_ABOVE if most or not requests else 0
+    return read_sampled(files, plan, above, quiet=quiet, replay=True)
 
 
 def _before_each(trace: Trace, before: I64, page_bytes: int) -> I64:

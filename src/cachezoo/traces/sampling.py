@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,12 @@ SAMPLED_ABOVE = 50_000_000
 """Page accesses of a trace of which commands take a sample, where that is left to them."""
 SAMPLED = 4_000_000
 """Page accesses that such a sample has at most."""
+MARKED = 1 << 14
+"""Requests after each of which it is noted how many accesses there were."""
 MOST_TALLIED = 1 << 23
 """Blocks whose accesses are counted each; of more, those of a part of them, by their hashes."""
+Part = float | Literal["auto", "exact"]
+"""How much of a trace is read: a part of its blocks; all; or all up to `SAMPLED_ABOVE` accesses, else `SAMPLED`."""
 HASH_SHIFT = np.uint64(64 - HASH_BITS)
 
 
@@ -109,6 +113,9 @@ class SampledTrace:
     requests: int  # of the whole trace
     reads: int  # of these, those that read
     accesses: int  # of the whole trace; a row that stands for several requests counts as these
+    # int64[2, k], rising: up to places of the whole trace not far apart, how many accesses there are, and how many of
+    # them read
+    marks: I64
     n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
     dealt: bool = False  # whether it is one of the groups of another sample
 
@@ -116,6 +123,10 @@ class SampledTrace:
     def pages(self) -> PageAccesses:
         """The sample's page accesses."""
         return expand_pages(self.trace, self.plan.page_bytes)
+
+    def reads_from(self, access: int) -> int:
+        """Accesses of the whole trace from one on that read."""
+        return round(float(self.marks[1, -1] - np.interp(access, *self.marks)))
 
     @property
     def rows(self) -> I64:
@@ -176,6 +187,7 @@ class Sampler:
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
         self._kept: list[tuple[Trace, I64]] = []
+        self._marks = [np.zeros((2, 1), np.int64)]
         self._size = 0
 
     def add(self, trace: Trace) -> None:
@@ -188,7 +200,11 @@ class Sampler:
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
         self.requests += len(trace)
-        self.reads += int((trace.op == OP_READ).sum())
+        read = trace.op == OP_READ
+        self.reads += int(read.sum())
+        places = np.append(np.arange(MARKED, len(trace), MARKED), len(trace)) - 1
+        further = np.stack([ends, np.cumsum(touched * read)])[:, places]
+        self._marks.append(self._marks[-1][:, -1:] + further)
         self.accesses += int(ends[-1])
         while self.plan.most is not None and self._size > self.plan.most:
             self.rate /= 2
@@ -225,8 +241,8 @@ class Sampler:
                 f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate} or use smaller blocks"
             )
         own = trimmed(replace(part, meta=meta))
-        n_pages = self._known or self._distinct.count
-        return SampledTrace(own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, n_pages)
+        n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
+        return SampledTrace(own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages)
 
 
 class Tally:

@@ -22,7 +22,7 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sizes import PAGE_BYTES, Size
-from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.sampling import Part, SampledTrace
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace
 
 Row = dict[str, Any]
@@ -53,6 +53,7 @@ class Options:
     quiet: bool = False  # whether the warnings of the traces have been printed
     page_bytes: int = PAGE_BYTES  # of a page of the cache
     first: int | None = None  # requests of a trace that are taken, from its first on; None: all
+    sample: Part = "auto"  # how much of a trace is run
 
 
 def modelled(trace: Trace, device: AnalyticDevice) -> ServiceTimes:
@@ -116,8 +117,8 @@ class Bench:
     """A trace with its response times, or a sample of a trace that stands for it.
 
     Sizes are of the whole trace, a sample's caches as much smaller as it has fewer pages. Its misses are scaled up, and
-    hits are what is left of all accesses, as `cachezoo.curves.sampling` says, of bytes likewise; ratios of requests,
-    and of reads and writes apart, are those of the sample.
+    hits are what is left of all accesses, as `cachezoo.curves.sampling` says, of bytes, reads and writes
+    likewise; ratios of requests are those of the sample.
 
     Attributes:
         trace: the requests.
@@ -143,6 +144,12 @@ class Bench:
         """The bench of a simulator, with a device's models of response times."""
         found = cls(simulator, None if device is None else modelled(simulator.trace, device), count, sample)
         found.device = device
+        return found
+
+    def counting(self, count: Count) -> "Bench":
+        """The same, counted from elsewhere on."""
+        found = Bench(self.simulator, self.times, count, self.sample)
+        found.device = self.device
         return found
 
     @property
@@ -251,6 +258,10 @@ class Bench:
         """A sample's run as an estimate of the whole trace's."""
         ratio, blocks = self.hit_ratios(simulated.outcome[simulated.warmup :] == HIT, first)
         bytes_missed = (1 - found.byte_hit_ratio) * found.page_accesses / self.rate
+        shares: dict[str, Any] = {
+            "read_hit_ratio": self._left(simulated, ~self.writes, self.reads_from(first)),
+            "write_hit_ratio": self._left(simulated, self.writes, self.accesses - first - self.reads_from(first)),
+        }
         total, counts = self.accesses - first, {name: getattr(found, name) for name in COUNTED}
         whole: dict[str, Any] = {
             name: None if count is None else round(count / self.rate) for name, count in counts.items()
@@ -259,8 +270,18 @@ class Bench:
         return replace(
             found, mean=ratio, blocks=blocks, capacity=capacity, warmup=first, page_accesses=total,
             hits=round(ratio * total), hit_ratio=ratio, transfers=1 - ratio + further,
-            byte_hit_ratio=max(0.0, 1 - bytes_missed / total), rate=self.rate, **whole,
+            byte_hit_ratio=max(0.0, 1 - bytes_missed / total), rate=self.rate, **shares, **whole,
         )  # fmt: skip
+
+    def _left(self, simulated: Simulation, among: Bool, whole: int) -> float | None:
+        """The hit ratio of some accesses of a sample, of so many of the whole trace that count."""
+        looked = among[simulated.warmup :]
+        missed = int((looked & (simulated.outcome[simulated.warmup :] != HIT)).sum())
+        return max(0.0, 1 - missed / (self.rate * whole)) if looked.any() and whole else None
+
+    def reads_from(self, access: int) -> int:
+        """Page accesses of the whole trace from one on that read."""
+        return int((~self.writes[access:]).sum()) if self.sample is None else self.sample.reads_from(access)
 
     def simulated(self, policy_id: str, capacity: int) -> Simulation:
         """A run over the whole trace with what happened at each page access."""

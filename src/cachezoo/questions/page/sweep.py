@@ -10,6 +10,7 @@ import numpy as np
 
 from cachezoo.console import Advance
 from cachezoo.contest.counting import SECOND_HALF
+from cachezoo.errors import ConfigError, TraceError
 from cachezoo.jobs import processes
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
@@ -17,8 +18,11 @@ from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench, Options, Row
 from cachezoo.sizes import Size
+from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import read_any
+from cachezoo.traces.read import TraceFiles, read_part
+from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.store import NO_ADDRESSES
 from cachezoo.traces.table import Trace
 
 # The bench that this process used last, with its trace's file and how it was made: one trace at a time is in memory.
@@ -36,6 +40,25 @@ def simulator_of(trace: Trace, options: Options) -> Simulator:
     return Simulator(own, expand_pages(own, options.page_bytes), options.writes, options.unit)
 
 
+def bench_of(trace: Trace | SampledTrace, options: Options) -> Bench:
+    """A trace, or a sample of one, ready to be simulated as the options say."""
+    if isinstance(trace, SampledTrace):
+        simulator = Simulator(trace.trace, trace.pages, options.writes, options.unit)
+        return Bench.of(simulator, options.device, options.count, trace)
+    return Bench.of(simulator_of(trace, options), options.device, options.count)
+
+
+def check_sampled(policy_id: str) -> None:
+    """Refuse a policy whose cache a sample cannot stand for.
+
+    Raises:
+        ConfigError: it is one: it looks at pages beside those that are asked for.
+    """
+    spec = policy(policy_id).spec
+    if spec is not None and (spec.is_virtual or spec.prefetch.id != "none"):
+        raise ConfigError(f"policy {policy_id}: no sample of the pages stands for its neighbours; give --sample exact")
+
+
 def _as_it_is(path: Path) -> tuple[str, int, int]:
     """What tells a file from another, and from what it was before."""
     there = path.stat()
@@ -47,10 +70,14 @@ def _job(path: Path, policy_id: str, capacities: Sequence[Size], options: Option
     file = _as_it_is(path)
     if not _held or _held[0][:2] != (file, made):
         _held.clear()
-        trace = read_any(path, options.reading[0], options=dict(options.reading[1]), quiet=quiet, replay=True)
-        _held.append((file, made, Bench.of(simulator_of(trace, options), options.device)))
-    held = _held[0][2]
-    bench = Bench(held.simulator, held.times, options.count)
+        files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
+        trace = read_part(files, options.sample, options.page_bytes, quiet=quiet)
+        if isinstance(trace, ObjectTrace):
+            raise TraceError(f"{path}: {NO_ADDRESSES}")
+        _held.append((file, made, bench_of(trace, made)))
+    bench = _held[0][2].counting(options.count)
+    if bench.sample is not None:
+        check_sampled(policy_id)
     runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
     return [{"trace": path.name, **run.values()} for run in runs]
 

@@ -65,7 +65,7 @@ def test_the_whole_traces_ratios_lie_within_the_bars_about_as_often_as_they_say(
             assert found.ssd_writes == pytest.approx(exact.ssd_writes, rel=0.25)
             within += [
                 abs(getattr(found, name) - getattr(exact, name)) <= found.errors[name]
-                for name in ("hit_ratio", "transfers", "ssd_writes")
+                for name in ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "ssd_writes")
             ]
     assert 0.8 < np.mean(within) < 0.995
 
@@ -83,6 +83,13 @@ def test_misses_are_scaled_up_and_hits_are_what_is_left():
     assert ran.error_90 == float(half_widths(np.array(ran.mean), each))
     parts = sum(len(group.pages.page_ids) for group in bench.groups)
     assert parts == len(found.pages.page_ids) and not bench.groups[0].groups
+
+
+def test_reads_of_the_whole_trace_are_known_from_anywhere_on():
+    found, read = sampled(TRACE, 0.1), TRACE.op == 0
+    for first in (0, 7, 70_000, len(TRACE) - 5, len(TRACE)):
+        assert found.reads_from(first) == pytest.approx(int(read[first:].sum()), abs=200)
+    assert found.reads == found.reads_from(0) == int(read.sum())
 
 
 def test_a_sample_of_everything_is_the_trace():
