@@ -85,7 +85,7 @@ Speed = Annotated[
     ),
 ]
 ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
-RATIOS = ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio")
+RATIOS = ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "byte_hit_ratio")
 ERROR = "error_90"  # at the end of the names of what an estimate may be off
 LEAST_DECISION, MOST_DECISION = RANGES["decision_us"]
 DecisionUs = Annotated[
@@ -298,7 +298,7 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
     warmups = [row["warmup"] for row in rows]
     said = counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
     rates = sorted({row["rate"] for row in rows if row.get("rate") is not None})
-    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %" if rates else said
+    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %; requests as cut" if rates else said
 
 
 def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from cachezoo.arrays import Bool
 from cachezoo.coded import Coded
@@ -451,7 +452,8 @@ def trace_pieces(path: Path) -> Iterator[tuple[int, Trace | ObjectTrace]]:
     metadata = read_metadata(path)
     meta, row = _meta_of(path, metadata, objects=None), 1
     of_objects = VERSION_OF_OBJECTS in metadata
-    for batch in table_batches(path):
+    asked = [name for name in pq.read_schema(path).names if name != "page_ids"]  # most of the file, and not looked at
+    for batch in table_batches(path, asked):
         table = pa.Table.from_batches([batch])
         yield row, _objects_of(table, meta, str(path), row) if of_objects else _trace_of(table, meta, str(path), row)
         row += len(table)

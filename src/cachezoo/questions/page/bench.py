@@ -32,11 +32,8 @@ COUNTED = (
     "requests", "ssd_writes", "replacements", "dirty_evictions", "disk_writes", "prefetched", "prefetch_hits", "moved",
 )  # fmt: skip
 """What grows with the trace, but for page accesses and hits."""
-ESTIMATED = (
-    HITS, "read_hit_ratio", "write_hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio", "ssd_writes",
-    "mean_response_us",
-)  # fmt: skip
-"""What has an error where it is estimated from a sample."""
+ESTIMATED = (HITS, "read_hit_ratio", "write_hit_ratio", "transfers", "byte_hit_ratio", "ssd_writes")
+"""What has an error where it is estimated from a sample; requests, which blocks cut, are other ones in it."""
 
 
 @dataclass(frozen=True)
