@@ -123,6 +123,7 @@ bench: ## all benchmarks
 	@$(RUN) .venv/bin/python benchmarks/policies.py
 	@$(RUN) .venv/bin/python benchmarks/following.py --speed
 	@$(RUN) .venv/bin/python benchmarks/curves.py
+	@$(RUN) .venv/bin/python benchmarks/sampling.py
 	@$(RUN) .venv/bin/python benchmarks/recommend.py --speed 1000000
 	@$(RUN) .venv/bin/python benchmarks/characteristics.py
 	@$(RUN) .venv/bin/python benchmarks/page_cache.py

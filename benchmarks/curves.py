@@ -54,12 +54,11 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def away(found: Curve, exact: Curve) -> tuple[float, float, float, float]:
-    """Mean and largest error in points, and how often the exact ratio lies within one and two standard errors."""
-    assert found.error is not None
+def away(found: Curve, exact: Curve) -> tuple[float, float, float]:
+    """Mean and largest error in points, and how often the exact ratio lies within the 90 % interval."""
+    assert found.error_90 is not None
     error = np.abs(found.hit_ratio - exact.hit_ratio)
-    within = [float((error <= times * found.error + 1e-12).mean()) for times in (1, 2)]
-    return float(100 * error.mean()), float(100 * error.max()), within[0], within[1]
+    return float(100 * error.mean()), float(100 * error.max()), float((error <= found.error_90 + 1e-12).mean())
 
 
 def one_pass(accesses: int, pages: int) -> None:
@@ -70,20 +69,20 @@ def one_pass(accesses: int, pages: int) -> None:
     print(
         f"\ngenerated: {accesses:,} accesses, {own.n_pages:,} pages, {len(capacities)} sizes; peak {before:,.0f} MiB\n"
     )
-    print("| LRU | seconds | M accesses/s | more memory, MiB | mean error, points | largest | within 1 / 2 s.e. |")
+    print("| LRU | seconds | M accesses/s | more memory, MiB | mean error, points | largest | within 90 % |")
     print("|---|---|---|---|---|---|---|")
     print(f"| exact | {seconds:.1f} | {accesses / seconds / 1e6:.1f} | {peak() - before:,.0f} | | | |", flush=True)
     for rate in (0.1, 0.01, 0.001):
-        seconds, found = timed(lambda r=rate: sampled_curve(draw(own, r), policy("lru"), own, capacities))
-        mean, most, one, two = away(found, exact)
+        seconds, found = timed(lambda r=rate: sampled_curve(draw(own, r), policy("lru"), capacities, exact.warmup))
+        mean, most, within = away(found, exact)
         print(
             f"| sample {rate:g} | {seconds:.1f} | {accesses / seconds / 1e6:.1f} | | {mean:.2f} | {most:.2f} | "
-            f"{one:.2f} / {two:.2f} |", flush=True,
+            f"{within:.2f} |", flush=True,
         )  # fmt: skip
     seconds, found = timed(lambda: curves(own, ["lru", "arc", OPTIMUM], capacities, most_accesses=accesses // 100))
     print(
-        f"\nLRU exact, ARC and the optimum from a sample of 0.01: {seconds:.1f} s, standard errors to "
-        f"{100 * max(float(part.error.max()) for part in found if part.error is not None):.2f} points"
+        f"\nLRU exact, ARC and the optimum from a sample of 0.01: {seconds:.1f} s, 90 % intervals to "
+        f"± {100 * max(float(part.error_90.max()) for part in found if part.error_90 is not None):.2f} points"
     )
 
 
@@ -106,11 +105,9 @@ def speeds() -> None:
 def miniatures(folder: Path, names: Sequence[str]) -> None:
     """Policies in small on captured traces: error by rate, alone and beside LRU's exact curve."""
     print(f"\ncaptured traces, {POINTS} sizes from 1 % of the pages on, {SEEDS} samples; errors in points\n")
-    print(
-        "| policy | rate | alone: mean | largest | within 1 / 2 s.e. | beside LRU: mean | largest | within 1 / 2 s.e. |"
-    )
+    print("| policy | rate | alone: mean | largest | within 90 % | beside LRU: mean | largest | within 90 % |")
     print("|---|---|---|---|---|---|---|---|")
-    found: dict[tuple[str, float, bool], list[tuple[float, float, float, float]]] = {}
+    found: dict[tuple[str, float, bool], list[tuple[float, float, float]]] = {}
     for name in names:
         pages = expand_pages(read_any(folder / f"{name}.parquet"))
         capacities = np.unique(np.geomspace(pages.n_pages / 100, pages.n_pages, POINTS).round().astype(np.int64))
@@ -121,15 +118,15 @@ def miniatures(folder: Path, names: Sequence[str]) -> None:
                 sample = draw(pages, rate, seed)
                 for own in POLICIES:
                     for other in (None, beside):
-                        got = sampled_curve(sample, policy(own), pages, capacities, exact_lru=other)
+                        got = sampled_curve(sample, policy(own), capacities, beside.warmup, other)
                         found.setdefault((own, rate, other is None), []).append(away(got, exact[own]))
     for own in POLICIES:
         for rate in (0.3, 0.1, 0.03):
             cells = []
             for alone in (True, False):
                 values = np.array(found[own, rate, alone])
-                mean, within = values.mean(axis=0)[0], values.mean(axis=0)[2:]
-                cells.append(f"{mean:.2f} | {values[:, 1].max():.2f} | {within[0]:.2f} / {within[1]:.2f}")
+                mean, _, within = values.mean(axis=0)
+                cells.append(f"{mean:.2f} | {values[:, 1].max():.2f} | {within:.2f}")
             print(f"| {own} | {rate:g} | {' | '.join(cells)} |", flush=True)
 
 

@@ -28,9 +28,10 @@ from cachezoo.traces.ingest import ingest
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
 from cachezoo.traces.recognise import choose
+from cachezoo.traces.sampling import sample
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import Trace, TraceMeta
-from cachezoo.traces.transforms import cut, sample, split_by
+from cachezoo.traces.transforms import cut, split_by
 
 CSV_ROWS = 3_000_000
 LONG_CSV_ROWS = 12_000_000  # as a volume of MSR-Cambridge has on average

@@ -259,7 +259,7 @@ def curve(
         ignore: of a trace of objects.
 
     Returns:
-        A row for each policy and size; an estimate has its standard error.
+        A row for each policy and size; an estimate has `error_90`, half its 90 % interval.
 
     Raises:
         ConfigError: as `simulate`, or a policy that has no curve.
@@ -277,9 +277,9 @@ def curve(
         return objects.curve(asked, given, points, typed)
     refuse_of_objects(ignored)
     ids, own = known(given or ["lru", OPTIMUM]), engine.taken(objects.addressed(source), first)
-    found, pages, rows = measured(own, ids, typed, points, page, sample, rule)
+    found, accesses, rows = measured(own, ids, typed, points, page, sample, rule)
     name = own.meta.trace_id
-    values = {"trace": name, "page_accesses": len(pages.page_ids), "rows": rows}
+    values = {"trace": name, "page_accesses": accesses, "rows": rows}
     return Result(f"{name}: page hit ratio", values, rows, found=found, draw=lambda path: _drawn(rows, name, path))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import F64, I32, I64
+from cachezoo.contest.lead import Mean
 from cachezoo.kernels.characteristics import GAP_BINS, PER_OCTAVE, distinct_pages, page_uses, reuse_times
 from cachezoo.kernels.stack_distance import COLD, stack_distances
 from cachezoo.traces.pages import PageAccesses
@@ -205,7 +206,8 @@ class Distances:
     below_bytes: dict[str, float]  # distances below which 10, 25, 50, 75, 90 % of them lie, to the end of a bin
     first_share: float  # accesses of pages never seen before, which no cache can hold
     rate: float  # share of the pages that were looked at; 1 is all of them
-    error: float | None  # greatest standard error of the share of accesses below any of these distances; None: exact
+    # half the widest 90 % interval of the share of accesses below any of these distances; None: exact
+    error_90: float | None
 
 
 @dataclass(frozen=True)
@@ -236,14 +238,14 @@ def _times(gaps: I64) -> Times | None:
 
 
 def _error(page_ids: I32, n_pages: int, distances: I32, bounds: I64, rate: float) -> float:
-    """Greatest standard error over the bounds of the share of accesses below: a ratio over pages drawn by chance."""
+    """Half the widest 90 % interval of the shares of accesses below the bounds: ratios over pages drawn by chance."""
     each = np.bincount(page_ids, minlength=n_pages).astype(np.float64)
     worst = 0.0
     for bound in bounds:
         below = np.bincount(page_ids, (distances != COLD) & (distances < bound), n_pages)
         rest = below - below.sum() / each.sum() * each
         worst = max(worst, float(np.sqrt((1 - rate) * (rest @ rest))) / float(each.sum()))
-    return worst
+    return Mean(0.0, worst**2, np.inf).ends[1]
 
 
 def distances_of(pages: PageAccesses, accesses: int, rate: float) -> Distances:

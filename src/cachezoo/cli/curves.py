@@ -7,7 +7,7 @@ import typer
 
 from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
 from cachezoo.cli.options import RANGES, page_bytes, sample_rate, sizes
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, reading_of
 from cachezoo.cli.runs import (
     Counted,
     DeviceOption,
@@ -24,6 +24,7 @@ from cachezoo.cli.runs import (
     of_pages,
     options_of,
     requests_of,
+    sample_of,
     shown,
 )  # fmt: skip
 from cachezoo.show.output import print_rows
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from cachezoo.contest.counting import Count
     from cachezoo.curves.curve import Curve
     from cachezoo.traces.pages import PageAccesses
+    from cachezoo.traces.sampling import SampledTrace
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
@@ -63,39 +65,40 @@ def curve(
 ) -> None:
     """Page hit ratio over the size of the cache; LRU at every size in one pass.
 
-    Of a long trace, other policies are simulated in small on a sample of the pages, with standard errors.
+    Of a long trace, other policies are simulated in small on a sample of the pages, with 90 % intervals.
     """
     from cachezoo.cli import objects
     from cachezoo.contest.counting import Count
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.questions.page.sweep import taken
     from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.table import Trace
 
     known_anywhere(policy or [])
     files = outputs(output, ("plot", "csv", "json"), [trace])
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
-    read = requests_of(trace, reading_of([trace], fmt, option, columns, ask=not as_json))
+    read = sample_of(given_files([trace], fmt, option, columns, ask=not as_json), sample, page, first, requests=False)
     if isinstance(read, ObjectTrace):
         objects.refuse_of_pages({"--page-size": page != PAGE_BYTES, "--sample": rate is not None})
         asked = objects.Asked(objects.first_of(read, first), trace.name, objects.rules_of(ignore), counted)
         return objects.curve(asked, policy or [], points, typed, files, as_json)
     objects.refuse_of_objects(ignore)
-    ids, requests = known(policy or ["lru", OPTIMUM]), taken(read, first)
-    found, pages, rows = measured(requests, ids, typed, points, page, sample, Count(counted), shown=True)
+    ids, requests = known(policy or ["lru", OPTIMUM]), taken(read, first) if isinstance(read, Trace) else read
+    found, accesses, rows = measured(requests, ids, typed, points, page, sample, Count(counted), shown=True)
     draw(files.get("plot"), rows, trace.name)
-    if hand_out({"trace": trace.name, "page_accesses": len(pages.page_ids), "rows": rows}, as_json, files, rows):
+    if hand_out({"trace": trace.name, "page_accesses": accesses, "rows": rows}, as_json, files, rows):
         return
-    _curve_table(found, trace.name, pages)
+    _curve_table(found, trace.name, accesses, page)
 
 
 def measured(
-    trace: "Trace", ids: list[str], typed: list[Size], points: int, page: int, sample: str, count: "Count", *,
-    shown: bool = False,
-) -> tuple[list["Curve"], "PageAccesses", list[dict[str, Any]]]:  # fmt: skip
+    trace: "Trace | SampledTrace", ids: list[str], typed: list[Size], points: int, page: int, sample: str,
+    count: "Count", *, shown: bool = False,
+) -> tuple[list["Curve"], int, list[dict[str, Any]]]:  # fmt: skip
     """Curves of policies on a trace, from Python too.
 
     Args:
-        trace: the trace.
+        trace: the trace, or a sample of it.
         ids: of policies.
         typed: sizes of the cache; without any, `points` of them.
         points: how many sizes.
@@ -105,41 +108,47 @@ def measured(
         shown: with a progress bar.
 
     Returns:
-        The curves, the trace's page accesses, and a row for each policy and size.
+        The curves, how many page accesses the trace has, and a row for each policy and size.
     """
     from cachezoo.console import progress
     from cachezoo.curves.curve import capacities_of, rising
     from cachezoo.curves.measure import curves
     from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.sampling import SampledTrace
 
-    pages = expand_pages(trace, page)
-    rule, rate = count.on(pages, trace.time_us), sample_rate(sample)
+    rate, rule = sample_rate(sample), count
+    pages: PageAccesses | SampledTrace
+    if isinstance(trace, SampledTrace):
+        pages, accesses = trace, trace.accesses
+    else:
+        pages = expand_pages(trace, page)
+        rule, accesses = count.on(pages, trace.time_us), len(pages.page_ids)
     capacities = rising([own.pages(pages.n_pages, page) for own in typed]) if typed else capacities_of(pages, points)
     points = len(ids) * len(capacities)
     most = MOST_SIMULATED // points if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", points) if shown else nullcontext() as advance:
         found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
-    return found, pages, [{**row, "page_bytes": page} for own in found for row in own.rows()]
+    return found, accesses, [{**row, "page_bytes": page} for own in found for row in own.rows()]
 
 
-def _curve_table(found: list["Curve"], name: str, pages: "PageAccesses") -> None:
+def _curve_table(found: list["Curve"], name: str, accesses: int, page: int) -> None:
     """A row a size, a column a policy."""
     from cachezoo.contest.counting import counted_words
     from cachezoo.show.formats import significant
     from cachezoo.traces.falling import unlike
 
     sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
-    rows: list[dict[str, Any]] = shown([{"capacity": size, "page_bytes": pages.page_bytes} for size in sizes])
+    rows: list[dict[str, Any]] = shown([{"capacity": size, "page_bytes": page} for size in sizes])
     ids: list[str] = []
     for own in found:
         read = f"transfers of {own.policy}"  # of another policy they are the misses
         ids += [own.policy] if own.moved is None else [own.policy, read]
         for k, row in enumerate(rows):
             row[own.policy], row[read] = own.shown(k), f"{own.transfers[k]:.4f}"
-    rates = [own.rate for own in found if own.error is not None]
-    sampled = f"a sample of {significant(100 * rates[0], 3)} % of the pages, ± one standard error" if rates else ""
+    rates = [own.rate for own in found if own.error_90 is not None]
+    sampled = f"a sample of {significant(100 * rates[0], 3)} % of the pages, ± 90 %" if rates else ""
     below = " · ".join(filter(None, (sampled, unlike(first, sizes))))
-    title = f"{name}: page hit ratio, {counted_words(first, [len(pages.page_ids)] * len(first))}"
+    title = f"{name}: page hit ratio, {counted_words(first, [accesses] * len(first))}"
     print_rows(rows, title, below, ["capacity", *ids], tuple(ids))
 
 

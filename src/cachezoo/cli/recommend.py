@@ -10,7 +10,7 @@ import typer
 from cachezoo.cli.common import Json, hand_out, output_option, outputs
 from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
-from cachezoo.cli.runs import Ignore
+from cachezoo.cli.runs import Ignore, Sampled, sample_of
 from cachezoo.errors import ConfigError
 from cachezoo.remote import located
 from cachezoo.show.output import print_lines
@@ -76,6 +76,7 @@ def recommend(
         Literal["objects", "bytes"], typer.Option(help="Of a trace of objects: whose hits count, requests or bytes.")
     ] = "objects",
     ignore: Ignore = None,
+    sample: Sampled = "auto",
     output: Annotated[
         list[Path] | None,
         output_option("A page with plots (.html) or all figures (.json); repeatable."),
@@ -103,25 +104,32 @@ def recommend(
     from cachezoo.questions.page.report import page_of, values_of
     from cachezoo.sizes import Size
     from cachezoo.traces.objects import ObjectTrace
-    from cachezoo.traces.read import read_either
 
     if no_models and models is not None:
         raise ConfigError("--no-models and --models exclude each other: leave one out")
     most = Size.parse(size) if size is not None else None
     hit = hit_ratio(target_hit) if target_hit is not None else None
     options = Options(
-        most, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file()
+        most,
+        hit,
+        target_ms,
+        device,
+        endurance(endure),
+        ask_models=not no_models,
+        piped=not trace.is_file(),
+        sample=sample,
     )
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
     wanted = outputs(output, ("page", "json"), [trace])
     page = wanted.get("page")
     files = given_files([trace], fmt, option, columns, ask=not as_json)
     options = replace(options, reading=as_typed(files.fmt, files.options))
-    requests = read_either(files, replay=True)
+    requests = sample_of(files, sample)
     if isinstance(requests, ObjectTrace):
         objects.refuse_of_pages(
             {"--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
-             "--endurance": options.endurance_tb != DEFAULT_ENDURANCE_TB, "--output with a page": page is not None}
+             "--endurance": options.endurance_tb != DEFAULT_ENDURANCE_TB, "--sample": sample not in ("auto", "exact"),
+             "--output with a page": page is not None}
         )  # fmt: skip
         asked = objects.Asked(requests, str(trace), objects.rules_of(ignore))
         return objects.recommend(asked, Aim(by, most, hit), options.reading, wanted, as_json, more)
@@ -194,7 +202,8 @@ def _table(found: "Recommendation") -> "Table":
 
     rows, place = found.picked.rows, found.picked.place
     first = max(0, min(place - MOST_ROWS // 2, len(rows) - MOST_ROWS))
-    caption = f"hits, LRU in %; more in points; counted after {found.bench.half:,} page accesses"
+    caption = f"hits, LRU in %; more in points; counted after {found.bench.first:,} page accesses"
+    caption += "; ±: 90 %, of an estimate from a sample" if found.bench.sample is not None else ""
     caption += "; SSD: written per GiB accessed" if found.bench.short else ""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
     table.add_column("cache", no_wrap=True)
@@ -207,9 +216,16 @@ def _table(found: "Recommendation") -> "Table":
         chosen = k == place and found.picked.useful
         more = number(100 * (ran.hit_ratio - rows[k - 1].ran.hit_ratio), 1, signed=True) if k > first else ""
         table.add_row(
-            ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
-            number(100 * ran.hit_ratio, 1), more, number(100 * row.lru, 1), number(ran.response_us / 1e3, 2),
+            ("> " if chosen else "  ") + shown(row.capacity, found.bench.n_pages), ran.policy,
+            _share(ran.hit_ratio, ran.error_90), more, _share(row.lru, row.lru_error), number(ran.response_us / 1e3, 2),
             *(cell.text for cell in wear_cells(row)),
             style="bold" if chosen else "",
         )  # fmt: skip
     return table
+
+
+def _share(ratio: float, error: float | None) -> str:
+    """A hit ratio in %, with half its 90 % interval where it is an estimate."""
+    from cachezoo.show.formats import number
+
+    return number(100 * ratio, 1) + ("" if error is None else f" ± {number(100 * error, 1)}")

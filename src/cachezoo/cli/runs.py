@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.options import RANGES, page_bytes
+from cachezoo.cli.options import RANGES, page_bytes, sample_rate
 from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.remote import located
-from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages
+from cachezoo.show.formats import percent
+from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages, refused
 
 if TYPE_CHECKING:
     from cachezoo.policies.long import LongTrace
     from cachezoo.questions.page.bench import Bench, Options
     from cachezoo.questions.page.turns import TurnsCache
     from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.read import TraceFiles
+    from cachezoo.traces.sampling import Part, SampledTrace
     from cachezoo.traces.table import Trace
 
 TracePath = Annotated[
@@ -67,6 +70,14 @@ Ignore = Annotated[
         help="What a cache of objects does not heed: deletes, times to live, sizes (it then holds so many objects).",
     ),
 ]
+Sampled = Annotated[
+    str,
+    typer.Option(
+        "--sample",
+        metavar="auto|exact|RATE",
+        help="Run a part of the pages, such as 0.01; auto: of a trace of more than 50 million page accesses.",
+    ),
+]
 First = Annotated[
     int | None,
     typer.Option("--first", min=RANGES["first"].least, help="Take so many requests, the trace's first ones."),
@@ -78,6 +89,8 @@ Speed = Annotated[
     ),
 ]
 ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
+RATIOS = ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "byte_hit_ratio")
+ERROR = "error_90"  # at the end of the names of what an estimate may be off
 LEAST_DECISION, MOST_DECISION = RANGES["decision_us"]
 DecisionUs = Annotated[
     float,
@@ -87,7 +100,7 @@ DecisionUs = Annotated[
 
 def options_of(
     count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO,
-    page_size: str = "4KiB", first: int | None = None,
+    page_size: str = "4KiB", first: int | None = None, sample: str = "auto",
 ) -> "Options":  # fmt: skip
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.contest.counting import Count
@@ -103,7 +116,8 @@ def options_of(
         )
         raise ConfigError(message)
     models = None if device is None else load_models(device)
-    return Options(*rules, models, decision_us, reading, page_bytes=page, first=first)
+    part = part_of(sample, first, first)
+    return Options(*rules, models, decision_us, reading, page_bytes=page, first=first, sample=part)
 
 
 def of_pages(options: "Options") -> dict[str, bool]:
@@ -196,13 +210,48 @@ def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
     return read_either(TraceFiles([path], reading[0], options=dict(reading[1])), replay=True)
 
 
-def short_or_long(path: Path, reading: Reading) -> "Trace | ObjectTrace | LongTrace":
-    """The same, for what can run a trace of addresses that is longer than memory; such a one is not read yet."""
-    from cachezoo.policies.long import LongTrace, is_long
-    from cachezoo.traces.read import TraceFiles
+def simulated_of(path: Path, reading: Reading, options: "Options") -> "Trace | ObjectTrace | SampledTrace | LongTrace":
+    """A trace as the options say: whole in memory, a sample of it, or one that is too long and is not read yet."""
+    from cachezoo.questions.page.sweep import opened
 
-    files = TraceFiles([path], reading[0], options=dict(reading[1]))
-    return LongTrace(files) if is_long(files) else requests_of(path, reading)
+    return opened(path, reading, options)
+
+
+def sample_of(
+    files: "TraceFiles", sample: str, page: int = PAGE_BYTES, first: int | None = None, *, requests: bool = True
+) -> "Trace | ObjectTrace | SampledTrace":
+    """A trace in memory, whole or a sample of it; see `cachezoo.traces.read.read_part`.
+
+    Raises:
+        ConfigError: a part of the first requests, of which all are read.
+    """
+    from cachezoo.traces.read import read_part
+
+    return read_part(files, part_of(sample, first if requests else None, first), page, requests=requests)
+
+
+def part_of(sample: str, alone: int | None = None, first: int | None = None) -> "Part":
+    """How much of a trace is read.
+
+    Args:
+        sample: as of `--sample`.
+        alone: as of `--first`, where a part of so many requests cannot be taken.
+        first: as of `--first`, of which all are read.
+    """
+    rate = sample_rate(sample)
+    if rate is not None and alone is not None:
+        raise refused("--sample", sample, "it is of whole traces; leave it or --first out")
+    if sample == "exact" or first is not None:
+        return "exact"
+    return "auto" if rate is None else rate
+
+
+def refuse_of_samples(given: Mapping[str, bool]) -> None:
+    """Refuse options that need the whole trace where only a sample is read; `given` as `objects.refuse_of_pages`."""
+    for option in (option for option, own in given.items() if own):
+        raise ConfigError(
+            f"{option}: needs the whole trace, of which a sample is read; leave it out, or --sample exact"
+        )
 
 
 def present(traces: list[Path]) -> None:
@@ -215,19 +264,18 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(trace: "Trace | LongTrace", options: "Options", sizes: list[Size]) -> "Bench":
+def bench_of(trace: "Trace | SampledTrace | LongTrace", options: "Options", sizes: list[Size]) -> "Bench":
     """The trace, ready; says where a size is above its working set."""
     from cachezoo.console import err
-    from cachezoo.questions.page.bench import Bench
-    from cachezoo.questions.page.sweep import simulator_of
+    from cachezoo.questions.page import sweep
 
-    bench = Bench.of(simulator_of(trace, options), options.device, options.count)
-    runs = bench.runs
+    bench = sweep.bench_of(trace, options)
+    page = bench.runs.page_bytes
     for own in sizes:
-        if (size := bench.size(own)) > runs.n_pages:
+        if (size := bench.size(own)) > bench.n_pages:
             err().print(
-                f"warning: a size of {human_pages(size, runs.page_bytes)} is above the working set of "
-                f"{human_pages(runs.n_pages, runs.page_bytes)}: only first touches miss"
+                f"warning: a size of {human_pages(size, page)} is above the working set of "
+                f"{human_pages(bench.n_pages, page)}: only first touches miss"
             )
     return bench
 
@@ -252,15 +300,26 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
     from cachezoo.contest import counting
 
     warmups = [row["warmup"] for row in rows]
-    return counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
+    said = counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
+    rates = sorted({row["rate"] for row in rows if row.get("rate") is not None})
+    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %; requests as cut" if rates else said
 
 
 def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows for a table: a size in pages of more than 4 KiB says so."""
-    return [
+    """Rows for a table: a size in pages of more than 4 KiB says so, an estimate has half its 90 % interval."""
+    sized = [
         row if row["page_bytes"] == PAGE_BYTES else {**row, "capacity": human_pages(row["capacity"], row["page_bytes"])}
         for row in rows
     ]
+    return [{name: own for name, own in {**row, **_with_errors(row)}.items() if ERROR not in name} for row in sized]
+
+
+def _with_errors(row: dict[str, Any]) -> dict[str, str]:
+    """The ratios of a row that are estimates, with half their 90 % intervals."""
+    errors = {name.removesuffix(ERROR).rstrip("_") or "hit_ratio": own for name, own in row.items() if ERROR in name}
+    known = {name: own for name, own in errors.items() if own is not None}
+    digits = {name: 4 if name in RATIOS else 0 for name in known}
+    return {name: f"{row[name]:,.{digits[name]}f} ± {own:,.{digits[name]}f}" for name, own in known.items()}
 
 
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:

@@ -22,6 +22,7 @@ from cachezoo.cli.runs import (
     ModelsFolder,
     PageSize,
     Policies,
+    Sampled,
     Sizes,
     TracePath,
     UnitOption,
@@ -36,8 +37,9 @@ from cachezoo.cli.runs import (
     of_pages,
     options_of,
     present,
-    short_or_long,
+    refuse_of_samples,
     shown,
+    simulated_of,
     taking_turns,
     turns_values,
     turns_words,
@@ -72,6 +74,7 @@ def simulate(
     unit: UnitOption = "page",
     page_size: PageSize = "4KiB",
     first: First = None,
+    sample: Sampled = "auto",
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
     by_op: ByOp = False,
@@ -104,13 +107,14 @@ def simulate(
     from cachezoo.policies.registry import policy as entry
     from cachezoo.questions.page.misses import misses_of, outcome_writer
     from cachezoo.questions.page.over_time import Windows, draw_over_time
+    from cachezoo.questions.page.sweep import check_sampled
     from cachezoo.traces.objects import ObjectTrace
 
     known_anywhere(policy or [])
     files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
-    requests = short_or_long(trace, reading)
+    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first, sample)
+    requests = simulated_of(trace, reading, options)
     if isinstance(requests, ObjectTrace):
         of_rows = {
             "--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None,
@@ -123,6 +127,11 @@ def simulate(
     ids = known(policy or ["lru"], turns=True)
     caches = taking_turns(ids, models, options)
     bench = bench_of(requests, options, capacities)
+    if bench.sample is not None:
+        of_all = {"--over-time": over_time is not None, "--misses": misses is not None}
+        refuse_of_samples({**of_all, **of_models(policy or [], models)})
+        for own in ids:
+            check_sampled(own)
     check_sizes(bench, ids, capacities)
     runs = [(own, one) for own in ids for one in capacities]
     for option_name, file in (("--misses", misses), ("--outcomes", outcomes)):
@@ -195,6 +204,7 @@ def compare(
     unit: UnitOption = "page",
     page_size: PageSize = "4KiB",
     first: First = None,
+    sample: Sampled = "auto",
     device: DeviceOption = None,
     decision_us: Annotated[
         float,
@@ -232,11 +242,11 @@ def compare(
     engage(engine, address)
     files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
+    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first, sample)
     if bundle:
         refuse_options(options, "a bundle's", "--bundle")
     present([trace])
-    requests = short_or_long(trace, reading)
+    requests = simulated_of(trace, reading, options)
     if isinstance(requests, ObjectTrace):
         bundled = {"--by-op": by_op, "--bundle": bool(bundle), **of_models(policy or [], models)}
         objects.refuse_of_pages({**of_pages(options), **bundled})
@@ -246,6 +256,8 @@ def compare(
     ids = known(policy or [], turns=True)
     caches = taking_turns(ids, models, options)
     bench = bench_of(requests, options, capacities)
+    if bench.sample is not None:
+        refuse_of_samples({"--bundle": bool(bundle), **of_models(policy or [], models)})
     every = every or not ids
     names = names_of([own for own in ids if own not in caches], every)
     check_sizes(bench, names, capacities)
@@ -340,7 +352,7 @@ def _compared(
             "policy": f"{row['policy']} {MARK}" if row["policy"] in outside else row["policy"],
             "gap_closed": percent(row["gap_closed"]),
         }
-        for row in run["rows"]
+        for row in shown(run["rows"])
     ]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
     print_lines(*(f"{MARK} {calibration_words(policy, outside[policy])}" for policy in sorted(outside)))
@@ -356,6 +368,7 @@ def sweep(
     unit: UnitOption = "page",
     page_size: PageSize = "4KiB",
     first: First = None,
+    sample: Sampled = "auto",
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
     by_op: ByOp = False,
@@ -381,9 +394,11 @@ def sweep(
     present(traces)
     files, capacities = outputs(output, ("csv", "json"), traces), sizes(size, "1%,2%,5%,10%,20%")
     reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)
-    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first)
+    options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first, sample)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
         rows = run(traces, ids, capacities, options, workers, advance)
+    names = dict.fromkeys(name for row in rows for name in row)  # of a sample they are more
+    rows = [{name: row.get(name) for name in names} for row in rows]
     if hand_out(rows, as_json, files, rows):
         return
     columns_ = ["trace", "policy", "capacity", *_columns(rows, by_op)]

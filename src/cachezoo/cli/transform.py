@@ -10,7 +10,7 @@ import typer
 from cachezoo.cli.common import Json, hand_out, print_values, refuse_same
 from cachezoo.cli.options import pairs
 from cachezoo.cli.options import turn as parse_turn
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given, read_given_either
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given, read_given_either
 from cachezoo.cli.trace import Output, TracePath, check_output
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
@@ -75,7 +75,10 @@ def cut(
 def sample(
     trace: TracePath,
     output: Output,
-    rate: Annotated[float, typer.Option(help="Part of the blocks to keep, above 0 and at most 1.")],
+    rate: Annotated[float | None, typer.Option(help="Part of the blocks to keep, above 0 and at most 1.")] = None,
+    accesses: Annotated[
+        int | None, typer.Option(min=1, help="Instead: halve the rate from 1 until at most so many accesses are kept.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, another choice of blocks.")] = 0,
     block_bytes: Annotated[int, typer.Option(help="Unit of the choice, a multiple of 4096.")] = 65_536,
     fmt: FormatName = "auto",
@@ -85,20 +88,31 @@ def sample(
 ) -> None:
     """Keep all accesses to a part of the address space, chosen by a hash of the block (SHARDS).
 
-    Of a trace of objects it is all accesses to a part of the objects, chosen by a hash of the key.
+    The trace is read once, and what is kept of it is in memory. Of a trace of objects it is all accesses to a part of
+    the objects, chosen by a hash of the key.
     """
     from cachezoo.traces.objects import ObjectTrace
-    from cachezoo.traces.transforms import SAMPLE_BLOCK_BYTES, sample_objects
-    from cachezoo.traces.transforms import sample as run
+    from cachezoo.traces.read import read_sampled
+    from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, SampledTrace, Tally, as_recorded, sample_objects
 
+    if (rate is None) == (accesses is None):
+        raise ConfigError("trace sample: give --rate or --accesses, one of them")
     check_output([trace], output)
-    whole = read_given_either(trace, fmt, option, columns, ask=not as_json)
-    if isinstance(whole, ObjectTrace):
-        if block_bytes != SAMPLE_BLOCK_BYTES:
-            raise ConfigError(f"{trace}: names objects by keys, which are chosen whole: leave --block-bytes out")
-        part: Either = sample_objects(whole, rate, seed)
+    try:
+        plan = Plan(1.0 if rate is None else rate, accesses, seed, block_bytes)
+    except ConfigError as error:
+        raise ConfigError(f"{trace}: {error}") from error
+    tally = Tally(plan)
+    found = read_sampled(given_files([trace], fmt, option, columns, ask=not as_json), plan, tally=tally)
+    if isinstance(found, ObjectTrace):
+        if block_bytes != SAMPLE_BLOCK_BYTES or rate is None:
+            beside = "--accesses" if rate is None else "--block-bytes"
+            raise ConfigError(f"{trace}: names objects by keys, which are chosen whole: leave {beside} out")
+        assert rate is not None
+        part: Either = sample_objects(found, rate, seed)
     else:
-        part = run(whole, rate, seed, block_bytes)
+        assert isinstance(found, SampledTrace)
+        part = as_recorded(found, tally)
     print_values(_write(part, output), as_json, f"sampled from {trace.name}")
 
 

@@ -74,7 +74,7 @@ class Count:
         Raises:
             ConfigError: as of `first_access`.
         """
-        if self.text in (ALL, AUTO, HALF) or not self._typed[1] or self._typed[1] == "%":
+        if self.wait_us is None:
             return self
         return Count(str(first_access(pages, self, time_us=time_us)))
 

@@ -178,7 +178,7 @@ def over_seeds(series: Sequence[F64], value: float | None = None) -> Mean:
     if len(stacked) == 1 or found.variance is None:
         return found
     between = float(np.var(stacked.mean(axis=1), ddof=1)) / len(stacked)
-    return _summed(found.value, [(found.variance, found.freedom), (between, len(stacked) - 1.0)])
+    return summed(found.value, [(found.variance, found.freedom), (between, len(stacked) - 1.0)])
 
 
 def over_savings(ours: Sequence[F64], theirs: Sequence[F64], value: float | None = None) -> Mean:
@@ -211,10 +211,10 @@ def average(means: Sequence[Mean]) -> Mean:
     """The mean of independent ones, at least one: of traces, or of categories."""
     value, count = float(np.mean([one.value for one in means])), len(means)
     known = [(one.variance / count**2, one.freedom) for one in means if one.variance is not None]
-    return _summed(value, known) if len(known) == count else Mean(value, None, 0.0)
+    return summed(value, known) if len(known) == count else Mean(value, None, 0.0)
 
 
-def _summed(value: float, parts: Sequence[tuple[float, float]]) -> Mean:
+def summed(value: float, parts: Sequence[tuple[float, float]]) -> Mean:
     """A value whose variance is a sum of independent estimates, each with its degrees of freedom."""
     variance = sum(own for own, _ in parts)
     squares = sum(own**2 / freedom for own, freedom in parts if own)

@@ -16,6 +16,7 @@ from cachezoo.policies.engine import check_capacity
 from cachezoo.policies.registry import Policy
 from cachezoo.policies.stream import Stream, dense_ids
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.sampling import SampledTrace
 
 LRU = "lru"
 
@@ -28,8 +29,8 @@ class Curve:
     kind: str  # as of `cachezoo.policies.registry.Policy`
     capacities: I64  # int64[k] pages of the whole trace, rising
     hit_ratio: F64  # float64[k], of the page accesses after the warm-up
-    # float64[k], one standard error of what was estimated from a sample; None where the curve is exact
-    error: F64 | None
+    # float64[k], half the 90 % interval of what was estimated from a sample; None where the curve is exact
+    error_90: F64 | None
     rate: float  # part of the trace's pages that was simulated; 1 where the curve is exact
     warmup: I64  # int64[k], page accesses of the whole trace before counting begins
     # float64[k], pages read from the disk besides those missed, per page access; None of a policy that reads no others
@@ -43,23 +44,23 @@ class Curve:
     def rows(self) -> list[dict[str, Any]]:
         """JSON values, one for each capacity.
 
-        Their keys: `policy`, `kind`, `capacity`, `hit_ratio`, `transfers`, `error`, `rate`, `warmup`.
+        Their keys: `policy`, `kind`, `capacity`, `hit_ratio`, `transfers`, `error_90`, `rate`, `warmup`.
         """
-        errors = [None] * len(self.capacities) if self.error is None else self.error.tolist()
+        errors = [None] * len(self.capacities) if self.error_90 is None else self.error_90.tolist()
         columns = (self.capacities, self.hit_ratio, self.transfers, self.warmup)
         return [
             {"policy": self.policy, "kind": self.kind, "capacity": size, "hit_ratio": ratio, "transfers": transfers,
-             "error": error, "rate": self.rate, "warmup": first}
+             "error_90": error, "rate": self.rate, "warmup": first}
             for size, ratio, transfers, first, error in zip(*(row.tolist() for row in columns), errors, strict=True)
         ]  # fmt: skip
 
     def shown(self, k: int) -> str:
-        """The hit ratio at the k-th capacity for people, with its standard error if it has one."""
+        """The hit ratio at the k-th capacity for people, with half its 90 % interval if it has one."""
         ratio = f"{self.hit_ratio[k]:.4f}"
-        return ratio if self.error is None else f"{ratio} ± {self.error[k]:.4f}"
+        return ratio if self.error_90 is None else f"{ratio} ± {self.error_90[k]:.4f}"
 
 
-def capacities_of(pages: PageAccesses, points: int) -> I64:
+def capacities_of(pages: PageAccesses | SampledTrace, points: int) -> I64:
     """Capacities from a thousandth of the distinct pages to all of them, evenly apart in logarithm, each once.
 
     Raises:

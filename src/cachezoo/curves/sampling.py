@@ -8,20 +8,19 @@ A sample with a page that is accessed much has too many accesses, one without to
 at any capacity, it is the misses that are scaled up, and the hits are what is left of all accesses. That is SHARDS's
 correction by the first bucket (SHARDS_adj, Sec. 3.2); the rate is that of the pages drawn, not the one asked for.
 
-The error comes from `GROUPS` samples that share no page, whose union the sample is: a cache is simulated on each, and
-the estimates differ by as much as samples of that size do. The sample's own standard error is theirs over the root of
-their number. What a miniature gets wrong because it is small is no part of that spread: it shows in the mean of the
-groups, whose caches are smaller still, and is added.
+The error is that of `cachezoo.contest.sampled`.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.arrays import F64, I32, I64
 from cachezoo.console import Advance
-from cachezoo.contest.counting import SECOND_HALF, Count, first_accesses
+from cachezoo.contest.counting import Count
+from cachezoo.contest.sampled import GROUPS, half_widths
 from cachezoo.curves.curve import Curve, rising
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
@@ -30,8 +29,8 @@ from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.sampling import page_seed
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.sampling import SampledTrace
 
-GROUPS = 8
 Misses = Callable[[I32, int, I64, I64], I64]
 
 
@@ -64,6 +63,7 @@ class Sample:
 
     whole: Part  # all of them
     groups: tuple[Part, ...]  # the same pages in `GROUPS` parts that share none
+    accesses: int  # of the whole trace
 
 
 def draw(pages: PageAccesses, rate: float, seed: int = 0) -> Sample:
@@ -92,7 +92,40 @@ def draw(pages: PageAccesses, rate: float, seed: int = 0) -> Sample:
         kept = own[page_ids] == k + 1
         number = np.cumsum(own == k + 1, dtype=np.int32) - np.int32(1)
         parts.append(Part(number[page_ids[kept]], int(counts[k]), rows[kept], int(counts[k]) / pages.n_pages))
-    return Sample(Part(page_ids, len(own), rows, len(own) / pages.n_pages), tuple(parts))
+    return Sample(Part(page_ids, len(own), rows, len(own) / pages.n_pages), tuple(parts), len(pages.page_ids))
+
+
+def sample_of(trace: SampledTrace) -> Sample:
+    """The pages of a trace of which only a sample was read.
+
+    Raises:
+        ConfigError: there are so few that a group has none.
+    """
+    parts = [
+        Part(own.pages.page_ids, own.pages.n_pages, own.rows, own.pages.n_pages / trace.n_pages)
+        for own in (trace, *trace.groups(GROUPS))
+    ]
+    return Sample(parts[0], tuple(parts[1:]), trace.accesses)
+
+
+def first_sampled(sample: SampledTrace, count: Count, capacities: npt.ArrayLike) -> I64:
+    """int64[k]: the page access of the whole trace from which on each of many capacities counts, by a sample of it.
+
+    Args:
+        sample: of the trace.
+        count: the rule.
+        capacities: int[k] pages of the whole trace.
+
+    Raises:
+        ConfigError: as of `first_access`.
+    """
+    rows, total = np.append(sample.rows, sample.accesses), sample.accesses
+    own = np.maximum(1, np.round(np.asarray(capacities, np.int64) * (sample.pages.n_pages / sample.n_pages)))
+    filled = rows[np.searchsorted(np.maximum.accumulate(sample.pages.page_ids), own.astype(np.int64) - 1)]
+    if count.wait_us is not None:
+        times = np.repeat(sample.trace.time_us, np.diff(sample.pages.request_start))
+        return np.full(len(own), rows[count.place(len(times), 0, times)])
+    return np.array([count.place(total, int(one)) for one in filled], np.int64)
 
 
 def sampled_pages(pages: PageAccesses, rate: float, seed: int = 0) -> PageAccesses:
@@ -134,17 +167,16 @@ def misses_of(entry: Policy) -> Misses:
 
 
 def sampled_curve(
-    sample: Sample, entry: Policy, pages: PageAccesses, capacities: Sequence[int] | I64, count: Count = SECOND_HALF,
-    exact_lru: Curve | None = None, advance: Advance | None = None,
+    sample: Sample, entry: Policy, capacities: Sequence[int] | I64, first: I64, exact_lru: Curve | None = None,
+    advance: Advance | None = None,
 ) -> Curve:  # fmt: skip
-    """A policy's curve and its standard error from a sample.
+    """A policy's curve and its error from a sample.
 
     Args:
         sample: of the pages.
         entry: the policy.
-        pages: page accesses of the whole trace.
         capacities: int[k] pages of the whole trace, in any order.
-        count: as of `cachezoo.curves.curve.lru_curve`.
+        first: int64[k] from which access of the whole trace on each counts, by rising capacity.
         exact_lru: LRU's exact curve at these capacities. With it the sample only measures by how much the policy
             differs from LRU, which it does better: what a sample has too much or too little of, both get.
         advance: progress, in capacities.
@@ -153,17 +185,15 @@ def sampled_curve(
         ConfigError: no capacity, or one that the policy cannot have in the sample.
     """
     sizes = rising(capacities)
-    first = first_accesses(pages, count, sizes)
     parts = (sample.whole, *sample.groups)
     found = np.empty((len(parts), len(sizes)), np.float64)
     counts = [misses_of(entry)] if exact_lru is None else [misses_of(entry), misses_of(policy("lru"))]
     for k, part in enumerate(parts):
         if advance is not None:
             advance(len(sizes) * k / len(parts))
-        ratios = [part.miss_ratios(count, sizes, first, len(pages.page_ids)) for count in counts]
+        ratios = [part.miss_ratios(count, sizes, first, sample.accesses) for count in counts]
         found[k] = ratios[0] if exact_lru is None else ratios[0] - ratios[1]
     start = np.ones(len(sizes)) if exact_lru is None else exact_lru.hit_ratio
-    spread = found[1:].std(axis=0, ddof=1) / np.sqrt(GROUPS)
-    small = (found[1:].mean(axis=0) - found[0]) / (GROUPS - 1)
     ratio = np.clip(start - found[0], 0.0, 1.0)
-    return Curve(entry.id, entry.kind, sizes, ratio, np.hypot(spread, small), sample.whole.rate, first)
+    errors = half_widths(found[0], found[1:])
+    return Curve(entry.id, entry.kind, sizes, ratio, errors, sample.whole.rate, first)

@@ -6,12 +6,13 @@ each access is counted span by span and forgotten. Figures are those of `cachezo
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from cachezoo.arrays import I64
 from cachezoo.aside import aside
 from cachezoo.console import Advance
 from cachezoo.contest.counting import AUTO, HOW, Count
@@ -26,20 +27,20 @@ from cachezoo.policies.stream import AT_ONCE, LongStream, Unit, Writes, build_st
 from cachezoo.traces.memory import ACCESS_BYTES, hold
 from cachezoo.traces.pages import PageAccesses, PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
+from cachezoo.traces.sampling import SAMPLED_ABOVE
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.store import paged_pieces
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 FROM = "CACHEZOO_LONG_FROM"
-"""Environment variable: page accesses from which on a trace is long; `LONG_FROM` where it is not set."""
-LONG_FROM = 50_000_000
+"""Environment variable: page accesses from which on a trace is long; `SAMPLED_ABOVE` where it is not set."""
 ROW_BYTES = 40
 """Of a row of a raw trace, about: what tells a long one, before it is read."""
 
 
 def long_from() -> int:
     """Page accesses from which on a trace is long."""
-    return int(os.environ.get(FROM) or LONG_FROM)
+    return int(os.environ.get(FROM) or SAMPLED_ABOVE)
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,11 @@ class LongSimulator:
         if self._since is None and place < len(rows):
             self._since = before + int(pages.request_start[place])
 
-    def first(self, count: Count, capacity: int) -> int:
-        """As `cachezoo.contest.counting.first_access`."""
+    def firsts(self, count: Count, capacities: Sequence[int]) -> I64:
+        """As `cachezoo.contest.counting.first_accesses`."""
+        return np.array([self._first(count, capacity) for capacity in capacities], np.int64)
+
+    def _first(self, count: Count, capacity: int) -> int:
         if count.wait_us is not None:
             if self._since is None:
                 raise ConfigError(f"--count {count.text}: the trace ends before; {HOW}")
@@ -172,7 +176,7 @@ class LongSimulator:
         Args:
             asked: a policy, its id, or a composition.
             capacity: pages, at least 1.
-            warmup: page accesses simulated before counting, as `first` says.
+            warmup: page accesses simulated before counting, as `firsts` says.
             keep: given the outcomes of each span, uint8, in their order.
 
         Raises:

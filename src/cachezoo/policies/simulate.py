@@ -1,13 +1,14 @@
 """Simulate a trace's page accesses through a policy and count."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I32, U8
-from cachezoo.contest.counting import Count, first_access
+from cachezoo.arrays import I32, I64, U8
+from cachezoo.contest.counting import Count, first_accesses
 from cachezoo.kernels.outcome import BYPASSED
 from cachezoo.policies.accounting import Keep, Simulation, account
 from cachezoo.policies.engine import Run, check_capacity
@@ -63,9 +64,13 @@ class Simulator:
         """Of a page."""
         return self.pages.page_bytes
 
-    def first(self, count: Count, capacity: int) -> int:
-        """From which page access on a rule counts, see `cachezoo.contest.counting.first_access`."""
-        return first_access(self.pages, count, capacity, self.trace.time_us)
+    def firsts(self, count: Count, capacities: Sequence[int]) -> I64:
+        """From which page access on a rule counts, see `cachezoo.contest.counting.first_accesses`."""
+        return first_accesses(self.pages, count, capacities, self.trace.time_us)
+
+    def part(self, trace: Trace, pages: PageAccesses) -> "Simulator":
+        """A part of the trace, simulated in the same way."""
+        return Simulator(trace, pages, self._writes, self._unit)
 
     def stream(self, asked: Policy) -> Stream:
         """What the policy's cache is asked: the trace, and what its prefetch adds."""

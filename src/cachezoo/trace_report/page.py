@@ -143,18 +143,18 @@ def _papers(found: Characteristics) -> Section:
 
 def _how(found: Characteristics) -> Section:
     """How the figures were made, and what the trace's source said."""
-    sampled = [curve for curve in found.curves if curve.error is not None]
+    sampled = [curve for curve in found.curves if curve.error_90 is not None]
     texts = ["Everything is counted over the whole trace, but what follows."]
     if sampled:
         texts.append(
             f"Curves but LRU's: simulated on {significant(100 * sampled[0].rate)} % of the pages, chosen by a hash "
-            "(SHARDS); tables give their standard errors."
+            "(SHARDS); tables give their 90 % intervals."
         )
     distances = found.reuse.distances
-    if distances.error is not None:
+    if distances.error_90 is not None:
         texts.append(
             f"Reuse distances: of {significant(100 * distances.rate)} % of the pages; shares are off by "
-            f"{significant(100 * distances.error)} points (one standard error) at most."
+            f"{significant(100 * distances.error_90)} points (90 %) at most."
         )
     if len(texts) == 1:
         texts = ["Everything is counted over the whole trace; nothing is sampled."]
@@ -233,12 +233,12 @@ def curves_table(curves: Sequence[Curve]) -> Table:
         rows.append([Cell(size(pages * PAGE_BYTES), note=f"{number(pages)} p, {share(pages / most)} of all")])
         for curve in curves:
             at = int(np.searchsorted(curve.capacities, pages))
-            error = "" if curve.error is None else f"± {significant(100 * float(curve.error[at]))}"
+            error = "" if curve.error_90 is None else f"± {significant(100 * float(curve.error_90[at]))}"
             rows[-1].append(Cell(share(float(curve.hit_ratio[at])), float(curve.hit_ratio[at]), error))
     columns = [Column("cache size", numeric=False), *(Column(NAMES.get(own.policy, own.policy)) for own in curves)]
-    sampled = any(curve.error is not None for curve in curves)
+    sampled = any(curve.error_90 is not None for curve in curves)
     caption = "Page hit ratio in the second half of the trace"
-    return Table(f"{caption}; ± one standard error, in points" if sampled else caption, columns, rows[::-1])
+    return Table(f"{caption}; ± 90 %, in points" if sampled else caption, columns, rows[::-1])
 
 
 def footprint_table(own: Footprint) -> Table:

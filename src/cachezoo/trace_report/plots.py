@@ -94,8 +94,8 @@ def curves_drawing(curves: Sequence[Curve]) -> Drawing:
         colour, name = POLICY_COLOURS[curve.policy], NAMES.get(curve.policy, curve.policy)
         marker, line = ("", "-") if curve.policy == LRU else ("o", ":" if curve.policy == OPTIMUM else "-")
         axes.plot(x, y, marker=marker, ms=3, color=colour, label=name, linestyle=line)
-        if curve.error is not None:
-            spread = 200 * curve.error
+        if curve.error_90 is not None:
+            spread = 100 * curve.error_90
             axes.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
     axes.set_ylim(0, 100)
     size_ticks(axes)
@@ -106,11 +106,11 @@ def curves_drawing(curves: Sequence[Curve]) -> Drawing:
         f"{size(int(curve.capacities[-1]) * PAGE_BYTES)}"
         for curve in curves
     )
-    sampled = [curve for curve in curves if curve.error is not None]
+    sampled = [curve for curve in curves if curve.error_90 is not None]
     how = "Every page access counts as a read of its own, each size after its own warm-up."
     if sampled:
         rate = significant(100 * sampled[0].rate)
-        how += f" LRU is exact; the others are from {rate} % of the pages, bands of two errors."
+        how += f" LRU is exact; the others are from {rate} % of the pages, with bands of 90 %."
     return Drawing(svg(canvas), f"{alt}.", how)
 
 
@@ -272,9 +272,9 @@ def reuse_drawing(own: Reuse) -> Drawing | None:
         _times_panel(further[0], own.times, total)
     half = f"half of the uses again come within {size(distances.below_bytes['50%'])} of other pages"
     how = "Cumulative; the rest up to 100 % are first accesses."
-    if distances.error is not None:
-        rate, error = significant(100 * distances.rate), significant(100 * distances.error)
-        how += f" Distances from {rate} % of the pages, standard error {error} points."
+    if distances.error_90 is not None:
+        rate, error = significant(100 * distances.rate), significant(100 * distances.error_90)
+        how += f" Distances from {rate} % of the pages, ± {error} points (90 %)."
     return Drawing(svg(canvas), f"Reuse distances and times since the last use: {half}.", how)
 
 

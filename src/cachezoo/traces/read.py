@@ -12,19 +12,31 @@ from cachezoo.arrays import I64
 from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
+from cachezoo.traces import sampling
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
 from cachezoo.traces.memory import hold_pages
 from cachezoo.traces.objects import OBJECT_NUMBERS, ObjectTrace, validate_objects
+from cachezoo.traces.pages import accesses_of
 from cachezoo.traces.plausible import warnings_of
-from cachezoo.traces.reading import BAD_TIME, Chunk, Names, ObjectChunk, Reading, Requests
+from cachezoo.traces.reading import BAD_TIME, MOST_TIME_US, Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.remarks import SYNTHETIC
+from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Tally
 from cachezoo.traces.source import Source
-from cachezoo.traces.store import NO_ADDRESSES, read_meta
-from cachezoo.traces.table import MAX_END_BYTES, NUMBER_COLUMNS, UNKNOWN_LATENCY, Discards, Trace, TraceMeta, validate
+from cachezoo.traces.store import NO_ADDRESSES, read_meta, stored_pages
+from cachezoo.traces.table import (
+    MAX_END_BYTES,
+    NUMBER_COLUMNS,
+    PAGE_BYTES,
+    UNKNOWN_LATENCY,
+    Discards,
+    Trace,
+    TraceMeta,
+    validate,
+)
 from cachezoo.traces.values import SECOND_US
 
 
@@ -340,10 +352,20 @@ def _whole(given: OpenTrace, *, quiet: bool, objects: bool) -> Trace | ObjectTra
         if given.objects and not objects:
             raise TraceError(without_addresses(given))
         chunks.append(chunk)
-    if not quiet:
-        given.warn()
-    if given.choice.inferred and not quiet:
+    return _stitched(given, chunks, quiet)
+
+
+def _remark(given: OpenTrace) -> None:
+    """After a pass, what is doubtful of the trace, and what its format was inferred to be."""
+    given.warn()
+    if given.choice.inferred:
         _say(f"{given.files.paths[0]}: read as {given.choice.inferred}")
+
+
+def _stitched(given: OpenTrace, chunks: Sequence[Requests], quiet: bool) -> Trace | ObjectTrace:
+    """All requests of a pass, in the order of time."""
+    if not quiet:
+        _remark(given)
     origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
     trace = Stitcher(given.meta()).piece(chunks, origin_us)
     where = str(given.sources[0].path)
@@ -366,6 +388,102 @@ def _by_time(trace: Trace) -> Trace:
     again = np.argsort(at, kind="stable")
     moved = Discards(at[again], given.offset[again], given.size[again], given.volume.take(again))
     return replace(found, discards=moved)
+
+
+def read_sampled(
+    files: TraceFiles, plan: Plan, above: int = 0, advance: Advance = silent, *, quiet: bool = False,
+    replay: bool = False, tally: Tally | None = None,
+) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
+    """Read a sample of a trace of any known format in one pass, in memory of what is kept.
+
+    Args:
+        files: what to read.
+        plan: how it is sampled.
+        above: page accesses up to which the whole trace is read, as of `read_either`; one of objects always is.
+        advance: told the share of the files read.
+        quiet: as of `read_files`.
+        replay: likewise; without it a row counts as one request.
+        tally: counts the accesses to blocks too, whose number its memory grows with.
+
+    Returns:
+        The sample, or the whole trace. Requests that come late are sorted by time among those of the sample; the
+        accesses of the whole trace before them are taken to be those before whoever had their place.
+
+    Raises:
+        TraceError: what the reader says; no block is chosen, or the pages are more than there is memory for.
+    """
+    given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
+    sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
+    stitcher, held = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, "")), list[Requests]()
+    for chunk in given.chunks():
+        held.append(chunk)
+        if isinstance(chunk, ObjectChunk):
+            continue
+        each = accesses_of(chunk, plan.page_bytes)
+        seen += int(each.sum() if chunk.count is None else each @ chunk.count)
+        if seen <= above:
+            continue
+        for own in held:
+            piece = stitcher.piece([own], 0)
+            assert isinstance(piece, Trace)
+            origin_us = min(origin_us, int(piece.time_us.min()))
+            sampler.add(piece)
+            if tally is not None:
+                tally.add(piece)
+        held.clear()
+    if held:
+        trace = _stitched(given, held, quiet)
+        if isinstance(trace, Trace):
+            trace = replayed(trace) if replay else trace
+            hold_pages(trace, str(given.sources[0].path))
+        return trace
+    if not quiet:
+        _remark(given)
+    found = sampler.found(given.meta())
+    trace, before = found.trace, found.before
+    trace = replace(trace, time_us=trace.time_us - (origin_us if given.counts_anew() else 0))
+    if given.backwards:
+        trace = _by_time(trace)
+    if replay and trace.count is not None:
+        before, trace = _before_each(trace, before, plan.page_bytes), replayed(trace)
+    where = str(given.sources[0].path)
+    hold_pages(trace, where)
+    return replace(found, trace=validate(trace, where), before=np.sort(before))
+
+
+def read_part(
+    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True
+) -> Trace | ObjectTrace | SampledTrace:
+    """A trace in memory as it is simulated: whole, or a sample of it.
+
+    Args:
+        files: what to read.
+        part: how much of it.
+        page_bytes: of a page.
+        quiet: as of `read_files`.
+        requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
+            error, and of a long trace alone, as a part of a shorter one is taken in memory.
+    """
+    if part == "exact":
+        return read_either(files, quiet=quiet, replay=True)
+    block = page_bytes * -(-sampling.SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
+    rate, most = (1.0, sampling.SAMPLED) if isinstance(part, str) else (part, None)
+    plan = Plan(rate, most, block_bytes=block, page_bytes=page_bytes)
+    above = sampling.SAMPLED_ABOVE if most or not requests else 0
+    return read_sampled(files, plan, above, quiet=quiet, replay=True)
+
+
+def _before_each(trace: Trace, before: I64, page_bytes: int) -> I64:
+    """Of requests that `replayed` makes of rows, the accesses before each, those of a row one behind the other."""
+    assert trace.count is not None
+    count, pages = trace.count.astype(np.int64), accesses_of(trace, page_bytes)
+    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
+    return before[row] + ((np.arange(len(row)) - first[row]) * pages[row]).astype(np.int64)
+
+
+def _stored_pages(given: OpenTrace) -> int | None:
+    """Distinct pages of a trace, where its file says how many; None elsewhere."""
+    return stored_pages(given.sources[0].stored) if given.format.id == "parquet" and len(given.sources) == 1 else None
 
 
 def read_any(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from cachezoo.arrays import Bool
 from cachezoo.coded import Coded
@@ -433,6 +434,12 @@ def read_meta(path: Path) -> TraceMeta:
     return _meta_of(path, read_metadata(path), objects=None)
 
 
+def stored_pages(path: Path) -> int | None:
+    """Distinct pages of 4 KiB that a canonical Parquet file says it has; None where it does not."""
+    text = read_metadata(path).get("cachezoo.n_pages", "")
+    return int(text) if text.isdecimal() else None
+
+
 def read_trace(path: Path) -> Trace:
     """Read a canonical Parquet file.
 
@@ -454,7 +461,8 @@ def trace_pieces(path: Path) -> Iterator[tuple[int, Trace | ObjectTrace]]:
     metadata = read_metadata(path)
     meta, row = _meta_of(path, metadata, objects=None), 1
     of_objects = VERSION_OF_OBJECTS in metadata
-    for batch in table_batches(path):
+    asked = [name for name in pq.read_schema(path).names if name != "page_ids"]  # most of the file, and not looked at
+    for batch in table_batches(path, asked):
         table = pa.Table.from_batches([batch])
         yield row, _objects_of(table, meta, str(path), row) if of_objects else _trace_of(table, meta, str(path), row)
         row += len(table)

@@ -131,7 +131,7 @@ def test_the_error_of_sampled_distances_holds():
     trace = zipf_trace(60_000, 6000, 0.6, 3)
     pages = expand_pages(trace)
     exact = distances_of(pages, len(pages.page_ids), 1.0)
-    assert exact.error is None
+    assert exact.error_90 is None
     found = stack_distances(pages.page_ids, pages.n_pages)
     true = ((found >= 0) & (found < 2000)).mean()
     near = 0
@@ -139,7 +139,7 @@ def test_the_error_of_sampled_distances_holds():
         sample = distances_of(sampled(pages, 0.1, seed), len(pages.page_ids), 0.1)
         assert sample.accesses.sum() == pytest.approx((1 - sample.first_share) * 60_000)
         below = sample.accesses[sample.from_bytes / PAGE < 2000].sum() / 60_000
-        near += abs(below - true) < 2 * sample.error + 0.03  # a bin's width beside the error
+        near += abs(below - true) < sample.error_90 + 0.03  # a bin's width beside the error
     assert near >= 17
 
 

@@ -20,7 +20,7 @@ SIZES = st.lists(st.integers(1, 250), min_size=1, max_size=12)
 def test_lru_in_one_pass_is_lru_simulated_at_each_capacity_by_every_rule(trace, capacities, count):
     pages = expand_pages(trace)
     found = lru_curve(pages, capacities, Count(count))
-    assert found.capacities.tolist() == sorted(set(capacities)) and (found.error, found.rate) == (None, 1.0)
+    assert found.capacities.tolist() == sorted(set(capacities)) and (found.error_90, found.rate) == (None, 1.0)
     for k, capacity in enumerate(found.capacities.tolist()):
         first = first_access(pages, Count(count), capacity)
         assert found.warmup[k] == first
@@ -40,7 +40,7 @@ def test_curves_are_exact_and_in_the_order_asked_for():
     pages = expand_pages(seeded_trace(400, 60, 5))
     sizes, told = capacities_of(pages, 5), []
     found = curves(pages, ["arc", "lru", OPTIMUM], sizes, advance=lambda done, note="": told.append((done, note)))
-    assert [(own.policy, own.kind, own.error, own.rate) for own in found] == [
+    assert [(own.policy, own.kind, own.error_90, own.rate) for own in found] == [
         ("arc", "classic", None, 1.0), ("lru", "classic", None, 1.0), (OPTIMUM, "bound", None, 1.0),
     ]  # fmt: skip
     assert (found[2].hit_ratio >= np.maximum(found[0].hit_ratio, found[1].hit_ratio)).all()

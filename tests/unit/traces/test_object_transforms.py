@@ -10,8 +10,9 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces.formats import write_as
 from cachezoo.traces.mixing import Turn, in_turns, interleave, sources
 from cachezoo.traces.objects import OP_DELETE, ObjectTrace
+from cachezoo.traces.sampling import sample_objects
 from cachezoo.traces.table import Trace, TraceMeta
-from cachezoo.traces.transforms import cut, sample_objects, split, split_by
+from cachezoo.traces.transforms import cut, split, split_by
 from tests.trace_data import keys, objects, texts
 
 

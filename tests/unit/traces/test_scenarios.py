@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from cachezoo.traces.mixing import Turn, in_turns, interleave, sources
+from cachezoo.traces.sampling import sample
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import CODED_COLUMNS, Trace, validate
-from cachezoo.traces.transforms import cut, sample, split_by
+from cachezoo.traces.transforms import cut, split_by
 from tests.trace_data import read, texts
 from tests.trace_data import sample as public_sample
 

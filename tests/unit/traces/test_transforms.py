@@ -10,11 +10,12 @@ from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import POLICIES
-from cachezoo.traces import transforms
+from cachezoo.traces import sampling
 from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.sampling import sample
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import validate
-from cachezoo.traces.transforms import cut, faster, sample, split, split_by
+from cachezoo.traces.transforms import cut, faster, split, split_by
 from tests.oracles.transforms import naive_chosen, naive_cut, naive_error, naive_pages, naive_sample
 from tests.request_data import requests_of, trace_of, traces
 from tests.trace_data import read
@@ -91,7 +92,7 @@ def test_sample_equals_the_naive_one(trace, rate, seed, block_bytes, piece):
     requests = requests_of(trace)
     want = naive_sample(requests, rate, seed, block_bytes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transforms, "PIECE_PARTS", piece)
+        patch.setattr(sampling, "PIECE_PAGES", piece)
         if not want:
             with pytest.raises(TraceError, match="blocks is chosen: raise rate"):
                 sample(trace, rate, seed, block_bytes)
@@ -170,7 +171,7 @@ def test_samples_that_cannot_be_are_named():
         ((float("nan"), 1), ConfigError, "t: rate is nan"),
         ((0.5, 1, 5000), ConfigError, "t: blocks of 5000 bytes; give a multiple of 4096"),
         ((0.5, 1, 0), ConfigError, "t: blocks of 0 bytes"),
-        ((0.5, out), TraceError, "t: none of its 1 blocks is chosen: raise rate 0.5 or use smaller blocks"),
+        ((0.5, out), TraceError, "t: none of its blocks is chosen: raise rate 0.5 or use smaller blocks"),
     ):
         with pytest.raises(error, match=message):
             sample(trace, *arguments)

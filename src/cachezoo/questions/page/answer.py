@@ -26,7 +26,7 @@ from cachezoo.settings.prices import BUILT_IN
 from cachezoo.show.formats import duration, lifetime, money, number, ordinary, percent, points, rate, share
 from cachezoo.sizes import Size, human
 from cachezoo.traces.clock import are_numbered, time_scale
-from cachezoo.traces.table import OP_READ, PAGE_BYTES
+from cachezoo.traces.table import PAGE_BYTES
 
 DISK, SSD = "DISK", "SSD"
 CANONICAL = ".parquet"
@@ -74,7 +74,7 @@ def values(found: Recommendation) -> dict[str, Any]:
             line.label: [*map(ordinary, line.texts), *map(ordinary, line.commands)] for line in lines(found)
         },
         "mode": None if own is None else own.mode,
-        "optimum_hit_ratio": found.best,
+        "optimum_hit_ratio": found.best.mean,
         "lfu_of_all_counts_hit_ratio": found.unbounded.hit_ratio if found.unbounded else None,
         "read_cache": found.reads.values() if found.reads else None,
         "learned": found.learned.values() if found.learned else None,
@@ -91,15 +91,16 @@ def _trace(found: Recommendation) -> str:
 
 def read_as(found: Recommendation) -> str:
     """What was read."""
-    trace, pages = found.bench.trace, found.bench.pages
+    trace = found.bench.trace
     seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6
     span = "without a clock"
     if seconds > 0 and not are_numbered(trace.meta.extra):
         scale = time_scale(trace)
         span = f"in {duration(seconds * scale)}" + (f" (a second stands for {scale:g})" if scale != 1 else "")
-    reads = share(float((trace.op == OP_READ).mean()))
-    touched = human(pages.n_pages * PAGE_BYTES)
-    text = f"{trace.meta.source_format}, {len(trace):,} requests {span}, {reads} reads, {touched} touched"
+    reads = share(found.bench.read_share)
+    touched = human(found.bench.n_pages * PAGE_BYTES)
+    text = f"{trace.meta.source_format}, {found.bench.requests:,} requests {span}, {reads} reads, {touched} touched"
+    text += sentences.sampled(found)
     named = found.name.endswith(CANONICAL) or found.options.piped or found.options.reading
     return text if named else f"{text} (not right? cachezoo trace formats {shlex.quote(found.name)})"
 
@@ -109,7 +110,7 @@ def answer(found: Recommendation) -> list[str]:
     row, why = found.row, found.picked.why
     if not found.picked.useful:
         return [sentences.headline(found)]
-    best = _best(row.ran.hit_ratio, found.best)
+    best = _best(row.ran.hit_ratio, found.best.mean)
     if why in ("unreachable", "on average") or sentences.slower(found):
         first = f"{sentences.headline(found)} {'' if found.all_read else 'Write-back; '}{best}."
         return [first, reading(found)]
@@ -141,7 +142,7 @@ def reading(found: Recommendation) -> str:
         return "Nothing is written: a read cache before the disk finds the same."
     if own is None:
         return "As a read cache before the disk: nothing, as all that is counted are writes."
-    explained = found.row.ran.hit_ratio < found.best - ROUNDING  # in the line before
+    explained = found.row.ran.hit_ratio < found.best.mean - ROUNDING  # in the line before
     hits = f"{share(own.mean)} of reads ({_best(own.mean, own.best, explained)})"
     if sentences.slower(found):
         return f"As a read cache, {COPIES}: {hits}."
@@ -192,7 +193,7 @@ def buying(found: Recommendation) -> str:
         pays = "No SSD bears these writes for less"
         if own.pays_bytes:
             pays = f"An SSD is cheaper from {_about(own.pays_bytes)} touched on{aside}"
-        size = human(found.bench.pages.n_pages * PAGE_BYTES)
+        size = human(found.bench.n_pages * PAGE_BYTES)
         return f"All of it in RAM: {size}, {_modules(own.all_ram)}. {pays} {yours}. {there}"
     if own.what == "RAM":
         return f"RAM, {_modules(own.ram)}; an SSD that bears these writes costs more {yours}. {there}"
@@ -301,7 +302,7 @@ def _invariants(found: Recommendation) -> dict[str, bool]:
         return {}
     hits = row.ran.hit_ratio
     names = [row.ran.policy] + ([found.reads.policy] if found.reads else [])
-    runs = [(hits, found.best)] + ([(found.reads.mean, found.reads.best)] if found.reads else [])
+    runs = [(hits, found.best.mean)] + ([(found.reads.mean, found.reads.best)] if found.reads else [])
     return {
         "a smaller size does as well": not any(beats(other, row) for other in found.picked.rows),
         "LRU hits more": row.lru <= hits + ROUNDING,

@@ -5,8 +5,8 @@ They are classics that a mounted cache runs, so that what is recommended can be 
 traces: docs/recommend.md has the figures.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -14,9 +14,9 @@ import numpy as np
 
 from cachezoo.arrays import F64, I32, Bool
 from cachezoo.console import Advance
-from cachezoo.contest.blocks import block_means
-from cachezoo.contest.choice import Goal, Outcome, choose
-from cachezoo.contest.counting import AUTO, Count, first_accesses
+from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.counting import AUTO, Count
+from cachezoo.contest.sampled import Estimated
 from cachezoo.curves.sampling import Part, draw
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.flash_cache.load import DAY_S
@@ -27,7 +27,8 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench, Run, modelled
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.traces.clock import are_numbered, time_scale
-from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 MOST_ACCESSES = 2_000_000
@@ -83,19 +84,40 @@ class Halves(Bench):
     """A trace with a device: its first half warms the caches up and ranks the candidates, its second half counts.
 
     Attributes:
-        half: page access at which the second half begins, a request's first.
-        first_request: that request.
+        first: page access at which the second half begins, a request's first.
+        half: the same of a sample's own accesses.
+        first_request: its request.
         counted: page accesses of the second half.
         blocks: blocks of time of the second half; 0 where it is too short for four.
     """
 
     times: ServiceTimes
 
-    def __init__(self, trace: Trace, pages: PageAccesses, device: AnalyticDevice) -> None:
-        super().__init__(Simulator(trace, pages), modelled(trace, device))
+    def __init__(
+        self, trace: Trace, pages: PageAccesses, device: AnalyticDevice, sample: SampledTrace | None = None
+    ) -> None:  # fmt: skip
+        super().__init__(Simulator(trace, pages), modelled(trace, device), sample=sample)
+        self.device = device
         counts = self.case(1)  # every size counts the same
-        self.half, self.counted, self.blocks = counts.first, counts.counted, counts.blocks
+        self.first, self.counted, self.blocks = counts.first, counts.counted, counts.blocks
+        self.half = self.place(self.first)
         self.first_request = int(np.searchsorted(pages.request_start[:-1], self.half, side="right")) - 1
+
+    @classmethod
+    def of_trace(cls, trace: Trace | SampledTrace, device: AnalyticDevice) -> "Halves":
+        """A trace, or a sample of one."""
+        if isinstance(trace, SampledTrace):
+            return cls(trace.trace, trace.pages, device, trace)
+        return cls(trace, expand_pages(trace), device)
+
+    @cached_property
+    def halves(self) -> "tuple[Halves, ...]":
+        """The groups of a sample, as of `groups`."""
+        return tuple(own for own in self.groups if isinstance(own, Halves))
+
+    def _group(self, part: SampledTrace) -> "Halves":
+        assert self.device is not None
+        return Halves.of_trace(part, self.device)
 
     @cached_property
     def distances(self) -> I32:
@@ -106,13 +128,18 @@ class Halves(Bench):
     @property
     def first_share(self) -> float:
         """Page accesses of the second half that are the page's first in the whole trace: no cache can have them."""
-        return float((self.distances[self.half :] == COLD).mean())
+        cold: Bool = self.distances[self.half :] == COLD
+        return float(cold.mean()) if self.sample is None else 1 - self.hit_ratios(~cold, self.first)[0]
 
-    def lru(self, capacity: int) -> Outcome:
+    def lru(self, capacity: int) -> Estimated:
         """LRU with so many pages, from the stack distances."""
         distances = self.distances[self.half :]
-        hits: Bool = (distances != COLD) & (distances < capacity)
-        return Outcome(float(hits.mean()), block_means(hits))
+        hits: Bool = (distances != COLD) & (distances < self.own(capacity))
+        return Estimated(*self.hit_ratios(hits, self.first), groups=self.means(lambda own: own.lru(capacity).mean))
+
+    def means(self, of: Callable[["Halves"], float]) -> F64 | None:
+        """float64[GROUPS]: what each group of a sample says; None of a whole trace."""
+        return np.array([of(own) for own in self.halves]) if self.halves else None
 
     @property
     def no_cache_us(self) -> float:
@@ -189,8 +216,9 @@ def _drawn(bench: Halves, most: int) -> Part:
     page_ids, n_pages = bench.pages.page_ids, bench.pages.n_pages
     rate = most / len(page_ids)
     if rate >= 1 or rate * n_pages < LEAST_DRAWN:
-        return Part(page_ids, n_pages, np.arange(len(page_ids)), 1.0)
-    return draw(bench.pages, rate).whole
+        return Part(page_ids, n_pages, bench.rows, bench.rate)
+    part = draw(bench.pages, rate).whole
+    return replace(part, rows=bench.rows[part.rows], rate=bench.rate * part.rate)
 
 
 def _ratio(part: Part, hits: Bool, first: int, end: int) -> float:
@@ -216,10 +244,10 @@ def rank(
         advance: progress, in runs.
         most: page accesses above which a sample of the pages is drawn, with as small a part of each capacity.
     """
-    part, warmups = _drawn(bench, most), first_accesses(bench.pages, Count(AUTO), capacities).tolist()
-    m, sizes = len(bench.pages.page_ids), len(capacities)
+    part, warmups = _drawn(bench, most), bench.firsts(Count(AUTO), capacities).tolist()
+    m, sizes = bench.accesses, len(capacities)
     ids = tuple(NAMES)
-    edges = np.linspace(bench.half, m, bench.blocks + 1).astype(np.int64).tolist() if bench.blocks else []
+    edges = np.linspace(bench.first, m, bench.blocks + 1).astype(np.int64).tolist() if bench.blocks else []
     first, second = np.full((len(ids) + 1, sizes), np.nan), np.zeros((len(ids) + 1, sizes))
     blocks = np.zeros((len(ids), sizes, bench.blocks))
     for p, policy_id in enumerate((*ids, OPTIMUM)):
@@ -228,9 +256,9 @@ def rank(
                 advance(p * sizes + s, policy_id)
             own = max(1, round(capacity * part.rate))
             hits = policy(policy_id).hits(part.page_ids, part.n_pages, own) == HIT
-            second[p, s] = _ratio(part, hits, bench.half, m)
+            second[p, s] = _ratio(part, hits, bench.first, m)
             if p < len(ids):
-                first[p, s] = _ratio(part, hits, warmups[s], bench.half)
+                first[p, s] = _ratio(part, hits, warmups[s], bench.first)
                 blocks[p, s] = [_ratio(part, hits, low, high) for low, high in pairwise(edges)]
     last = len(ids)
     return Ranking(ids, tuple(capacities), first[:last], second[:last], blocks, second[last], part.rate)

@@ -17,7 +17,7 @@ from cachezoo.questions.page.bundle import run_bundle
 from cachezoo.questions.page.candidates import Halves
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.transforms import sample
+from cachezoo.traces.sampling import sample
 
 MOST_LEARNED = 1_000_000
 """Page accesses above which a sample is run: a learned cache takes some microseconds for each."""
@@ -79,12 +79,12 @@ def measure(
     """
     own, rate, capacity = bench, 1.0, rival.capacity
     accesses = len(bench.pages.page_ids)
-    if accesses > most:
-        part = sample(bench.trace, most / accesses, SEED)
+    if accesses > most or bench.sample is not None:
+        part = sample(bench.trace, min(1.0, most / accesses), SEED)
         if not len(part):
             return None
         own = Halves(part, expand_pages(part), device)
-        rate = own.pages.n_pages / bench.pages.n_pages
+        rate = own.pages.n_pages / bench.n_pages
         capacity = max(1, round(rival.capacity * rate))
         rival = own.run(rival.policy, capacity)
     start = time.process_time()

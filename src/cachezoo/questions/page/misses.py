@@ -13,9 +13,9 @@ from cachezoo.io import TableWriter, atomic_file
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.accounting import Keep
 from cachezoo.questions.page.bench import Bench
+from cachezoo.traces.pieces import pieces, trimmed
 from cachezoo.traces.provenance import recorded
 from cachezoo.traces.table import Trace
-from cachezoo.traces.transforms import pieces
 
 OUTCOMES = {"cachezoo.unit.outcome": "of a page access: 0 bypassed, 1 admitted, 2 hit"}
 
@@ -61,4 +61,4 @@ def misses_of(bench: Bench, policy: str, capacity: int, outcome: U8) -> Trace:
     start = np.maximum(page[heads] * pages.page_bytes, trace.offset[rows])
     stop = np.minimum((page[tails] + 1) * pages.page_bytes, trace.offset[rows] + trace.size[rows])
     said = {"policy": policy, "pages": capacity, "page_bytes": pages.page_bytes, "requests": len(trace)}
-    return pieces(trace, rows, start, stop, recorded(trace.meta, "misses", said))
+    return trimmed(pieces(trace, rows, start, stop, recorded(trace.meta, "misses", said)))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Row = dict[str, Any]
-BAND = 2  # standard errors
 THICK, THIN = 3.0, 1.3
 LRU = "lru"
 HITS, TRANSFERS = "hit_ratio", "transfers"
@@ -33,8 +32,8 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path, hits: str = LAB
 
     Args:
         rows: `policy`, `kind`, `capacity` (pages, of `page_bytes` where that is given), `hit_ratio` of each run;
-            `error`, its standard error, where it was estimated; `transfers`, pages read a page access, where they are
-            known; `warmup`, page accesses before counting.
+            `error_90`, half its 90 % interval, where it was estimated; `transfers`, pages read a page access, where
+            they are known; `warmup`, page accesses before counting.
         title: above it.
         path: where to.
         hits: what the hit ratio is of; of caches of objects `page_bytes` is 1, or 0 where they hold so many objects.
@@ -82,7 +81,7 @@ def _mean(rows: Sequence[Row], policy: str, what: str = HITS) -> float:
 
 
 def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], what: str, label: str) -> None:
-    """A line a policy, best first in the legend; bounds in black and grey; two standard errors as a band."""
+    """A line a policy, best first in the legend; bounds in black and grey; 90 % intervals as a band."""
     styles = _styles(policies)
     for policy, kind in policies:
         own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
@@ -93,7 +92,7 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
         axes.plot(
             places, ratios, color=colour, linestyle=line, marker=marker, markersize=5, linewidth=thick, label=policy
         )
-        errors = [BAND * (row.get("error") or 0.0) for row in own]
+        errors = [row.get("error_90") or 0.0 for row in own]
         if any(errors):
             low, high = (
                 [ratio + sign * error for ratio, error in zip(ratios, errors, strict=True)] for sign in (-1, 1)
@@ -104,8 +103,8 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
     else:
         axes.set_xscale("log")
     axes.set_xlabel("size of the cache" if _page_bytes(rows) else "objects that the cache holds")
-    estimated = any(row.get("error") for row in rows)
-    axes.set_ylabel(f"{label}, with two standard errors" if estimated else label)
+    estimated = any(row.get("error_90") for row in rows)
+    axes.set_ylabel(f"{label}, with 90 % intervals" if estimated else label)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 

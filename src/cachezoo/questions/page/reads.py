@@ -12,9 +12,10 @@ from typing import Any
 from cachezoo.arrays import Bool
 from cachezoo.console import Advance
 from cachezoo.contest.blocks import block_means
-from cachezoo.contest.choice import Goal, Outcome, choose
-from cachezoo.contest.counting import AUTO, Count, first_access
+from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.counting import AUTO, Count
 from cachezoo.contest.lead import Lead
+from cachezoo.contest.sampled import Estimated
 from cachezoo.contest.verdict import LEAST_HITS
 from cachezoo.kernels.outcome import HIT, WRITE
 from cachezoo.kernels.requests import version_ids
@@ -28,7 +29,7 @@ Key = tuple[Writes, str]
 
 
 @dataclass(frozen=True)
-class ReadCache(Outcome):
+class ReadCache(Estimated):
     """What it found: `mean` is the share of the second half's read pages."""
 
     policy: str
@@ -62,16 +63,17 @@ class Reads:
     """A trace's read pages, and what caches of one size find of them."""
 
     def __init__(self, bench: Halves, capacity: int) -> None:
-        self._bench, self._capacity = bench, capacity
+        self._bench, self._whole, self._capacity = bench, capacity, bench.own(capacity)
         self._simulators = {way: Simulator(bench.trace, bench.pages, way) for way in WAYS}
         stream = self._simulators["through"].stream(policy(SIMPLEST))
         self._write: Bool = stream.flags & WRITE != 0
-        self._warm = first_access(bench.pages, Count(AUTO), capacity)
+        self._warm = bench.place(int(bench.firsts(Count(AUTO), [capacity])[0]))
 
     @property
     def counted(self) -> int:
-        """Pages that are read in the second half."""
-        return int((~self._write[self._bench.half :]).sum())
+        """Pages of the whole trace that are read in the second half; none where none here is."""
+        here = bool((~self._write[self._bench.half :]).any())
+        return self._bench.reads_from(self._bench.first) if here else 0
 
     @property
     def all_read(self) -> bool:
@@ -92,10 +94,22 @@ class Reads:
     def _mean(self, hits: Bool, first: int, end: int) -> float:
         return float(hits[first:end].sum()) / max(int((~self._write[first:end]).sum()), 1)
 
-    def _outcome(self, key: Key) -> Outcome:
+    def _outcome(self, key: Key) -> Estimated:
         half = self._bench.half
         hits, reads = self._hits(key)[half:], ~self._write[half:]
-        return Outcome(float(hits[reads].mean()), block_means(hits[reads]))
+        found = self._bench.means(lambda own: Reads(own, self._whole).mean(key))
+        return Estimated(self._late(hits[reads]), block_means(hits[reads]), groups=found)
+
+    def _late(self, hits: Bool) -> float:
+        """Of the second half's read pages those that were found; of a sample its misses are scaled up."""
+        if self._bench.sample is None:
+            return float(hits.mean())
+        return max(0.0, 1 - int((~hits).sum()) / (self._bench.rate * self.counted))
+
+    def mean(self, key: Key) -> float:
+        """Of the second half's read pages, those that a cache finds."""
+        half = self._bench.half
+        return self._late(self._hits(key)[half:][~self._write[half:]]) if self.counted else 0.0
 
     def choose(self, advance: Advance | None = None) -> Key:
         """Policy and way by the first half: writes around, unless through finds enough more."""
@@ -120,13 +134,12 @@ class Reads:
         With writes through, a page that is kept until it is written gains nothing by it, as the write may enter it
         anew; so Belady's rule finds the most reads over the versions that writes begin. That is our own reduction.
         """
-        half = self._bench.half
+        half, pages = self._bench.half, self._bench.pages
         if way == "around":
-            return self._mean(self._hits((way, OPTIMUM)), half, len(self._write))
-        pages = self._bench.pages
+            return self.mean((way, OPTIMUM))
         ids, count = version_ids(pages.page_ids, self._write, pages.n_pages)
         hits: Bool = policy(OPTIMUM).hits(ids, count, self._capacity) == HIT
-        return self._mean(hits, half, len(self._write))
+        return self._late(hits[half:][~self._write[half:]])
 
     def answer(self, advance: Advance | None = None) -> ReadCache | None:
         """The read cache to run; None where no page is read in the second half."""
@@ -140,8 +153,7 @@ class Reads:
             key, own = simplest, lru
         half = self._bench.half
         run = self._simulators[key[0]].run(key[1], self._capacity, half)
-        hits = int(self._hits(key)[half:].sum())
         return ReadCache(
-            own.mean, own.blocks, key[1], key[0], self.best(key[0]), lru.mean, chosen, lead, hits, self.counted,
-            run.ssd_writes,
+            own.mean, own.blocks, key[1], key[0], self.best(key[0]), lru.mean, chosen, lead,
+            round(own.mean * self.counted), self.counted, round(run.ssd_writes / self._bench.rate), groups=own.groups,
         )  # fmt: skip

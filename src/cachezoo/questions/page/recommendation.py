@@ -6,6 +6,7 @@ from typing import Literal
 
 from cachezoo.console import Advance
 from cachezoo.contest.choice import Goal
+from cachezoo.contest.sampled import Estimated
 from cachezoo.contest.verdict import LEAST_HITS, Verdict, Worth
 from cachezoo.devices.built_in import BUILT_IN, DEFAULT, DEFAULT_ENDURANCE_TB
 from cachezoo.devices.profile import load_models
@@ -23,7 +24,7 @@ from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Picked, Row, Rows, l
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.show.formats import duration, number, points, share, span
 from cachezoo.sizes import Size
-from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.table import Trace
 
 RUNS = len(CANDIDATES) + 1
@@ -66,6 +67,7 @@ class Options:
     ask_models: bool = True  # whether the zoo's models may be asked; without bundles they are not
     piped: bool = False  # the trace came by a pipe, so commands to run next need it saved first
     reading: str = ""  # options that commands need to read the trace, as typed; empty where its content says all
+    sample: str = "auto"  # how much of it is read, as typed
 
     def __post_init__(self) -> None:
         given = {"--size": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
@@ -97,7 +99,7 @@ def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful
         what = "how long the trace lasted is unknown" if days is None else f"only {duration(DAY_S * days)} are counted"
         doubts.append(("medium", f"{what}: other hours may differ"))
     if not bench.blocks:
-        few = f"the trace has {len(bench.pages.page_ids):,} page accesses, too few for time blocks"
+        few = f"the trace has {bench.accesses:,} page accesses, too few for time blocks"
         return [("low", few), *doubts]
     if bench.counted < FEW_ACCESSES:
         doubts.insert(0, ("low", f"only {bench.counted:,} page accesses are counted"))
@@ -107,9 +109,9 @@ def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful
     if returns < FEW_RETURNS:
         doubts.append(("low", f"only {returns:,} of the accesses that are counted are of pages seen before"))
     seen = int(bench.pages.page_ids[: bench.half].max(initial=-1)) + 1
-    if seen < row.capacity < bench.pages.n_pages:
+    if seen < bench.own(row.capacity) and row.capacity < bench.n_pages:
         doubts.append(("medium", "a cache of this size is not yet full when counting begins"))
-    if row.capacity >= bench.pages.n_pages and bench.first_share > STILL_NEW:
+    if row.capacity >= bench.n_pages and bench.first_share > STILL_NEW:
         new = f"{share(bench.first_share)} of the accesses that are counted are of new pages"
         doubts.append(("medium", f"{new}, so a longer trace would touch more than this holds"))
     if row.ran.policy == row.chosen != SIMPLEST and row.verdict == Verdict.EVEN:
@@ -156,7 +158,7 @@ class Recommendation:
     picked: Picked  # the sizes, and the recommended one
     confidence: Confidence
     admitted: Row | None  # the recommended size with few SSD writes, where the SSD would not last; else None
-    best: float  # hit ratio of the cache that knows the future at the recommended size
+    best: Estimated  # hit ratio of the cache that knows the future at the recommended size
     unbounded: Run | None  # LFU with the counts of all pages, where it is ahead by what matters; in simulation only
     reads: ReadCache | None  # a read cache before the disk of the size; None where no page is read, or no cache helps
     all_read: bool  # the trace has no writes, so that a read cache is the same as one that writes back
@@ -173,7 +175,7 @@ class Recommendation:
     @property
     def whole(self) -> bool:
         """Whether the recommended size holds all pages, so that nothing is evicted."""
-        return self.row.capacity >= self.bench.pages.n_pages
+        return self.row.capacity >= self.bench.n_pages
 
     @property
     def taken(self) -> Learned | None:
@@ -190,6 +192,13 @@ class Recommendation:
         return own.ran if own.rate == 1 else None
 
     @property
+    def error_90(self) -> float | None:
+        """Half the widest 90 % interval of the hit ratios at the size that are estimates; None where none is one."""
+        reads = None if self.reads is None else self.reads.error_90
+        own = (self.row.ran.error_90, self.row.lru_error, self.best.error_90, reads)
+        return max((error for error in own if error is not None), default=None)
+
+    @property
     def knee(self) -> Row | None:
         """At the curve's knee; None where it has none below all pages, or no cache helps."""
         return None if self.picked.knee is None else self.picked.rows[self.picked.knee]
@@ -201,14 +210,14 @@ class Recommendation:
 
 
 def recommend(
-    name: str, trace: Trace, device: AnalyticDevice, options: Options, models: Path | None = None, *,
+    name: str, trace: Trace | SampledTrace, device: AnalyticDevice, options: Options, models: Path | None = None, *,
     classify: bool = False, advance: Advance | None = None,
 ) -> Recommendation:  # fmt: skip
     """Measure a trace and recommend a policy and a size.
 
     Args:
         name: of the trace, for people.
-        trace: the requests.
+        trace: the requests, or a sample of them; the classifier, which needs them in a row, is not asked of one.
         device: models of the disk and the SSD.
         options: the aim, and assumptions.
         models: folder of the zoo's bundles; None asks none.
@@ -224,8 +233,8 @@ def recommend(
             advance(done, note)
 
     report(0.0, "reading pages")
-    bench = Halves(trace, expand_pages(trace), device)
-    n_pages = bench.pages.n_pages
+    bench = Halves.of_trace(trace, device)
+    n_pages = bench.n_pages
     budget = min(options.budget.pages(n_pages), n_pages) if options.budget else None
     sizes = ladder(n_pages, lambda capacity: bench.lru(capacity).mean, budget)
     ranking = rank(bench, sizes, lambda done, note="": report(0.05 + 0.3 * done / (RUNS * len(sizes)), note))
@@ -249,11 +258,12 @@ def recommend(
         name, options, bench, ranking, picked, confidence(bench, own, ranking, useful),
         maker.admitted(own) if short else None, _best(bench, own.capacity), unbounded, reads, counted.all_read, learned,
         zoo, buy(n_pages, own.capacity, written) if useful else None,
-        likeness(models, trace) if classify and models is not None else None,
+        likeness(models, trace) if classify and models is not None and isinstance(trace, Trace) else None,
     )  # fmt: skip
 
 
-def _best(bench: Halves, capacity: int) -> float:
-    """Of all pages, not of a sample of them."""
-    hits = policy(OPTIMUM).hits(bench.pages.page_ids, bench.pages.n_pages, capacity) == HIT
-    return float(hits[bench.half :].mean())
+def _best(bench: Halves, capacity: int) -> Estimated:
+    """Of all pages that there are here, not of those that candidates are compared on."""
+    hits = policy(OPTIMUM).hits(bench.pages.page_ids, bench.pages.n_pages, bench.own(capacity)) == HIT
+    found = bench.means(lambda own: _best(own, capacity).mean)
+    return Estimated(*bench.hit_ratios(hits[bench.half :], bench.first), groups=found)

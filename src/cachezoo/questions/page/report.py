@@ -15,7 +15,7 @@ from cachezoo.show.section import Choice, Drawing, Section
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
 from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 from cachezoo.sizes import human, size_ticks
-from cachezoo.traces.table import OP_READ, PAGE_BYTES
+from cachezoo.traces.table import PAGE_BYTES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,10 +54,10 @@ def values_of(found: Recommendation) -> dict[str, Any]:
         "knee_pages": found.knee.capacity if found.knee else None,
         "confidence": found.confidence.level,
         "doubts": list(map(ordinary, found.confidence.reasons)),
-        "requests": len(bench.trace),
-        "page_accesses": len(bench.pages.page_ids),
-        "distinct_pages": bench.pages.n_pages,
-        "counted_from": bench.half,
+        "requests": bench.requests,
+        "page_accesses": bench.accesses,
+        "distinct_pages": bench.n_pages,
+        "counted_from": bench.first,
         "counted_days": bench.span_days,
         "first_accesses": bench.first_share,
         "no_cache_response_us": bench.no_cache_us,
@@ -70,6 +70,7 @@ def values_of(found: Recommendation) -> dict[str, Any]:
         "models_asked": found.likeness is not None,
         "models": found.likeness.values() if found.likeness else None,
         **answer.values(found),
+        **({} if bench.sample is None else {"trace_sampled": bench.rate, "error_90": found.error_90}),
         "next": sentences.commands(found),
     }
 
@@ -78,12 +79,11 @@ def page_of(found: Recommendation) -> str:
     """The page's HTML."""
     bench = found.bench
     days = bench.span_days
-    pages = bench.pages
     facts = [
         ("trace", found.name),
         ("read as", bench.trace.meta.source_format),
-        ("requests", f"{len(bench.trace):,}, {share(float((bench.trace.op == OP_READ).mean()))} reads"),
-        ("pages touched", human(pages.n_pages * PAGE_BYTES)),
+        ("requests", f"{bench.requests:,}, {share(bench.read_share)} reads"),
+        ("pages touched", human(bench.n_pages * PAGE_BYTES) + sentences.sampled(found)),
         ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {duration(DAY_S * days)}")),
         ("first accesses", f"{share(bench.first_share)}: no cache has them"),
         ("confidence", found.confidence.level),
@@ -157,16 +157,14 @@ def _table(found: Recommendation) -> Table:
     marks = f"{sentences.where_knee(found)}; the recommended size is marked"
     if not found.picked.useful:
         marks = "none is needed" if found.picked.why == "needless" else "no size is worth it"
-    return Table(f"Counted after {found.bench.half:,} page accesses; {marks}", columns, cells)
+    return Table(f"Counted after {found.bench.first:,} page accesses; {marks}", columns, cells)
 
 
 def _cells(found: Recommendation, row: Row, before: Row | None, marked: bool) -> list[Cell]:
     ran = row.ran
     more = ran.hit_ratio - before.ran.hit_ratio if before else None
     return [
-        Cell(
-            shown(row.capacity, found.bench.pages.n_pages), note="recommended" if marked else "", tone="good" * marked
-        ),
+        Cell(shown(row.capacity, found.bench.n_pages), note="recommended" if marked else "", tone="good" * marked),
         Cell(name_of(ran.policy)),
         share_cell(ran.hit_ratio, ran.interval),
         Cell(NONE) if more is None else Cell(points(100 * more), more),

@@ -11,7 +11,7 @@ from cachezoo.questions.page.candidates import SIMPLEST, name_of
 from cachezoo.questions.page.likeness import Likeness
 from cachezoo.questions.page.recommendation import Recommendation
 from cachezoo.questions.page.sizes import CLOSE, SHORT_LIFE_YEARS, Row, typed
-from cachezoo.show.formats import duration, latency, lifetime, percent, points, share, span
+from cachezoo.show.formats import duration, latency, lifetime, number, percent, points, share, span
 from cachezoo.sizes import human
 from cachezoo.traces.clock import TIME_SCALE_KEY, are_numbered, time_scale
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
@@ -24,7 +24,7 @@ MUCH_LESS = 2  # times that a size holds a lesser one, from which on the lesser 
 
 def size(found: Recommendation, row: Row) -> str:
     """A row's size in sentences."""
-    whole = row.capacity >= found.bench.pages.n_pages
+    whole = row.capacity >= found.bench.n_pages
     return human(row.capacity * PAGE_BYTES) + (", all pages of the trace" if whole else "")
 
 
@@ -85,6 +85,14 @@ def on_average(found: Recommendation) -> str:
     return f" {sure} {hit:g} with 90 % confidence; on average {size_text} reaches it ({percent(least.ran.hit_ratio)})."
 
 
+def sampled(found: Recommendation) -> str:
+    """Of a sample, how much of the trace it is, and how far its hit ratios may be off; else empty."""
+    if found.bench.sample is None or found.error_90 is None:
+        return ""
+    off = number(100 * found.error_90, 1)
+    return f"; estimated from {percent(found.bench.rate)} of the pages, hit ratios to ± {off} points (90 %)"
+
+
 def where_knee(found: Recommendation) -> str:
     """Where the curve's knee is; without a capital and a full stop."""
     if found.knee is None:
@@ -131,7 +139,7 @@ def why_size(found: Recommendation) -> str:
         )
     if picked.why == "budget":
         if options.budget is not None and row.capacity < min(
-            options.budget.pages(found.bench.pages.n_pages), found.bench.pages.n_pages
+            options.budget.pages(found.bench.n_pages), found.bench.n_pages
         ):
             return f"Of the budget of {options.budget}, this is enough: the rest brings less than half a point of hits."
         return f"It is the whole budget; {bend}."
@@ -147,7 +155,7 @@ def why_policy(found: Recommendation) -> str:
     """Why this policy: how it did against LRU on blocks of time that did not choose it."""
     row = found.row
     lead, name = row.lead, name_of(row.chosen)
-    if row.capacity >= found.bench.pages.n_pages:
+    if row.capacity >= found.bench.n_pages:
         return "LRU, the simplest: where nothing is evicted, all policies are alike."
     if lead.low is None or lead.high is None:
         return "LRU, the simplest, for want of time blocks to compare policies on."
@@ -257,7 +265,7 @@ def assumptions(found: Recommendation) -> list[str]:
     bench, ranking = found.bench, found.ranking
     device = f"{DEFAULT}, {DEFAULT_IS}" if found.device == DEFAULT else found.device
     lines = [
-        f"Pages of 4 KiB, write-back. The first half of the page accesses (to {bench.half:,}) warms the caches and "
+        f"Pages of 4 KiB, write-back. The first half of the page accesses (to {bench.first:,}) warms the caches and "
         "chooses the policy; every figure is of the second half.",
         f"Response times are a model's, not measured: service times of {device}, one request at a time, without "
         "queues. A request with all pages in the cache takes the SSD's time; otherwise its missing part costs one disk "
@@ -268,10 +276,16 @@ def assumptions(found: Recommendation) -> list[str]:
     if TIME_SCALE_KEY in bench.trace.meta.extra:
         scale = time_scale(bench.trace)
         lines.append(f"A second of the trace stands for {scale:g} seconds, as its metadata say.")
-    if ranking.rate < 1:
+    if bench.sample is not None:
+        lines.append(
+            f"All figures are estimates from {percent(bench.rate)} of the pages, chosen by a hash, in as small a part "
+            "of each size; intervals heed that."
+        )
+    if ranking.rate < bench.rate:
+        rest = "the whole trace" if bench.sample is None else "the sample"
         lines.append(
             f"Policies were compared on {percent(ranking.rate)} of the pages, drawn by a hash, in as small a part of "
-            "each size; the figures in the table are of the whole trace."
+            f"each size; the figures in the table are of {rest}."
         )
     return lines
 
@@ -282,13 +296,14 @@ def commands(found: Recommendation) -> list[str]:
     A trace that came by a pipe is gone; they name `SAVED`, the file in which it has to be saved first.
     """
     name = SAVED if found.options.piped else shlex.quote(found.name)
-    trace = " ".join(filter(None, [name, found.options.reading]))
+    part = "" if found.options.sample == "auto" else f"--sample {found.options.sample}"
+    trace = " ".join(filter(None, [name, found.options.reading, part]))
     if not found.picked.useful:
-        return [f"cachezoo trace info {trace}"]
+        return [f"cachezoo trace info {' '.join(filter(None, [name, found.options.reading]))}"]
     row, own = found.row, found.options
     policy = shlex.quote(row.ran.policy)
     device = f" --device {shlex.quote(own.device)}" if own.device else ""
-    whole = row.capacity >= found.bench.pages.n_pages
+    whole = row.capacity >= found.bench.n_pages
     again = f"--size {'100%' if whole else typed(row.capacity)}"
     return [
         f"cachezoo simulate {trace} --policy {policy} {again}{device}",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -114,6 +114,7 @@ class Row:
     ssd_per_access: float  # pages written to the SSD per page access
     ssd_bytes_a_day: float | None  # None where less than an hour is counted, or the trace has no clock
     years: float | None  # how long the SSD's endurance lasts so; None likewise, or where nothing is written
+    lru_error: float | None = None  # half the 90 % interval of LRU's hit ratio where it is estimated from a sample
 
     @property
     def capacity(self) -> int:
@@ -128,6 +129,7 @@ class Row:
     def values(self) -> dict[str, Any]:
         """As JSON values, units in the keys."""
         ran, lead = self.ran, self.lead
+        errors = {"hit_ratio_error_90": ran.error_90, "lru_hit_ratio_error_90": self.lru_error}
         return {
             "capacity_pages": ran.capacity,
             "capacity_bytes": ran.capacity * PAGE_BYTES,
@@ -150,6 +152,7 @@ class Row:
             "ssd_pages_per_page_access": self.ssd_per_access,
             "ssd_bytes_a_day": self.ssd_bytes_a_day,
             "ssd_lifetime_years": self.years,
+            **(errors if ran.groups is not None else {}),
         }
 
 
@@ -169,13 +172,15 @@ class Rows:
         ran = self.bench.run(policy_id, capacity)
         found = self.against_lru(ran, optimum)
         if policy_id != SIMPLEST and not (found.lead.blocks and found.lead.value >= LEAST_HITS):
-            return self._of(self.bench.run(SIMPLEST, capacity), found.lru, policy_id, found.lead, optimum)
+            simplest = self._of(self.bench.run(SIMPLEST, capacity), found.lru, policy_id, found.lead, optimum)
+            return replace(simplest, lru_error=found.lru_error)
         return found
 
     def against_lru(self, ran: Run, optimum: float | None) -> Row:
         """A run compared with LRU of its size."""
         lru = self.bench.lru(ran.capacity)
-        return self._of(ran, lru.mean, ran.policy, ran.lead(lru, Goal.GAIN), optimum)
+        found = self._of(ran, lru.mean, ran.policy, ran.lead(lru, Goal.GAIN), optimum)
+        return replace(found, lru_error=lru.error_90)
 
     def admitted(self, row: Row) -> Row | None:
         """The same behind RejectX, which writes less to the SSD; None where the row's policy is behind it already."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from cachezoo.console import Advance, progress
 from cachezoo.contest.counting import SECOND_HALF
+from cachezoo.errors import ConfigError, TraceError
 from cachezoo.jobs import scheduler
 from cachezoo.jobs import workers as pool_of
 from cachezoo.kernels.outcome import HIT
@@ -19,8 +20,11 @@ from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench, Options, Row, Simulates
 from cachezoo.sizes import Size
+from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.read import TraceFiles, read_part
+from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.store import NO_ADDRESSES
 from cachezoo.traces.table import Trace
 
 # The bench that this process used last, with its trace's file and how it was made: one trace at a time is in memory.
@@ -30,6 +34,16 @@ _held: list[tuple[tuple[str, int, int], Options, Bench]] = []
 def taken(trace: Trace, first: int | None) -> Trace:
     """So many of a trace's first requests; None: all."""
     return trace if first is None or first >= len(trace) else trace.rows(0, first)
+
+
+def opened(
+    path: Path, reading: tuple[str, tuple[tuple[str, str], ...]], options: Options, *, quiet: bool = False
+) -> Trace | ObjectTrace | SampledTrace | LongTrace:
+    """A trace as the options say: whole in memory, a sample of it, or one that is too long and is not read yet."""
+    files = TraceFiles([path], reading[0], options=dict(reading[1]))
+    if options.sample == "exact" and is_long(files):
+        return LongTrace(files)
+    return read_part(files, options.sample, options.page_bytes, quiet=quiet)
 
 
 def simulator_of(trace: Trace | LongTrace, options: Options) -> Simulates:
@@ -43,16 +57,29 @@ def simulator_of(trace: Trace | LongTrace, options: Options) -> Simulates:
     return Simulator(own, expand_pages(own, options.page_bytes), options.writes, options.unit)
 
 
+def bench_of(trace: Trace | SampledTrace | LongTrace, options: Options) -> Bench:
+    """A trace, or a sample of one, ready to be simulated as the options say."""
+    if isinstance(trace, SampledTrace):
+        simulator = Simulator(trace.trace, trace.pages, options.writes, options.unit)
+        return Bench.of(simulator, options.device, options.count, trace)
+    return Bench.of(simulator_of(trace, options), options.device, options.count)
+
+
+def check_sampled(policy_id: str) -> None:
+    """Refuse a policy whose cache a sample cannot stand for.
+
+    Raises:
+        ConfigError: it is one: it looks at pages beside those that are asked for.
+    """
+    spec = policy(policy_id).spec
+    if spec is not None and (spec.is_virtual or spec.prefetch.id != "none"):
+        raise ConfigError(f"policy {policy_id}: no sample of the pages stands for its neighbours; give --sample exact")
+
+
 def _as_it_is(path: Path) -> tuple[str, int, int]:
     """What tells a file from another, and from what it was before."""
     there = path.stat()
     return str(path.resolve()), there.st_mtime_ns, there.st_size
-
-
-def opened(path: Path, reading: tuple[str, tuple[tuple[str, str], ...]], *, quiet: bool = False) -> Trace | LongTrace:
-    """A trace of addresses in memory, or where it is long not read yet."""
-    files = TraceFiles([path], reading[0], options=dict(reading[1]))
-    return LongTrace(files) if is_long(files) else read_files(files, quiet=quiet, replay=True)
 
 
 def _job(
@@ -65,18 +92,25 @@ def _job(
     file = _as_it_is(path)
     if not _held or _held[0][:2] != (file, made):
         _held.clear()
-        ready = simulator_of(opened(path, options.reading, quiet=quiet), options) if long is None else long
-        _held.append((file, made, Bench.of(ready, options.device)))
-    held = _held[0][2]
-    bench = Bench(held.runs, held.times, options.count)
+        if long is None:
+            trace = opened(path, options.reading, options, quiet=quiet)
+            if isinstance(trace, ObjectTrace):
+                raise TraceError(f"{path}: {NO_ADDRESSES}")
+            bench = bench_of(trace, made)
+        else:
+            bench = Bench.of(long, options.device)
+        _held.append((file, made, bench))
+    bench = _held[0][2].counting(options.count)
+    if bench.sample is not None:
+        check_sampled(policy_id)
     runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
     return [{"trace": path.name, **run.values()} for run in runs]
 
 
 def _long(path: Path, options: Options) -> LongSimulator | None:
-    """A trace's files, where it is long."""
+    """A trace's files, where it is long and read exactly."""
     files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
-    runs = simulator_of(LongTrace(files), options) if is_long(files) else None
+    runs = simulator_of(LongTrace(files), options) if options.sample == "exact" and is_long(files) else None
     return runs if isinstance(runs, LongSimulator) else None
 
 
@@ -114,7 +148,7 @@ def sweep(
         return rows
     # A long trace is read once, and its files are mapped by all processes of this machine.
     here = scheduler() is None
-    long = {path: runs for path in traces if here and isinstance(runs := _long(path, options), LongSimulator)}
+    long = {path: runs for path in traces if here and (runs := _long(path, options)) is not None}
     with pool_of(count) as pool:
         futures = {
             pool.submit(_job, path, own, capacities, options, quiet, long.get(path)): own for path, own, quiet in jobs

@@ -1,0 +1,141 @@
+"""Answers from a sample: how often the whole trace's figures lie within the error bars, and what a long trace takes.
+
+Whole traces are those in data/raw/captured, and with CACHEZOO_PUBLIC_TRACES the block traces there. The long one is
+generated and removed; `--exact` also simulates LRU on all of it, in memory.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from ingest import write_oracle_general
+
+from cachezoo.contest.counting import SECOND_HALF
+from cachezoo.curves.curve import lru_curve
+from cachezoo.errors import CachezooError
+from cachezoo.policies.registry import OPTIMUM
+from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.page.bench import Bench
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.read import read_any
+from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, Sampler
+from cachezoo.traces.table import PAGE_BYTES, Trace
+
+CAPTURED = Path("data/raw/captured")
+POLICIES = ("lru", "s3fifo", "arc", OPTIMUM)
+SIZES = (0.03, 0.1, 0.3)
+FIGURES = ("hit_ratio", "ssd_writes")
+LEAST_ACCESSES, LEAST_PAGES = 50_000, 5_000
+SEEDS = 20
+RATE = 0.1
+DAYS = 365
+DAILY = 50e6  # requests of a volume, of which MSR's busiest have that many a week
+
+
+def whole_traces() -> Iterator[tuple[str, Trace]]:
+    """Traces that are long enough to have a sample."""
+    root = os.environ.get("CACHEZOO_PUBLIC_TRACES")
+    found = [*CAPTURED.glob("*_test.parquet"), *((Path(root) / "block").iterdir() if root else ())]
+    for path in sorted(found):
+        try:
+            trace = read_any(path, quiet=True, replay=True)
+        except CachezooError:
+            continue  # of objects, or with columns to be named
+        pages = expand_pages(trace)
+        if len(pages.page_ids) >= LEAST_ACCESSES and pages.n_pages >= LEAST_PAGES:
+            yield path.name, trace
+
+
+def coverage() -> None:
+    """How often the bars hold, by trace and unit of the choice."""
+    said = ", ".join(f"{size:.0%}" for size in SIZES)
+    print(f"{SEEDS} samples of {RATE:g}, {', '.join(POLICIES)}, {said} of the pages: how often the whole trace's")
+    print("figure lies within the 90 % interval, and mean errors in points\n")
+    print("| trace | block | hit ratio | SSD writes | hit ratio: error | its bar | request hit ratio: error |")
+    print("|---|---|---|---|---|---|---|")
+    for name, trace in whole_traces():
+        pages = expand_pages(trace)
+        whole = Bench.of(Simulator(trace, pages))
+        sizes = [max(1, round(size * pages.n_pages)) for size in SIZES]
+        truth = {(own, size): whole.run(own, size) for own in POLICIES for size in sizes}
+        for block in (PAGE_BYTES, SAMPLE_BLOCK_BYTES):
+            rows, errors = list[list[bool]](), list[tuple[float, ...]]()
+            for seed in range(SEEDS):
+                sampler = Sampler(Plan(RATE, None, seed, block))
+                sampler.add(trace)
+                found = sampler.found(trace.meta)
+                bench = Bench.of(Simulator(found.trace, found.pages), sample=found)
+                for (own, size), exact in truth.items():
+                    ran = bench.run(own, size)
+                    rows.append([abs(getattr(ran, key) - getattr(exact, key)) <= ran.errors[key] for key in FIGURES])
+                    of_requests = abs(ran.request_hit_ratio - exact.request_hit_ratio)
+                    errors.append((abs(ran.hit_ratio - exact.hit_ratio), ran.errors["hit_ratio"], of_requests))
+            cells = [f"{share:.2f}" for share in np.mean(rows, axis=0)]
+            cells += [f"{100 * value:.2f}" for value in np.mean(errors, axis=0)]
+            print(f"| {name} | {block // 1024} KiB | {' | '.join(cells)} |", flush=True)
+
+
+def asked(*words: object) -> tuple[dict, float, float, float]:
+    """A command's JSON values, its seconds by the clock and of the processor, and its peak MiB."""
+    command = [sys.executable, "-c", "from cachezoo.cli import main; main()", *map(str, words), "--json"]
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - start
+        if process.returncode:
+            raise RuntimeError(f"{words} ended with {process.returncode}")
+        said.seek(0)
+        return json.load(said), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def long(requests: int, exact: bool) -> None:
+    """Curve and recommendation of a long trace."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "long.oracleGeneral.bin"
+        write_oracle_general(path, requests)
+        print(f"\n{requests:,} requests\n\n| command | s | s of CPU | M requests/s | peak MiB | rate | ± points, to |")
+        print("|---|---|---|---|---|---|---|")
+        values, *used = asked("curve", path, "--policy", "lru", "--policy", "arc", "--points", 8)
+        rows = values["rows"]
+        _row("curve", requests, *used, rows[0]["rate"], max(row["error_90"] for row in rows))
+        values, *used = asked("recommend", path, "--no-models")
+        _row("recommend", requests, *used, values["trace_sampled"], values["error_90"])
+        year = DAYS * DAILY / (requests / used[0]) / 60
+        print(f"\na year of {DAILY / 1e6:g} M requests a day at that speed: {year:.0f} minutes")
+        if exact:
+            pages = expand_pages(read_any(path, quiet=True))
+            sampled = [row for row in rows if row["policy"] == "lru"]
+            truth = lru_curve(pages, [row["capacity"] for row in sampled], SECOND_HALF)
+            print("\n| LRU, pages | exact | from the sample |\n|---|---|---|")
+            for row, ratio in zip(sampled, truth.hit_ratio.tolist(), strict=True):
+                print(f"| {row['capacity']:,} | {ratio:.4f} | {row['hit_ratio']:.4f} ± {row['error_90']:.4f} |")
+
+
+def _row(name: str, requests: int, seconds: float, cpu: float, peak: float, rate: float, error: float) -> None:
+    speed = f"{seconds:.0f} | {cpu:.0f} | {requests / seconds / 1e6:.1f} | {peak:,.0f}"
+    print(f"| {name} | {speed} | {rate:.4f} | {100 * error:.1f} |", flush=True)
+
+
+def main() -> int:
+    """Run from the repository's root."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=100_000_000, help="of the long trace; 0: none")
+    parser.add_argument("--exact", action="store_true", help="simulate LRU on all of it too")
+    given = parser.parse_args()
+    coverage()
+    if given.requests:
+        long(given.requests, given.exact)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

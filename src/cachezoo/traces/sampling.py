@@ -1,0 +1,393 @@
+"""Samples of a trace: all accesses to a part of the address space, in one pass, in memory of what is kept.
+
+Source: SHARDS, Waldspurger et al., FAST '15. Where so many accesses are wanted it is its SHARDS_max (Sec. 3.3): the
+rate falls as they come, and what was kept and lies above it is dropped again.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from hashlib import sha256
+from math import sqrt
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.arrays import I64, U64
+from cachezoo.coded import Coded
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.kernels.distinct import Distinct
+from cachezoo.kernels.segments import IdTable
+from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
+from cachezoo.traces.memory import pieces as in_pieces
+from cachezoo.traces.objects import ObjectTrace
+from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
+from cachezoo.traces.pieces import picked, pieces, trimmed
+from cachezoo.traces.provenance import recorded
+from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
+
+SAMPLE_BLOCK_BYTES = 65_536
+PIECE_PAGES = 1 << 22
+SAMPLED_ABOVE = 50_000_000
+"""Page accesses of a trace of which commands take a sample, where that is left to them."""
+SAMPLED = 4_000_000
+"""Page accesses that such a sample has at most."""
+MARKED = 1 << 14
+"""Requests after each of which it is noted how many accesses there were."""
+MOST_TALLIED = 1 << 23
+"""Blocks whose accesses are counted each; of more, those of a part of them, by their hashes."""
+Part = float | Literal["auto", "exact"]
+"""How much of a trace is read: a part of its blocks; all; or all up to `SAMPLED_ABOVE` accesses, else `SAMPLED`."""
+HASH_SHIFT = np.uint64(64 - HASH_BITS)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a trace is sampled.
+
+    Raises:
+        ConfigError: rate, accesses or block size out of range.
+    """
+
+    rate: float = 1.0  # expected part of the blocks, above 0 and at most 1
+    most: int | None = None  # accesses that are kept at most: the rate is halved until they are; None for any
+    seed: int = 0  # another seed, another choice
+    block_bytes: int = SAMPLE_BLOCK_BYTES  # unit of the choice
+    page_bytes: int = PAGE_BYTES  # of the pages that accesses are counted in
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise ConfigError(f"rate is {self.rate}; give a number above 0, at most 1")
+        if self.most is not None and self.most < 1:
+            raise ConfigError(f"{self.most} accesses; give 1 or more to keep")
+        if self.block_bytes < self.page_bytes or self.block_bytes % self.page_bytes:
+            raise ConfigError(f"blocks of {self.block_bytes} bytes; give a multiple of {self.page_bytes}")
+
+
+def _digests(texts: Sequence[str]) -> U64:
+    """A 64-bit number for each text, of it alone."""
+    digests = [sha256(text.encode()).digest()[:8] for text in texts]
+    return np.array([int.from_bytes(digest, "little") for digest in digests], np.uint64)
+
+
+class _Keys:
+    """A 64-bit number for each volume, of its name and the seed alone; an unnamed one has one too."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._known = seed, _digests([])
+        self._unnamed = _digests([json.dumps([seed, None])])
+
+    def of(self, volume: Coded) -> U64:
+        """uint64[n]: of each row; the names of an earlier call are the first ones."""
+        new = [json.dumps([self._seed, name]) for name in volume.names[len(self._known) :]]
+        self._known = np.append(self._known, _digests(new))
+        found: U64 = np.append(self._known[: len(volume.names)], self._unnamed)[volume.codes]
+        return found
+
+
+def _joined(parts: Sequence[Trace]) -> Trace:
+    """Traces one behind the other, of which each has the names of the one before, in their order, and further ones."""
+    if len(parts) == 1:
+        return parts[0]
+    columns: dict[str, Any] = {}
+    for name in (own.name for own in fields(Trace)):
+        values = [getattr(part, name) for part in parts]
+        if isinstance(values[-1], Coded):
+            columns[name] = Coded(np.concatenate([one.codes for one in values]), values[-1].names)
+        elif isinstance(values[-1], np.ndarray):
+            columns[name] = np.concatenate(values)
+    return replace(parts[-1], **columns)
+
+
+@dataclass(frozen=True)
+class SampledTrace:
+    """All accesses to some blocks of a trace, and what is known of the whole."""
+
+    trace: Trace  # the sample, on the whole trace's clock
+    plan: Plan
+    rate: float  # part of the blocks that are in it
+    before: I64  # int64[n], accesses of the whole trace before each request of the sample
+    requests: int  # of the whole trace
+    reads: int  # of these, those that read
+    accesses: int  # of the whole trace; a row that stands for several requests counts as these
+    # int64[2, k], rising: up to places of the whole trace not far apart, how many accesses there are, and how many of
+    # them read
+    marks: I64
+    n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
+    dealt: bool = False  # whether it is one of the groups of another sample
+
+    @cached_property
+    def pages(self) -> PageAccesses:
+        """The sample's page accesses."""
+        return expand_pages(self.trace, self.plan.page_bytes)
+
+    def reads_from(self, access: int) -> int:
+        """Accesses of the whole trace from one on that read."""
+        return round(float(self.marks[1, -1] - np.interp(access, *self.marks)))
+
+    @property
+    def rows(self) -> I64:
+        """int64[m], which access of the whole trace each of the sample's is; never falling."""
+        start = self.pages.request_start
+        place = np.repeat(self.before - start[:-1], np.diff(start)) + np.arange(len(self.pages.page_ids))
+        found: I64 = np.maximum.accumulate(place)  # requests that were sorted by time lie where others were
+        return found
+
+    def groups(self, count: int) -> tuple["SampledTrace", ...]:
+        """The sample dealt out to groups that share no block, of the same whole.
+
+        Raises:
+            ConfigError: one would be empty.
+        """
+        found = []
+        for number in range(count):
+            part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
+            if not len(part):
+                message = (
+                    f"{self.trace.meta.trace_id}: a sample of {self.pages.n_pages} pages at rate {self.rate:g} is too "
+                    "small for an error; use a higher one, or exact"
+                )
+                raise ConfigError(message)
+            own = replace(self, trace=part, before=before, rate=self.rate / count, dealt=True)
+            found.append(own)
+        return tuple(found)
+
+
+def _taken(
+    trace: Trace, before: I64, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1
+) -> tuple[Trace, I64]:
+    """The parts of requests in drawn blocks, and the accesses of the whole trace before each."""
+    block, page = plan.block_bytes, plan.page_bytes
+    row, start, stop = drawn_runs(keys.of(trace.volume), trace.offset, trace.size, block, rate, group, count)
+    return pieces(trace, row, start, stop, trace.meta), before[row] + start // page - trace.offset[row] // page
+
+
+class Sampler:
+    """Chooses blocks of a trace that comes in pieces, and keeps all accesses to them.
+
+    Attributes:
+        rate: part of the blocks that are kept now.
+        requests: that have come.
+        reads: of these, those that read.
+        accesses: to pages, that have come; a row that stands for several requests counts as these.
+    """
+
+    def __init__(self, plan: Plan, n_pages: int | None = None) -> None:
+        """Begin.
+
+        Args:
+            plan: how it is sampled.
+            n_pages: distinct pages of the whole trace, where they are known.
+        """
+        self.plan, self.rate = plan, plan.rate
+        self._known, self._distinct = n_pages, Distinct()
+        self.requests = self.reads = self.accesses = 0
+        self._keys = _Keys(plan.seed)
+        self._kept: list[tuple[Trace, I64]] = []
+        self._marks = [np.zeros((2, 1), np.int64)]
+        self._size = 0
+
+    def add(self, trace: Trace) -> None:
+        """The next requests; names of an earlier piece are the first ones of the next, in their order."""
+        if not len(trace):
+            return
+        touched = self._accesses_of(trace)
+        ends = np.cumsum(touched)
+        self._keep(trace, self.accesses + ends - touched)
+        if self._known is None:
+            self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
+        self.requests += len(trace)
+        read = trace.op == OP_READ
+        self.reads += int(read.sum())
+        places = np.append(np.arange(MARKED, len(trace), MARKED), len(trace)) - 1
+        further = np.stack([ends, np.cumsum(touched * read)])[:, places]
+        self._marks.append(self._marks[-1][:, -1:] + further)
+        self.accesses += int(ends[-1])
+        while self.plan.most is not None and self._size > self.plan.most:
+            self.rate /= 2
+            whole, before = self._together()
+            self._kept, self._size = [], 0
+            self._keep(whole, before)
+
+    def _keep(self, trace: Trace, before: I64) -> None:
+        part, own = _taken(trace, before, self.plan, self.rate, self._keys)
+        self._size += int(self._accesses_of(part).sum())
+        self._kept.append((part, own))
+
+    def _accesses_of(self, trace: Trace) -> I64:
+        touched = accesses_of(trace, self.plan.page_bytes)
+        return touched if trace.count is None else touched * trace.count
+
+    def _together(self) -> tuple[Trace, I64]:
+        return _joined([part for part, _ in self._kept]), np.concatenate([before for _, before in self._kept])
+
+    def found(self, meta: TraceMeta) -> SampledTrace:
+        """The sample.
+
+        Args:
+            meta: of the whole trace.
+
+        Raises:
+            TraceError: the trace is empty, or no block is chosen.
+        """
+        if not self.requests:
+            raise TraceError(f"{meta.trace_id}: the trace is empty; give one with at least one request")
+        part, before = self._together()
+        if not len(part):
+            raise TraceError(
+                f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate} or use smaller blocks"
+            )
+        own = trimmed(replace(part, meta=meta))
+        n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
+        return SampledTrace(own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages)
+
+
+class Tally:
+    """Page accesses to each block of a trace that comes in pieces.
+
+    Attributes:
+        part: of the blocks that are looked at, those of the lowest hashes; below 1 where they are very many.
+        total: page accesses to all blocks.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._keys, self._table = plan, _Keys(plan.seed), IdTable()
+        self._accesses = np.zeros(0, np.int64)
+        self.part, self.total = 1.0, 0
+
+    def add(self, trace: Trace) -> None:
+        """The next requests, as of `Sampler.add`."""
+        for own in in_pieces(trace, PIECE_PAGES):
+            hashes, pages = self._parts(own)
+            self.total += int(pages.sum())
+            looked = hashes >> HASH_SHIFT < limit_of(self.part)
+            ids = self._table.lookup(hashes[looked].view(np.int64))
+            more = np.bincount(ids, pages[looked], self._table.count).astype(np.int64)
+            more[: len(self._accesses)] += self._accesses
+            self._accesses = more
+            while self._table.count > MOST_TALLIED:
+                self.part /= 2
+                known = self._table.keys()
+                kept = known.view(np.uint64) >> HASH_SHIFT < limit_of(self.part)
+                self._table.rebuild(known[kept])
+                self._accesses = self._accesses[kept]
+
+    def _parts(self, trace: Trace) -> tuple[U64, I64]:
+        """The block of each part of a request by its hash, and the pages that the part touches."""
+        size, end = self._plan.block_bytes, trace.offset + trace.size
+        low = trace.offset // size
+        count = (end - 1) // size - low + 1
+        row = np.repeat(np.arange(len(trace)), count)
+        block = low[row] + np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+        start, stop = np.maximum(trace.offset[row], block * size), np.minimum(end[row], (block + 1) * size)
+        page = self._plan.page_bytes
+        return block_hashes(self._keys.of(trace.volume)[row], block), (stop - 1) // page - start // page + 1
+
+    def said(self, rate: float) -> dict[str, Any]:
+        """What a sample of the trace records: blocks and accesses, seen and chosen, and `expected_error`.
+
+        Where not all blocks are looked at, the numbers of blocks and the error are estimates from those that are, and
+        `blocks_counted` says of which part.
+        """
+        keys = self._table.keys().view(np.uint64)
+        chosen = keys >> HASH_SHIFT < limit_of(rate)
+        squares = float((self._accesses.astype(np.float64) ** 2).sum()) / self.part
+        whole = {
+            "blocks": round(len(keys) / self.part), "blocks_chosen": round(chosen.sum() / min(1.0, self.part / rate)),
+            "page_accesses": self.total,
+            "expected_error": sqrt((1 - rate) / rate) * sqrt(squares) / self.total,
+        }  # fmt: skip
+        return whole if self.part == 1 else {**whole, "blocks_counted": self.part}
+
+
+def as_recorded(found: SampledTrace, tally: Tally) -> Trace:
+    """The sample, with how it was made in its metadata."""
+    plan, part = found.plan, found.trace
+    said = {"rate": float(found.rate), "seed": plan.seed, "block_bytes": plan.block_bytes, "requests": found.requests}
+    kept = {"page_accesses_chosen": int(accesses_of(part, plan.page_bytes).sum())}
+    kept |= {} if plan.most is None else {"accesses": plan.most}
+    return replace(part, meta=recorded(part.meta, "sample", {**said, **tally.said(found.rate), **kept}))
+
+
+def sample(trace: Trace, rate: float, seed: int, block_bytes: int = SAMPLE_BLOCK_BYTES) -> Trace:
+    """Spatial sampling: all accesses of a part of the address space, chosen by a hash of the block.
+
+    A block is in or out by volume name, index and seed alone, so the same blocks are chosen in every trace of the
+    same volumes. Requests are cut at the borders of blocks, parts outside the chosen blocks dropped, neighbouring
+    parts of one request joined again. So the page accesses of the sample are those of the trace within the chosen
+    blocks, in their order, and a cache of rate * C pages behaves on the sample about as one of C pages on the trace.
+
+    Args:
+        trace: any.
+        rate: expected part of the blocks, above 0 and at most 1.
+        seed: another seed, another choice.
+        block_bytes: unit of the choice, a multiple of 4,096; small blocks lower the error, large ones leave more
+            requests whole.
+
+    Returns:
+        The sample on the trace's clock. The latency of a request that lost a part is unknown. Recorded: blocks and
+        page accesses seen and chosen, and `expected_error`, the relative standard error of the number of page accesses
+        over all seeds, sqrt((1 - rate) / rate * sum(a^2)) / sum(a) for a_b accesses to block b. It bounds, to first
+        order, the standard error of any ratio per access, as the hit ratio, that is due to the choice of blocks.
+
+    Raises:
+        ConfigError: rate or block size out of range.
+        TraceError: the trace is empty, or no block is chosen.
+    """
+    try:
+        plan = Plan(rate, None, seed, block_bytes)
+    except ConfigError as error:
+        raise ConfigError(f"{trace.meta.trace_id}: {error}") from error
+    sampler, tally = Sampler(plan), Tally(plan)
+    sampler.add(trace)
+    found = sampler.found(trace.meta)
+    tally.add(trace)
+    return as_recorded(found, tally)
+
+
+def sample_objects(trace: ObjectTrace, rate: float, seed: int) -> ObjectTrace:
+    """All requests of a part of the objects, chosen by a hash of the key.
+
+    An object is in or out by its key and the seed alone, so that the same objects are chosen in every trace that names
+    them alike. A cache of rate * C bytes behaves on the sample about as one of C bytes on the trace. Source: SHARDS,
+    Waldspurger et al., FAST '15.
+
+    Args:
+        trace: any of objects.
+        rate: expected part of the objects, above 0 and at most 1.
+        seed: another seed, another choice.
+
+    Returns:
+        The sample on the trace's clock. Recorded: objects and accesses seen and chosen, and `expected_error` as of
+        `sample`, of accesses to objects.
+
+    Raises:
+        ConfigError: the rate is out of range.
+        TraceError: the trace is empty, or no object is chosen.
+    """
+    if not 0 < rate <= 1:
+        raise ConfigError(f"{trace.meta.trace_id}: rate is {rate}; give a number above 0, at most 1")
+    if len(trace) == 0:
+        raise TraceError(f"{trace.meta.trace_id}: the trace is empty; give one with at least one request")
+    hashes = _key_hashes(trace, seed)
+    chosen: npt.NDArray[np.bool_] = hashes >> HASH_SHIFT < limit_of(rate)
+    ids, objects = trace.numbered()
+    each = np.ones(len(trace), np.int64) if trace.count is None else trace.count.astype(np.int64)
+    accesses = np.bincount(ids, each, objects)
+    if not chosen.any():
+        raise TraceError(f"{trace.meta.trace_id}: none of its {objects} objects is chosen: raise rate {rate}")
+    total, spread = float(accesses.sum()), sqrt(float((accesses**2).sum()))
+    said = {"rate": float(rate), "seed": seed, "requests": len(trace), "objects": objects}
+    said |= {"objects_chosen": len(np.unique(ids[chosen])), "accesses": int(total)}
+    said |= {"accesses_chosen": int(each[chosen].sum()), "expected_error": sqrt((1 - rate) / rate) * spread / total}
+    part = picked(trace, np.flatnonzero(chosen))
+    return replace(part, meta=recorded(trace.meta, "sample", said))
+
+
+def _key_hashes(trace: ObjectTrace, seed: int) -> U64:
+    """A 64-bit number for each request, of its key and the seed alone."""
+    if trace.key_names is None:
+        return block_hashes(np.repeat(_digests([json.dumps([seed, "key"])]), len(trace)), trace.key)
+    return _digests([json.dumps([seed, name]) for name in trace.key_names])[trace.key]
