@@ -74,7 +74,7 @@ def simulate(
     unit: UnitOption = "page",
     page_size: PageSize = "4KiB",
     first: First = None,
-    sample: Sampled = "auto",
+    sample: Sampled = "exact",
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
     by_op: ByOp = False,
@@ -128,7 +128,9 @@ def simulate(
     caches = taking_turns(ids, models, options)
     bench = bench_of(requests, options, capacities)
     if bench.sample is not None:
-        of_all = {"--over-time": over_time is not None, "--misses": misses is not None}
+        of_all = {
+            "--over-time": over_time is not None, "--misses": misses is not None, "--outcomes": outcomes is not None,
+        }  # fmt: skip
         refuse_of_samples({**of_all, **of_models(policy or [], models)})
         for own in ids:
             check_sampled(own)

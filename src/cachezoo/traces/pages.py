@@ -1,6 +1,7 @@
 """The pages that requests touch, 4 KiB each where no other size is given, as dense ids."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -96,9 +97,22 @@ def refuse_accesses(total: int, where: str, most_bytes: int | None = None) -> No
         raise TraceError(message)
 
 
-def accesses_of(trace: Trace, page_bytes: int = PAGE_BYTES) -> I64:
+class Ranges(Protocol):
+    """Requests of addresses: a trace, or a chunk of one."""
+
+    @property
+    def offset(self) -> I64:
+        """int64[n] bytes."""
+
+    @property
+    def size(self) -> I64:
+        """int64[n] bytes."""
+
+
+def accesses_of(requests: Ranges, page_bytes: int = PAGE_BYTES) -> I64:
     """int64[n]: the pages that each request touches."""
-    touched: I64 = (trace.offset + trace.size - 1) // page_bytes - trace.offset // page_bytes + 1
+    last = requests.offset + requests.size - 1
+    touched: I64 = last // page_bytes - requests.offset // page_bytes + 1
     return touched
 
 

@@ -61,6 +61,10 @@ def files(path):
     return TraceFiles([path])
 
 
+def firsts(simulator, text="half", capacity=70):
+    return int(simulator.firsts(Count(text), [capacity])[0])
+
+
 def same(ours, theirs):
     """Every figure that a long trace has, and none that a machine's speed is in."""
     for name, value in vars(ours).items():
@@ -80,8 +84,8 @@ def test_figures_are_those_of_the_trace_in_memory(traces, name, unit, page_bytes
     ours = LongSimulator(LongTrace(files(path)), "through", unit, page_bytes)
     assert (ours.requests, ours.accesses, ours.n_pages) == (whole.requests, whole.accesses, whole.n_pages)
     for asked in ASKED if (name, unit) == ("ids.parquet", "page") else ("s3fifo", "belady_bypass"):
-        first = whole.first(Count(), 70)
-        assert ours.first(Count(), 70) == first
+        first = firsts(whole)
+        assert firsts(ours) == first
         keep = lambda outcome: outcomes.append(outcome.copy())  # noqa: E731 - a span's room is the next one's
         same(ours.run(asked, 70, first, keep), whole.run(asked, 70, first, keep))
         assert np.concatenate(outcomes[:-1]).tolist() == outcomes[-1].tolist()
@@ -96,7 +100,7 @@ def test_it_counts_from_the_same_access_on(traces, text, first):
     ours = LongSimulator(LongTrace(files(traces / "ids.parquet")), first=first, count=Count(text))
     assert (ours.requests, ours.n_pages) == (whole.requests, whole.n_pages)
     for capacity in (1, 60, 10**6):
-        assert ours.first(Count(text), capacity) == whole.first(Count(text), capacity)
+        assert firsts(ours, text, capacity) == firsts(whole, text, capacity)
 
 
 def test_another_process_maps_the_same_files(traces):
@@ -136,13 +140,15 @@ def test_what_needs_memory_says_so(traces, tmp_path, monkeypatch):
 
 def refusal_of_time(path):
     with pytest.raises(CachezooError) as error:
-        LongSimulator(LongTrace(files(path)), count=Count("9d")).first(Count("9d"), 7)
+        LongSimulator(LongTrace(files(path)), count=Count("9d")).firsts(Count("9d"), [7])
     return str(error.value)
 
 
 def test_commands_print_the_same_of_a_long_trace(traces, tmp_path, monkeypatch):
     asked = ("simulate", traces / "ids.parquet", "--policy", "arc", "--size", "10%")
-    compare = ("compare", traces / "ids.parquet", "--policy", "lru", "--policy", "arc", "--size", "5%,10%")
+    compare = (
+        "compare", traces / "ids.parquet", "--policy", "lru", "--policy", "arc", "--size", "5%,10%", "--sample", "exact"
+    )  # fmt: skip
     files_of = [tmp_path / f"{name}.parquet" for name in ("long", "short")]
     of_long = run(*asked, "--outcomes", files_of[0]).stdout, [values(*compare, "--workers", n) for n in (1, 2)]
     monkeypatch.delenv(long.FROM)
@@ -192,7 +198,7 @@ def test_ten_million_accesses_are_counted_to_the_last_hit(tmp_path, monkeypatch)
     trace = read_any(tmp_path / "ten.parquet")
     whole, ours = Simulator(trace, expand_pages(trace)), LongSimulator(LongTrace(files(tmp_path / "ten.parquet")))
     for asked in ("lru", "s3fifo", "arc", "belady", "belady_bypass"):
-        first, capacity = whole.first(Count(), 1), whole.n_pages // 10
+        first, capacity = firsts(whole), whole.n_pages // 10
         same(ours.run(asked, capacity, first), whole.run(asked, capacity, first))
     assert bounds.BELADY.spans is not None
 
