@@ -78,7 +78,7 @@ def main() -> None:
     trace_page(found)
     drawn = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    sampled = [curve.rate for curve in found.curves if curve.error is not None]
+    sampled = [curve.rate for curve in found.curves if curve.error_90 is not None]
     print(
         f"{len(trace):,} requests, {len(pages.page_ids):,} page accesses of {pages.n_pages:,} pages: page ids "
         f"{numbered - start:.1f} s, characteristics {described - numbered:.1f} s, page {drawn - described:.1f} s; "

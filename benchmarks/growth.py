@@ -1,27 +1,31 @@
 """How commands grow with a trace: time, memory and speed at 1, 10, 100 million and 10**9 requests, each by itself.
 
-`growth.py --requests 1000000,10000000` makes a trace of each length, canonical and with its page ids as ingest leaves
-it, runs the commands on it one after the other, and removes it. `--predict` fits time and memory to the shorter lengths
-and compares them with the longest. Memory is what a process has of its own (VmHWM less what files are mapped), beside
-which the system keeps of the mapped files what fits.
+`growth.py --requests 1e6,1e7` makes a trace of each length, canonical and with its page ids as ingest leaves it, runs the
+commands on it one after the other, and removes it. Of four lengths the longest is compared with what the others predict.
+Memory is what a process has of its own; the system keeps of the files that it maps what fits into the rest.
 """
 
 import argparse
 import json
+import math
+import os
+import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from cachezoo.coded import Coded
 from cachezoo.console import out
+from cachezoo.io import read_metadata
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.store import trace_writer
+from cachezoo.traces.store import pages_in, trace_writer
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 
 AT_ONCE = 1 << 20
@@ -30,8 +34,11 @@ SKEW = 5.0
 AGAIN, ON = 0.3, 0.2  # shares of requests to a page asked for lately, and to the page after the last one
 LATELY = 200_000
 """Requests back to which `AGAIN` reaches at most."""
-POLICIES = ("lru", "s3fifo", "arc", "belady_bypass")
 POLL_S = 0.05
+HEADINGS = "| step | requests | distinct pages | s | CPU s | memory, GiB | M accesses/s of the simulation |"
+HEAD = """# How commands grow with a trace
+
+Written by `python benchmarks/growth.py`, which says what its traces are. All lengths are run as long traces are."""
 
 
 def pieces(requests: int, seed: int = 1) -> Iterator[Trace]:
@@ -68,21 +75,55 @@ def write(path: Path, requests: int) -> int:
     return count
 
 
-def _own_bytes(pid: int) -> int:
-    """Resident memory of a process that is no file's."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:")))
+def _own_bytes(session: int) -> int:
+    """Resident memory, that is no file's, of all processes of a session."""
+    found = 0
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(place.name)) == session:
+                lines = (place / "status").read_text(encoding="utf-8").splitlines()
+                found += sum(
+                    1024 * int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:"))
+                )
+        except OSError:  # it has ended
+            continue
+    return found
 
 
-def measured(arguments: Sequence[str]) -> tuple[float, int, str]:
-    """Seconds of a command, the most memory of its own, and what it prints."""
-    begun = time.perf_counter()
+@dataclass(frozen=True)
+class Measure:
+    """What a command took on a trace."""
+
+    step: str
+    requests: int
+    pages: int  # distinct
+    seconds: float
+    cpu_s: float  # of all its threads and processes
+    own_bytes: int  # the most memory of its own
+    rate: float | None  # accesses a second of the simulation alone, reading apart; None of other commands
+
+
+STEPS = {
+    **{policy: ("simulate", "{}", "--policy", policy) for policy in ("lru", "s3fifo", "arc", "belady_bypass")},
+    "exact curve of LRU": ("curve", "{}", "--policy", "lru", "--sample", "exact"),
+    "compare by one process": ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact", "--workers", "1"),
+    "compare by two": ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact", "--workers", "2"),
+    "recommend by a sample": ("recommend", "{}", "--no-models"),
+}  # fmt: skip
+"""Commands by what the table calls them."""
+
+
+def measured(step: str, path: Path, requests: int, pages: int) -> Measure:
+    """Run a command in a process of its own.
+
+    Raises:
+        SystemExit: it fails.
+    """
+    arguments = [part.format(path) for part in STEPS[step]] + ["--json"]
+    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
         [sys.executable, "-c", "from cachezoo.cli import main; raise SystemExit(main())", *arguments],
-        stdout=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     most = 0
 
@@ -94,32 +135,87 @@ def measured(arguments: Sequence[str]) -> tuple[float, int, str]:
 
     watching = threading.Thread(target=watch)
     watching.start()
-    printed, _ = process.communicate()
+    printed, said = process.communicate()
     watching.join()
     if process.returncode:
-        raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}")
-    return time.perf_counter() - begun, most, printed
+        raise SystemExit(f"{step}: {said}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = json.loads(printed)
+    rate = found["runs"][0]["requests_per_s"] if STEPS[step][0] == "simulate" else None
+    return Measure(step, requests, pages, time.perf_counter() - begun, cpu_s, most, rate)
+
+
+def predicted(shorter: Sequence[Measure], name: str, requests: int) -> float:
+    """A figure of a longer trace from three shorter ones of a step.
+
+    What a process takes to begin, and for each request an amount that grows with the logarithm of their number, as the
+    state of the pages leaves one cache of the processor after the other: `a + n (b + c log n)`. Memory is `a + b n`.
+    """
+    counts = np.array([own.requests for own in shorter], np.float64)
+    columns = [np.ones_like(counts), counts] + ([] if name == "own_bytes" else [counts * np.log10(counts)])
+    figures = np.array([getattr(own, name) for own in shorter], np.float64)
+    terms = np.stack(columns, axis=1) / figures[:, None]
+    found, *_ = np.linalg.lstsq(terms, np.ones_like(figures), rcond=None)
+    at = [1.0, requests] + ([] if name == "own_bytes" else [requests * math.log10(requests)])
+    return float(found @ np.array(at))
+
+
+def table(measures: Sequence[Measure]) -> list[str]:
+    """All measures, and how far the longest trace is from what the shorter ones predict, as Markdown."""
+    lines = [HEADINGS, "|---|---|---|---|---|---|---|"]
+    for own in measures:
+        rate = "" if own.rate is None else f"{own.rate / 1e6:.1f}"
+        lines.append(
+            f"| {own.step} | {own.requests:,} | {own.pages:,} | {own.seconds:.0f} | {own.cpu_s:.0f} "
+            f"| {own.own_bytes / 2**30:.2f} | {rate} |"
+        )
+    lengths = sorted({own.requests for own in measures})
+    if len(lengths) < 4:
+        return lines
+    lines += ["", f"The same of {lengths[-1]:,} requests, predicted from the shorter ones:", ""]
+    lines += ["| step | CPU s | predicted | off | memory, GiB | predicted | off |", "|---|---|---|---|---|---|---|"]
+    for own in (own for own in measures if own.requests == lengths[-1]):
+        shorter = [other for other in measures if other.step == own.step and other.requests in lengths[-4:-1]]
+        if len(shorter) == 3:
+            cpu_s, size = (predicted(shorter, name, own.requests) for name in ("cpu_s", "own_bytes"))
+            lines.append(
+                f"| {own.step} | {own.cpu_s:.0f} | {cpu_s:.0f} | {100 * (cpu_s / own.cpu_s - 1):+.0f} % "
+                f"| {own.own_bytes / 2**30:.2f} | {size / 2**30:.2f} | {100 * (size / own.own_bytes - 1):+.0f} % |"
+            )
+    return lines
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure, and print the table of all that was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--requests", default="1000000,10000000", help="lengths, comma-separated")
-    parser.add_argument("--folder", type=Path, default=None, help="where the traces are made; default TMPDIR")
+    parser.add_argument("--requests", default="1e6,1e7", help="lengths, comma-separated")
+    parser.add_argument("--steps", default=",".join(STEPS), help="which, comma-separated")
+    parser.add_argument("--folder", type=Path, default=None, help="where traces are made; default TMPDIR")
+    parser.add_argument("--trace", type=Path, default=None, help="a trace that `write` has made; of one length")
+    parser.add_argument(
+        "--measures", type=Path, default=None, help="measures of earlier runs, to which these are added"
+    )
+    parser.add_argument("--write", type=Path, default=None, help="write the table there, too")
     given = parser.parse_args()
-    rows = []
-    for requests in (int(float(text)) for text in given.requests.split(",")):
+    kept = given.measures
+    measures = [Measure(**own) for own in json.loads(kept.read_text())] if kept is not None and kept.exists() else []
+    for requests in (int(float(text)) for text in given.requests.split(",") if text):
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-            path = Path(folder) / "growth.parquet"
-            begun = time.perf_counter()
-            n_pages = write(path, requests)
-            out().print(f"{requests:,} requests to {n_pages:,} pages: {path.stat().st_size / requests:.1f} bytes each, "
-                        f"made in {time.perf_counter() - begun:.0f} s")  # fmt: skip
-            for policy in POLICIES:
-                seconds, most, printed = measured(["simulate", str(path), "--policy", policy, "--json"])
-                run = json.loads(printed)["runs"][0]
-                rows.append((policy, requests, seconds, most, run["requests_per_s"] / 1e6, run["hit_ratio"]))
-                out().print(*rows[-1])
+            path = given.trace or Path(folder) / "growth.parquet"
+            pages = write(path, requests) if given.trace is None else pages_in(path, read_metadata(path))
+            for step in given.steps.split(","):
+                found = measured(step.strip(), path, requests, pages)
+                out().print(*table([found])[2:])
+                measures = [own for own in measures if (own.step, own.requests) != (found.step, found.requests)]
+                measures.append(found)
+                if kept is not None:
+                    kept.write_text(json.dumps([asdict(own) for own in measures]))
+    order = [*STEPS]
+    lines = table(sorted(measures, key=lambda own: (order.index(own.step), own.requests)))
+    out().print("\n".join(lines))
+    if given.write is not None:
+        given.write.write_text("\n".join([HEAD, "", *lines, ""]))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from cachezoo.sizes import PAGE_BYTES, Size
 if TYPE_CHECKING:
     from cachezoo.contest.counting import Count
     from cachezoo.curves.curve import Curve
+    from cachezoo.policies.long import LongTrace
     from cachezoo.traces.pages import PageAccesses
     from cachezoo.traces.sampling import SampledTrace
     from cachezoo.traces.table import Trace
@@ -69,6 +70,7 @@ def curve(
     """
     from cachezoo.cli import objects
     from cachezoo.contest.counting import Count
+    from cachezoo.policies.long import LongTrace, is_long
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.questions.page.sweep import taken
     from cachezoo.traces.objects import ObjectTrace
@@ -77,7 +79,12 @@ def curve(
     known_anywhere(policy or [])
     files = outputs(output, ("plot", "csv", "json"), [trace])
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
-    read = sample_of(given_files([trace], fmt, option, columns, ask=not as_json), sample, page, first, requests=False)
+    source = given_files([trace], fmt, option, columns, ask=not as_json)
+    read: Trace | ObjectTrace | SampledTrace | LongTrace
+    if sample == "exact" and is_long(source):
+        read = LongTrace(source, first)
+    else:
+        read = sample_of(source, sample, page, first, requests=False)
     if isinstance(read, ObjectTrace):
         objects.refuse_of_pages({"--page-size": page != PAGE_BYTES, "--sample": rate is not None})
         asked = objects.Asked(objects.first_of(read, first), trace.name, objects.rules_of(ignore), counted)
@@ -92,13 +99,13 @@ def curve(
 
 
 def measured(
-    trace: "Trace | SampledTrace", ids: list[str], typed: list[Size], points: int, page: int, sample: str,
+    trace: "Trace | SampledTrace | LongTrace", ids: list[str], typed: list[Size], points: int, page: int, sample: str,
     count: "Count", *, shown: bool = False,
 ) -> tuple[list["Curve"], int, list[dict[str, Any]]]:  # fmt: skip
     """Curves of policies on a trace, from Python too.
 
     Args:
-        trace: the trace, or a sample of it.
+        trace: the trace, a sample of it, or one that is too long for memory.
         ids: of policies.
         typed: sizes of the cache; without any, `points` of them.
         points: how many sizes.
@@ -113,13 +120,18 @@ def measured(
     from cachezoo.console import progress
     from cachezoo.curves.curve import capacities_of, rising
     from cachezoo.curves.measure import curves
+    from cachezoo.policies.long import LongSimulator, LongTrace
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.sampling import SampledTrace
 
     rate, rule = sample_rate(sample), count
-    pages: PageAccesses | SampledTrace
+    pages: PageAccesses | SampledTrace | LongSimulator
     if isinstance(trace, SampledTrace):
         pages, accesses = trace, trace.accesses
+    elif isinstance(trace, LongTrace):
+        with progress(f"reading {trace.files.paths[0].name}", 1) if shown else nullcontext() as advance:
+            pages = LongSimulator(trace, page_bytes=page, count=count, advance=advance, alone=True)
+        accesses = pages.accesses
     else:
         pages = expand_pages(trace, page)
         rule, accesses = count.on(pages, trace.time_us), len(pages.page_ids)

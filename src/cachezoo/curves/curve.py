@@ -13,6 +13,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.policies.engine import check_capacity
+from cachezoo.policies.long import FIX, LongSimulator
 from cachezoo.policies.registry import Policy
 from cachezoo.policies.stream import Stream, dense_ids
 from cachezoo.traces.pages import PageAccesses
@@ -60,7 +61,7 @@ class Curve:
         return ratio if self.error_90 is None else f"{ratio} ± {self.error_90[k]:.4f}"
 
 
-def capacities_of(pages: PageAccesses | SampledTrace, points: int) -> I64:
+def capacities_of(pages: PageAccesses | SampledTrace | LongSimulator, points: int) -> I64:
     """Capacities from a thousandth of the distinct pages to all of them, evenly apart in logarithm, each once.
 
     Raises:
@@ -99,6 +100,30 @@ def lru_curve(pages: PageAccesses, capacities: Sequence[int] | I64, count: Count
     first = first_accesses(pages, count, sizes)
     hits = lru_hits(dense_ids(pages.page_ids, pages.n_pages), pages.n_pages, sizes, first)
     return Curve(LRU, "classic", sizes, hits / (len(pages.page_ids) - first), None, 1.0, first)
+
+
+def long_curve(
+    entry: Policy, trace: LongSimulator, capacities: Sequence[int] | I64, count: Count = SECOND_HALF,
+    advance: Advance | None = None,
+) -> Curve:  # fmt: skip
+    """The same of a long trace, whose page accesses are reads of their own; LRU at every capacity in one pass.
+
+    Raises:
+        ConfigError: as `simulated_curve`, or a policy that moves pages of others.
+    """
+    sizes = rising(capacities)
+    first, total = trace.firsts(count, sizes.tolist()), trace.accesses
+    if entry.id == LRU:
+        hits = lru_hits(trace.stream.page_ids, trace.n_pages, sizes, first)
+        return Curve(LRU, entry.kind, sizes, hits / (total - first), None, 1.0, first)
+    if entry.spec is not None and entry.spec.is_virtual:
+        raise ConfigError(f"policy {entry.id}: its queue takes the whole trace in memory; {FIX}")
+    ratios = np.empty(len(sizes), np.float64)
+    for k, (capacity, after) in enumerate(zip(sizes.tolist(), first.tolist(), strict=True)):
+        if advance is not None:
+            advance(k)
+        ratios[k] = trace.run(entry, capacity, after).hit_ratio
+    return Curve(entry.id, entry.kind, sizes, ratios, None, 1.0, first)
 
 
 def simulated_curve(

@@ -18,7 +18,7 @@ from cachezoo.console import Advance
 from cachezoo.contest.counting import AUTO, HOW, Count
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import read_extent
-from cachezoo.kernels.outcome import REQUEST
+from cachezoo.kernels.outcome import REQUEST, UNIT
 from cachezoo.policies.accounting import Counting, Counts, Keep
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE
@@ -48,6 +48,7 @@ class LongTrace:
     """A trace of addresses that is not read yet, because it is long."""
 
     files: TraceFiles
+    first: int | None = None  # requests that are taken, from its first on; None takes all
 
 
 def is_long(files: TraceFiles) -> bool:
@@ -76,7 +77,7 @@ class LongSimulator:
 
     def __init__(
         self, trace: LongTrace, writes: Writes = "back", unit: Unit = "page", page_bytes: int = PAGE_BYTES,
-        first: int | None = None, count: Count | None = None, advance: Advance | None = None,
+        count: Count | None = None, advance: Advance | None = None, *, alone: bool = False,
     ) -> None:  # fmt: skip
         """Read a trace.
 
@@ -85,9 +86,9 @@ class LongSimulator:
             writes: what a write does.
             unit: what one admission decision covers.
             page_bytes: of a page.
-            first: requests that are taken, from its first on; None takes all.
             count: a rule that is to be applied later; a time cannot be, but here.
             advance: told the share of it that is read.
+            alone: whether each page access is a read of its own, as curves have it.
 
         Raises:
             ConfigError: writes go around the cache, whose ids are those of versions, or the trace ends before counting.
@@ -96,21 +97,30 @@ class LongSimulator:
         if writes == "around":
             raise ConfigError(f"{trace.files.paths[0]}: writes around the cache take the whole trace in memory; {FIX}")
         self.page_bytes, self._count = page_bytes, count or Count()
-        self.requests, n_pages, accesses = 0, 0, 0
+        self.requests, n_pages, accesses, read = 0, 0, 0, 0
         spill = Spill(str(trace.files.paths[0]))
         given = OpenTrace(trace.files, advance or silent)
         self._since: int | None = None
         self._began_us = 0
-        for piece, pages in _pieces(given, page_bytes, advance or silent):
-            rows, own = _taken(piece, pages, first, self.requests)
+
+        def add(piece: Trace, pages: PageAccesses) -> None:
+            nonlocal n_pages, accesses
+            rows, own = _taken(piece, pages, trace.first, self.requests)
             self._mark(rows, own, accesses)
             part = build_stream(rows, own, writes, unit)
             for name in COLUMNS:
                 spill.append(name, getattr(part, name))
+            if alone:
+                spill.append(ALONE, np.full(len(part), REQUEST | UNIT, np.uint8))
             self.requests, accesses = self.requests + len(rows), accesses + len(part)
             n_pages = max(n_pages, int(part.page_ids.max(initial=-1)) + 1)
-            if first is not None and self.requests >= first:
-                break
+
+        with aside(add) as added:
+            for piece, pages in _pieces(given, page_bytes, advance or silent):
+                added(piece, pages)
+                read += len(piece)
+                if trace.first is not None and read >= trace.first:
+                    break
         self.meta = given.meta()
         if not accesses:
             raise TraceError(f"{trace.files.paths[0]}: the trace is empty; give a file with at least one request")
@@ -157,7 +167,7 @@ class LongSimulator:
             return self._since
         filled = self._filled(capacity) if count.text == AUTO else 0
         first = count.place(self.accesses, filled)
-        flags = self.stream.flags
+        flags = self.stream.spill.column(FLAGS)
         while not flags[first] & REQUEST:
             first -= 1
         return first
@@ -215,9 +225,10 @@ class LongSimulator:
         yield 0, self.accesses, entry.simulate(self.stream, capacity)
 
 
-COLUMNS = ("page_ids", "flags", "page_bytes")
+FLAGS, ALONE = "flags", "alone"
+COLUMNS = ("page_ids", FLAGS, "page_bytes")
 PARQUET = "parquet"
-FIX = "cut or sample it (cachezoo trace cut, trace sample)"
+FIX = "cut or sample it (--first, --sample 0.01, cachezoo trace cut, trace sample)"
 
 
 def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tuple[Trace, PageAccesses]]:
@@ -250,7 +261,10 @@ def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tup
 
 
 def _mapped(spill: Spill, n_pages: int, writes: Writes) -> LongStream:
-    return LongStream(**{name: spill.column(name) for name in COLUMNS}, n_pages=n_pages, writes=writes, spill=spill)
+    columns = {name: spill.column(name) for name in COLUMNS}
+    if spill.has(ALONE):
+        columns[FLAGS] = spill.column(ALONE)
+    return LongStream(**columns, n_pages=n_pages, writes=writes, spill=spill)
 
 
 def _taken(piece: Trace, pages: PageAccesses, first: int | None, before: int) -> tuple[Trace, PageAccesses]:

@@ -97,7 +97,7 @@ def test_figures_are_those_of_the_trace_in_memory(traces, name, unit, page_bytes
 def test_it_counts_from_the_same_access_on(traces, text, first):
     trace = read_any(traces / "ids.parquet").rows(0, first or 900)
     whole = Simulator(trace, expand_pages(trace))
-    ours = LongSimulator(LongTrace(files(traces / "ids.parquet")), first=first, count=Count(text))
+    ours = LongSimulator(LongTrace(files(traces / "ids.parquet"), first), count=Count(text))
     assert (ours.requests, ours.n_pages) == (whole.requests, whole.n_pages)
     for capacity in (1, 60, 10**6):
         assert firsts(ours, text, capacity) == firsts(whole, text, capacity)
@@ -156,6 +156,15 @@ def test_commands_print_the_same_of_a_long_trace(traces, tmp_path, monkeypatch):
     assert without_speed(of_long) == without_speed(of_short)
     assert read_table(files_of[0])[0].equals(read_table(files_of[1])[0])
     assert len(read_table(files_of[0])[0]) == expand_pages(read_any(traces / "ids.parquet")).request_start[-1]
+
+
+@pytest.mark.parametrize("name", ["ids.parquet", "raw.csv"])
+def test_a_curve_of_a_long_trace_is_that_of_the_whole(traces, name, monkeypatch):
+    policies = [f"--policy={own}" for own in ("lru", "reca", "belady_bypass", "static_hindsight")]
+    asked = ("curve", traces / name, *policies, "--points", 5, "--sample", "exact", "--first", 800)
+    of_long = values(*asked)
+    monkeypatch.delenv(long.FROM)
+    assert of_long == values(*asked)
 
 
 def without_speed(found):

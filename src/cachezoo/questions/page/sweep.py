@@ -42,7 +42,7 @@ def opened(
     """A trace as the options say: whole in memory, a sample of it, or one that is too long and is not read yet."""
     files = TraceFiles([path], reading[0], options=dict(reading[1]))
     if options.sample == "exact" and is_long(files):
-        return LongTrace(files)
+        return LongTrace(files, options.first)
     return read_part(files, options.sample, options.page_bytes, quiet=quiet)
 
 
@@ -50,9 +50,7 @@ def simulator_of(trace: Trace | LongTrace, options: Options) -> Simulates:
     """A trace ready to be simulated as the options say: how much of it, writes, pages and admission units."""
     if isinstance(trace, LongTrace):
         with progress(f"reading {trace.files.paths[0].name}", 1) as advance:
-            return LongSimulator(
-                trace, options.writes, options.unit, options.page_bytes, options.first, options.count, advance
-            )
+            return LongSimulator(trace, options.writes, options.unit, options.page_bytes, options.count, advance)
     own = taken(trace, options.first)
     return Simulator(own, expand_pages(own, options.page_bytes), options.writes, options.unit)
 
@@ -110,7 +108,9 @@ def _job(
 def _long(path: Path, options: Options) -> LongSimulator | None:
     """A trace's files, where it is long and read exactly."""
     files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
-    runs = simulator_of(LongTrace(files), options) if options.sample == "exact" and is_long(files) else None
+    if options.sample != "exact" or not is_long(files):
+        return None
+    runs = simulator_of(LongTrace(files, options.first), options)
     return runs if isinstance(runs, LongSimulator) else None
 
 
