@@ -83,7 +83,7 @@ def main() -> None:
         f"{len(trace):,} requests, {len(pages.page_ids):,} page accesses of {pages.n_pages:,} pages: page ids "
         f"{numbered - start:.1f} s, characteristics {described - numbered:.1f} s, page {drawn - described:.1f} s; "
         f"{peak:.2f} GiB; curves from {sampled[0] if sampled else 1:.1%} of the pages, reuse distances from "
-        f"{found.reuse.distances.rate:.1%} (error {100 * (found.reuse.distances.error or 0):.2f} points)"
+        f"{found.reuse.distances.rate:.1%} (error {100 * (found.reuse.distances.error_90 or 0):.2f} points)"
     )
     if asked.parts:
         parts(trace, pages)

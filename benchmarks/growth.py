@@ -1,8 +1,8 @@
 """How commands grow with a trace: time, memory and speed at 1, 10, 100 million and 10**9 requests, each by itself.
 
-`growth.py --requests 1e6,1e7` makes a trace of each length, canonical and with its page ids as ingest leaves it, runs the
-commands on it one after the other, and removes it. Of four lengths the longest is compared with what the others predict.
-Memory is what a process has of its own; the system keeps of the files that it maps what fits into the rest.
+`growth.py --requests 1e6,1e7` makes a trace of each length, canonical and with its page ids as ingest leaves it, runs
+the commands on it one after the other, and removes it. Of four lengths the longest is compared with what the others
+predict. Memory is what a process has of its own; the system keeps of the files that it maps what fits into the rest.
 """
 
 import argparse
@@ -103,11 +103,12 @@ class Measure:
     rate: float | None  # accesses a second of the simulation alone, reading apart; None of other commands
 
 
+COMPARE = ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact")
 STEPS = {
     **{policy: ("simulate", "{}", "--policy", policy) for policy in ("lru", "s3fifo", "arc", "belady_bypass")},
     "exact curve of LRU": ("curve", "{}", "--policy", "lru", "--sample", "exact"),
-    "compare by one process": ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact", "--workers", "1"),
-    "compare by two": ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact", "--workers", "2"),
+    "compare by one process": (*COMPARE, "--workers", "1"),
+    "compare by two": (*COMPARE, "--workers", "2"),
     "recommend by a sample": ("recommend", "{}", "--no-models"),
 }  # fmt: skip
 """Commands by what the table calls them."""

@@ -1,5 +1,6 @@
 """A long trace, whose columns lie in files, against the same trace in memory."""
 
+import importlib
 import json
 import os
 import pickle
@@ -15,7 +16,7 @@ from cachezoo.errors import CachezooError
 from cachezoo.io import read_table
 from cachezoo.kernels.admit import rejectx
 from cachezoo.kernels.bounds import following
-from cachezoo.policies import bounds, engine, long, stream
+from cachezoo.policies import engine, long, stream
 from cachezoo.policies.evictions import learned
 from cachezoo.policies.long import LongSimulator, LongTrace, is_long
 from cachezoo.policies.registry import policy
@@ -197,19 +198,37 @@ def test_stops_are_where_requests_begin():
             assert engine.pauses(given, every) == [*sorted(wanted - {0}), length]
 
 
-@pytest.mark.long
-def test_ten_million_accesses_are_counted_to_the_last_hit(tmp_path, monkeypatch):
+@pytest.fixture
+def growth(monkeypatch):
+    """The benchmark, and long traces as they are without this file's settings."""
     monkeypatch.undo()
     monkeypatch.syspath_prepend(Path(__file__).resolve().parents[3] / "benchmarks")
-    import growth
+    return importlib.import_module("growth")
 
-    growth.write(tmp_path / "ten.parquet", 10_000_000)
-    trace = read_any(tmp_path / "ten.parquet")
-    whole, ours = Simulator(trace, expand_pages(trace)), LongSimulator(LongTrace(files(tmp_path / "ten.parquet")))
+
+@pytest.mark.long
+def test_ten_million_accesses_are_counted_to_the_last_hit(tmp_path, growth):
+    path = tmp_path / "ten.parquet"
+    growth.write(path, 10_000_000)
+    trace = read_any(path)
+    whole, ours = Simulator(trace, expand_pages(trace)), LongSimulator(LongTrace(files(path)))
     for asked in ("lru", "s3fifo", "arc", "belady", "belady_bypass"):
         first, capacity = firsts(whole), whole.n_pages // 10
         same(ours.run(asked, capacity, first), whole.run(asked, capacity, first))
-    assert bounds.BELADY.spans is not None
+
+
+@pytest.mark.long
+def test_a_hundred_million_requests_take_memory_by_their_pages(tmp_path, growth, capsys):
+    path = tmp_path / "hundred.parquet"
+    pages = growth.write(path, 100_000_000)
+    rows = [growth.measured(step, path, 100_000_000, pages) for step in growth.STEPS]
+    with capsys.disabled():
+        print("", *growth.table(rows), sep="\n")
+    assert len(rows) == len(growth.STEPS)
+    for own in rows:
+        # Of a page 30 bytes for each cache, of a piece of the trace that is read, or a sample, half a gigabyte.
+        processes = 2 if "by two" in own.step else 1
+        assert own.own_bytes < processes * (600e6 + 60 * pages), own
 
 
 def test_what_counts_accesses_in_32_bits_says_where_they_end(monkeypatch):
