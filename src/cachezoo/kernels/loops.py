@@ -56,8 +56,13 @@ def saw(admission: State, page: int, i: int) -> None:
     raise NotImplementedError
 
 
-def near(state: State, page: int) -> None:
-    """Eviction: the page's turn comes in `cachezoo.kernels.near.AHEAD` accesses."""
+def far() -> bool:
+    """Is the state too large for the processor's caches, so that `near` is worth its while?"""
+    raise NotImplementedError
+
+
+def near(state: State, page: int) -> Any:  # noqa: ANN401 - whatever it finds there
+    """Eviction: the page's turn comes in `cachezoo.kernels.near.AHEAD` accesses; changes nothing."""
     raise NotImplementedError
 
 
@@ -98,7 +103,7 @@ def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tup
         at = i - span[0]
         page = page_ids[i]
         flag = flags[i]
-        if i + AHEAD < span[1]:
+        if far() and i + AHEAD < span[1]:
             near(state, page_ids[i + AHEAD])
         victim[at] = NONE
         outcome[at] = BYPASSED

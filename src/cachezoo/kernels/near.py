@@ -6,7 +6,7 @@ ids of a stream are known beforehand, the waiting can begin earlier. Nothing but
 
 from typing import Any
 
-from cachezoo.kernels.jit import HAVE_NUMBA
+from cachezoo.kernels.jit import HAVE_NUMBA, njit
 
 AHEAD = 16
 """Accesses by which it is brought near beforehand."""
@@ -41,3 +41,15 @@ def _compiled() -> Any:  # noqa: ANN401 - an intrinsic
 
 fetch = _compiled() if HAVE_NUMBA else _nothing
 """Begin to read `array[index]`, of one dimension and in one piece; the index is not checked, and may be any."""
+
+
+@njit
+def is_far() -> bool:
+    """The step `far` of a loop over a long stream."""
+    return True
+
+
+@njit
+def is_at_hand() -> bool:
+    """The same of any other loop, from which what is far is then left out as it is compiled."""
+    return False

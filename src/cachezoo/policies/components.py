@@ -9,18 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.step import step
 from cachezoo.policies.stream import Stream
 
 E = TypeVar("E")
 A = TypeVar("A")
 Step = Callable[..., Any]
 Values = Mapping[str, float]
-
-
-@step
-def nowhere(state: Any, page: int) -> None:  # noqa: ANN401 - any state
-    """The step `near` of an eviction that has none."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,8 @@ class Eviction:
         learn: for an eviction that learns as it goes: called with (state, accesses served so far) about every
             `learn_every` accesses, between two requests.
         learn_every: accesses.
-        near: brings near what the steps read of a page, as in `cachezoo.kernels.loops`; used on long streams.
+        near: brings near what the steps read of a page, as in `cachezoo.kernels.loops`, on long streams; None does it by
+            looking whether it is resident.
     """
 
     id: str
@@ -99,7 +94,7 @@ class Eviction:
     parameters: tuple[Parameter, ...] = ()
     learn: Callable[[Any, int], None] | None = None
     learn_every: int = 0
-    near: Step = nowhere
+    near: Step | None = None
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels import loops
 from cachezoo.kernels.huge import in_huge_pages
 from cachezoo.kernels.jit import specialise
+from cachezoo.kernels.near import is_at_hand, is_far
 from cachezoo.kernels.outcome import NONE, REQUEST
 from cachezoo.kernels.step import unlocked
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.components import Composition, Step, Values, nowhere, settle
+from cachezoo.policies.components import Composition, Step, Values, settle
 from cachezoo.policies.stream import Stream
 
 
@@ -53,10 +54,11 @@ def _fast(name: str, has: Step, touch: Step, insert: Step) -> Step:
 
 
 @cache
-def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step, near: Step) -> Step:
+def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step, near: Step, far: bool) -> Step:
     steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw, "near": near}
-    loop = specialise(loops.simulate, f"simulate_{name}", **steps)
-    return unlocked(loop) if near is not nowhere else loop
+    if far:
+        return unlocked(specialise(loops.simulate, f"simulate_{name}_far", **steps, far=is_far))
+    return specialise(loops.simulate, f"simulate_{name}", **steps, far=is_at_hand)
 
 
 def check_capacity(capacity: int) -> None:
@@ -105,12 +107,9 @@ class Course:
         self._state = _state(eviction, stream, capacity, composition.eviction_values)
         self._gate = _state(admission, stream, capacity, composition.admission_values)
         gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by one's steps
-        near = eviction.near if far else nowhere
-        if not hasattr(eviction.has, "py_func"):  # a state that no compiled step takes
-            near = getattr(near, "py_func", near)
-        name = f"{gate_module}_{eviction.id}{'' if near is not eviction.near or near is nowhere else '_far'}"
         self._loop = _full(
-            name, eviction.has, eviction.touch, eviction.insert, admission.admit, admission.saw, near
+            f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit,
+            admission.saw, eviction.near or eviction.has, far,
         )  # fmt: skip
         if far:
             in_huge_pages(self._state)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from cachezoo.arrays import I32, I64
 from cachezoo.kernels import ghosts
-from cachezoo.kernels.near import fetch
+from cachezoo.kernels.near import AHEAD, fetch
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
@@ -76,9 +76,15 @@ def has(state: State, page: int) -> bool:
 
 @step
 def near(state: State, page: int) -> None:
-    """Bring near what the steps read of a page."""
+    """Bring near what the steps read of a page, and of those that are to leave soon."""
     fetch(state.mark, page)
     fetch(state.slot_of, page)
+    at = state.at
+    for ring, oldest in ((state.small, SMALL_OLDEST), (state.main, MAIN_OLDEST)):
+        slot = at[oldest] + AHEAD
+        if slot < ring.size and at[oldest + 1] > AHEAD:
+            fetch(state.mark, ring[slot])
+            fetch(state.slot_of, ring[slot])
 
 
 @step
