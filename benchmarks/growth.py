@@ -23,7 +23,6 @@ import numpy as np
 
 from cachezoo.coded import Coded
 from cachezoo.console import out
-from cachezoo.io import read_metadata
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import pages_in, trace_writer
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
@@ -204,7 +203,7 @@ def main() -> None:
     for requests in (int(float(text)) for text in given.requests.split(",") if text):
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:
             path = given.trace or Path(folder) / "growth.parquet"
-            pages = write(path, requests) if given.trace is None else pages_in(path, read_metadata(path))
+            pages = write(path, requests) if given.trace is None else pages_in(path)
             for step in given.steps.split(","):
                 found = measured(step.strip(), path, requests, pages)
                 out().print(*table([found])[2:])

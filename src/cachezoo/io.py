@@ -459,10 +459,11 @@ def table_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.R
     # Ranges of an object come together, as each takes a round trip.
     with _readable(path), pq.ParquetFile(source_of(path), pre_buffer=isinstance(path, Remote)) as file:
         said = file.metadata.num_rows
-        for batch in file.iter_batches(batch_size=ROW_GROUP_ROWS, columns=columns):
-            batch.validate(full=True)
-            rows += len(batch)
-            yield batch
+        for group in range(file.num_row_groups):  # all at once, they would be joined up to that many rows
+            for batch in file.iter_batches(batch_size=ROW_GROUP_ROWS, row_groups=[group], columns=columns):
+                batch.validate(full=True)
+                rows += len(batch)
+                yield batch
     _check_rows(path, rows, said)
 
 

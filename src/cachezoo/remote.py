@@ -33,6 +33,8 @@ def located(text: str | Path) -> Path:
         return Path(unquote(url.path))
     if url.scheme != "s3" or not url.netloc or not url.path.strip("/"):
         raise ConfigError(f"{text}: is no place of a trace; give a file, file:///FOLDER/FILE or s3://BUCKET/KEY")
+    if any(part in ("", ".", "..") for part in url.path[1:].split("/")):
+        raise ConfigError(f"{text}: has an empty part, . or .. in its key, which is no place of a trace here")
     return Remote(text)
 
 
@@ -118,7 +120,7 @@ class Remote(PosixPath):
         """
         del more, options
         if mode != "rb":
-            raise OSError(errno.EROFS, "objects of S3 are read alone", str(self))
+            raise OSError(errno.EROFS, "objects of S3 can only be read", str(self))
         with self._said() as s3:
             return s3.open_input_file(self._name)
 

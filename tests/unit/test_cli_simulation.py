@@ -425,7 +425,7 @@ def test_hits_over_time_of_reads_and_of_writes_and_what_misses(tmp_path, monkeyp
     both = run(*asked, "--policy", "lru", "--policy", "fifo", "--by-op").stdout
     assert "lru, 3.9 MiB (1,000 p)" in both and "fifo, 3.9 MiB (1,000 p)" in both and "write" in both
     two = ("simulate", trace, "--size", "10%,20%", "--misses", tmp_path / "n.parquet")
-    refused(two, "2 caches have 2 of them; give one --policy and --size")
+    refused(two, "is of one cache, and these are 2; give one --policy and --size")
     refused(("simulate", trace, "--misses", trace), "would be replaced")
     assert not (tmp_path / "n.parquet").exists()
 
@@ -498,6 +498,7 @@ def test_of_a_trace_above_a_length_a_sample_is_read(trace, monkeypatch):
     exact = values(*asked)
     monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"] - 1)
     monkeypatch.setattr(sampling, "SAMPLED", exact["page_accesses"] // 2)
+    monkeypatch.setattr(sampling, "LEAST_BLOCKS", 1)
     found = values(*asked)
     assert found["page_accesses"] == exact["page_accesses"]
     for one, other in zip(found["rows"], exact["rows"], strict=True):
@@ -526,8 +527,8 @@ def test_caches_of_a_sample_have_errors_and_what_needs_the_whole_trace_is_refuse
     assert swept[0]["hit_ratio"] == found[0]["hit_ratio"]
     run("sweep", trace, "--policy", "arc", "--size", "10%", *part, "-o", tmp_path / "s.csv")
     for more, message in (
-        (("--over-time", "3"), "--over-time: needs the whole trace"),
-        (("--misses", tmp_path / "m.parquet"), "--misses: needs the whole trace"),
+        (("--over-time", "3"), "--over-time: needs all requests"),
+        (("--misses", tmp_path / "m.parquet"), "--misses: needs all requests"),
         (("--policy", "lru+next"), "policy lru.next: no sample of the pages stands for its neighbours"),
         (("--first", "50"), "--sample '0.5': it is of whole traces"),
     ):

@@ -8,6 +8,7 @@ import typer
 
 from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project
 from cachezoo.cli.reading import FormatName
+from cachezoo.remote import located
 from cachezoo.show.formats import percent
 from cachezoo.show.output import print_lines, print_table, value_text
 from cachezoo.show.table import text_table
@@ -126,7 +127,7 @@ def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
 @app.command("drift")
 def bundle_drift(
     path: BundlePath,
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace, such as a runtime's log.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", parser=located, help="A trace, such as a runtime's log.")],
     fmt: FormatName = "auto",
     as_json: Json = False,
 ) -> None:

@@ -23,6 +23,7 @@ from cachezoo.cli.runs import (
     known_anywhere,
     of_pages,
     options_of,
+    part_of,
     requests_of,
     sample_of,
     shown,
@@ -81,7 +82,7 @@ def curve(
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
     source = given_files([trace], fmt, option, columns, ask=not as_json)
     read: Trace | ObjectTrace | SampledTrace | LongTrace
-    if sample == "exact" and is_long(source):
+    if part_of(sample, None, first) == "exact" and is_long(source, first):
         read = LongTrace(source, first)
     else:
         read = sample_of(source, sample, page, first, requests=False)

@@ -240,7 +240,7 @@ def part_of(sample: str, alone: int | None = None, first: int | None = None) -> 
     """
     rate = sample_rate(sample)
     if rate is not None and alone is not None:
-        raise refused("--sample", sample, "it is of whole traces; leave it or --first out")
+        raise refused("--sample", sample, "takes the whole trace; leave out --sample or --first")
     if sample == "exact" or first is not None:
         return "exact"
     return "auto" if rate is None else rate
@@ -250,7 +250,7 @@ def refuse_of_samples(given: Mapping[str, bool]) -> None:
     """Refuse options that need the whole trace where only a sample is read; `given` as `objects.refuse_of_pages`."""
     for option in (option for option, own in given.items() if own):
         raise ConfigError(
-            f"{option}: needs the whole trace, of which a sample is read; leave it out, or --sample exact"
+            f"{option}: needs all requests, of which a sample is read; leave it out, or run all of it: --sample exact"
         )
 
 

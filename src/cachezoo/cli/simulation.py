@@ -272,7 +272,7 @@ def compare(
             def further(done: float, note: str = "") -> None:
                 advance(len(deciding) + done, note)
 
-            return sweeping.sweep([trace], names, capacities, own, workers, further)
+            return sweeping.sweep([trace], names, capacities, own, workers, further, bench)
 
         found = compared(bench, deciding, capacities, options.decision_us, swept, advance)
     draw(files.get("plot"), found.rows, trace.name)
@@ -289,7 +289,7 @@ def _check_single(option: str, output: Path, trace: Path, runs: int) -> None:
     from cachezoo.cli.trace import check_output
 
     if runs > 1:
-        raise ConfigError(f"{option} {output}: {runs} caches have {runs} of them; give one --policy and --size")
+        raise ConfigError(f"{option} {output}: is of one cache, and these are {runs}; give one --policy and --size")
     check_output([trace], output)
 
 

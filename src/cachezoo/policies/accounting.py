@@ -48,7 +48,7 @@ class Counts:
     @property
     def hit_ratio(self) -> float:
         """Page hits per page access."""
-        return self.hits / self.page_accesses
+        return self.hits / max(self.page_accesses, 1)
 
     @property
     def transfers(self) -> float:
@@ -57,7 +57,7 @@ class Counts:
         Without prefetches and moves it is the miss ratio. A missed write counts as a read, as the disk's page is due
         before or after it.
         """
-        return (self.page_accesses - self.hits + self.prefetched + self.moved) / self.page_accesses
+        return (self.page_accesses - self.hits + self.prefetched + self.moved) / max(self.page_accesses, 1)
 
     @property
     def request_hit_ratio(self) -> float:

@@ -19,28 +19,36 @@ from cachezoo.contest.counting import AUTO, HOW, Count
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import read_extent
 from cachezoo.kernels.outcome import REQUEST, UNIT
+from cachezoo.numerals import whole
 from cachezoo.policies.accounting import Counting, Counts, Keep
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.stream import AT_ONCE, LongStream, Unit, Writes, build_stream
 from cachezoo.traces.memory import ACCESS_BYTES, hold
-from cachezoo.traces.pages import PageAccesses, PageNumbers
+from cachezoo.traces.pages import PageAccesses, PageNumbers, accesses_of
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
+from cachezoo.traces.reading import Chunk
 from cachezoo.traces.sampling import SAMPLED_ABOVE
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.store import paged_pieces
 from cachezoo.traces.table import PAGE_BYTES, Trace
+from cachezoo.traces.tabular import stored_table
 
 FROM = "CACHEZOO_LONG_FROM"
 """Environment variable: page accesses from which on a trace is long; `SAMPLED_ABOVE` where it is not set."""
-ROW_BYTES = 40
-"""Of a row of a raw trace, about: what tells a long one, before it is read."""
 
 
 def long_from() -> int:
-    """Page accesses from which on a trace is long."""
-    return int(os.environ.get(FROM) or SAMPLED_ABOVE)
+    """Page accesses from which on a trace is long.
+
+    Raises:
+        ConfigError: CACHEZOO_LONG_FROM is no number.
+    """
+    given = os.environ.get(FROM, "")
+    if given and (whole(given) or 0) < 1:
+        raise ConfigError(f"{FROM}={given}: is no number of page accesses; give 1 or more")
+    return int(given) if given else SAMPLED_ABOVE
 
 
 @dataclass(frozen=True)
@@ -51,18 +59,29 @@ class LongTrace:
     first: int | None = None  # requests that are taken, from its first on; None takes all
 
 
-def is_long(files: TraceFiles) -> bool:
-    """Whether a trace of addresses has so many page accesses, or may have, that it is read a row group at a time."""
-    if len(files.paths) != 1 or not (path := files.paths[0]).is_file() or path.stat().st_size < long_from():
-        return False  # there is at least a byte for each access
+def is_long(files: TraceFiles, first: int | None = None) -> bool:
+    """Whether a trace of addresses has so many page accesses that it is read a row group at a time.
+
+    How many a raw trace has is estimated from its beginning, and the part of the file that this takes.
+
+    Args:
+        files: the trace.
+        first: requests that are taken, from its first on; None takes all.
+    """
+    if len(files.paths) != 1 or not files.paths[0].is_file():
+        return False
     given = OpenTrace(files, silent)
     if given.format.id == PARQUET:
-        extent = read_extent(path)
-        return "offset" in extent and max(extent.get("page_ids", 0), extent["offset"]) >= long_from()
-    if path.stat().st_size < ROW_BYTES * long_from():
-        return False
-    next(given.chunks())
-    return not given.objects
+        extent = read_extent(stored_table(given.sources[0]))
+        accesses, requests = max(extent.get("page_ids", 0), extent.get("offset", 0)), extent.get("offset", 0)
+    else:
+        chunk = next(iter(given.chunks()))
+        if not isinstance(chunk, Chunk):
+            return False
+        share = given.sources[0].consumed / max(given.sources[0].size, 1)
+        accesses, requests = int(accesses_of(chunk).sum() / max(share, 1e-9)), int(len(chunk) / max(share, 1e-9))
+    part = 1.0 if first is None else min(1.0, first / max(requests, 1))
+    return accesses * part >= long_from()
 
 
 class LongSimulator:
@@ -101,7 +120,7 @@ class LongSimulator:
         spill = Spill(str(trace.files.paths[0]))
         given = OpenTrace(trace.files, advance or silent)
         self._since: int | None = None
-        self._began_us = 0
+        self._began_us = self._ended_us = 0
 
         def add(piece: Trace, pages: PageAccesses) -> None:
             nonlocal n_pages, accesses
@@ -152,6 +171,7 @@ class LongSimulator:
         if (wanted := self._count.wait_us) is None or not len(rows):
             return
         self._began_us = int(rows.time_us[0]) if not before else self._began_us
+        self._ended_us = int(rows.time_us[-1])
         place = int(np.searchsorted(rows.time_us, self._began_us + wanted))
         if self._since is None and place < len(rows):
             self._since = before + int(pages.request_start[place])
@@ -162,6 +182,8 @@ class LongSimulator:
 
     def _first(self, count: Count, capacity: int) -> int:
         if count.wait_us is not None:
+            if self._began_us == self._ended_us:
+                raise ConfigError(f"--count {count.text}: there is no clock; give a share such as 25%")
             if self._since is None:
                 raise ConfigError(f"--count {count.text}: the trace ends before; {HOW}")
             return self._since
@@ -228,7 +250,7 @@ class LongSimulator:
 FLAGS, ALONE = "flags", "alone"
 COLUMNS = ("page_ids", FLAGS, "page_bytes")
 PARQUET = "parquet"
-FIX = "cut or sample it (--first, --sample 0.01, cachezoo trace cut, trace sample)"
+FIX = f"cut or sample it (--first, cachezoo trace cut, trace sample), or raise {FROM} where memory has the room"
 
 
 def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tuple[Trace, PageAccesses]]:
@@ -256,8 +278,9 @@ def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tup
         origin_us = int(chunk.time_us[0]) if origin_us is None else origin_us
         piece = stitcher.piece([chunk], origin_us)
         if not isinstance(piece, Trace) or piece.count is not None:
-            raise TraceError(f"{path}: its rows are no single requests of addresses: ingest it first")
+            raise TraceError(f"{path}: its rows stand for several accesses each, which takes it whole in memory; {FIX}")
         yield piece, numbers.number(piece)
+    given.warn()
 
 
 def _mapped(spill: Spill, n_pages: int, writes: Writes) -> LongStream:

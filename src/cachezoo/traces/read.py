@@ -468,7 +468,7 @@ def read_part(
         return read_either(files, quiet=quiet, replay=True)
     block = page_bytes * -(-sampling.SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
     rate, most = (1.0, sampling.SAMPLED) if isinstance(part, str) else (part, None)
-    plan = Plan(rate, most, block_bytes=block, page_bytes=page_bytes)
+    plan = Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=sampling.LEAST_BLOCKS)
     above = sampling.SAMPLED_ABOVE if most or not requests else 0
     return read_sampled(files, plan, above, quiet=quiet, replay=True)
 

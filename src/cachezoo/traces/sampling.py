@@ -34,6 +34,8 @@ SAMPLED_ABOVE = 50_000_000
 """Page accesses of a trace of which commands take a sample, where that is left to them."""
 SAMPLED = 4_000_000
 """Page accesses that such a sample has at most."""
+LEAST_BLOCKS = 256
+"""Blocks that such a sample keeps at least, however many accesses they have; fewer say nothing of the others."""
 MARKED = 1 << 14
 """Requests after each of which it is noted how many accesses there were."""
 MOST_TALLIED = 1 << 23
@@ -56,6 +58,7 @@ class Plan:
     seed: int = 0  # another seed, another choice
     block_bytes: int = SAMPLE_BLOCK_BYTES  # unit of the choice
     page_bytes: int = PAGE_BYTES  # of the pages that accesses are counted in
+    least: int = 0  # blocks below which the rate is not halved any more, however many accesses they have
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
@@ -188,6 +191,7 @@ class Sampler:
         self._kept: list[tuple[Trace, I64]] = []
         self._marks = [np.zeros((2, 1), np.int64)]
         self._size = 0
+        self._room = 0  # accesses that may be kept, where there are too few blocks to drop some
 
     def add(self, trace: Trace) -> None:
         """The next requests; names of an earlier piece are the first ones of the next, in their order."""
@@ -205,9 +209,12 @@ class Sampler:
         further = np.stack([ends, np.cumsum(touched * read)])[:, places]
         self._marks.append(self._marks[-1][:, -1:] + further)
         self.accesses += int(ends[-1])
-        while self.plan.most is not None and self._size > self.plan.most:
-            self.rate /= 2
+        while self.plan.most is not None and self._size > max(self.plan.most, self._room):
             whole, before = self._together()
+            if len(np.unique(whole.offset // self.plan.block_bytes)) < 2 * self.plan.least:
+                self._room = self._size + self._size // 4  # till then they are not looked at again
+                continue
+            self.rate, self._room = self.rate / 2, 0
             self._kept, self._size = [], 0
             self._keep(whole, before)
 
@@ -237,7 +244,7 @@ class Sampler:
         part, before = self._together()
         if not len(part):
             raise TraceError(
-                f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate} or use smaller blocks"
+                f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate:g}, or take all of it"
             )
         own = trimmed(replace(part, meta=meta))
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)

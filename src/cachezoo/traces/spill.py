@@ -92,7 +92,10 @@ class Spill:
         """A column, mapped; nothing may be appended any more."""
         if name not in self._maps:
             file = self._files[name]
-            file.flush()
+            try:
+                file.flush()
+            except OSError as error:
+                raise self._full(error) from error
             if not os.fstat(file.fileno()).st_size:
                 return np.zeros(0, self._types[name])
             self._maps[name] = mmap.mmap(file.fileno(), 0)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from cachezoo.arrays import Bool
 from cachezoo.coded import Coded
@@ -461,7 +460,7 @@ def trace_pieces(path: Path) -> Iterator[tuple[int, Trace | ObjectTrace]]:
     metadata = read_metadata(path)
     meta, row = _meta_of(path, metadata, objects=None), 1
     of_objects = VERSION_OF_OBJECTS in metadata
-    asked = [name for name in pq.read_schema(path).names if name != "page_ids"]  # most of the file, and not looked at
+    asked = [name for name in read_extent(path) if name != "page_ids"]  # most of the file, and not looked at
     for batch in table_batches(path, asked):
         table = pa.Table.from_batches([batch])
         yield row, _objects_of(table, meta, str(path), row) if of_objects else _trace_of(table, meta, str(path), row)
@@ -481,7 +480,7 @@ def paged_pieces(path: Path) -> Iterator[tuple[Trace, PageAccesses]]:
         TraceError: as `read_trace` and `read_pages`.
     """
     metadata, row = read_metadata(path), 1
-    meta, n_pages = _meta_of(path, metadata), pages_in(path, metadata)
+    meta, n_pages = _meta_of(path, metadata), pages_in(path)
     names = [name for name in PAGED if name in read_extent(path)]
     for batch in table_batches(path, names):
         table, where = pa.Table.from_batches([batch]), str(path)
@@ -492,16 +491,16 @@ def paged_pieces(path: Path) -> Iterator[tuple[Trace, PageAccesses]]:
         row += len(table)
 
 
-def pages_in(path: Path, metadata: Mapping[str, str]) -> int:
-    """Distinct pages of a canonical Parquet file, by its metadata.
+def pages_in(path: Path) -> int:
+    """The same, of one that ingest wrote.
 
     Raises:
         TraceError: it does not say.
     """
-    n_pages = _value_of(dict(metadata), "cachezoo.n_pages", str(path))
-    if not n_pages.isdecimal():
-        raise TraceError(f"{path}: has {n_pages} pages; ingest the raw trace again")
-    return int(n_pages)
+    found = stored_pages(path)
+    if found is None:
+        raise TraceError(f"{path}: its metadata lacks cachezoo.n_pages; ingest the raw trace again")
+    return found
 
 
 def _accesses_of(table: pa.Table, n_pages: int, where: str) -> PageAccesses:
@@ -523,6 +522,6 @@ def read_pages(path: Path) -> PageAccesses:
     """
     table, metadata = read_table(path, columns=["page_ids"])
     _is_canonical(path, metadata)
-    pages = _accesses_of(table, pages_in(path, metadata), str(path))
+    pages = _accesses_of(table, pages_in(path), str(path))
     refuse_accesses(len(pages.page_ids), str(path))
     return pages

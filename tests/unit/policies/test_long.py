@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,9 @@ def in_short_spans(monkeypatch):
 def traces(tmp_path_factory):
     """The same requests, canonical with their page ids and without, and raw."""
     folder, trace = tmp_path_factory.mktemp("long"), seeded_trace(900, 300, 7)
+    size = trace.size.copy()
+    size[400] = (SPAN + 100) * 4096  # a request longer than a span
+    trace = replace(trace, size=size)
     write_trace(trace, folder / "ids.parquet", expand_pages(trace))
     write_trace(trace, folder / "plain.parquet")
     rows = zip(trace.time_us, trace.op, trace.offset, trace.size, strict=True)
@@ -135,6 +139,10 @@ def test_what_needs_memory_says_so(traces, tmp_path, monkeypatch):
     turned = tmp_path / "turned.csv"
     turned.write_text("time_us,op,offset,size\n9,R,0,4096\n5,R,0,4096\n")
     assert "ingest it first" in refusal(turned)
+    monkeypatch.setenv(long.FROM, "many")
+    with pytest.raises(CachezooError, match="is no number of page accesses"):
+        is_long(files(path))
+    monkeypatch.setenv(long.FROM, "1")
     monkeypatch.setenv(spill.FOLDER, str(tmp_path / "none"))
     assert "cannot be kept in" in refusal(path)
 
@@ -182,6 +190,18 @@ def test_what_would_take_the_whole_trace_is_refused_in_a_line(traces):
     for more in (("--over-time", 4), ("--device", "wdredpro2tb_850pro"), ("--misses", "m.parquet")):
         found = run("simulate", traces / "ids.parquet", *more, ok=False)
         assert "whole trace in memory; cut or sample it" in found.stderr, more
+        short = run("simulate", traces / "ids.parquet", *more, "--first", 3, ok=None)
+        assert "whole trace in memory" in short.stderr, more  # even three requests are many here
+
+
+def test_some_requests_of_a_long_trace_are_short(traces, monkeypatch):
+    accesses = expand_pages(read_any(traces / "ids.parquet")).request_start[-1]
+    for name in ("ids.parquet", "raw.csv"):
+        monkeypatch.setenv(long.FROM, str(accesses // 2))
+        assert is_long(files(traces / name))
+        assert not is_long(files(traces / name), 300)
+        monkeypatch.setenv(long.FROM, str(2 * accesses))
+        assert not is_long(files(traces / name))
 
 
 def test_stops_are_where_requests_begin():
@@ -223,7 +243,7 @@ def test_a_hundred_million_requests_take_memory_by_their_pages(tmp_path, growth,
     pages = growth.write(path, 100_000_000)
     rows = [growth.measured(step, path, 100_000_000, pages) for step in growth.STEPS]
     with capsys.disabled():
-        print("", *growth.table(rows), sep="\n")
+        sys.stdout.write("\n".join(["", *growth.table(rows), ""]))
     assert len(rows) == len(growth.STEPS)
     for own in rows:
         # Of a page 30 bytes for each cache, of a piece of the trace that is read, or a sample, half a gigabyte.

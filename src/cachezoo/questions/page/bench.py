@@ -154,6 +154,8 @@ class Bench:
         """The same, counted from elsewhere on."""
         found = Bench(self.runs, self.times, count, self.sample)
         found.device = self.device
+        if "groups" in vars(self):
+            vars(found)["groups"] = tuple(own.counting(count) for own in self.groups)
         return found
 
     @property

@@ -19,6 +19,7 @@ from cachezoo.policies.long import LongSimulator, LongTrace, is_long
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench, Options, Row, Simulates
+from cachezoo.remote import Remote
 from cachezoo.sizes import Size
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
@@ -41,7 +42,7 @@ def opened(
 ) -> Trace | ObjectTrace | SampledTrace | LongTrace:
     """A trace as the options say: whole in memory, a sample of it, or one that is too long and is not read yet."""
     files = TraceFiles([path], reading[0], options=dict(reading[1]))
-    if options.sample == "exact" and is_long(files):
+    if options.sample == "exact" and is_long(files, options.first):
         return LongTrace(files, options.first)
     return read_part(files, options.sample, options.page_bytes, quiet=quiet)
 
@@ -82,8 +83,11 @@ def _as_it_is(path: Path) -> tuple[str, int, int]:
 
 def _job(
     path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool,
-    long: LongSimulator | None = None,
+    long: LongSimulator | None = None, size: int | None = None,
 ) -> list[Row]:  # fmt: skip
+    """Run a policy at each capacity on a trace; `size` is of its file where the job was made, perhaps elsewhere."""
+    if size is not None and path.stat().st_size != size:
+        raise TraceError(f"{path}: is another file on a worker; share the folder with it, or name an s3:// place")
     # What a bench does not depend on; of a long trace it does on a time.
     count = SECOND_HALF if options.count.wait_us is None else options.count
     made = replace(options, count=count, decision_us=0.0, quiet=False)
@@ -101,22 +105,26 @@ def _job(
     bench = _held[0][2].counting(options.count)
     if bench.sample is not None:
         check_sampled(policy_id)
-    runs = [bench.run(policy_id, bench.size(size), options.decision_us) for size in capacities]
+    runs = [bench.run(policy_id, bench.size(own), options.decision_us) for own in capacities]
     return [{"trace": path.name, **run.values()} for run in runs]
 
 
-def _long(path: Path, options: Options) -> LongSimulator | None:
-    """A trace's files, where it is long and read exactly."""
+def _is_long(path: Path, options: Options) -> bool:
+    """Whether a trace is long, and read exactly."""
     files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
-    if options.sample != "exact" or not is_long(files):
-        return None
+    return options.sample == "exact" and is_long(files, options.first)
+
+
+def _read_long(path: Path, options: Options) -> LongSimulator:
+    files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
     runs = simulator_of(LongTrace(files, options.first), options)
-    return runs if isinstance(runs, LongSimulator) else None
+    assert isinstance(runs, LongSimulator)
+    return runs
 
 
 def sweep(
     traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[Size], options: Options,
-    workers: int | None = None, advance: Advance | None = None,
+    workers: int | None = None, advance: Advance | None = None, ready: Bench | None = None,
 ) -> list[Row]:  # fmt: skip
     """Run every policy at every capacity on every trace.
 
@@ -127,6 +135,7 @@ def sweep(
         options: how.
         workers: processes; None takes one for each processor. No figure depends on it but `requests_per_s`.
         advance: progress, in policies.
+        ready: of a single trace, where it is at hand: a long one is not read again.
 
     Returns:
         A row for each run, by trace, policy and capacity in the order given: the figures of `Run`, and `trace`.
@@ -138,26 +147,38 @@ def sweep(
         policy(policy_id)
     # What is doubtful of a trace is printed by the first process that reads it alone.
     jobs = [(path, own, options.quiet or k > 0) for path in traces for k, own in enumerate(policies)]
-    count = min(workers or os.cpu_count() or 1, len(jobs))
-    if count <= 1 and scheduler() is None:
+    count, here = min(workers or os.cpu_count() or 1, len(jobs)), scheduler() is None
+    known = ready.runs if ready is not None and isinstance(ready.runs, LongSimulator) else None
+    if count <= 1 and here:
         rows = []
         for done, (path, policy_id, quiet) in enumerate(jobs):
-            rows += _job(path, policy_id, capacities, options, quiet)
+            rows += _job(path, policy_id, capacities, options, quiet, known)
             if advance is not None:
                 advance(done + 1, policy_id)
         return rows
-    # A long trace is read once, and its files are mapped by all processes of this machine.
-    here = scheduler() is None
-    long = {path: runs for path in traces if here and (runs := _long(path, options)) is not None}
+    # A long trace is read once, and its files are mapped by all processes of this machine; the next one comes after it.
+    long = [path for path in traces if here and (known is not None or _is_long(path, options))]
+    found: list[list[Row]] = [[] for _ in jobs]
+    done = 0
     with pool_of(count) as pool:
-        futures = {
-            pool.submit(_job, path, own, capacities, options, quiet, long.get(path)): own for path, own, quiet in jobs
-        }
-        for done, future in enumerate(as_completed(futures)):
-            future.result()
-            if advance is not None:
-                advance(done + 1, futures[future])
-    return [row for future in futures for row in future.result()]
+        for alone in (None, *long):
+            runs = None if alone is None else known or _read_long(alone, options)
+            futures = {
+                pool.submit(_job, path, own, capacities, options, quiet, runs, None if here else _size(path)): k
+                for k, (path, own, quiet) in enumerate(jobs)
+                if path == alone or (alone is None and path not in long)
+            }
+            for future in as_completed(futures):
+                found[futures[future]] = future.result()
+                done += 1
+                if advance is not None:
+                    advance(done, jobs[futures[future]][1])
+    return [row for each in found for row in each]
+
+
+def _size(path: Path) -> int | None:
+    """Bytes of a file that other machines may have another of; None of an object of S3, which is one."""
+    return None if isinstance(path, Remote) else path.stat().st_size
 
 
 def bounds_row(bench: Bench, capacity: Size) -> Row:

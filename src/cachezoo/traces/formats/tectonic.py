@@ -110,7 +110,7 @@ class _Plan:
 def _beside(source: Source) -> tuple[str, ...] | None:
     """The roles that a file `full.header` beside the trace names."""
     path = source.path.parent / "full.header"
-    return _named(path.read_text("utf-8", "replace")) if path.is_file() else None
+    return _named(path.read_bytes().decode("utf-8", "replace")) if path.is_file() else None
 
 
 def _plan(source: Source, layout: str) -> _Plan:

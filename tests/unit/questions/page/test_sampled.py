@@ -37,7 +37,7 @@ def generated(m=150_000, seed=8):
 
 
 def sampled(trace, rate=0.2, seed=0, block_bytes=PAGE, n_pages=None):
-    sampler = Sampler(Plan(rate, None, seed, block_bytes), n_pages)
+    sampler = Sampler(Plan(rate, seed=seed, block_bytes=block_bytes), n_pages)
     sampler.add(trace)
     return sampler.found(trace.meta)
 
@@ -140,3 +140,22 @@ def test_intervals_heed_the_sample():
     lead, alone = ran.lead(lru, Goal.GAIN), over_time.lead(lru, Goal.GAIN)
     assert lead.variance > alone.variance and lead.value == alone.value
     assert lead.by_block.tolist() == alone.by_block.tolist()
+
+
+def test_a_group_in_which_nothing_counts_estimates_no_misses():
+    rng = np.random.default_rng(4)
+    page = np.concatenate([rng.integers(0, 40_000, 2_500), rng.integers(7, 10, 3_500)])
+    one = trace_of([{"time_us": 0, "op": 0, "offset": 0, "size": PAGE, "volume": "v"}])
+    trace = replace(one.take(np.zeros(len(page), np.int64)), offset=page * PAGE, time_us=np.arange(len(page)))
+    bench = bench_of(sampled(trace, 0.3))
+    assert any(group.pages.request_start[-1] == group.place(3_000) for group in bench.groups)
+    assert bench.run("lru", 4_000).hit_ratio > 0.9
+
+
+def test_a_sample_of_few_blocks_keeps_them_all():
+    sampler = Sampler(Plan(1.0, 400, least=256))
+    one = trace_of([{"time_us": 0, "op": 0, "offset": 0, "size": PAGE, "volume": "v"}])
+    page = np.random.default_rng(2).integers(0, 160, 6_000)
+    sampler.add(replace(one.take(np.zeros(len(page), np.int64)), offset=page * PAGE, time_us=np.arange(len(page))))
+    found = sampler.found(one.meta)
+    assert (found.rate, len(found.trace), found.pages.n_pages) == (1.0, 6_000, 160)
