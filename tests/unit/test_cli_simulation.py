@@ -530,6 +530,6 @@ def test_caches_of_a_sample_have_errors_and_what_needs_the_whole_trace_is_refuse
         (("--over-time", "3"), "--over-time: needs all requests"),
         (("--misses", tmp_path / "m.parquet"), "--misses: needs all requests"),
         (("--policy", "lru+next"), "policy lru.next: no sample of the pages stands for its neighbours"),
-        (("--first", "50"), "--sample '0.5': it is of whole traces"),
+        (("--first", "50"), "--sample '0.5': takes the whole trace"),
     ):
         assert re.search(message, " ".join(run("simulate", trace, *more, *part, ok=False).stderr.split()))
