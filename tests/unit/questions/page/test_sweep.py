@@ -51,7 +51,7 @@ def test_what_is_doubtful_of_a_trace_is_said_by_its_first_run_alone(files, monke
     runs = []
     monkeypatch.setattr(
         "cachezoo.questions.page.sweep._job",
-        lambda path, policy_id, capacities, options, quiet: runs.append((path.name, policy_id, quiet)) or [],
+        lambda path, policy_id, capacities, options, quiet, *_: runs.append((path.name, policy_id, quiet)) or [],
     )
     sweep(files, ["lru", "fifo"], [Size.parse("5%")], Options(), workers=1)
     assert runs == [(path.name, own, own == "fifo") for path in files for own in ("lru", "fifo")]
