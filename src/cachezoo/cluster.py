@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from dask.base import annotate
 from distributed import Client, KilledWorker, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
-from distributed.protocol.pickle import dumps, loads
+from distributed.protocol import pickle as wire
 
 from cachezoo.errors import ClusterError
 
@@ -114,12 +114,12 @@ class _Cluster(Executor):
     def submit(self, fn: Callable[..., Done], /, *args: Any, **kwargs: Any) -> Future[Done]:  # noqa: ANN401
         # Of what a script itself defines, as stages are, a worker's processes have nothing but what comes with the job.
         with annotate(executor=self._pools):
-            return self._jobs.submit(_call, dumps((fn, args, kwargs)))  # type: ignore[no-any-return]
+            return self._jobs.submit(_call, wire.dumps((fn, args, kwargs)))  # type: ignore[no-any-return]
 
 
 def _call(job: bytes) -> Any:  # noqa: ANN401 - whatever the job returns
     """Do a job that `dumps` has written."""
-    work, args, kwargs = loads(job)
+    work, args, kwargs = wire.loads(job)
     return work(*args, **kwargs)
 
 

@@ -59,8 +59,8 @@ MOST_FILES = {
     "rcrnn_classifier": 250,
     "rcrnn": 250,
     "fios": 110,
-    "hca": 150,
-    "virtual": 140,
+    "hca": 155,
+    "virtual": 220,
     "baleen": 250,
 }
 
