@@ -171,7 +171,7 @@ def test_samples_that_cannot_be_are_named():
         ((float("nan"), 1), ConfigError, "t: rate is nan"),
         ((0.5, 1, 5000), ConfigError, "t: blocks of 5000 bytes; give a multiple of 4096"),
         ((0.5, 1, 0), ConfigError, "t: blocks of 0 bytes"),
-        ((0.5, out), TraceError, "t: none of its blocks is chosen: raise rate 0.5 or use smaller blocks"),
+        ((0.5, out), TraceError, "t: none of its blocks is chosen: raise rate 0.5, or take all of it"),
     ):
         with pytest.raises(error, match=message):
             sample(trace, *arguments)
