@@ -13,7 +13,7 @@ from tests.oracles.forest import naive_forest
 ROOT = Path(__file__).parents[3]
 STORED = sorted(ROOT.glob("tests/golden/protocol2/*/*.lgb.txt"))
 MODELS = [*STORED, *sorted(ROOT.glob("models/bundles/*/*.lgb.txt"))]
-TINY = 1e-30  # LightGBM takes inputs of less than 1e-35 for 0, and what is not a number
+TINY = np.float32(1e-35)  # LightGBM takes inputs of at most so much for 0, and what is not a number
 ADMISSION = next(path for path in STORED if "admission" in str(path))
 
 

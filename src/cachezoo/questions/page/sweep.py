@@ -23,7 +23,7 @@ from cachezoo.remote import Remote
 from cachezoo.sizes import Size
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import TraceFiles, read_part
+from cachezoo.traces.read import OF_OBJECTS, TraceFiles, read_part
 from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.store import NO_ADDRESSES
 from cachezoo.traces.table import Trace
@@ -97,7 +97,7 @@ def _job(
         if long is None:
             trace = opened(path, options.reading, options, quiet=quiet)
             if isinstance(trace, ObjectTrace):
-                raise TraceError(f"{path}: {NO_ADDRESSES}")
+                raise TraceError(f"{path}: {NO_ADDRESSES}; {OF_OBJECTS}")
             bench = bench_of(trace, made)
         else:
             bench = Bench.of(long, options.device)
