@@ -149,16 +149,17 @@ def measured(step: str, path: Path, requests: int, pages: int) -> Measure:
 def predicted(shorter: Sequence[Measure], name: str, requests: int) -> float:
     """A figure of a longer trace from three shorter ones of a step.
 
-    What a process takes to begin, and for each request an amount that grows with the logarithm of their number, as the
-    state of the pages leaves one cache of the processor after the other: `a + n (b + c log n)`. Memory is `a + b n`.
+    Time is what a process takes to begin, and for each request an amount that grows with the logarithm of their number,
+    as the state of the pages leaves one cache of the processor after the other: `a + n (b + c log n)`. Memory is
+    `a + b n`, from the two longer ones, of which each has a whole piece of the trace in memory.
     """
-    counts = np.array([own.requests for own in shorter], np.float64)
-    columns = [np.ones_like(counts), counts] + ([] if name == "own_bytes" else [counts * np.log10(counts)])
-    figures = np.array([getattr(own, name) for own in shorter], np.float64)
-    terms = np.stack(columns, axis=1) / figures[:, None]
-    found, *_ = np.linalg.lstsq(terms, np.ones_like(figures), rcond=None)
-    at = [1.0, requests] + ([] if name == "own_bytes" else [requests * math.log10(requests)])
-    return float(found @ np.array(at))
+    memory = name == "own_bytes"
+    known = sorted(shorter, key=lambda own: own.requests)[1 if memory else 0 :]
+    counts = np.array([own.requests for own in known], np.float64)
+    columns = [np.ones_like(counts), counts] + ([] if memory else [counts * np.log10(counts)])
+    figures = np.array([getattr(own, name) for own in known], np.float64)
+    found = np.linalg.solve(np.stack(columns, axis=1) / figures[:, None], np.ones_like(figures))
+    return float(found @ np.array([1.0, requests] + ([] if memory else [requests * math.log10(requests)])))
 
 
 def table(measures: Sequence[Measure]) -> list[str]:
@@ -175,7 +176,9 @@ def table(measures: Sequence[Measure]) -> list[str]:
         return lines
     lines += ["", f"The same of {lengths[-1]:,} requests, predicted from the shorter ones:", ""]
     lines += ["| step | CPU s | predicted | off | memory, GiB | predicted | off |", "|---|---|---|---|---|---|---|"]
-    for own in (own for own in measures if own.requests == lengths[-1]):
+    for own in (
+        own for own in measures if own.requests == lengths[-1] and "sample" not in own.step
+    ):  # as of the others
         shorter = [other for other in measures if other.step == own.step and other.requests in lengths[-4:-1]]
         if len(shorter) == 3:
             cpu_s, size = (predicted(shorter, name, own.requests) for name in ("cpu_s", "own_bytes"))
@@ -211,7 +214,7 @@ def main() -> None:
                 measures.append(found)
                 if kept is not None:
                     kept.write_text(json.dumps([asdict(own) for own in measures]))
-    order = [*STEPS]
+    order = list(STEPS)
     lines = table(sorted(measures, key=lambda own: (order.index(own.step), own.requests)))
     out().print("\n".join(lines))
     if given.write is not None:
