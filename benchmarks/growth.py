@@ -37,7 +37,9 @@ POLL_S = 0.05
 HEADINGS = "| step | requests | distinct pages | s | CPU s | memory, GiB | M accesses/s of the simulation |"
 HEAD = """# How commands grow with a trace
 
-Written by `python benchmarks/growth.py`, which says what its traces are. All lengths are run as long traces are."""
+Written by `CACHEZOO_LONG_FROM=1 python benchmarks/growth.py`, which says what its traces are: one run of each on two
+cores of an Intel Xeon, with other work at the lowest priority beside some. All lengths are run as long traces are;
+`recommend` alone runs the whole trace up to 50 million page accesses, and a sample of longer ones."""
 
 
 def pieces(requests: int, seed: int = 1) -> Iterator[Trace]:
@@ -102,13 +104,14 @@ class Measure:
     rate: float | None  # accesses a second of the simulation alone, reading apart; None of other commands
 
 
+RECOMMEND = "recommend"
 COMPARE = ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact")
 STEPS = {
     **{policy: ("simulate", "{}", "--policy", policy) for policy in ("lru", "s3fifo", "arc", "belady_bypass")},
     "exact curve of LRU": ("curve", "{}", "--policy", "lru", "--sample", "exact"),
     "compare by one process": (*COMPARE, "--workers", "1"),
     "compare by two": (*COMPARE, "--workers", "2"),
-    "recommend by a sample": ("recommend", "{}", "--no-models"),
+    RECOMMEND: ("recommend", "{}", "--no-models"),
 }  # fmt: skip
 """Commands by what the table calls them."""
 
@@ -176,9 +179,7 @@ def table(measures: Sequence[Measure]) -> list[str]:
         return lines
     lines += ["", f"The same of {lengths[-1]:,} requests, predicted from the shorter ones:", ""]
     lines += ["| step | CPU s | predicted | off | memory, GiB | predicted | off |", "|---|---|---|---|---|---|---|"]
-    for own in (
-        own for own in measures if own.requests == lengths[-1] and "sample" not in own.step
-    ):  # as of the others
+    for own in (own for own in measures if own.requests == lengths[-1] and own.step != RECOMMEND):  # as of the others
         shorter = [other for other in measures if other.step == own.step and other.requests in lengths[-4:-1]]
         if len(shorter) == 3:
             cpu_s, size = (predicted(shorter, name, own.requests) for name in ("cpu_s", "own_bytes"))

@@ -82,7 +82,7 @@ def curve(
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
     source = given_files([trace], fmt, option, columns, ask=not as_json)
     read: Trace | ObjectTrace | SampledTrace | LongTrace
-    if part_of(sample, None, first) == "exact" and is_long(source, first):
+    if rate is None and part_of(sample, None, first) == "exact" and is_long(source, first):
         read = LongTrace(source, first)
     else:
         read = sample_of(source, sample, page, first, requests=False)

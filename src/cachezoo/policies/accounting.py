@@ -129,7 +129,7 @@ class Counting:
         """Begin.
 
         Args:
-            stream: what is asked.
+            stream: the accesses.
             warmup: page accesses of the trace before counting.
             asked: page accesses of the trace.
             first: the access of the stream that comes after the warm-up.

@@ -157,7 +157,7 @@ def spans(composition: Composition, stream: Stream, capacity: int, every: int) -
 
     Args:
         composition: the parts.
-        stream: what is asked.
+        stream: the accesses.
         capacity: pages, at least 1.
         every: accesses.
 

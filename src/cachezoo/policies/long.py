@@ -91,7 +91,7 @@ class LongSimulator:
         meta: of the trace.
         requests: how many there are.
         page_bytes: of a page.
-        stream: what a cache is asked.
+        stream: the page accesses, in mapped files.
     """
 
     def __init__(

@@ -296,7 +296,7 @@ class Tally:
         """What a sample of the trace records: blocks and accesses, seen and chosen, and `expected_error`.
 
         Where not all blocks are looked at, the numbers of blocks and the error are estimates from those that are, and
-        `blocks_counted` says of which part.
+        `blocks_counted` is that part.
         """
         keys = self._table.keys().view(np.uint64)
         chosen = keys >> HASH_SHIFT < limit_of(rate)

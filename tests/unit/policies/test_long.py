@@ -170,10 +170,14 @@ def test_commands_print_the_same_of_a_long_trace(traces, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["ids.parquet", "raw.csv"])
 def test_a_curve_of_a_long_trace_is_that_of_the_whole(traces, name, monkeypatch):
     policies = [f"--policy={own}" for own in ("lru", "reca", "belady_bypass", "static_hindsight")]
-    asked = ("curve", traces / name, *policies, "--points", 5, "--sample", "exact", "--first", 800)
-    of_long = values(*asked)
+    asked = [
+        ("curve", traces / name, *policies, "--points", 5, "--sample", sample, "--first", 800)
+        for sample in ("exact", "0.9")
+    ]
+    of_long = [values(*one) for one in asked]
     monkeypatch.delenv(long.FROM)
-    assert of_long == values(*asked)
+    assert of_long == [values(*one) for one in asked]
+    assert {row["rate"] < 1 for row in of_long[1]["rows"]} == {True}
 
 
 def without_speed(found):

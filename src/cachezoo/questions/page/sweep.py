@@ -68,7 +68,7 @@ def check_sampled(policy_id: str) -> None:
     """Refuse a policy whose cache a sample cannot stand for.
 
     Raises:
-        ConfigError: it is one: it looks at pages beside those that are asked for.
+        ConfigError: it is one: it looks at other pages than those requested.
     """
     spec = policy(policy_id).spec
     if spec is not None and (spec.is_virtual or spec.prefetch.id != "none"):
