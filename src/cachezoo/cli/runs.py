@@ -302,7 +302,9 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
     warmups = [row["warmup"] for row in rows]
     said = counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
     rates = sorted({row["rate"] for row in rows if row.get("rate") is not None})
-    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %; ratios of requests are of the sample alone" if rates else said
+    if not rates:
+        return said
+    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %; ratios of requests are of the sample alone"
 
 
 def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
