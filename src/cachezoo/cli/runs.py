@@ -304,7 +304,7 @@ def counted_words(rows: list[dict[str, Any]]) -> str:
     rates = sorted({row["rate"] for row in rows if row.get("rate") is not None})
     if not rates:
         return said
-    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %; ratios of requests are of the sample alone"
+    return f"{said}; estimated from {percent(rates[0])} of the pages, ± 90 %; ratios of requests are the sample's"
 
 
 def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
