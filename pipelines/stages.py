@@ -76,16 +76,12 @@ def calibrate(params: "Params") -> None:
 
 def label_benefit(params: "Params", key: str) -> None:
     """What the oracle caches did with each request of a trace, from that trace alone."""
-    from cachezoo.devices.responses import read_responses
-    from cachezoo.labels.benefit import write_benefit_labels
-    from cachezoo.traces.store import read_pages, read_trace
+    from cachezoo.labels.benefit import label_requests
 
     category = entry_of(params, key).category
-    requests = paths.requests(category, key)
-    trace = read_trace(requests)
-    write_benefit_labels(
-        trace, read_pages(requests), *read_responses(paths.responses(category, key), len(trace)),
-        params.label.benefit, paths.labels("benefit", category, key),
+    label_requests(
+        paths.requests(category, key), paths.responses(category, key), params.label.benefit,
+        paths.labels("benefit", category, key),
     )  # fmt: skip
 
 

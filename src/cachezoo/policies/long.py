@@ -4,7 +4,6 @@ It is read once, a row group at a time. Memory grows with its distinct pages, no
 each access is counted span by span and forgotten. Figures are those of `cachezoo.policies.simulate` to the last hit.
 """
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,23 +23,15 @@ from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.stream import AT_ONCE, LongStream, Unit, Writes, build_stream
-from cachezoo.traces.memory import ACCESS_BYTES, hold
+from cachezoo.traces.memory import ACCESS_BYTES, hold, long_from
 from cachezoo.traces.pages import PageAccesses, PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
-from cachezoo.traces.sampling import SAMPLED_ABOVE
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.store import paged_pieces
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
-FROM = "CACHEZOO_LONG_FROM"
-"""Environment variable: page accesses from which on a trace is long; `SAMPLED_ABOVE` where it is not set."""
 ROW_BYTES = 40
 """Of a row of a raw trace, about: what tells a long one, before it is read."""
-
-
-def long_from() -> int:
-    """Page accesses from which on a trace is long."""
-    return int(os.environ.get(FROM) or SAMPLED_ABOVE)
 
 
 @dataclass(frozen=True)

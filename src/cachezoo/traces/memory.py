@@ -15,8 +15,16 @@ from cachezoo.sizes import human
 from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
+LONG_FROM = 50_000_000
+FROM = "CACHEZOO_LONG_FROM"
+"""Environment variable: page accesses from which on a trace is long; `LONG_FROM` where it is not set."""
 ACCESS_BYTES = 32
 """Of a trace in memory, for each access to a page: its number, and the least that any simulation makes of it."""
+
+
+def long_from() -> int:
+    """Page accesses from which on a trace is long: it is read a row group at a time."""
+    return int(os.environ.get(FROM) or LONG_FROM)
 
 
 def _group_limits() -> Iterator[int]:

@@ -21,7 +21,7 @@ from cachezoo.policies.evictions import learned
 from cachezoo.policies.long import LongSimulator, LongTrace, is_long
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.traces import spill
+from cachezoo.traces import memory, spill
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_any
 from cachezoo.traces.store import write_trace
@@ -39,7 +39,7 @@ ASKED = (
 def in_short_spans(monkeypatch):
     for module in (long, stream):
         monkeypatch.setattr(module, "AT_ONCE", SPAN)
-    monkeypatch.setenv(long.FROM, "1")
+    monkeypatch.setenv(memory.FROM, "1")
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_commands_print_the_same_of_a_long_trace(traces, tmp_path, monkeypatch):
     )  # fmt: skip
     files_of = [tmp_path / f"{name}.parquet" for name in ("long", "short")]
     of_long = run(*asked, "--outcomes", files_of[0]).stdout, [values(*compare, "--workers", n) for n in (1, 2)]
-    monkeypatch.delenv(long.FROM)
+    monkeypatch.delenv(memory.FROM)
     of_short = run(*asked, "--outcomes", files_of[1]).stdout, [values(*compare) for _ in range(2)]
     assert without_speed(of_long) == without_speed(of_short)
     assert read_table(files_of[0])[0].equals(read_table(files_of[1])[0])
@@ -164,7 +164,7 @@ def test_a_curve_of_a_long_trace_is_that_of_the_whole(traces, name, monkeypatch)
     policies = [f"--policy={own}" for own in ("lru", "reca", "belady_bypass", "static_hindsight")]
     asked = ("curve", traces / name, *policies, "--points", 5, "--sample", "exact", "--first", 800)
     of_long = values(*asked)
-    monkeypatch.delenv(long.FROM)
+    monkeypatch.delenv(memory.FROM)
     assert of_long == values(*asked)
 
 
