@@ -87,15 +87,12 @@ def label_benefit(params: "Params", key: str) -> None:
 
 def features(params: "Params", key: str) -> None:
     """Raw inputs of the two LSTMs for each request of a trace, from it and earlier ones."""
-    from cachezoo.features.table import write_features
-    from cachezoo.traces.store import read_pages, read_trace
+    from cachezoo.features.table import feature_requests
 
     category = entry_of(params, key).category
-    requests = paths.requests(category, key)
-    write_features(
-        read_trace(requests), read_pages(requests), params.features.sequence, params.label.benefit,
-        paths.features(category, key),
-    )  # fmt: skip
+    feature_requests(
+        paths.requests(category, key), params.features.sequence, params.label.benefit, paths.features(category, key)
+    )
 
 
 def label_episodes(params: "Params", key: str) -> None:

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +26,19 @@ from cachezoo.labels.tags import BELADY, COST_BELADY, Labels, Tags, read_benefit
 from cachezoo.policies.bounds import BELADY_BYPASS
 from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces import memory, spill
-from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages, percent
-from cachezoo.traces.store import trace_writer
+from cachezoo.traces.pages import capacity_pages, expand_pages, percent
 from tests.oracles.benefit import naive_benefit
 from tests.oracles.oracle_cache import naive_decided, naive_oracle, naive_tags, naive_useful
 from tests.oracles.request_oracle import naive_fates_settled, naive_request_oracle, naive_time_saved
-from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, seeded_trace, service_times
+from tests.page_data import (
+    in_row_groups,
+    lists_of,
+    page_requests,
+    pages_of,
+    seeded_requests,
+    seeded_trace,
+    service_times,
+)
 
 LABEL = BenefitLabel(oracle="benefit", horizons=[1, 3], capacities=[0.05, 0.2])
 COST_LABEL = BenefitLabel(oracle="cost_belady", horizons=[1, 3], capacities=[0.05, 0.2])
@@ -220,13 +226,7 @@ def test_round_trip(tmp_path: Path, params: BenefitLabel) -> None:
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """The trace with its pages, in row groups of their own lengths, and the service times."""
     requests, responses = tmp_path / "requests.parquet", tmp_path / "responses.parquet"
-    with trace_writer(requests) as writer:
-        for low, high in pairwise((0, 180, 181, len(TRACE))):
-            first, last = PAGES.request_start[[low, high]]
-            start = PAGES.request_start[low : high + 1] - first
-            rows = TRACE.take(np.arange(low, high))
-            writer.add(rows, PageAccesses(start, PAGES.page_ids[first:last], PAGES.n_pages))
-        writer.close(TRACE.meta, PAGES.n_pages)
+    in_row_groups(requests, TRACE, (0, 180, 181, len(TRACE)))
     write_table(responses, pa.table({"t_hdd_us": HDD, "t_ssd_us": SSD}))
     return requests, responses
 
