@@ -48,6 +48,7 @@ class Part:
         share: float64[n], µs by which the SSD is faster, at least 0, for each of its pages; None if not wanted.
         n_pages: distinct pages.
         ends: int64[s + 1, 2]: the request and the page access at which each of s spans begins, and the numbers of both.
+        request_start: int64[n + 1] bounds of each request's page accesses, of a part in memory.
         spill: the files that the columns lie in; None in memory.
     """
 
@@ -57,6 +58,7 @@ class Part:
     share: F64 | None
     n_pages: int
     ends: I64
+    request_start: I64 | None = None
     spill: Spill | None = None
 
     @classmethod
@@ -74,7 +76,8 @@ class Part:
         """
         check_times(t_hdd_us, t_ssd_us)
         ends = np.array([(0, 0), (len(op), len(pages.page_ids))], np.int64)
-        return cls(pages.page_ids, *_columns(op, pages, t_hdd_us, t_ssd_us), pages.n_pages, ends)
+        columns = _columns(op, pages, t_hdd_us, t_ssd_us)
+        return cls(pages.page_ids, *columns, pages.n_pages, ends, pages.request_start)
 
     @classmethod
     def read(cls, requests: Path, responses: Path, *, shares: bool) -> "Part":
@@ -102,7 +105,7 @@ class Part:
             raise TraceError(f"{requests}: the trace is empty; give a file with at least one request")
         share = spill.column(SHARE) if shares else None
         columns = spill.column(PAGE_IDS), spill.column(FLAGS), spill.column(RATIO), share
-        return cls(*columns, pages.n_pages, np.array(ends, np.int64), spill)
+        return cls(*columns, pages.n_pages, np.array(ends, np.int64), spill=spill)
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -116,7 +119,9 @@ class Part:
         """The part's spans in order, or the last first; what lies in files leaves memory after each."""
         bounds = list(pairwise(self.ends.tolist()))
         for (row, low), (stop, high) in reversed(bounds) if backwards else bounds:
-            start = np.append(low + np.flatnonzero(self.flags[low:high] & REQUEST), high)
+            start = self.request_start
+            if start is None:
+                start = np.append(low + np.flatnonzero(self.flags[low:high] & REQUEST), high)
             yield Span(slice(row, stop), slice(low, high), start)
             self.release()
 
