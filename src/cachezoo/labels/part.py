@@ -95,17 +95,18 @@ class Part:
         times = ResponseReader(responses, read_extent(requests)["offset"])
         for trace, pages in paged_pieces(requests):
             flags, ratio, share = _columns(trace.op, pages, *times.take(len(trace)))
-            wanted = {PAGE_IDS: pages.page_ids, FLAGS: flags, RATIO: ratio} | ({SHARE: share} if shares else {})
-            for name, values in wanted.items():
-                spill.append(name, values)
+            for name, values in ((PAGE_IDS, pages.page_ids), (FLAGS, flags), (RATIO, ratio), (SHARE, share)):
+                if shares or name != SHARE:
+                    spill.append(name, values)
             first, start = ends[-1], pages.request_start
             stops = np.searchsorted(start, np.arange(AT_ONCE, int(start[-1]) + AT_ONCE, AT_ONCE)).clip(0, len(trace))
             ends += [(first[0] + int(stop), first[1] + int(start[stop])) for stop in np.unique(stops[stops > 0])]
         if pages is None:
             raise TraceError(f"{requests}: the trace is empty; give a file with at least one request")
-        share = spill.column(SHARE) if shares else None
-        columns = spill.column(PAGE_IDS), spill.column(FLAGS), spill.column(RATIO), share
-        return cls(*columns, pages.n_pages, np.array(ends, np.int64), spill=spill)
+        columns = spill.column(PAGE_IDS), spill.column(FLAGS), spill.column(RATIO)
+        return cls(
+            *columns, spill.column(SHARE) if shares else None, pages.n_pages, np.array(ends, np.int64), spill=spill
+        )
 
     def __len__(self) -> int:
         return len(self.page_ids)
