@@ -3,8 +3,8 @@
 With RC-RNN's benefit as the worth it is the paper's Oracle Cache (Sec. 4.1); with the negated next use it is
 Belady's optimum with bypass. The tags a model learns from are read off its run, in three passes over spans of requests:
 forwards what the cache does and which page leaves; backwards what comes of each access, which only the future says;
-forwards the tags, which need where a page's stay began. So the state is of pages, and of an access a byte and a number
-are kept between the passes, however long the trace is.
+forwards the tags, which need where a page's stay began. So the state is of pages (up to 17 bytes each, and 12 of those
+held), and of an access a byte and a number are kept between the passes, however long the trace is.
 """
 
 from dataclasses import dataclass
@@ -157,23 +157,23 @@ class OracleCache:
         Raises:
             ConfigError: capacity below 1.
         """
-        self._page_ids, self._capacity, self._served = page_ids, capacity, 0
+        self._page_ids, self._capacity = page_ids, capacity
         self._cache = empty_cache(n_pages, capacity)
 
     def run(self, outcome: U8, victim: I32 | I64) -> OracleRun:
         """What was served, of all accesses in order."""
         return self._cache.run(outcome, victim)
 
-    def serve(self, value: F64, outcome: U8, victim: I32 | I64) -> None:
-        """Serve the next accesses.
+    def serve(self, start: I64, value: F64, outcome: U8, victim: I32 | I64) -> None:
+        """Serve the next requests.
 
         Args:
-            value: float64[k], the page's worth as of each of them; not NaN.
-            outcome: uint8[k], written, as `OracleRun`'s.
-            victim: [k], written likewise.
+            start: int64[k + 1] bounds of the page accesses of each of them.
+            value: float64, one a page access: the page's worth as of that access; not NaN.
+            outcome: uint8, one a page access, written, as `OracleRun`'s.
+            victim: written likewise.
         """
-        _serve(self._page_ids, value, self._served, self._capacity, self._cache, outcome, victim)
-        self._served += len(outcome)
+        _serve(self._page_ids, value, int(start[0]), self._capacity, self._cache, outcome, victim)
 
 
 def oracle_cache(page_ids: I32, value: F64, n_pages: int, capacity: int) -> OracleRun:
@@ -184,7 +184,7 @@ def oracle_cache(page_ids: I32, value: F64, n_pages: int, capacity: int) -> Orac
     """
     m = len(page_ids)
     cache, outcome, victim = OracleCache(page_ids, n_pages, capacity), np.empty(m, np.uint8), np.empty(m, width_of(m))
-    cache.serve(value, outcome, victim)
+    cache.serve(np.array([0, m]), value, outcome, victim)
     return cache.run(outcome, victim)
 
 

@@ -177,15 +177,10 @@ def run_of(part: Part, teacher: str, worth: Worth, capacity: int) -> OracleRun:
     """A teacher's cache on what pages are worth to it: page by page, or by request where whole requests save time."""
     outcome = part.room("outcome", np.uint8, len(part))
     victim = part.room("victim", width_of(len(part)), len(part))
-    of_requests = RequestOracle(part.page_ids, part.n_pages, capacity) if teacher == COST_BELADY else None
-    of_pages = OracleCache(part.page_ids, part.n_pages, capacity) if of_requests is None else None
+    kind = RequestOracle if teacher == COST_BELADY else OracleCache
+    cache = kind(part.page_ids, part.n_pages, capacity)
     for span, values in zip(part.spans(), worth, strict=True):
-        if of_requests is not None:
-            of_requests.serve(span.start, values, outcome[span.places], victim[span.places])
-        elif of_pages is not None:
-            of_pages.serve(values, outcome[span.places], victim[span.places])
-    cache = of_requests or of_pages
-    assert cache is not None
+        cache.serve(span.start, values, outcome[span.places], victim[span.places])
     return cache.run(outcome, victim)
 
 

@@ -78,9 +78,9 @@ def compare(pages: PageAccesses, worth: np.ndarray, capacity: int, reach: int, e
     ids, m = pages.page_ids, len(pages.page_ids)
     expected = naive_oracle(ids.tolist(), worth.tolist(), capacity)
     cache, outcome, victim = OracleCache(ids, pages.n_pages, capacity), np.empty(m, np.uint8), np.empty(m, np.int32)
-    for low in range(0, m, every):
-        own = slice(low, low + every)
-        cache.serve(worth[own], outcome[own], victim[own])
+    for start in spans_of(pages, every):
+        own = slice(start[0], start[-1])
+        cache.serve(start, worth[own], outcome[own], victim[own])
     got, whole = cache.run(outcome, victim), oracle_cache(ids, worth, pages.n_pages, capacity)
     assert (got.contested, got.hits) == (expected.contested, expected.outcome.count("hit"))
     assert (whole.outcome.tobytes(), whole.victim.tolist()) == (outcome.tobytes(), victim.tolist())

@@ -14,6 +14,7 @@ from cachezoo.labels import part as parts
 from cachezoo.labels.benefit import (
     Worth,
     belady_worth,
+    label_part,
     label_requests,
     label_trace,
     reach_of,
@@ -263,6 +264,15 @@ def test_a_part_in_files_has_spans_of_whole_requests_and_leaves_nothing_behind(
     for name in ("page_ids", "flags", "ratio", "share"):
         assert getattr(part, name).tobytes() == getattr(whole, name).tobytes(), name
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(("params", "more"), [(LABEL, 0), (COST_LABEL, 8)])
+def test_what_files_take(files: tuple[Path, Path], params: BenefitLabel, more: int) -> None:
+    part = Part.read(*files, shares=bool(more))
+    labels = label_part(part, params)
+    assert part.spill is not None
+    found = sum(part.spill.column(name).nbytes for name in part.spill.names)
+    assert found == (14 + more) * len(part) + (12 + len(labels.tags) + more) * part.requests
 
 
 def test_files_of_a_long_trace_that_do_not_belong_together(files: tuple[Path, Path], tmp_path: Path) -> None:
