@@ -183,7 +183,8 @@ def oracle_cache(page_ids: I32, value: F64, n_pages: int, capacity: int) -> Orac
         ConfigError: capacity below 1.
     """
     m = len(page_ids)
-    cache, outcome, victim = OracleCache(page_ids, n_pages, capacity), np.empty(m, np.uint8), np.empty(m, width_of(m))
+    cache, outcome = OracleCache(page_ids, n_pages, capacity), np.empty(m, np.uint8)
+    victim: Any = np.empty(m, width_of(m))
     cache.serve(np.array([0, m]), value, outcome, victim)
     return cache.run(outcome, victim)
 

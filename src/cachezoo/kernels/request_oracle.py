@@ -5,6 +5,8 @@ requests to hold so that most time is saved is a knapsack in every moment; this 
 sense that a cache with such foresight reaches it, and no optimum.
 """
 
+from typing import Any
+
 import numpy as np
 
 from cachezoo.arrays import F64, I32, I64, U8
@@ -142,6 +144,7 @@ def request_oracle(request_start: I64, page_ids: I32, value: F64, n_pages: int, 
         ConfigError: capacity below 1, or a worth below 0 or not finite.
     """
     m = len(page_ids)
-    cache, outcome, victim = RequestOracle(page_ids, n_pages, capacity), np.empty(m, np.uint8), np.empty(m, width_of(m))
+    cache, outcome = RequestOracle(page_ids, n_pages, capacity), np.empty(m, np.uint8)
+    victim: Any = np.empty(m, width_of(m))
     cache.serve(request_start, value, outcome, victim)
     return cache.run(outcome, victim)
