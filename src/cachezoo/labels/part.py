@@ -1,7 +1,7 @@
 """A part of a trace as the oracles take it: in memory, as one span, or, where that is too small, in mapped files.
 
-An access takes 5 bytes there and a request 8. What the oracles find is kept in the same way
-(`cachezoo.labels.benefit`): 9 bytes an access, 17 from 2**31 accesses on, and 4 a request with one more for each oracle and size. The oracle that
+An access takes 5 bytes there and a request 8. What the oracles find (`cachezoo.labels.benefit`) is kept likewise:
+9 bytes an access, 17 from 2**31 accesses on, and 4 a request with one more for each oracle and size. The oracle that
 saves response time takes 8 more of both.
 """
 
