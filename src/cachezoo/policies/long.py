@@ -4,7 +4,6 @@ It is read once, a row group at a time. Memory grows with its distinct pages, no
 each access is counted span by span and forgotten. Figures are those of `cachezoo.policies.simulate` to the last hit.
 """
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,36 +18,19 @@ from cachezoo.contest.counting import AUTO, HOW, Count
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import read_extent
 from cachezoo.kernels.outcome import REQUEST, UNIT
-from cachezoo.numerals import whole
 from cachezoo.policies.accounting import Counting, Counts, Keep
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.stream import AT_ONCE, LongStream, Unit, Writes, build_stream
-from cachezoo.traces.memory import ACCESS_BYTES, hold
+from cachezoo.traces.memory import ACCESS_BYTES, FROM, hold, long_from
 from cachezoo.traces.pages import PageAccesses, PageNumbers, accesses_of
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
 from cachezoo.traces.reading import Chunk
-from cachezoo.traces.sampling import SAMPLED_ABOVE
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.store import paged_pieces
 from cachezoo.traces.table import PAGE_BYTES, Trace
 from cachezoo.traces.tabular import stored_table
-
-FROM = "CACHEZOO_LONG_FROM"
-"""Environment variable: page accesses from which on a trace is long; `SAMPLED_ABOVE` where it is not set."""
-
-
-def long_from() -> int:
-    """Page accesses from which on a trace is long.
-
-    Raises:
-        ConfigError: CACHEZOO_LONG_FROM is no number.
-    """
-    given = os.environ.get(FROM, "")
-    if given and (whole(given) or 0) < 1:
-        raise ConfigError(f"{FROM}={given}: is no number of page accesses; give 1 or more")
-    return int(given) if given else SAMPLED_ABOVE
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,29 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.errors import TraceError
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.numerals import whole
 from cachezoo.sizes import human
 from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
+LONG_FROM = 50_000_000
+FROM = "CACHEZOO_LONG_FROM"
+"""Environment variable: page accesses from which on a trace is long; `LONG_FROM` where it is not set."""
 ACCESS_BYTES = 32
 """Of a trace in memory, for each access to a page: its number, and the least that any simulation makes of it."""
+
+
+def long_from() -> int:
+    """Page accesses from which on a trace is long: it is read a row group at a time.
+
+    Raises:
+        ConfigError: CACHEZOO_LONG_FROM is no number.
+    """
+    given = os.environ.get(FROM, "")
+    if given and (whole(given) or 0) < 1:
+        raise ConfigError(f"{FROM}={given}: is no number of page accesses; give 1 or more")
+    return int(given) if given else LONG_FROM
 
 
 def _group_limits() -> Iterator[int]:

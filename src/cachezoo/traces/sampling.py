@@ -21,6 +21,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
+from cachezoo.traces.memory import LONG_FROM
 from cachezoo.traces.memory import pieces as in_pieces
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
@@ -30,7 +31,7 @@ from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
 SAMPLE_BLOCK_BYTES = 65_536
 PIECE_PAGES = 1 << 22
-SAMPLED_ABOVE = 50_000_000
+SAMPLED_ABOVE = LONG_FROM
 """Page accesses of a trace of which commands take a sample, where that is left to them."""
 SAMPLED = 4_000_000
 """Page accesses that such a sample has at most."""
