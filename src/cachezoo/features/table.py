@@ -7,7 +7,7 @@ import numpy as np
 
 from cachezoo.errors import TraceError
 from cachezoo.features.sequence import COMMON_NAMES, SIZED_NAMES, Columns, Memory, RawColumns, raw_columns
-from cachezoo.io import read_metadata, read_rows
+from cachezoo.io import read_rows
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
@@ -74,7 +74,6 @@ def feature_requests(requests: Path, params: SequenceFeatures, label: BenefitLab
         TraceError: the trace cannot be read, or its time runs backwards.
     """
     if is_long(requests):
-        metadata = read_metadata(requests)
         trace_id = read_meta(requests).trace_id
         _write(paged_pieces(requests), pages_in(requests), trace_id, params, label, path)
     else:

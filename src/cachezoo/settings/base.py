@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Count = Annotated[int, Field(ge=1, le=1 << 40)]
 Rounds = Annotated[int, Field(ge=1, le=1_000_000)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
+Machines = Annotated[int, Field(ge=1, le=1024)]
 # Of windows of time, from as many on as intervals of their mean cover what they state.
 Windows = Annotated[int, Field(ge=20, le=100_000)]
 # The least effect worth having: a gain in hit ratio or accuracy, or the share of a cost that is saved.

@@ -149,7 +149,7 @@ def fit_prepared(
     rising = [feature["formula"].startswith(READS) for feature in features]
     data = ForestRows(rows.features, rows.worth, rows.held, names, rows.weights, rising)
     forest = fit_forest(data, shape, settings.fit, seed)
-    own = {**shape.model_dump(), "arch": arch, "threads": settings.fit.threads}
+    own = {**shape.model_dump(), "arch": arch, **settings.fit.arch()}
     fitted = FittedModel(
         model_id=name,
         kind="admission",

@@ -256,8 +256,7 @@ def fit_prepared(
         arch={
             "layers": settings.model.layers,
             "units": settings.model.units,
-            "precision": settings.fit.precision,
-            "threads": settings.fit.threads,
+            **settings.fit.arch(),
         },
         features=given.features,
         geometry={"page_bytes": PAGE_BYTES},
