@@ -25,9 +25,10 @@ from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.stream import AT_ONCE, LongStream, Unit, Writes, build_stream
 from cachezoo.traces.memory import ACCESS_BYTES, hold
+from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, PageNumbers
-from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
-from cachezoo.traces.sampling import SAMPLED_ABOVE
+from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, read_part, silent
+from cachezoo.traces.sampling import SAMPLED_ABOVE, Part, SampledTrace
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.store import paged_pieces
 from cachezoo.traces.table import PAGE_BYTES, Trace
@@ -49,6 +50,25 @@ class LongTrace:
 
     files: TraceFiles
     first: int | None = None  # requests that are taken, from its first on; None takes all
+
+
+def opened(
+    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, first: int | None = None, *, quiet: bool = False,
+    requests: bool = True,
+) -> Trace | ObjectTrace | SampledTrace | LongTrace:  # fmt: skip
+    """A trace as it is simulated: in memory, whole or a sample of it, or one that is too long and is not read yet.
+
+    Args:
+        files: of it.
+        part: how much of it.
+        page_bytes: of a page.
+        first: requests that are taken of a long one; None takes all.
+        quiet: as of `cachezoo.traces.read.read_part`, like the next.
+        requests: how a sample is chosen.
+    """
+    if part == "exact" and is_long(files):
+        return LongTrace(files, first)
+    return read_part(files, part, page_bytes, quiet=quiet, requests=requests)
 
 
 def is_long(files: TraceFiles) -> bool:

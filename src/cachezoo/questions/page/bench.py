@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.sampling import Part, SampledTrace
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace
 
@@ -55,6 +57,10 @@ class Options:
     page_bytes: int = PAGE_BYTES  # of a page of the cache
     first: int | None = None  # requests of a trace that are taken, from its first on; None: all
     sample: Part = "auto"  # how much of a trace is run
+
+    def files(self, path: Path) -> TraceFiles:
+        """What to read of a trace, and how."""
+        return TraceFiles([path], self.reading[0], options=dict(self.reading[1]))
 
 
 def modelled(trace: Trace, device: AnalyticDevice) -> ServiceTimes:

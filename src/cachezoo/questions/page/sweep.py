@@ -15,14 +15,13 @@ from cachezoo.jobs import scheduler
 from cachezoo.jobs import workers as pool_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
-from cachezoo.policies.long import LongSimulator, LongTrace, is_long
+from cachezoo.policies.long import LongSimulator, LongTrace, is_long, opened
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench, Options, Row, Simulates
 from cachezoo.sizes import Size
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import TraceFiles, read_part
 from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.store import NO_ADDRESSES
 from cachezoo.traces.table import Trace
@@ -34,16 +33,6 @@ _held: list[tuple[tuple[str, int, int], Options, Bench]] = []
 def taken(trace: Trace, first: int | None) -> Trace:
     """So many of a trace's first requests; None: all."""
     return trace if first is None or first >= len(trace) else trace.rows(0, first)
-
-
-def opened(
-    path: Path, reading: tuple[str, tuple[tuple[str, str], ...]], options: Options, *, quiet: bool = False
-) -> Trace | ObjectTrace | SampledTrace | LongTrace:
-    """A trace as the options say: whole in memory, a sample of it, or one that is too long and is not read yet."""
-    files = TraceFiles([path], reading[0], options=dict(reading[1]))
-    if options.sample == "exact" and is_long(files):
-        return LongTrace(files, options.first)
-    return read_part(files, options.sample, options.page_bytes, quiet=quiet)
 
 
 def simulator_of(trace: Trace | LongTrace, options: Options) -> Simulates:
@@ -91,7 +80,7 @@ def _job(
     if not _held or _held[0][:2] != (file, made):
         _held.clear()
         if long is None:
-            trace = opened(path, options.reading, options, quiet=quiet)
+            trace = opened(options.files(path), options.sample, options.page_bytes, options.first, quiet=quiet)
             if isinstance(trace, ObjectTrace):
                 raise TraceError(f"{path}: {NO_ADDRESSES}")
             bench = bench_of(trace, made)
@@ -107,7 +96,7 @@ def _job(
 
 def _long(path: Path, options: Options) -> LongSimulator | None:
     """A trace's files, where it is long and read exactly."""
-    files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
+    files = options.files(path)
     if options.sample != "exact" or not is_long(files):
         return None
     runs = simulator_of(LongTrace(files, options.first), options)
