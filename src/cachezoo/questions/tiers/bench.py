@@ -18,7 +18,6 @@ from cachezoo.contest.sampled import GROUPS, Estimated, half_widths
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.curves.sampling import first_sampled
 from cachezoo.devices.analytic import t_hdd_us
-from cachezoo.devices.queueing import MOST_DEPTH
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash_cache.load import DAY_S
 from cachezoo.questions.tiers.budget import Point, shrunk
@@ -36,6 +35,7 @@ from cachezoo.questions.tiers.response import (
     measure,
     paper_metrics,
     response,
+    rounded,
     stretch,
 )
 from cachezoo.questions.tiers.run import TierRun, counts, run_shared
@@ -191,9 +191,8 @@ class Bench:
                 f"{key}: a sample of {ts.pages.n_pages} pages at rate {sample.rate:g} reads nothing where it counts; "
                 "use a higher one, or exact"
             )
-        depth = 1 if sample.outstanding is None else min(max(int(sample.outstanding + 0.5), 1), MOST_DEPTH)
         own: Loop = loop or ("alone" if sample.outstanding is None else "closed")
-        return cls(key, ts, device, prices, first, own, depth, sample=sample)
+        return cls(key, ts, device, prices, first, own, rounded(sample.outstanding), sample=sample)
 
     @property
     def footprint(self) -> int:
