@@ -165,14 +165,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=100_000_000, help="of the long trace; 0: none")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="samples of each trace of the hierarchies; 0: none")
-    parser.add_argument("--alone", action="store_true", help="the hierarchies alone")
+    parser.add_argument("--tiers", action="store_true", help="the hierarchies alone")
     parser.add_argument("--exact", action="store_true", help="simulate LRU on all of it too")
     given = parser.parse_args()
-    if not given.alone:
+    if not given.tiers:
         coverage()
     if given.seeds:
         hierarchies(given.seeds)
-    if given.alone:
+    if given.tiers:
         return 0
     if given.requests:
         long(given.requests, given.exact)
