@@ -124,7 +124,7 @@ class _Cluster(Executor):
             found = []
             for place, (one, worker, job) in enumerate(zip(own, workers, jobs, strict=False)):
                 # What a job is given may be large: as data, it is no part of what the scheduler keeps of the job.
-                text = dumps((work, (addresses, place, *job), {}))
+                text = wire.dumps((work, (addresses, place, *job), {}))
                 found.append(one.submit(_call, self._client.scatter(text, workers=[worker], hash=False)))
             return found
 

@@ -10,7 +10,7 @@ from cachezoo.api.given import number, one_of, path, paths, switch, text, text_o
 from cachezoo.api.given import with_commas as listed
 from cachezoo.api.given import with_commas_or_none as listed_or_none
 from cachezoo.api.pages import Several, named
-from cachezoo.api.reading import read
+from cachezoo.api.reading import in_memory, read
 from cachezoo.api.results import Result
 from cachezoo.cli.flash import (
     geometry_given,
@@ -22,6 +22,7 @@ from cachezoo.cli.flash import (
 from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import floors, in_range, sizes, whole_in_range, write_rates
 from cachezoo.cli.options import victims as victims_of
+from cachezoo.cli.runs import part_of
 from cachezoo.cli.share import DEFAULT_BY, ApartOption
 from cachezoo.cli.size import options_of as size_options
 from cachezoo.cli.size import prices_of
@@ -239,6 +240,7 @@ def size(
     by: Several | None = None,
     device: str | None = None,
     workers: int = 1,
+    sample: str | float = "auto",
 ) -> Result:
     """How much RAM and how much SSD to buy, by money a month: `cachezoo recommend --only ram-ssd`.
 
@@ -255,6 +257,7 @@ def size(
         by: hierarchies with commas that may be bought.
         device: a device profile for times; by default the one built in.
         workers: processes, of a long trace.
+        sample: as of `cachezoo.recommend`.
 
     Returns:
         A row for each sum; `says` is the advice and its reasons.
@@ -275,9 +278,10 @@ def size(
     if len(sets) > 1:
         raise ConfigError(f"prices {prices}: give one name; compare answers of several")
     ((listed, one),) = sets.items()
-    own = objects.addressed(read(trace))
+    own = in_memory(trace, part_of(str(sample)), keyed=False)
+    assert not isinstance(own, ObjectTrace)
     name, piped = named(trace, own)
-    options = replace(options, prices=listed, piped=piped)
+    options = replace(options, prices=listed, piped=piped, sample=str(sample))
     found = advise(name, own, models_of(device), one, options, workers=workers)
     values = size_words.values(found)
     says = [size_words.headline(found), *size_words.lines(found)]

@@ -19,6 +19,8 @@ from cachezoo.traces.table import PAGE_BYTES, Trace
 LONG_FROM = 50_000_000
 FROM = "CACHEZOO_LONG_FROM"
 """Environment variable: page accesses from which on a trace is long; `LONG_FROM` where it is not set."""
+FIX = f"cut or sample it (--first, cachezoo trace cut, trace sample), or raise {FROM} where memory has the room"
+"""What to do about a long trace, where all of it is needed in memory."""
 ACCESS_BYTES = 32
 """Of a trace in memory, for each access to a page: its number, and the least that any simulation makes of it."""
 

@@ -392,7 +392,7 @@ def _by_time(trace: Trace) -> Trace:
 
 def read_sampled(
     files: TraceFiles, plan: Plan, above: int = 0, advance: Advance = silent, *, quiet: bool = False,
-    replay: bool = False, tally: Tally | None = None,
+    replay: bool = False, tally: Tally | None = None, objects: bool = True,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """Read a sample of a trace of any known format in one pass, in memory of what is kept.
 
@@ -404,13 +404,15 @@ def read_sampled(
         quiet: as of `read_files`.
         replay: likewise; without it a row counts as one request.
         tally: counts the accesses to blocks too, whose number its memory grows with.
+        objects: whether it may be of objects.
 
     Returns:
         The sample, or the whole trace. Requests that come late are sorted by time among those of the sample; the
         accesses of the whole trace before them are taken to be those before whoever had their place.
 
     Raises:
-        TraceError: what the reader says; no block is chosen, or the pages are more than there is memory for.
+        TraceError: what the reader says; no block is chosen, the pages are more than there is memory for, or the
+            requests are of objects, and may not be.
     """
     given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
     sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
@@ -418,6 +420,8 @@ def read_sampled(
     for chunk in given.chunks():
         held.append(chunk)
         if isinstance(chunk, ObjectChunk):
+            if not objects:
+                raise TraceError(without_addresses(given))
             continue
         each = accesses_of(chunk, plan.page_bytes)
         seen += int(each.sum() if chunk.count is None else each @ chunk.count)
@@ -452,8 +456,9 @@ def read_sampled(
 
 
 def read_part(
-    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True
-) -> Trace | ObjectTrace | SampledTrace:
+    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True,
+    objects: bool = True,
+) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """A trace in memory as it is simulated: whole, or a sample of it.
 
     Args:
@@ -463,14 +468,13 @@ def read_part(
         quiet: as of `read_files`.
         requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
             error, and of a long trace alone, as a part of a shorter one is taken in memory.
+        objects: whether it may be of objects.
     """
     if part == "exact":
-        return read_either(files, quiet=quiet, replay=True)
-    block = page_bytes * -(-sampling.SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
-    rate, most = (1.0, sampling.SAMPLED) if isinstance(part, str) else (part, None)
-    plan = Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=sampling.LEAST_BLOCKS)
-    above = sampling.SAMPLED_ABOVE if most or not requests else 0
-    return read_sampled(files, plan, above, quiet=quiet, replay=True)
+        return (read_either if objects else read_files)(files, quiet=quiet, replay=True)
+    plan = sampling.plan_of(part, page_bytes, requests=requests)
+    above = sampling.SAMPLED_ABOVE if plan.most or not requests else 0
+    return read_sampled(files, plan, above, quiet=quiet, replay=True, objects=objects)
 
 
 def _before_each(trace: Trace, before: I64, page_bytes: int) -> I64:

@@ -21,6 +21,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
+from cachezoo.traces.clock import Outstanding
 from cachezoo.traces.memory import LONG_FROM
 from cachezoo.traces.memory import pieces as in_pieces
 from cachezoo.traces.objects import ObjectTrace
@@ -68,6 +69,13 @@ class Plan:
             raise ConfigError(f"{self.most} accesses; give 1 or more to keep")
         if self.block_bytes < self.page_bytes or self.block_bytes % self.page_bytes:
             raise ConfigError(f"blocks of {self.block_bytes} bytes; give a multiple of {self.page_bytes}")
+
+
+def plan_of(part: float | Literal["auto"], page_bytes: int = PAGE_BYTES, *, requests: bool = True) -> Plan:
+    """How a part of a trace is sampled; `requests` as of `cachezoo.traces.read.read_part`."""
+    block = page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
+    rate, most = (1.0, SAMPLED) if isinstance(part, str) else (part, None)
+    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS)
 
 
 def _digests(texts: Sequence[str]) -> U64:
@@ -120,6 +128,8 @@ class SampledTrace:
     # them read
     marks: I64
     n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
+    # requests of the whole trace that were outstanding on average while any was; None where it has no latencies
+    outstanding: float | None = None
     dealt: bool = False  # whether it is one of the groups of another sample
 
     @cached_property
@@ -186,7 +196,7 @@ class Sampler:
             n_pages: distinct pages of the whole trace, where they are known.
         """
         self.plan, self.rate = plan, plan.rate
-        self._known, self._distinct = n_pages, Distinct()
+        self._known, self._distinct, self._outstanding = n_pages, Distinct(), Outstanding()
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
         self._kept: list[tuple[Trace, I64]] = []
@@ -203,6 +213,8 @@ class Sampler:
         self._keep(trace, self.accesses + ends - touched)
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
+        if trace.latency_us is not None:
+            self._outstanding.add(trace.time_us, trace.latency_us)
         self.requests += len(trace)
         read = trace.op == OP_READ
         self.reads += int(read.sum())
@@ -249,7 +261,10 @@ class Sampler:
             )
         own = trimmed(replace(part, meta=meta))
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
-        return SampledTrace(own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages)
+        return SampledTrace(
+            own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages,
+            self._outstanding.mean,
+        )  # fmt: skip
 
 
 class Tally:
@@ -319,6 +334,17 @@ def as_recorded(found: SampledTrace, tally: Tally) -> Trace:
     return replace(part, meta=recorded(part.meta, "sample", {**said, **tally.said(found.rate), **kept}))
 
 
+def sampled(trace: Trace, plan: Plan) -> SampledTrace:
+    """A sample of a trace that is in memory.
+
+    Raises:
+        TraceError: the trace is empty, or no block is chosen.
+    """
+    sampler = Sampler(plan)
+    sampler.add(trace)
+    return sampler.found(trace.meta)
+
+
 def sample(trace: Trace, rate: float, seed: int, block_bytes: int = SAMPLE_BLOCK_BYTES) -> Trace:
     """Spatial sampling: all accesses of a part of the address space, chosen by a hash of the block.
 
@@ -348,11 +374,9 @@ def sample(trace: Trace, rate: float, seed: int, block_bytes: int = SAMPLE_BLOCK
         plan = Plan(rate, None, seed, block_bytes)
     except ConfigError as error:
         raise ConfigError(f"{trace.meta.trace_id}: {error}") from error
-    sampler, tally = Sampler(plan), Tally(plan)
-    sampler.add(trace)
-    found = sampler.found(trace.meta)
+    tally = Tally(plan)
     tally.add(trace)
-    return as_recorded(found, tally)
+    return as_recorded(sampled(trace, plan), tally)
 
 
 def sample_objects(trace: ObjectTrace, rate: float, seed: int) -> ObjectTrace:

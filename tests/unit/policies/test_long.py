@@ -19,10 +19,11 @@ from cachezoo.kernels.admit import rejectx
 from cachezoo.kernels.bounds import following
 from cachezoo.policies import engine, long, stream
 from cachezoo.policies.evictions import learned
-from cachezoo.policies.long import LongSimulator, LongTrace, is_long
+from cachezoo.policies.long import LongSimulator
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.traces import memory, spill
+from cachezoo.traces.long import LongTrace, is_long
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_any
 from cachezoo.traces.store import write_trace
