@@ -154,11 +154,11 @@ def _carried(metrics: ReuseMetrics) -> str:
     said, size = [], metrics.capacity_fraction
     for where in ("set-up", "program"):
         group = metrics.group(where, size)
-        if group is not None and group.gap_closed is not None:
-            median, lowest = percent(group.gap_closed, 0), points(group.lowest_points)
-            said.append(f"{median} of the gap on {group.traces} of {reuse.SHOWN[where]} (lowest lead {lowest})")
+        if group is not None:
+            mean, lowest = points(group.lead_points), points(group.lowest_points)
+            said.append(f"{mean} on {group.traces} of {reuse.SHOWN[where]} (lowest {lowest})")
     model = next(iter(metrics.models), "the cache for every workload")
-    return f"on traces from elsewhere `{model}` closes in the median {words(said) if said else 'an unknown part'}"
+    return f"on streams from elsewhere `{model}` leads what an operator would run by {words(said) if said else NONE}"
 
 
 def summary(facts: Facts) -> str:
@@ -179,7 +179,7 @@ def counts(facts: Facts) -> str:
     said = (
         f"{len(classics())} classics, which are run in {ways} ways",
         f"{len(facts.run.bundles())} models, of which {sum(one.promoted for one in facts.run.bundles())} are promoted",
-        f"{len(facts.reuse.traces)} test traces of page caches",
+        f"{len(facts.reuse.traces)} test streams of page caches",
         f"{len(FORMATS)} formats of traces",
         f"{sum(1 for _ in _commands(typer.main.get_command(cli.app)))} commands",
         f"{len({mutant for own in MUTANTS.values() for mutant in own})} wrong runtimes",
@@ -263,9 +263,7 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "verdicts": verdicts,
         "page": page_tables,
         "waiting": waiting,
-        "reuse": lambda facts: _block(
-            facts.reuse.summary(), reuse.group_table(facts.reuse), reuse.trace_table(facts.reuse)
-        ),
+        "reuse": lambda facts: _block(facts.reuse.summary(), *reuse.tables(facts.reuse)),
         "goals": goals_tables,
         "flash": lambda facts: _block(flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
         "admissions": lambda facts: _block(admissions_table(facts.run.admission_rows())),

@@ -226,20 +226,24 @@ FRACTIONS = (0.05, 0.1, 0.2)
 
 
 def reuse_row(model_id: str, fraction: float, lead: float, gap_wide: float = 0.2, seeds: int = 5) -> ReuseRow:
-    """A row whose mean lead over `BEST` is so much of hit ratio; several seeds at the middle capacity alone."""
-    mean, middle = BEST + lead, fraction == FRACTIONS[1]
+    """A row whose mean lead over the rival is so much of hit ratio; the best classic in hindsight hits `BEST`."""
+    mean = BEST + lead
     offsets = [0.002 * (k - (seeds - 1) / 2) for k in range(seeds)]
+    closed = lead / gap_wide if gap_wide >= 0.02 else None
     return ReuseRow(
-        policy=model_id, capacity_fraction=fraction, capacity=round(1000 * fraction), hit_ratio=mean + offsets[0],
-        seed_hit_ratios=[mean + offset for offset in offsets] if middle else [], rivals=216 if middle else 19,
-        best_classic="lru", best_classic_hit_ratio=BEST, optimum_hit_ratio=BEST + gap_wide,
-        gap_closed=lead / gap_wide if gap_wide >= 0.02 else None, gap_points=100 * lead, above_floor=lead > -0.01,
-        ssd_writes=900, best_classic_ssd_writes=1000, forest_led=0.75,
+        policy=model_id, capacity_fraction=fraction, capacity=round(1000 * fraction), capacities=400.0,
+        hit_ratio=mean + offsets[0], seed_hit_ratios=[mean + offset for offset in offsets],
+        quarters=[mean] * 4, rivals=216, rival="arc", rival_hit_ratio=BEST, rival_quarters=[BEST] * 4,
+        lead_points=100 * lead, lead_interval=(100 * lead - 0.5, 100 * lead + 0.5), above_floor=lead > -0.01,
+        hit_ratios={"lru": BEST - 0.1, "arc": BEST, "lrb": BEST - 0.05}, best_classic="arc",
+        best_classic_hit_ratio=BEST, best_way_hit_ratio=BEST + 0.01, optimum_hit_ratio=BEST + gap_wide,
+        gap_closed=closed, gap_points=100 * lead, gap_closed_of_all=closed,
+        ssd_writes=900, rival_ssd_writes=1000, forest_led=0.75,
     )  # fmt: skip
 
 
 def reuse_trace(model_id: str, where: Where, lead: float, program: str = "nginx", **more: Any) -> ReuseTrace:
-    """A test trace at three capacities: half of the lead at the smallest, twice at the largest."""
+    """A test stream at three capacities: half of the lead at the smallest, twice at the largest."""
     rows = [reuse_row(model_id, fraction, lead * fraction / FRACTIONS[1], **more) for fraction in FRACTIONS]
     return ReuseTrace(
         category="web", program=program, setup=None if where == "home" else "twice the clients", where=where,

@@ -213,7 +213,7 @@ def measure_trace(
 
 def sources_of(settings: Settings) -> tuple[list[Source], list[Source]]:
     """Test traces, and validation traces."""
-    entries = entries_of(settings.traces, settings.corpus)
+    entries = entries_of(settings.corpus)
     tests = [
         Source(key, path, entries[key][0], where_of(entries[key][1]))
         for key, path in places(settings.categories, settings.roles, settings.corpus, "test").items()

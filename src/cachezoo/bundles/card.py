@@ -43,8 +43,8 @@ MEDIANS = {
     "program_gap_closed": "programs that it was not trained on",
 }
 RIVAL_COLUMNS = (
-    "capacity_fraction", "hit_ratio", "best_classic", "best_classic_hit_ratio", "optimum_hit_ratio", "gap_closed",
-    "above_floor",
+    "capacity_fraction", "hit_ratio", "rival", "rival_hit_ratio", "lead_points", "best_classic_hit_ratio",
+    "optimum_hit_ratio", "gap_closed", "above_floor",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from cachezoo.metrics.flash import FlashRow
 from cachezoo.models.measured import Model
 from cachezoo.report.cases import InPage
 from cachezoo.report.gather import Category, Sources, TraceFacts, flash_policies
-from cachezoo.report.sections import at_sizes, report_sections
+from cachezoo.report.sections import report_sections
 from cachezoo.report.verdict import page_models
 from cachezoo.show import plots as names
 from cachezoo.show.drawing import svg
@@ -296,7 +296,7 @@ NAMES = {"lru": ("LRU", SKY), "belady_bypass": ("optimum", BLACK)}
 
 
 def size_drawing(sources: Sources, category: Category, cases: Sequence[InPage]) -> Drawing | None:
-    """A panel for each test trace: LRU, the optimum, best classic and models; None without test traces.
+    """A panel for each test trace: LRU, the optimum, and models; None without test traces.
 
     Args:
         sources: the report's.
@@ -320,10 +320,7 @@ def size_drawing(sources: Sources, category: Category, cases: Sequence[InPage]) 
         drawn = svg(canvas)
     traces = words([case.trace for case, _ in found])
     alt = f"Page hit ratio over cache size on {traces}. {' '.join(_told(case, facts) for case, facts in found)}"
-    caption = (
-        f"Hit ratio over cache size on {traces}; dotted: the size that was compared. Best classic: in hindsight, on "
-        "that very trace. Bars: lowest to highest training."
-    )
+    caption = f"Hit ratio over cache size on {traces}; dotted: the size that was compared. Bars: 90 % interval."
     return Drawing(drawn, alt, caption)
 
 
@@ -333,22 +330,10 @@ def _panel(axis: "Axes", sources: Sources, category: Category, case: InPage, fac
     for policy, ratios in facts.hit_ratios.items():
         label, colour = NAMES.get(policy, (policy, GREY))
         axis.plot(across, [100 * ratio for ratio in ratios], color=colour, label=label, lw=1.3)
-    points = sorted(at_sizes(sources, case.trace), key=lambda found: found.capacity)
-    if points:
-        sizes = [found.capacity * PAGE_BYTES for found in points]
-        best = [100 * found.best_classic for found in points]
-        axis.plot(sizes, best, "s--", color=GREY, ms=3.5, lw=1, label="best classic")
-    for name in sorted({found.policy for found in points}):
-        own = [found for found in points if found.policy == name]
-        sizes = [found.capacity * PAGE_BYTES for found in own]
-        axis.plot(sizes, [100 * found.hit_ratio for found in own], "o-", color=colour_of(name), ms=4, label=name)
-        for size, found in zip(sizes, own, strict=True):
-            if found.seeds:
-                axis.plot([size, size], [100 * min(found.seeds), 100 * max(found.seeds)], color=colour_of(name), lw=2)
     trace = category.page.traces[case.trace] if category.page is not None else None
     for model in page_models(sources, category):
         row = trace.row(model.id) if trace is not None else None
-        if trace is not None and row is not None and model.id not in {found.policy for found in points}:
+        if trace is not None and row is not None:
             at, low, high = trace.capacity * PAGE_BYTES, *(100 * end for end in row.hit_ratio_interval)
             axis.plot(at, 100 * row.hit_ratio, "^", color=colour_of(model.id), ms=5, label=model.id)
             axis.plot([at, at], [low, high], color=colour_of(model.id), lw=1)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cachezoo.report import sharing, tiers
-from cachezoo.zoo.base import AtSize, ReportSection
+from cachezoo.zoo.base import ReportSection
 from cachezoo.zoo.registry import SYSTEMS
 
 if TYPE_CHECKING:
@@ -17,12 +17,6 @@ OF_NO_SYSTEM = (tiers.PART, sharing.PART)
 def report_sections() -> "list[ReportSection[Sources]]":
     """The parts of the systems that have one, in the registry's order, and then those of no system."""
     return [*(system.report.load() for system in SYSTEMS.values() if system.report is not None), *OF_NO_SYSTEM]
-
-
-def at_sizes(sources: "Sources", trace: str) -> list[AtSize]:
-    """What models hit on a test trace at every size that a system tried."""
-    parts = [part.sizes for part in report_sections() if part.sizes is not None]
-    return [found for sizes in parts for found in sizes(sources, trace)]
 
 
 def carried(sources: "Sources", kind: str, category: str) -> str:

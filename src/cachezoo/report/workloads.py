@@ -9,7 +9,7 @@ from cachezoo.metrics.page import PageTrace, PolicyRow
 from cachezoo.models.measured import Model
 from cachezoo.report.cases import Case, InFlash, InPage, accepting_all, tried
 from cachezoo.report.gather import Category, Sources
-from cachezoo.report.sections import at_sizes, carried
+from cachezoo.report.sections import carried
 from cachezoo.report.tables import card_anchor
 from cachezoo.report.verdict import (
     TONES,
@@ -185,8 +185,7 @@ def page_choice(sources: Sources, category: Category, answer: Answer[InPage]) ->
 def _page_lines(sources: Sources, category: Category, case: InPage, model: Model | None) -> list[str]:
     """Hits, SSD writes and response times on a test trace, beside the classic that validation chose."""
     own, rival = case.own, case.rival
-    capacity = category.page.traces[case.trace].capacity if category.page is not None else 0
-    spread = _spread(sources, case.trace, capacity, own, model)
+    spread = _spread(model)
     ends = f"90 % interval {span(own.hit_ratio_interval, 1)}" + (f"; {spread}" if spread else "")
     hits = f"{case.trace}: {percent(own.hit_ratio)} of page accesses hit ({ends})"
     hindsight = f"{points(own.gap_points)} on {case.best.policy}, the best classic in hindsight"
@@ -251,7 +250,7 @@ def _page_cells(
     sources: Sources, case: InPage, row: PolicyRow, trace: PageTrace, model: Model | None
 ) -> list[Cell]:  # fmt: skip
     what = {case.rival.policy: "validation's classic", case.best.policy: "best classic in hindsight"}.get(row.policy)
-    spread = _spread(sources, case.trace, trace.capacity, row, model)
+    spread = _spread(model)
     note = "; ".join(text for text in (span(row.hit_ratio_interval, 1), spread) if text)
     if model is None:
         verdict = Cell(what or NONE)
@@ -273,15 +272,12 @@ def _verdict_cell(judged: Judged) -> Cell:
     return Cell(verdict, note=why, tone=TONES[verdict])
 
 
-def _spread(sources: Sources, trace: str, capacity: int, row: PolicyRow, model: Model | None) -> str:
-    """Standard deviation over trainings, on this trace, or else as validation found it; empty of a classic."""
+def _spread(model: Model | None) -> str:
+    """Standard deviation over trainings as validation found it; empty of a classic."""
     if model is None:
         return ""
-    for found in at_sizes(sources, trace):
-        if found.policy == row.policy and found.capacity == capacity and found.sd is not None:
-            return f"±{number(100 * found.sd, 2)} points over {len(found.seeds)} trainings"
     validation = model.trained.validation
-    sd, seeds = validation.get("seeds_hit_ratio_sd"), validation.get("seeds")
+    sd, seeds = validation.get("seeds_hit_ratio_sd", validation.get("hit_ratio_sd")), validation.get("seeds")
     if sd is None or not seeds:
         return "one training"
     return f"±{number(100 * sd, 2)} points over {number(seeds)} trainings, on validation"

@@ -65,6 +65,7 @@ class CorpusEntry(Strict):
     program: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # what was captured
     setup: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # the program's set-up
     role: CorpusRole  # what the trace is for
+    home: bool = False  # a test trace of a recipe that a train trace was recorded from, with another seed
     unseen: bool = False  # a test trace of a program that no train trace of the category was recorded from
 
 
@@ -120,6 +121,8 @@ class Data(Strict):
         for category, rows in self.corpus.items():
             trained = {row.program for row in rows.values() if row.role == "train"}
             for key, row in rows.items():
+                if row.home and (row.unseen or row.role != "test"):
+                    raise ValueError(f"corpus {key}: home is said of a test trace of a program that was trained on")
                 if row.unseen == (row.program in trained):
                     said = "a train trace is of it too" if row.unseen else "no train trace is of it"
                     message = f"corpus {key}: unseen is {row.unseen}, but its program is {row.program} and {said}"

@@ -24,7 +24,7 @@ from cachezoo.tracking.database import DIGEST, STUDIES
 from cachezoo.zoo.registry import SYSTEMS
 
 FIRST = tuple(dict.fromkeys(system.headline[0] for system in SYSTEMS.values()))  # one of each kind
-AT_VERDICT = (*PER_TRACE, "best_classic_hit_ratio", "optimum_hit_ratio")
+AT_VERDICT = (*PER_TRACE, "lead_points", "rival_hit_ratio", "best_classic_hit_ratio", "optimum_hit_ratio")
 COSTS = ("mean_response_us", "ssd_writes_per_100_io")  # of a page cache, beside its hits
 TRACK = Table(
     Each("one tracked model", "model", text="what MLflow was told"),

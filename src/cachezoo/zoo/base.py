@@ -6,7 +6,6 @@ from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from statistics import stdev
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from cachezoo import paths
@@ -43,23 +42,6 @@ class Lazy:
 
 
 @dataclass(frozen=True)
-class AtSize:
-    """A model on a test trace in a page cache of one size."""
-
-    policy: str  # the model's id
-    capacity: int  # pages
-    hit_ratio: float  # page hits per page access, the mean of the seeds where several were run
-    best_classic: float  # hit ratio of the trace's best classic at that size
-    optimum: float  # of Belady with bypass
-    seeds: Sequence[float]  # hit ratio of each training; empty where one alone was run
-
-    @property
-    def sd(self) -> float | None:
-        """Standard deviation over the trainings; None of fewer than two."""
-        return stdev(self.seeds) if len(self.seeds) > 1 else None
-
-
-@dataclass(frozen=True)
 class ReportSection(Generic[S]):
     """What a system says on the report's page besides the tables that all share.
 
@@ -68,7 +50,6 @@ class ReportSection(Generic[S]):
         answer: a few sentences that it begins with.
         section: its tables and figures, from those drawn; None where it has nothing to show.
         draw: draws its figures into a folder.
-        sizes: what its models hit on a test trace at each size that was tried; none where it runs no page cache.
         carried: (sources, category) what its model does on other set-ups and programs of a category, beside the test
             traces of the category itself; empty where nothing was tried.
     """
@@ -78,7 +59,6 @@ class ReportSection(Generic[S]):
     answer: "Callable[[S], str]"
     section: "Callable[[S, Mapping[str, Figure]], Section | None]"
     draw: "Callable[[S, Path], Sequence[Figure]]"
-    sizes: "Callable[[S, str], Sequence[AtSize]] | None" = None
     carried: "Callable[[S, str], str] | None" = None
 
 

@@ -1,4 +1,9 @@
-"""The trained cache on page traces: in a category's table, from a bundle, and on all test traces at home and away."""
+"""The trained cache on page traces: in a category's table, from a bundle, and on all test streams at home and away.
+
+A stream counts from where the cache is full, so that a policy that never lets go of what came first gains nothing by
+that. Its first half chooses what an operator would run: the best of all ways to run a classic. Its second half judges
+that, ours, and everything else.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -9,20 +14,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from cachezoo import paths
-from cachezoo.contest.counting import first_access
+from cachezoo.arrays import F64, U8
+from cachezoo.contest.blocks import block_means
+from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.counting import AUTO, Count, first_access
 from cachezoo.contest.gap import gap
+from cachezoo.contest.lead import over_seeds
+from cachezoo.io import read_extent
 from cachezoo.jobs import spread
+from cachezoo.kernels.outcome import HIT
 from cachezoo.metrics.base import Judged
 from cachezoo.models.forest import Scorer
 from cachezoo.models.trained import TrainedModel, read_fitted, read_trained
 from cachezoo.params import At, Picked
 from cachezoo.policies.accounting import Simulation, account
+from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.following import Followed
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
-from cachezoo.settings.data import Corpus, CorpusEntry, Roles, TraceEntry
+from cachezoo.settings.data import Corpus, CorpusEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
@@ -45,9 +57,8 @@ class Settings(Picked):
 
     classics: Annotated[ClassicsPolicy, At("policy.classics")]
     arch: Annotated[str, At("model.reuse.arch")]
+    capacities: Annotated[list[float], At("judge.reuse.sizes")]
     categories: Annotated[list[str], At("data.page_categories")]
-    roles: Annotated[dict[str, Roles], At("data.roles")]
-    traces: Annotated[dict[str, TraceEntry], At("data.traces")]
     corpus: Annotated[Corpus, At("data.corpus")]
 
 
@@ -76,13 +87,45 @@ def page_bundle(
     return _serve(serving, name, trace, pages, capacity, warmup)[0]
 
 
+FULL = Count(AUTO)
+QUARTERS = 4
+LEARNED = tuple(own.id for own in EVICTIONS if own.learn)
+"""Caches of others that learn as a trace goes."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The page accesses of a stream that count."""
+
+    first: int  # the one from which on the cache is full
+    middle: int  # the first that is judged; those between choose
+
+    @classmethod
+    def of(cls, pages: PageAccesses, capacity: int) -> "Counted":
+        """Those of a cache of so many pages."""
+        first = first_access(pages, FULL, capacity)
+        return cls(first, first_access(pages, Count(str((first + len(pages.page_ids)) // 2))))
+
+    def first_half(self, outcome: U8) -> float:
+        """Page hits per access where they choose."""
+        return float((outcome[self.first : self.middle] == HIT).mean())
+
+    def judged(self, outcome: U8) -> U8:
+        """uint8[k]: whether each judged access hits."""
+        hits: U8 = (outcome[self.middle :] == HIT).astype(np.uint8)
+        return hits
+
+    def quarters(self, outcome: U8) -> F64:
+        """float64[QUARTERS]: hit ratios of consecutive quarters."""
+        return block_means((outcome[self.first :] == HIT).astype(np.uint8), QUARTERS)
+
+
 @dataclass(frozen=True)
 class _Bench:
-    """The model's policy and capacities; its plans and forests by seed, the kept one first; and the rivals."""
+    """The model's policy; its plans and forests by seed, the kept one first; and the rivals."""
 
     model: TrainedModel
     policy: Mapping[str, Any]
-    capacities: Sequence[float]
     plans: Sequence[Plan]
     scorers: Sequence[Scorer]
     tuned: Sequence[str]
@@ -92,45 +135,67 @@ class _Bench:
         """The capacity of the verdict."""
         return float(self.model.calibration["capacity"])
 
-    def row(self, part: Prepared, fraction: float, seeded: bool) -> ReuseRow:
-        """A trace at one capacity; by all seeds and against tuned classics, or by the kept one."""
+    def row(self, part: Prepared, fraction: float) -> ReuseRow:
+        """A stream at one capacity: every seed's forest, every way to run a classic, and what else learns."""
         capacity = capacity_pages(fraction, part.pages.n_pages)
-        warmup, seen = first_access(part.pages), part.look(capacity, self.policy)
-        seeds = len(self.plans) if seeded else 1
-        kept = zip(self.plans[:seeds], self.scorers[:seeds], strict=True)
-        runs = [seen.serve(score(seen.inputs), plan) for plan, score in kept]
-        own = [account(self.model.model_id, part.stream, run.run, capacity, warmup, 0.0) for run in runs]
+        counted, seen = Counted.of(part.pages, capacity), part.look(capacity, self.policy)
+        runs = [seen.serve(score(seen.inputs), plan) for plan, score in zip(self.plans, self.scorers, strict=True)]
+        own = [account(self.model.model_id, part.stream, run.run, capacity, counted.middle, 0.0) for run in runs]
         simulator = Simulator(part.trace, part.pages)
-        names = [*classics(), *(self.tuned if seeded else ())]
-        hits = {name: simulator.run(name, capacity, warmup).hits for name in names}
-        best = simulator.run(max(sorted(hits), key=lambda name: hits[name]), capacity, warmup)
-        optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
+
+        def served(name: str) -> Simulation:
+            return simulator.run(name, capacity, counted.middle)
+
+        chosen, judged = {}, {}
+        for name in [*classics(), *self.tuned]:
+            found = served(name)
+            chosen[name], judged[name] = [counted.first_half(found.outcome)], found.hit_ratio
+        choice = choose(chosen, Goal.GAIN)
+        assert choice is not None  # there are classics
+        rival, optimum = served(choice.chosen), served(OPTIMUM).hit_ratio
+        best = max(sorted(classics()), key=lambda name: judged[name])
         mean = float(np.mean([run.hit_ratio for run in own]))
-        closed, points = gap(mean, best.hit_ratio, optimum)
+        blocks = block_means(counted.judged(rival.outcome))
+        leads = [block_means(counted.judged(run.run.outcome)) - blocks for run in runs]
+        lead = over_seeds(leads, mean - rival.hit_ratio)
+        closed, points = gap(mean, judged[best], optimum)
         return ReuseRow(
             policy=self.model.model_id,
             capacity_fraction=fraction,
             capacity=capacity,
+            capacities=len(part.pages.page_ids) / capacity,
             hit_ratio=own[0].hit_ratio,
-            seed_hit_ratios=[run.hit_ratio for run in own] if seeded else [],
-            rivals=len(names),
-            best_classic=best.policy,
-            best_classic_hit_ratio=best.hit_ratio,
+            seed_hit_ratios=[run.hit_ratio for run in own],
+            quarters=np.mean([counted.quarters(run.run.outcome) for run in runs], axis=0).tolist(),
+            rivals=len(judged),
+            rival=rival.policy,
+            rival_hit_ratio=rival.hit_ratio,
+            rival_quarters=counted.quarters(rival.outcome).tolist(),
+            lead_points=100 * lead.value,
+            lead_interval=None if lead.interval is None else (100 * lead.interval[0], 100 * lead.interval[1]),
+            above_floor=mean >= rival.hit_ratio - allowed(capacity, own[0].page_accesses),
+            hit_ratios={
+                **{name: judged[name] for name in classics()},
+                **{name: served(name).hit_ratio for name in LEARNED},
+            },
+            best_classic=best,
+            best_classic_hit_ratio=judged[best],
+            best_way_hit_ratio=max(judged.values()),
             optimum_hit_ratio=optimum,
             gap_closed=closed,
             gap_points=points,
-            above_floor=mean >= best.hit_ratio - allowed(capacity, own[0].page_accesses),
+            gap_closed_of_all=gap(mean, max(judged.values()), optimum)[0],
             ssd_writes=own[0].ssd_writes,
-            best_classic_ssd_writes=best.ssd_writes,
-            forest_led=float((runs[0].leader[warmup:] == 0).mean()),
+            rival_ssd_writes=rival.ssd_writes,
+            forest_led=float((runs[0].leader[counted.middle :] == 0).mean()),
         )
 
 
-def where_of(entry: TraceEntry | CorpusEntry) -> Where:
-    """What of a test trace was trained on."""
-    if entry.unseen:
-        return "program"
-    return "set-up" if isinstance(entry, CorpusEntry) else "home"
+def where_of(entry: CorpusEntry) -> Where:
+    """What of a test stream was trained on."""
+    if entry.home:
+        return "home"
+    return "program" if entry.unseen else "set-up"
 
 
 def _bench(settings: Settings) -> _Bench:
@@ -141,32 +206,28 @@ def _bench(settings: Settings) -> _Bench:
     order = [kept, *(k for k in range(len(scorers)) if k != kept)]
     plans = [plan_of(policies, calibration_of(fitted, k, weight)) for k in order]
     forests, tuned = [scorers[k] for k in order], tuned_classics(settings.classics)
-    return _Bench(model, policies, fitted.learned["capacities"], plans, forests, tuned)
+    return _Bench(model, policies, plans, forests, tuned)
 
 
-def entries_of(
-    traces: Mapping[str, TraceEntry], corpus: Corpus
-) -> dict[str, tuple[str, TraceEntry | CorpusEntry]]:  # fmt: skip
-    """Category and row of the matrix of each test trace, the corpus's after the others'."""
-    tests = {key: (row.category, row) for key, row in traces.items() if row.role == "test"}
-    away = {
+def entries_of(corpus: Corpus) -> dict[str, tuple[str, CorpusEntry]]:
+    """Category and row of the matrix of each test stream."""
+    return {
         key: (category, row)
         for category, rows in sorted(corpus.items()) for key, row in sorted(rows.items()) if row.role == "test"
     }  # fmt: skip
-    return {**tests, **away}
 
 
 def evaluate_reuse(params: "Params") -> ReuseMetrics:
-    """What the stage evaluate_reuse writes: the model on every test trace of page categories, at three capacities.
-
-    At the capacity of the verdict all seeds are run, against all ways to run a classic; at the others the forest that
-    is kept, against the classics with their defaults.
-    """
+    """What the stage evaluate_reuse writes: the model on every test stream, at every capacity, with all seeds."""
     settings = Settings.of(params)
-    bench, entries = _bench(settings), entries_of(settings.traces, settings.corpus)
-    where = places(settings.categories, settings.roles, settings.corpus, "test")
-    jobs = [(bench, key, path, entries[key]) for key, path in where.items()]
-    traces = dict(zip(where, spread("reuse: test traces", _trace, jobs), strict=True))
+    bench, entries = _bench(settings), entries_of(settings.corpus)
+    where = places(settings.categories, {}, settings.corpus, "test")
+    sizes = settings.capacities
+    jobs = [(bench, key, path, fraction) for key, path in where.items() for fraction in sizes]
+    rows = spread("reuse: test streams", _row, jobs)
+    traces = {}
+    for k, (key, path) in enumerate(where.items()):
+        traces[key] = _trace(*entries[key], path, rows[len(sizes) * k : len(sizes) * (k + 1)])
     model = bench.model
     judged = Judged(
         trained=model.trained, promoted=model.promoted, reason=model.reason, validation=model.validation
@@ -174,19 +235,21 @@ def evaluate_reuse(params: "Params") -> ReuseMetrics:
     return ReuseMetrics(capacity_fraction=bench.fraction, traces=traces, models={model.model_id: judged})
 
 
-def _trace(bench: _Bench, key: str, path: Path, entry: tuple[str, TraceEntry | CorpusEntry]) -> ReuseTrace:
-    part, (category, row), fraction = Prepared.read(key, path), entry, bench.fraction
-    captured = row if isinstance(row, CorpusEntry) else None
-    others = [bench.row(part, other, seeded=False) for other in bench.capacities if other != fraction]
+def _row(bench: _Bench, key: str, path: Path, fraction: float) -> ReuseRow:
+    return bench.row(Prepared.read(key, path), fraction)
+
+
+def _trace(category: str, entry: CorpusEntry, path: Path, rows: list[ReuseRow]) -> ReuseTrace:
+    extent = read_extent(path)
     return ReuseTrace(
         category=category,
-        program=captured.program if captured else None,
-        setup=captured.setup if captured else None,
-        where=where_of(row),
-        role=row.role,
-        requests=len(part.trace),
-        page_accesses=len(part.pages.page_ids),
-        rows=sorted([bench.row(part, fraction, seeded=True), *others], key=lambda one: one.capacity_fraction),
+        program=entry.program,
+        setup=entry.setup,
+        where=where_of(entry),
+        role=entry.role,
+        requests=extent["offset"],
+        page_accesses=extent["page_ids"],
+        rows=rows,
     )
 
 

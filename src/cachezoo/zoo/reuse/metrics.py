@@ -1,4 +1,4 @@
-"""metrics/reuse.json: the cache that follows the forest or a classic, on test traces at home and away."""
+"""metrics/reuse.json: the cache that follows the forest or a classic, on test streams at home and away."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,10 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Annotated, Literal
 
-from cachezoo.documents import Document, Figures
+import numpy as np
+
+from cachezoo.contest.choice import Goal
+from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
@@ -19,34 +22,47 @@ WHERE: Mapping[Where, str] = {
     "set-up": "other set-ups of programs that it was trained on",
     "program": "programs that it was not trained on",
 }
+LRU = "lru"
 NAMES: Mapping[Where, str] = {"home": "home", "set-up": "setup", "program": "program"}  # in names of figures
 
 
 class ReuseRow(Document):
-    """A test trace at one capacity, counted after the warm-up."""
+    """A test stream at one capacity. It counts from a full cache: its first half chooses, its second half judges."""
 
     policy: Annotated[str, Means("model")]
     capacity_fraction: Annotated[float, Means("of the trace's distinct pages", "share")]
     capacity: Annotated[int, Means("of the cache", "4 KiB pages")]
+    capacities: Annotated[float, Means("how long the stream is", "page accesses over the capacity")]
     hit_ratio: Annotated[float, Means("page hits per page access of the model that is kept", "ratio")]
-    seed_hit_ratios: Annotated[list[float], Means("of each seed's forest; empty where one alone was run", "ratio")]
-    rivals: Annotated[int, Means("ways to run a classic that the best one is chosen of, in hindsight")]
-    best_classic: Annotated[str, Means("the best of them")]
+    seed_hit_ratios: Annotated[list[float], Means("of each seed's forest, the kept one first", "ratio")]
+    quarters: Annotated[list[float], Means("mean of the seeds in each quarter of what counts, in time", "ratio")]
+    rivals: Annotated[int, Means("ways to run a classic that the rival is chosen of")]
+    rival: Annotated[str, Means("of them what hit most in the first half: what an operator would run")]
+    rival_hit_ratio: Annotated[float, Means("its page hits per page access", "ratio")]
+    rival_quarters: Annotated[list[float], Means("the same in each quarter", "ratio")]
+    lead_points: Annotated[float, Means("mean hit ratio of the seeds less the rival's", "points of 0.01")]
+    lead_interval: Annotated[
+        Interval | None, Means("90 % interval of that over seeds and time; null of a short stream", "points of 0.01")
+    ]
+    above_floor: Annotated[bool, Means("at most 0.01 and one reload of the cache below the rival")]
+    hit_ratios: Annotated[dict[str, float], Means("of every classic and of others' learned caches, by id", "ratio")]
+    best_classic: Annotated[str, Means("the best classic with its defaults, in hindsight")]
     best_classic_hit_ratio: Annotated[float, Means("its page hits per page access", "ratio")]
+    best_way_hit_ratio: Annotated[float, Means("of the best of all ways to run a classic, in hindsight", "ratio")]
     optimum_hit_ratio: Annotated[float, Means("that of Belady with bypass", "ratio")]
     gap_closed: Annotated[
         float | None,
         Means("from the best classic to the optimum, the mean of the seeds; null where that is below 0.02", "share"),
     ]
     gap_points: Annotated[float, Means("mean hit ratio of the seeds less the best classic's", "points of 0.01")]
-    above_floor: Annotated[bool, Means("at most 0.01 and one reload of the cache below the best classic")]
+    gap_closed_of_all: Annotated[float | None, Means("the same from the best of all ways", "share")]
     ssd_writes: Annotated[int, Means("pages admitted, and pages written on write hits", "4 KiB pages")]
-    best_classic_ssd_writes: Annotated[int, Means("the best classic's", "4 KiB pages")]
+    rival_ssd_writes: Annotated[int, Means("the rival's", "4 KiB pages")]
     forest_led: Annotated[float, Means("page accesses at which the forest's cache was followed", "share")]
 
 
 class ReuseTrace(Document):
-    """A test trace."""
+    """A test stream."""
 
     category: Annotated[str, Means("of workload")]
     program: Annotated[str | None, Means("what was captured; null where the matrix does not say")]
@@ -55,45 +71,73 @@ class ReuseTrace(Document):
     role: Annotated[Role, Means("test")]
     requests: Annotated[int, Means("in the trace", "requests")]
     page_accesses: Annotated[int, Means("in the trace", "page accesses")]
-    rows: Annotated[list[ReuseRow], Each("one capacity of a test trace", "trace and capacity_fraction")]
+    rows: Annotated[list[ReuseRow], Each("one capacity of a test stream", "trace and capacity_fraction")]
 
 
 @dataclass(frozen=True)
 class Group:
-    """The test traces at home, of other set-ups or of other programs, at one capacity.
+    """The test streams at home, of other set-ups or of other programs, at one capacity.
 
     Attributes:
         where: which of the three.
-        capacity_fraction: of each trace's distinct pages.
+        capacity_fraction: of each stream's distinct pages.
         traces: how many.
-        rivals: ways to run a classic that each trace's best one is chosen of, in hindsight.
-        gap_closed: median over the traces whose gap is wide enough; None where none is.
-        lowest_gap_closed, highest_gap_closed: of the same traces.
-        sd_points: spread over seeds: median over the traces of the hit ratio's standard deviation in points of 0.01;
+        rivals: ways to run a classic that each stream's rival is chosen of.
+        lead_points: over the rival, mean over the streams, in points of 0.01.
+        lowest_points: that of the stream where it is least.
+        leading: streams with more hits than the rival.
+        above_floor: streams at most 0.01 and one reload of the cache below it.
+        gap_closed: from the best classic in hindsight to the optimum: median over the streams whose gap is wide enough;
+            None where none is.
+        lowest_gap_closed, highest_gap_closed: of the same streams.
+        gap_closed_of_all: the same median from the best of all ways in hindsight.
+        sd_points: spread over seeds: median over the streams of the hit ratio's standard deviation in points of 0.01;
             None where fewer than two seeds were run.
-        leading: traces with more hits than the best classic in hindsight.
-        above_floor: traces at most 0.01 and one reload of the cache below it.
-        lowest_points: lead on the trace where it is least, in points of 0.01.
-        writes_ratio: SSD writes over the best classic's, median over the traces; None where none of these wrote.
+        writes_ratio: SSD writes over the rival's, median over the streams; None where none of these wrote.
     """
 
     where: Where
     capacity_fraction: float
     traces: int
     rivals: int
+    lead_points: float
+    lowest_points: float
+    leading: int
+    above_floor: int
     gap_closed: float | None
     lowest_gap_closed: float | None
     highest_gap_closed: float | None
+    gap_closed_of_all: float | None
     sd_points: float | None
-    leading: int
-    above_floor: int
-    lowest_points: float
     writes_ratio: float | None
 
     @property
-    def worth(self) -> bool | None:
-        """Whether the median of the gap closed is above 0; None where no trace has a gap."""
-        return None if self.gap_closed is None else self.gap_closed > 0
+    def worth(self) -> bool:
+        """Whether it has more hits than the rivals in the mean."""
+        return self.lead_points > 0
+
+
+CHOSEN, HINDSIGHT, OPTIMAL = "the best way, chosen on the first half", "the best classic in hindsight", "the optimum"
+"""What stands for several policies in `Reduction.name`."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """By how much a policy misses less than LRU over the test streams: 1 - its misses over LRU's.
+
+    Attributes:
+        name: the policy, or what stands for several.
+        mean, tenth, median, ninetieth, worst: over the streams; tenth and ninetieth are percentiles.
+        first: streams where no other that could be run misses less; None of what only hindsight knows.
+    """
+
+    name: str
+    mean: float
+    tenth: float
+    median: float
+    ninetieth: float
+    worst: float
+    first: int | None
 
 
 def _median(values: Sequence[float]) -> float | None:
@@ -106,8 +150,29 @@ def sd_points(row: ReuseRow) -> float | None:
 
 
 def mean_hit_ratio(row: ReuseRow) -> float:
-    """Mean over the seeds; that of the model that is kept where it alone was run."""
-    return fmean(row.seed_hit_ratios) if row.seed_hit_ratios else row.hit_ratio
+    """Mean over the seeds."""
+    return fmean(row.seed_hit_ratios)
+
+
+def reductions(rows: Sequence[ReuseRow]) -> list[Reduction]:
+    """Of all that was run on some streams, at least one: what could be run, the best mean first, then the rest."""
+    could = {
+        **{name: [row.hit_ratios[name] for row in rows] for name in rows[0].hit_ratios if name != LRU},
+        CHOSEN: [row.rival_hit_ratio for row in rows],
+        rows[0].policy: [mean_hit_ratio(row) for row in rows],
+    }
+    known = {
+        HINDSIGHT: [row.best_classic_hit_ratio for row in rows],
+        OPTIMAL: [row.optimum_hit_ratio for row in rows],
+    }
+    most = [max(own) for own in zip(*could.values(), strict=True)]
+    found = []
+    for name, ratios in {**could, **known}.items():
+        saved = [Goal.COST.lead(1 - own, 1 - row.hit_ratios[LRU]) for own, row in zip(ratios, rows, strict=True)]
+        tenth, middle, ninetieth = np.percentile(saved, [10, 50, 90]).tolist()
+        first = sum(own == top for own, top in zip(ratios, most, strict=True)) if name in could else None
+        found.append(Reduction(name, fmean(saved), tenth, middle, ninetieth, min(saved), first))
+    return sorted(found, key=lambda one: (one.first is None, -one.mean))
 
 
 class ReuseMetrics(Document):
@@ -136,32 +201,49 @@ class ReuseMetrics(Document):
             capacity_fraction=fraction,
             traces=len(rows),
             rivals=max(row.rivals for row in rows),
+            lead_points=fmean(row.lead_points for row in rows),
+            lowest_points=min(row.lead_points for row in rows),
+            leading=sum(row.lead_points > 0 for row in rows),
+            above_floor=sum(row.above_floor for row in rows),
             gap_closed=_median(closed),
             lowest_gap_closed=min(closed, default=None),
             highest_gap_closed=max(closed, default=None),
+            gap_closed_of_all=_median([own for row in rows if (own := row.gap_closed_of_all) is not None]),
             sd_points=_median([sd for row in rows if (sd := sd_points(row)) is not None]),
-            leading=sum(row.gap_points > 0 for row in rows),
-            above_floor=sum(row.above_floor for row in rows),
-            lowest_points=min(row.gap_points for row in rows),
-            writes_ratio=_median(
-                [row.ssd_writes / row.best_classic_ssd_writes for row in rows if row.best_classic_ssd_writes]
-            ),
+            writes_ratio=_median([row.ssd_writes / row.rival_ssd_writes for row in rows if row.rival_ssd_writes]),
         )
 
     def groups(self) -> list[Group]:
         """Home, other set-ups and other programs, each at every capacity, the smallest first."""
-        fractions = sorted({row.capacity_fraction for trace in self.traces.values() for row in trace.rows})
-        found = [self.group(where, fraction) for where in PLACES for fraction in fractions]
+        found = [self.group(where, fraction) for where in PLACES for fraction in self.fractions]
         return [group for group in found if group is not None]
 
+    def at(self, fraction: float) -> list[ReuseRow]:
+        """Rows of all streams at one capacity, home first."""
+        return [row for where in PLACES for row in self.rows(where, fraction)]
+
+    @property
+    def fractions(self) -> list[float]:
+        """The capacities, the smallest first."""
+        return sorted({row.capacity_fraction for trace in self.traces.values() for row in trace.rows})
+
+    def reductions(self, fraction: float | None = None) -> list[Reduction]:
+        """See `reductions`, at one capacity, or that of the verdict; empty without streams."""
+        rows = self.at(self.capacity_fraction if fraction is None else fraction)
+        return reductions(rows) if rows else []
+
     def headline(self, model: str) -> Figures:
-        """Means over the test traces at the verdict's capacity, and the medians of the gap closed at home and away."""
-        rows = [row for where in PLACES for row in self.rows(where, self.capacity_fraction) if row.policy == model]
+        """Means over the test streams at the verdict's capacity, and the medians of the gap closed at home and away."""
+        rows = [row for row in self.at(self.capacity_fraction) if row.policy == model]
         if not rows:
             return {}
         closed = [row.gap_closed for row in rows if row.gap_closed is not None]
         groups = {where: self.group(where, self.capacity_fraction) for where in PLACES}
+        (own,) = (one for one in reductions(rows) if one.name == model)
         return {
+            "miss_reduction": own.mean,
+            "worst_miss_reduction": own.worst,
+            "lead_points": fmean(row.lead_points for row in rows),
             "hit_ratio": fmean(map(mean_hit_ratio, rows)),
             "gap_closed": fmean(closed) if closed else None,
             "gap_points": fmean(row.gap_points for row in rows),
@@ -169,20 +251,40 @@ class ReuseMetrics(Document):
         }
 
     def summary(self) -> str:
-        """The median share of the gap closed at home and away, the lowest lead, and where not to use it."""
+        """What it brings over all streams, then at home and away, and where not to use it."""
+        rows = self.at(self.capacity_fraction)
+        if not rows:
+            return ""
         found = [group for where in PLACES if (group := self.group(where, self.capacity_fraction)) is not None]
-        return " ".join(map(group_text, found))
+        return " ".join([headline_text(self), *map(group_text, found)])
+
+
+def headline_text(metrics: ReuseMetrics) -> str:
+    """By how much it misses less than LRU, and what comes next."""
+    fraction, rows = metrics.capacity_fraction, metrics.at(metrics.capacity_fraction)
+    found = {one.name: one for one in metrics.reductions()}
+    own = found.pop(rows[0].policy)
+    rival = max((one for one in found.values() if one.first is not None), key=lambda one: one.mean)
+    return (
+        f"Over {_streams(len(rows))}, with a cache of {percent(fraction, 0)} of their pages, {rows[0].policy} misses "
+        f"{percent(own.mean)} less than LRU in the mean ({percent(own.worst)} at worst) and is first on {own.first}; "
+        f"{'next' if rival.mean < own.mean else 'ahead of it'} comes {rival.name} with {percent(rival.mean)} "
+        f"({percent(rival.worst)}). The optimum misses {percent(found[OPTIMAL].mean)} less."
+    )
+
+
+def _streams(count: int) -> str:
+    return f"{count} test {'stream' if count == 1 else 'streams'}"
 
 
 def group_text(group: Group) -> str:
-    """What a group closes, its lowest lead, and a warning where the median is not above 0."""
-    many = f"{group.traces} {'trace' if group.traces == 1 else 'traces'}"
-    lead = f"The lowest lead over the best classic in hindsight is {points(group.lowest_points)} of hit ratio."
-    if group.gap_closed is None:
-        return f"On {WHERE[group.where]} the gap is below 0.02 on each of {many}, so nothing can be gained. {lead}"
-    closed = f"it closes {percent(group.gap_closed)} of the gap in the median of {many}"
-    said = f"On {WHERE[group.where]} {closed}. {lead}"
-    return said if group.worth else f"{said} Don't use it there: in the median it gains nothing."
+    """The lead over what an operator would run, and a warning where the mean is not above 0."""
+    said = (
+        f"On {WHERE[group.where]} it leads the way to run a classic that was best on each stream's first half by "
+        f"{points(group.lead_points)} of hit ratio in the mean of {_streams(group.traces)}, by "
+        f"{points(group.lowest_points)} at least."
+    )
+    return said if group.worth else f"{said} Don't use it there: in the mean it gains nothing."
 
 
 def read_metrics(path: Path) -> ReuseMetrics:

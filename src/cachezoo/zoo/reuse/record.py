@@ -9,6 +9,9 @@ REUSE = System(
     source="LRB, NSDI 2020 (inputs); LHD, NSDI 2018 (hits for held time); docs/page-cache.md",
     scope="all",
     headline=(
+        "miss_reduction",
+        "worst_miss_reduction",
+        "lead_points",
         "gap_closed",
         "gap_points",
         "hit_ratio",

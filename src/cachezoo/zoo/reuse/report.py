@@ -12,7 +12,7 @@ from cachezoo.show.plots import CARRIED
 from cachezoo.show.section import Figure, Section
 from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, VERMILION, panels, save
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
-from cachezoo.zoo.base import AtSize, ReportSection, Results
+from cachezoo.zoo.base import ReportSection, Results
 from cachezoo.zoo.reuse.metrics import (
     PLACES,
     WHERE,
@@ -35,24 +35,54 @@ SPREAD = "lowest and highest"
 
 
 def tables(metrics: ReuseMetrics) -> list[Table]:
-    """Home and carry-over at each capacity, then each trace at the verdict's; those that have rows."""
-    found = [group_table(metrics), trace_table(metrics)]
+    """Misses saved, then home and carry-over at each capacity, then each stream; those that have rows."""
+    found = [reduction_table(metrics), group_table(metrics), trace_table(metrics)]
     return [table for table in found if table.rows]
+
+
+def reduction_table(metrics: ReuseMetrics) -> Table:
+    """One row for everything that was run on the streams: by how much it misses less than LRU."""
+    at = metrics.capacity_fraction
+    others = {size: {one.name: one for one in metrics.reductions(size)} for size in metrics.fractions if size != at}
+    size = percent(at, 0)
+    columns = [
+        Column("cache", numeric=False),
+        Column("mean", f"misses saved at {size}"),
+        *(Column(name, f"of the streams, at {size}") for name in ("P10", "P50", "P90", "worst")),
+        Column("first", f"streams where it misses least, at {size}"),
+        *(Column(f"mean at {percent(other, 0)}", "misses saved") for other in others),
+    ]
+    rows = [
+        [
+            name_cell(one.name) if one.first is not None else Cell(one.name),
+            *map(_saved, (one.mean, one.tenth, one.median, one.ninetieth, one.worst)),
+            Cell(NONE) if one.first is None else number_cell(one.first),
+            *(_saved(found[one.name].mean) for found in others.values()),
+        ]
+        for one in metrics.reductions()
+    ]
+    return Table("Misses saved against LRU", columns, rows)
+
+
+def _saved(value: float) -> Cell:
+    return Cell(percent(value, signed=True), value)
 
 
 def group_table(metrics: ReuseMetrics) -> Table:
     """One row for home, other set-ups and other programs at each capacity."""
     columns = [
         Column("where", numeric=False),
-        Column("cache", "of distinct pages, and rivals: classics to choose of"),
-        Column("traces"),
-        Column("gap closed", f"median, {SPREAD}"),
+        Column("cache", "of distinct pages, and ways to run a classic that the rival is chosen of"),
+        Column("streams"),
         Column("use it?", numeric=False),
-        Column("spread over seeds", "median of the sd, points of hit ratio"),
-        Column("lead", "traces above the best classic in hindsight"),
-        Column("above the floor", "traces"),
+        Column("lead", "over the rival, mean of the streams, points of hit ratio"),
         Column("lowest lead", "points of hit ratio"),
-        Column("SSD writes", "over the best classic's, median"),
+        Column("ahead", "streams above the rival"),
+        Column("above the floor", "streams"),
+        Column("gap closed", f"from the best classic in hindsight: median, {SPREAD}"),
+        Column("of all ways", "the same from the best of them in hindsight: median"),
+        Column("spread over seeds", "median of the sd, points of hit ratio"),
+        Column("SSD writes", "over the rival's, median"),
     ]
     rows = [_group_cells(group, promoted(metrics)) for group in metrics.groups()]
     return Table(f"{_named(metrics)} at home and carried over", columns, rows)
@@ -73,24 +103,24 @@ def _group_cells(group: Group, promoted: bool) -> list[Cell]:
     closed = share_cell(group.gap_closed)
     return [
         Cell(SHOWN[group.where]),
-        Cell(percent(group.capacity_fraction, 0), group.capacity_fraction, f"{group.rivals} rivals"),
+        Cell(percent(group.capacity_fraction, 0), group.capacity_fraction, f"{group.rivals} ways"),
         number_cell(group.traces),
-        Cell(closed.text, closed.value, ends),
         advice(group, promoted),
-        number_cell(group.sd_points, 2),
+        Cell(points(group.lead_points), group.lead_points),
+        Cell(points(group.lowest_points), group.lowest_points),
         Cell(f"{group.leading} of {group.traces}", group.leading),
         Cell(f"{group.above_floor} of {group.traces}", group.above_floor),
-        Cell(points(group.lowest_points), group.lowest_points),
+        Cell(closed.text, closed.value, ends),
+        share_cell(group.gap_closed_of_all),
+        number_cell(group.sd_points, 2),
         number_cell(group.writes_ratio, 2),
     ]
 
 
 def advice(group: Group, promoted: bool) -> Cell:
-    """Whether to use the cache there: don't where validation speaks against it, or the median closes nothing."""
+    """Whether to use the cache there: don't where validation speaks against it, or it does not lead in the mean."""
     if not promoted:
         return Cell("don't", note="not promoted", tone="bad")
-    if group.worth is None:
-        return Cell("cannot be told", tone="unsure")
     if not group.worth:
         return Cell("don't", tone="bad")
     below = group.traces - group.above_floor
@@ -98,21 +128,24 @@ def advice(group: Group, promoted: bool) -> Cell:
 
 
 def trace_table(metrics: ReuseMetrics) -> Table:
-    """One row a trace at the verdict's capacity, home first, the widest gap closed first."""
+    """One row a stream at the verdict's capacity, home first, the largest lead first."""
     columns = [
-        Column("trace", numeric=False),
+        Column("stream", numeric=False),
         Column("program", numeric=False),
         Column("where", numeric=False),
-        Column("best classic", "in hindsight", numeric=False),
+        Column("length", "page accesses over the capacity"),
+        Column("rival", "chosen on the first half", numeric=False),
         Column("its hit ratio"),
         Column("ours", "mean ± sd over seeds"),
+        Column("lead", "points, with its 90 % interval"),
+        Column("by quarter", "lead in each, points"),
+        Column("gap closed", "from the best classic in hindsight"),
         Column("optimum"),
-        Column("gap closed"),
         Column("above the floor", numeric=False),
     ]
     rows = [_trace_cells(metrics, key, row) for key, row in ordered(metrics)]
     fraction = percent(metrics.capacity_fraction, 0)
-    return Table(f"Each test trace, with a cache of {fraction} of its distinct pages", columns, rows)
+    return Table(f"Each test stream, with a cache of {fraction} of its distinct pages", columns, rows)
 
 
 def ordered(metrics: ReuseMetrics) -> list[tuple[str, ReuseRow]]:
@@ -124,10 +157,9 @@ def ordered(metrics: ReuseMetrics) -> list[tuple[str, ReuseRow]]:
         if row.capacity_fraction == metrics.capacity_fraction
     ]
 
-    def place(pair: tuple[str, ReuseRow]) -> tuple[int, bool, float, str]:
+    def place(pair: tuple[str, ReuseRow]) -> tuple[int, float, str]:
         key, row = pair
-        closed = row.gap_closed
-        return PLACES.index(metrics.traces[key].where), closed is None, -(closed or 0.0), key
+        return PLACES.index(metrics.traces[key].where), -row.lead_points, key
 
     return sorted(found, key=place)
 
@@ -138,21 +170,30 @@ def _trace_cells(metrics: ReuseMetrics, key: str, row: ReuseRow) -> list[Cell]:
     closed = Cell("gap below 0.02") if row.gap_closed is None else Cell(
         percent(row.gap_closed, signed=True), row.gap_closed
     )  # fmt: skip
+    ends = row.lead_interval
+    quarters = [100 * (own - rival) for own, rival in zip(row.quarters, row.rival_quarters, strict=True)]
     return [
         name_cell(key),
         Cell(trace.program or NONE, note=trace.setup or ""),
         Cell(SHOWN[trace.where]),
-        name_cell(row.best_classic),
-        share_cell(row.best_classic_hit_ratio, digits=2),
+        number_cell(row.capacities, 0),
+        name_cell(row.rival),
+        share_cell(row.rival_hit_ratio, digits=2),
         Cell(f"{number(100 * mean, 2)}{spread}{UNIT_SPACE}%", mean),
-        share_cell(row.optimum_hit_ratio, digits=2),
+        Cell(
+            points(row.lead_points),
+            row.lead_points,
+            "" if ends is None else " to ".join(number(end, 1, signed=True) for end in ends),
+        ),
+        Cell(", ".join(number(own, 1, signed=True) for own in quarters)),
         closed,
+        share_cell(row.optimum_hit_ratio, digits=2),
         Cell("yes", tone="good") if row.above_floor else Cell("no", tone="bad"),
     ]
 
 
 def values(metrics: ReuseMetrics) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The same as JSON values: `groups`, and `traces` with all that the metrics have at the verdict's capacity."""
+    """The same as JSON values: `reductions`, `groups`, and `traces` with all the metrics at the verdict's capacity."""
     traces = [
         {
             "trace": key,
@@ -168,7 +209,7 @@ def values(metrics: ReuseMetrics) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         for trace in [metrics.traces[key]]
     ]
     groups = [{**asdict(group), "use": advice(group, promoted(metrics)).text} for group in metrics.groups()]
-    return {"groups": groups, "traces": traces}
+    return {"reductions": [asdict(one) for one in metrics.reductions()], "groups": groups, "traces": traces}
 
 
 RESULTS = Results(tables, values)
@@ -178,7 +219,7 @@ KIND = "reuse"
 TITLE = "One cache for every workload: at home and carried over"
 # Colour and form: either alone tells the three apart.
 MARKS: Mapping[Where, tuple[str, str]] = {"home": (BLUE, "o"), "set-up": (GREEN, "s"), "program": (VERMILION, "^")}
-LEFT_END = -0.5  # of the axis: what loses more is an arrow there, with its figure
+LEFT_END = -10.0  # of the axis, in points: what loses more is an arrow there, with its figure
 LINE_INCHES = 0.19
 
 
@@ -216,13 +257,13 @@ def _section(sources: "Measured", figures: Mapping[str, Figure]) -> Section | No
 
 def _missing(metrics: ReuseMetrics) -> str:
     missing = [SHOWN[where] for where in PLACES if metrics.group(where, metrics.capacity_fraction) is None]
-    return f"There is no test trace of {words(missing)}, so nothing is known of them." if missing else ""
+    return f"There is no test stream of {words(missing)}, so nothing is known of them." if missing else ""
 
 
 def _where_not(metrics: ReuseMetrics) -> str:
-    """Each group where the median is not above 0, in plain words."""
+    """Each group where the mean lead is not above 0, in plain words."""
     found = [metrics.group(where, metrics.capacity_fraction) for where in PLACES]
-    lost = [group for group in found if group is not None and group.worth is False]
+    lost = [group for group in found if group is not None and not group.worth]
     return " ".join(map(group_text, lost))
 
 
@@ -232,76 +273,58 @@ def _draw(sources: "Measured", folder: Path) -> list[Figure]:
 
 
 def carried_figure(metrics: ReuseMetrics | None, folder: Path) -> Figure | None:
-    """Gap closed on each test trace at the verdict's capacity: home, other set-ups, other programs."""
+    """Lead on each test stream at the verdict's capacity: home, other set-ups, other programs."""
     rows = ordered(metrics) if metrics is not None else []
-    shown = [(key, row) for key, row in rows if row.gap_closed is not None]
-    if metrics is None or not shown:
+    if metrics is None or not rows:
         return None
-    counts = {where: sum(metrics.traces[key].where == where for key, _ in shown) for where in PLACES}
+    counts = {where: sum(metrics.traces[key].where == where for key, _ in rows) for where in PLACES}
     found = [where for where in PLACES if counts[where]]
-    canvas, axes = panels(len(found), 1, LINE_INCHES * len(shown) + 0.5 * len(found) + 0.6, [counts[w] for w in found])
-    highest = max(0.1, *(max(_ends(row)) for _, row in shown))
+    canvas, axes = panels(len(found), 1, LINE_INCHES * len(rows) + 0.5 * len(found) + 0.6, [counts[w] for w in found])
+    highest = max(1.0, *(_ends(row)[1] for _, row in rows))
     for axis, where in zip([line[0] for line in axes], found, strict=True):
-        _group_panel(axis, where, [(key, row) for key, row in shown if metrics.traces[key].where == where])
-        axis.set_xlim(100 * _left(shown), 100 * 1.04 * highest)
+        _group_panel(axis, where, [(key, row) for key, row in rows if metrics.traces[key].where == where])
+        axis.set_xlim(_left(rows), 1.04 * highest)
         if where != found[-1]:
             axis.set_xticklabels([])
-    axes[-1][0].set_xlabel("gap closed from the best classic in hindsight to the optimum, %")
+    axes[-1][0].set_xlabel("lead over the way to run a classic that was best on the first half, points of hit ratio")
     save(canvas, folder, CARRIED)
-    medians = [group for where in found if (group := metrics.group(where, metrics.capacity_fraction)) is not None]
-    said = [f"{percent(group.gap_closed or 0.0)} {SHOWN[group.where]}" for group in medians]
-    alt = f"Gap closed on each of {len(shown)} test traces, as tabled; medians: {words(said)}."
-    left_out = len(rows) - len(shown)
-    narrow = f" Left out: {left_out} with a gap below 0.02." if left_out else ""
+    means = [group for where in found if (group := metrics.group(where, metrics.capacity_fraction)) is not None]
+    said = [f"{points(group.lead_points)} {SHOWN[group.where]}" for group in means]
+    alt = f"Lead on each of {len(rows)} test streams, as tabled; means: {words(said)}."
     caption = (
-        f"Each test trace with a cache of {percent(metrics.capacity_fraction, 0)} of its pages: mean of the seeds, "
-        f"line from the lowest to the highest; dashed: median of the group; left of 0 a classic is better.{narrow}"
+        f"Each test stream with a cache of {percent(metrics.capacity_fraction, 0)} of its pages: mean of the seeds, "
+        "line of its 90 % interval over seeds and time; dashed: mean of the group; left of 0 the rival is better."
     )
     return Figure(CARRIED, alt, caption)
 
 
 def _ends(row: ReuseRow) -> tuple[float, float]:
-    """Gap closed by the worst and by the best seed; the row's own where one alone was run."""
-    room = row.optimum_hit_ratio - row.best_classic_hit_ratio
-    each = [(ratio - row.best_classic_hit_ratio) / room for ratio in row.seed_hit_ratios] or [row.gap_closed or 0.0]
-    return min(each), max(each)
+    """Of the lead's interval; the lead where a stream is too short for one."""
+    return row.lead_interval or (row.lead_points, row.lead_points)
 
 
-def _left(shown: Sequence[tuple[str, ReuseRow]]) -> float:
+def _left(rows: Sequence[tuple[str, ReuseRow]]) -> float:
     """Where the axis begins: at the lowest figure, but not below `LEFT_END`."""
-    return max(LEFT_END, min(0.0, *(_ends(row)[0] for _, row in shown))) - 0.04
+    return max(LEFT_END, min(0.0, *(_ends(row)[0] for _, row in rows))) - 0.4
 
 
 def _group_panel(axis: "Axes", where: Where, rows: Sequence[tuple[str, ReuseRow]]) -> None:
     colour, mark = MARKS[where]
-    closed = np.array([row.gap_closed for _, row in rows], np.float64)
+    leads = [row.lead_points for _, row in rows]
     at = np.arange(len(rows))[::-1]
-    for y, value, (_, row) in zip(at, closed, rows, strict=True):
+    for y, value, (_, row) in zip(at, leads, rows, strict=True):
         if value < LEFT_END:
-            axis.plot(100 * LEFT_END, y, marker="<", color=colour, ms=5)
-            axis.annotate(f"{percent(value, 0)}", (100 * LEFT_END, y), (6, 0), textcoords="offset points", va="center")
+            axis.plot(LEFT_END, y, marker="<", color=colour, ms=5)
+            axis.annotate(points(value), (LEFT_END, y), (6, 0), textcoords="offset points", va="center")
             continue
-        axis.plot([100 * end for end in _ends(row)], [y, y], color=colour, lw=1)
-        axis.plot(100 * value, y, marker=mark, color=colour, ms=5)
+        axis.plot(_ends(row), [y, y], color=colour, lw=1)
+        axis.plot(value, y, marker=mark, color=colour, ms=5)
     axis.axvline(0, color=BLACK, lw=1)
-    axis.axvline(100 * max(LEFT_END, float(np.median(closed))), color=GREY, ls="--", lw=1)
+    axis.axvline(max(LEFT_END, float(np.mean(leads))), color=GREY, ls="--", lw=1)
     axis.set_yticks(at, [key for key, _ in rows], fontsize=8)
     axis.set_ylim(-0.7, len(rows) - 0.3)
     axis.grid(visible=False, axis="y")
     axis.set_title(f"{SHOWN[where]}: {WHERE[where]}", loc="left")
-
-
-def _sizes(sources: "Measured", trace: str) -> list[AtSize]:
-    metrics = _metrics(sources)
-    if metrics is None or trace not in metrics.traces:
-        return []
-    return [
-        AtSize(
-            row.policy, row.capacity, mean_hit_ratio(row), row.best_classic_hit_ratio, row.optimum_hit_ratio,
-            row.seed_hit_ratios,
-        )
-        for row in metrics.traces[trace].rows
-    ]  # fmt: skip
 
 
 def _carried(sources: "Measured", category: str) -> str:
@@ -316,11 +339,11 @@ def _carried(sources: "Measured", category: str) -> str:
     said = words([
         f"{count} of {SHOWN[where]}" for where in PLACES if (count := sum(trace.where == where for trace in away))
     ])  # fmt: skip
-    more, lowest = sum(row.gap_points > 0 for row in rows), min(row.gap_points for row in rows)
+    more, lowest = sum(row.lead_points > 0 for row in rows), min(row.lead_points for row in rows)
     return (
-        f"On {len(rows)} more traces of this kind, {said}, it hits more than the best classic in hindsight on {more}; "
-        f"at worst {points(lowest)}."
+        f"On {len(rows)} streams of this kind, {said}, it hits more than the way to run a classic that was best on the "
+        f"first half on {more}; at worst {points(lowest)}."
     )
 
 
-PART = ReportSection(KIND, TITLE, _answer, _section, _draw, _sizes, _carried)
+PART = ReportSection(KIND, TITLE, _answer, _section, _draw, _carried)

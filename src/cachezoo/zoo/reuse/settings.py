@@ -63,4 +63,6 @@ class Judge(Strict):
     # Candidate weights of the training traces' counts, in accesses for each class and age.
     weights: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(min_length=1)
     capacity: Capacity  # part of the distinct pages at which the verdict is spoken
+    # The same of test streams, at which the model is run.
+    sizes: list[Capacity] = Field(min_length=1)
     least_gain: Gain  # hit ratio above the classic's that is worth a model

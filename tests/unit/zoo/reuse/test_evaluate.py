@@ -1,12 +1,14 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cachezoo.contest.counting import first_access
+from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import read_fitted
+from cachezoo.policies.registry import classics
 from cachezoo.policies.simulate import simulate
-from cachezoo.settings.data import CorpusEntry, TraceEntry
+from cachezoo.settings.data import CorpusEntry
 from cachezoo.zoo.base import studied_of
 from cachezoo.zoo.registry import SYSTEMS
 from cachezoo.zoo.reuse import evaluate, judge
@@ -28,34 +30,54 @@ def bench(folder: Path) -> evaluate._Bench:
     scorers, weight = judge.scorers_of(folder / "fitted", fitted), float(trained.calibration["weight"])
     policy = judge.base_policy(fitted)
     plans = [plan_of(policy, judge.calibration_of(fitted, k, weight)) for k in range(2)]
-    return evaluate._Bench(trained, policy, [0.05, 0.1], plans, scorers, ["twoq(kin=0.5)"])
+    return evaluate._Bench(trained, policy, plans, scorers, ["twoq(kin=0.5)"])
 
 
-def test_a_row_is_the_mean_of_the_seeds_beside_the_best_way_to_run_a_classic(bench: evaluate._Bench) -> None:
+def test_what_counts_begins_with_a_full_cache_and_its_first_half_chooses(bench: evaluate._Bench) -> None:
     own = part(5000, 8)
-    row = bench.row(own, 0.1, seeded=True)
-    best = max(
-        (simulate(own.trace, own.pages, name, row.capacity, first_access(own.pages)).hit_ratio, name)
-        for name in ("lru", "lfu", "lirs", "arc", "twoq(kin=0.5)")
-    )
-    assert row.best_classic_hit_ratio >= best[0]
-    assert row.rivals == 20
-    assert len(row.seed_hit_ratios) == 2
-    assert row.hit_ratio == row.seed_hit_ratios[0]
+    counted = evaluate.Counted.of(own.pages, 50)
+    total, starts = len(own.pages.page_ids), set(own.pages.request_start.tolist())
+    seen = np.maximum.accumulate(own.pages.page_ids) + 1
+    assert seen[counted.first] >= 50 and counted.first >= total // 10 - 8
+    assert abs(2 * counted.middle - counted.first - total) < 20 and {counted.first, counted.middle} <= starts
+    hits = np.where(np.arange(total) < counted.middle, HIT, 0).astype(np.uint8)
+    assert (counted.first_half(hits), counted.judged(hits).sum()) == (1.0, 0)
+    assert counted.quarters(hits) == pytest.approx([1, 1, 0, 0], abs=0.01)
+
+
+def test_a_row_is_the_mean_of_the_seeds_against_what_was_best_on_the_first_half(bench: evaluate._Bench) -> None:
+    own = part(5000, 8)
+    row = bench.row(own, 0.1)
+    counted = evaluate.Counted.of(own.pages, row.capacity)
+    names = [*classics(), "twoq(kin=0.5)"]
+    outcomes = {name: simulate(own.trace, own.pages, name, row.capacity, 0).outcome == HIT for name in names}
+    first = {name: hits[counted.first : counted.middle].mean() for name, hits in outcomes.items()}
+    second = {name: hits[counted.middle :].mean() for name, hits in outcomes.items()}
+    assert first[row.rival] == max(first.values()) and row.rivals == len(names)
+    assert row.rival_hit_ratio == pytest.approx(second[row.rival])
+    assert row.best_way_hit_ratio == pytest.approx(max(second.values()))
+    assert row.best_classic_hit_ratio == pytest.approx(max(second[name] for name in classics()))
+    assert {name: row.hit_ratios[name] for name in classics()} == pytest.approx({n: second[n] for n in classics()})
+    assert set(row.hit_ratios) - set(classics()) == {"lrb", "threelcache"}
+    assert len(row.seed_hit_ratios) == 2 and row.hit_ratio == row.seed_hit_ratios[0]
     mean = float(np.mean(row.seed_hit_ratios))
-    assert row.gap_points == pytest.approx(100 * (mean - row.best_classic_hit_ratio))
+    assert row.lead_points == pytest.approx(100 * (mean - row.rival_hit_ratio))
+    assert row.lead_interval is not None and row.lead_interval[0] < row.lead_points < row.lead_interval[1]
+    assert np.mean(row.quarters[2:]) == pytest.approx(mean, abs=0.01) and len(row.rival_quarters) == 4
     assert row.gap_closed == pytest.approx(
         (mean - row.best_classic_hit_ratio) / (row.optimum_hit_ratio - row.best_classic_hit_ratio)
     )
-    alone = bench.row(own, 0.2, seeded=False)
-    assert (alone.seed_hit_ratios, alone.rivals) == ([], 19)
 
 
-def test_where_a_trace_is_from() -> None:
-    home = TraceEntry.model_validate({"path": "a", "format": "csv", "category": "web", "role": "test"})
+def test_other_keys_change_no_figure(bench: evaluate._Bench) -> None:
+    own = part(3000, 3)
+    other = replace(own, trace=replace(own.trace, offset=own.trace.offset + (1 << 30)))
+    assert bench.row(own, 0.1) == bench.row(other, 0.1)
+
+
+def test_where_a_stream_is_from() -> None:
     own = {"path": "a", "format": "csv", "program": "nginx", "setup": "c", "role": "test"}
-    assert evaluate.where_of(home) == "home"
-    assert evaluate.where_of(home.model_copy(update={"unseen": True})) == "program"
+    assert evaluate.where_of(CorpusEntry.model_validate({**own, "home": True})) == "home"
     assert evaluate.where_of(CorpusEntry.model_validate(own)) == "set-up"
     assert evaluate.where_of(CorpusEntry.model_validate({**own, "unseen": True})) == "program"
 

@@ -7,9 +7,9 @@ from cachezoo.models.measured import Measured, Model
 from cachezoo.show.plots import CARRIED
 from cachezoo.show.style import settings
 from cachezoo.zoo.registry import SYSTEMS
-from cachezoo.zoo.reuse.metrics import PLACES, ReuseMetrics, group_text
+from cachezoo.zoo.reuse.metrics import CHOSEN, HINDSIGHT, OPTIMAL, PLACES, ReuseMetrics, group_text, reductions
 from cachezoo.zoo.reuse.report import PART, advice, carried_figure, group_table, ordered, tables, trace_table, values
-from tests.metrics_data import FRACTIONS, reuse_metrics, reuse_trace, workload_metrics
+from tests.metrics_data import FRACTIONS, reuse_metrics, reuse_row, reuse_trace, workload_metrics
 from tests.report_data import trained
 
 MODEL = "reuse.follow"
@@ -20,30 +20,53 @@ def with_traces(**traces: object) -> ReuseMetrics:
     return METRICS.model_copy(update={"traces": traces})
 
 
-def test_a_group_is_of_its_traces_at_one_capacity() -> None:
+def test_a_group_is_of_its_streams_at_one_capacity() -> None:
     home = METRICS.group("home", 0.1)
     assert (home.traces, home.leading, home.above_floor, home.rivals) == (3, 3, 3, 216)
+    assert (home.lead_points, home.lowest_points, home.worth) == (pytest.approx(2.7), pytest.approx(0.1), True)
     assert (home.gap_closed, home.lowest_gap_closed, home.highest_gap_closed) == pytest.approx((0.2, 0.15, 0.25))
-    assert home.sd_points == pytest.approx(0.1 * 10**0.5) and home.lowest_points == pytest.approx(0.1)
-    assert home.writes_ratio == pytest.approx(0.9) and home.worth is True
+    assert home.sd_points == pytest.approx(0.1 * 10**0.5) and home.writes_ratio == pytest.approx(0.9)
     program = METRICS.group("program", 0.1)
     assert (program.traces, program.leading, program.above_floor) == (3, 1, 1)
-    assert program.gap_closed == pytest.approx(-0.1) and program.worth is False
+    assert (program.gap_closed, program.gap_closed_of_all, program.worth) == (pytest.approx(-0.1),) * 2 + (False,)
     assert program.lowest_points == pytest.approx(-4)
-    assert METRICS.group("home", 0.2).sd_points is None  # the kept model alone was run
     assert METRICS.group("home", 0.3) is None
     assert [(group.where, group.capacity_fraction) for group in METRICS.groups()] == [
         (where, fraction) for where in PLACES for fraction in FRACTIONS
     ]
 
 
-def test_traces_without_a_gap_or_writes_are_no_ground_for_a_median() -> None:
+def test_streams_without_a_gap_or_writes_are_no_ground_for_a_median() -> None:
     narrow = reuse_trace(MODEL, "home", 0.001, gap_wide=0.01, seeds=1)
-    rows = [row.model_copy(update={"best_classic_ssd_writes": 0}) for row in narrow.rows]
+    rows = [row.model_copy(update={"rival_ssd_writes": 0}) for row in narrow.rows]
     group = with_traces(narrow=narrow.model_copy(update={"rows": rows})).group("home", 0.1)
-    assert group.gap_closed is group.worth is group.writes_ratio is group.sd_points is None
-    assert advice(group, promoted=True).text == "cannot be told"
-    assert "below 0.02 on each of 1 trace, so nothing can be gained" in group_text(group)
+    assert group.gap_closed is group.gap_closed_of_all is group.writes_ratio is group.sd_points is None
+
+
+def test_misses_saved_are_those_of_lru_less_ones_own_over_them() -> None:
+    rows = [
+        reuse_row(MODEL, 0.1, lead).model_copy(
+            update={"hit_ratios": {"lru": 0.5, "arc": arc}, "rival_hit_ratio": 0.55, "best_classic_hit_ratio": 0.55}
+        )
+        for lead, arc in ((0.4, 0.6), (0.2, 0.4))
+    ]
+    found = {one.name: one for one in reductions(rows)}
+    own, arc = found[MODEL], found["arc"]
+    assert [one.name for one in reductions(rows)] == [MODEL, CHOSEN, "arc", HINDSIGHT, OPTIMAL]
+    assert (own.mean, own.worst, own.median) == (pytest.approx(0.2), pytest.approx(0.0), pytest.approx(0.2))
+    assert (own.tenth, own.ninetieth) == (pytest.approx(0.04), pytest.approx(0.36))
+    assert (arc.mean, arc.worst) == (pytest.approx(0.0), pytest.approx(-0.2))
+    assert [one.first for one in found.values()] == [1, 1, 0, None, None]
+
+
+def test_the_table_of_misses_has_all_capacities() -> None:
+    (first, *_) = tables(METRICS)
+    assert [row[0].text for row in first.rows] == [one.name for one in METRICS.reductions()]
+    assert [column.title for column in first.columns[-2:]] == [
+        "mean at 5\N{NO-BREAK SPACE}%",
+        "mean at 20\N{NO-BREAK SPACE}%",
+    ]
+    assert values(METRICS)["reductions"][0]["name"] == first.rows[0][0].text
 
 
 @pytest.mark.parametrize(
@@ -66,14 +89,15 @@ def test_it_says_don_t(lead: float, other: float, promoted: bool, text: str) -> 
 
 def test_an_unpromoted_model_is_don_t_everywhere() -> None:
     refused = reuse_metrics(MODEL, promoted=False)
-    assert {row[4].text for row in group_table(refused).rows} == {"don't"}
+    assert {row[3].text for row in group_table(refused).rows} == {"don't"}
     assert {group["use"] for group in values(refused)["groups"]} == {"don't"}
 
 
 def test_the_summary_has_each_place_and_the_lowest_lead() -> None:
     said = METRICS.summary().replace("\N{NO-BREAK SPACE}", " ")
-    assert "later days of recipes that the model was trained on it closes 20.0 % of the gap" in said
-    assert "is +0.1 points of hit ratio." in said and said.count("Don't use it there") == 1
+    assert said.startswith(f"Over 8 test streams, with a cache of 10 % of their pages, {MODEL} misses ")
+    assert "best on each stream's first half by +2.7 points of hit ratio in the mean of 3 test streams, by +0.1" in said
+    assert said.count("Don't use it there") == 1
     assert with_traces().summary() == ""
 
 
@@ -87,7 +111,7 @@ def test_headlines_are_those_of_the_record() -> None:
     assert "program_gap_closed" not in with_traces(a=METRICS.traces["web_test"]).headline(MODEL)
 
 
-def test_traces_stand_by_place_and_gap() -> None:
+def test_streams_come_by_place_and_lead() -> None:
     keys = [key for key, _ in ordered(METRICS)]
     assert keys[:3] == ["web_test", "mail_test", "narrow_test"] and keys[3:5] == ["web_wide", "web_slow"]
     assert keys[5:] == ["redis_test", "lighttpd_test", "mariadb_test"]
@@ -118,9 +142,11 @@ def test_the_section_names_places_without_a_trace(tmp_path: Path) -> None:
     home = metrics.model_copy(update={"traces": {"web_test": metrics.traces["web_test"]}})
     section = PART.section(sources(home), {})
     assert section is not None and section.figures == []
-    assert section.texts == ["There is no test trace of other set-ups and other programs, so nothing is known of them."]
+    assert section.texts == [
+        "There is no test stream of other set-ups and other programs, so nothing is known of them."
+    ]
     whole = PART.section(sources(metrics), {})
-    assert whole is not None and len(whole.tables) == 2 and "Don't use it there" in whole.texts[0]
+    assert whole is not None and len(whole.tables) == 3 and "Don't use it there" in whole.texts[0]
     assert PART.section(sources(None), {}) is None
 
 
@@ -130,19 +156,20 @@ def draw(metrics: ReuseMetrics, folder: Path) -> Any:
         return PART.draw(sources(metrics), folder)
 
 
-def test_the_plot_shows_every_trace_that_has_a_gap(tmp_path: Path) -> None:
+def test_the_plot_shows_every_stream(tmp_path: Path) -> None:
     metrics = reuse_metrics(MODEL)
     lost = metrics.model_copy(update={"traces": metrics.traces | {"lost": reuse_trace(MODEL, "program", -0.25)}})
     (figure,) = draw(lost, tmp_path / "a")
-    assert figure.file == CARRIED and "each of 8 test traces" in figure.alt
-    assert "Left out: 1 with a gap below 0.02." in figure.caption
-    assert "20.0\N{NO-BREAK SPACE}% home" in figure.alt
+    assert (
+        figure.file == CARRIED
+        and "each of 9 test streams" in figure.alt
+        and "+2.7\N{NO-BREAK SPACE}points home" in figure.alt
+    )
     draw(lost, tmp_path / "b")
     first, again = ((tmp_path / name / CARRIED).read_bytes() for name in "ab")
     assert first == again and first.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("traces", [{}, {"narrow": reuse_trace(MODEL, "home", 0.001, gap_wide=0.01)}])
-def test_nothing_to_draw(tmp_path: Path, traces: dict[str, Any]) -> None:
-    assert draw(reuse_metrics(MODEL).model_copy(update={"traces": traces}), tmp_path) == []
+def test_nothing_to_draw(tmp_path: Path) -> None:
+    assert draw(reuse_metrics(MODEL).model_copy(update={"traces": {}}), tmp_path) == []
     assert carried_figure(None, tmp_path) is None and not (tmp_path / CARRIED).exists()
