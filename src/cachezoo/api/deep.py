@@ -214,9 +214,9 @@ def wear(
     traces = _traces(trace)
     names = [own.meta.trace_id for own in traces]
     own = cycles_of(traces, cycles)
-    if learned is not None:
-        check_bundle(own, ", ".join(names))
     writes = writes_of(own, options.drive)
+    if learned is not None:
+        check_bundle([*writes.volumes], ", ".join(names))
     check_room(writes, options, ", ".join(names), learned, larger=", or a larger ssd")
     found = wear_table(writes, own, options, _no_progress, learned)
     values = {"trace": names, **wear_values(found)}

@@ -62,6 +62,16 @@ class LongTrace:
 def is_long(files: TraceFiles, first: int | None = None) -> bool:
     """Whether a trace of addresses has so many page accesses that it is read a row group at a time.
 
+    Args:
+        files: the trace.
+        first: requests that are taken, from its first on; None takes all.
+    """
+    return accesses_in(files, first) >= long_from()
+
+
+def accesses_in(files: TraceFiles, first: int | None = None) -> float:
+    """The page accesses of a trace of addresses; 0 of what is no single file of one.
+
     How many a raw trace has is estimated from its beginning, and the part of the file that this takes.
 
     Args:
@@ -69,7 +79,7 @@ def is_long(files: TraceFiles, first: int | None = None) -> bool:
         first: requests that are taken, from its first on; None takes all.
     """
     if len(files.paths) != 1 or not files.paths[0].is_file():
-        return False
+        return 0.0
     given = OpenTrace(files, silent)
     if given.format.id == PARQUET:
         extent = read_extent(stored_table(given.sources[0]))
@@ -77,11 +87,11 @@ def is_long(files: TraceFiles, first: int | None = None) -> bool:
     else:
         chunk = next(iter(given.chunks()))
         if not isinstance(chunk, Chunk):
-            return False
+            return 0.0
         share = given.sources[0].consumed / max(given.sources[0].size, 1)
         accesses, requests = int(accesses_of(chunk).sum() / max(share, 1e-9)), int(len(chunk) / max(share, 1e-9))
     part = 1.0 if first is None else min(1.0, first / max(requests, 1))
-    return accesses * part >= long_from()
+    return accesses * part
 
 
 class LongSimulator:
@@ -215,12 +225,8 @@ class LongSimulator:
             ConfigError: an unknown policy, one that needs the requests themselves, or capacity below 1.
             TraceError: a policy that needs the whole trace in memory, and there is too little.
         """
-        check_capacity(capacity)
-        entry = policy(asked) if isinstance(asked, str) else asked
-        if entry.bind is not None or (entry.spec is not None and entry.spec.prefetch.id != NONE.id):
-            raise ConfigError(f"policy {entry.id}: it decides by the requests, which take memory; {FIX}")
+        entry = self.ready(asked, capacity)
         counting = Counting(self.stream, warmup, self.accesses, warmup)
-        entry.compile()
         seconds, known = 0.0, True
 
         def count(low: int, high: int, run: Run) -> None:
@@ -232,14 +238,35 @@ class LongSimulator:
 
         with aside(count) as counted:
             begun = time.perf_counter()
-            for low, high, run in self._spans(entry, capacity):
+            for low, high, run in self.spans(entry, capacity):
                 seconds += time.perf_counter() - begun
                 known = run.says_who_left
                 counted(low, high, run)
                 begun = time.perf_counter()
         return Counts(policy=entry.id, capacity=capacity, warmup=warmup, **counting.figures(known), kernel_s=seconds)
 
-    def _spans(self, entry: Policy, capacity: int) -> Iterator[tuple[int, int, Run]]:
+    def ready(self, asked: Policy | str, capacity: int) -> Policy:
+        """A policy, compiled.
+
+        Raises:
+            ConfigError: an unknown policy, one that needs the requests themselves, or capacity below 1.
+        """
+        check_capacity(capacity)
+        entry = policy(asked) if isinstance(asked, str) else asked
+        if entry.bind is not None or (entry.spec is not None and entry.spec.prefetch.id != NONE.id):
+            raise ConfigError(f"policy {entry.id}: it decides by the requests, which take memory; {FIX}")
+        entry.compile()
+        return entry
+
+    def spans(self, entry: Policy, capacity: int) -> Iterator[tuple[int, int, Run]]:
+        """What a policy that is `ready` does, span by span.
+
+        Yields:
+            The first and the end of some accesses, and the run over them, whose room is the next one's.
+
+        Raises:
+            TraceError: it needs the whole trace in memory, and there is too little.
+        """
         if entry.spans is not None:
             yield from entry.spans(self.stream, capacity, AT_ONCE)
             return
@@ -270,7 +297,18 @@ def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tup
             done += len(trace)
             advance(done / extent["offset"])
         return
-    numbers, stitcher = PageNumbers(page_bytes), Stitcher(given.meta())
+    numbers = PageNumbers(page_bytes)
+    for piece in requests_of(given):
+        yield piece, numbers.number(piece)
+
+
+def requests_of(given: OpenTrace) -> Iterator[Trace]:
+    """The requests of a long trace a piece at a time; what is doubtful of it is said at the end.
+
+    Raises:
+        TraceError: its time runs backwards, or its rows stand for several accesses.
+    """
+    path, stitcher = given.files.paths[0], Stitcher(given.meta())
     origin_us: int | None = None
     for chunk in given.chunks():
         if given.backwards:
@@ -279,7 +317,7 @@ def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tup
         piece = stitcher.piece([chunk], origin_us)
         if not isinstance(piece, Trace) or piece.count is not None:
             raise TraceError(f"{path}: its rows stand for several accesses each, which takes it whole in memory; {FIX}")
-        yield piece, numbers.number(piece)
+        yield piece
     given.warn()
 
 

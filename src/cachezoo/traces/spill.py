@@ -9,6 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 from typing import IO, Any
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,7 @@ class Spill:
         self._files: dict[str, IO[bytes]] = {}
         self._types: dict[str, np.dtype[Any]] = {}
         self._maps: dict[str, mmap.mmap] = {}
+        self._loose: WeakSet[mmap.mmap] = WeakSet()
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process finds the files by."""
@@ -84,6 +86,22 @@ class Spill:
             raise self._full(error) from error
         return self.column(name)[:length]
 
+    def loose(self, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
+        """A column of so many zeros without a name, to be written in any order; it goes with the last array of it.
+
+        Raises:
+            TraceError: there is no room.
+        """
+        own = np.dtype(dtype)
+        try:
+            with tempfile.TemporaryFile(dir=folder()) as file:
+                os.posix_fallocate(file.fileno(), 0, max(length * own.itemsize, 1))
+                mapped = mmap.mmap(file.fileno(), 0)
+        except OSError as error:
+            raise self._full(error) from error
+        self._loose.add(mapped)
+        return np.frombuffer(mapped, own, length)
+
     def has(self, name: str) -> bool:
         """Whether there is such a column."""
         return name in self._files
@@ -104,7 +122,7 @@ class Spill:
 
     def release(self) -> None:
         """Let the columns' memory go; it comes back from the files where they are read again."""
-        for mapped in self._maps.values():
+        for mapped in (*self._maps.values(), *self._loose):
             mapped.madvise(mmap.MADV_DONTNEED)
 
     def _full(self, error: OSError) -> TraceError:
