@@ -112,6 +112,8 @@ STEPS = {
     "compare by one process": (*COMPARE, "--workers", "1"),
     "compare by two": (*COMPARE, "--workers", "2"),
     RECOMMEND: ("recommend", "{}", "--no-models"),
+    "wear": ("recommend", "--only", "wear", "{}", "--by", "legacy,autostream", "--streams", "4"),
+    "cache-wear": ("recommend", "--only", "cache-wear", "{}", "--op", "28%"),
 }  # fmt: skip
 """Commands by what the table calls them."""
 
