@@ -61,6 +61,11 @@ def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Ste
     return specialise(loops.simulate, f"simulate_{name}", **steps)
 
 
+def _none(has: Step) -> Step:
+    """The step `near` that brings nothing near; plain where the other steps are, as those of a Python class."""
+    return nothing if hasattr(has, "py_func") else getattr(nothing, "py_func", nothing)
+
+
 def check_capacity(capacity: int) -> None:
     """Refuse what is no cache.
 
@@ -109,7 +114,7 @@ class Course:
         gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by one's steps
         self._loop = _full(
             f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit,
-            admission.saw, eviction.near if far and eviction.near is not None else nothing, far,
+            admission.saw, eviction.near if far and eviction.near is not None else _none(eviction.has), far,
         )  # fmt: skip
         if far:
             in_huge_pages(self._state)
