@@ -9,7 +9,6 @@ import numpy as np
 
 from cachezoo.arrays import I32
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.near import fetch
 from cachezoo.kernels.step import step
 
 
@@ -52,11 +51,7 @@ def link_tail(before: I32, after: I32, sentinel: int, node: int) -> None:
 
 @step
 def pop_tail(before: I32, after: I32, sentinel: int) -> int:
-    """Take the tail out of the list of `sentinel`, which is not empty; returns it.
-
-    The tail after it, `before[sentinel]` by then, is often the next to leave, and its neighbour is brought near.
-    """
+    """Take the tail out of the list of `sentinel`, which is not empty; returns it."""
     node = int(before[sentinel])
     unlink(before, after, node)
-    fetch(before, before[sentinel])
     return node

@@ -8,7 +8,7 @@ them, so that the loops read as they run; each composition is compiled once, wit
 from typing import Any
 
 from cachezoo.arrays import I32, U8
-from cachezoo.kernels.near import AHEAD, SOON
+from cachezoo.kernels.near import AHEAD
 from cachezoo.kernels.outcome import (
     ADMITTED,
     AROUND,
@@ -56,11 +56,13 @@ def saw(admission: State, page: int, i: int) -> None:
     raise NotImplementedError
 
 
-def near(state: State, page: int, sooner: int) -> None:
-    """Eviction: the page's turn comes in `AHEAD` accesses, and the other's, which was given before, in `SOON`.
+def far() -> bool:
+    """Is the state too large for the processor's caches, so that `near` is worth its while?"""
+    raise NotImplementedError
 
-    It changes nothing; see `cachezoo.kernels.near`.
-    """
+
+def near(state: State, page: int) -> Any:  # noqa: ANN401 - whatever it finds there
+    """Eviction: the page's turn comes in `cachezoo.kernels.near.AHEAD` accesses; changes nothing."""
     raise NotImplementedError
 
 
@@ -101,8 +103,8 @@ def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tup
         at = i - span[0]
         page = page_ids[i]
         flag = flags[i]
-        if i + AHEAD < span[1]:
-            near(state, page_ids[i + AHEAD], page_ids[i + SOON])
+        if far() and i + AHEAD < span[1]:
+            near(state, page_ids[i + AHEAD])
         victim[at] = NONE
         outcome[at] = BYPASSED
         if flag & REQUEST:

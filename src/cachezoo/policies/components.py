@@ -81,7 +81,8 @@ class Eviction:
         learn: for an eviction that learns as it goes: called with (state, accesses served so far) about every
             `learn_every` accesses, between two requests.
         learn_every: accesses.
-        near: on long streams, brings near what the steps read of a page, as in `cachezoo.kernels.loops`; None does not.
+        near: on long streams, brings near what the steps read of a page, as in `cachezoo.kernels.loops`; None looks if
+            it is resident.
     """
 
     id: str

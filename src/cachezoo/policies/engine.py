@@ -14,7 +14,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels import loops
 from cachezoo.kernels.huge import in_huge_pages
 from cachezoo.kernels.jit import specialise
-from cachezoo.kernels.near import nothing
+from cachezoo.kernels.near import is_at_hand, is_far
 from cachezoo.kernels.outcome import NONE, REQUEST
 from cachezoo.kernels.step import unlocked
 from cachezoo.policies.admissions import ACCEPT_ALL
@@ -57,13 +57,8 @@ def _fast(name: str, has: Step, touch: Step, insert: Step) -> Step:
 def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step, near: Step, far: bool) -> Step:
     steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw, "near": near}
     if far:
-        return unlocked(specialise(loops.simulate, f"simulate_{name}_far", **steps))
-    return specialise(loops.simulate, f"simulate_{name}", **steps)
-
-
-def _none(has: Step) -> Step:
-    """The step `near` that brings nothing near; plain where the other steps are, as those of a Python class."""
-    return nothing if hasattr(has, "py_func") else getattr(nothing, "py_func", nothing)
+        return unlocked(specialise(loops.simulate, f"simulate_{name}_far", **steps, far=is_far))
+    return specialise(loops.simulate, f"simulate_{name}", **steps, far=is_at_hand)
 
 
 def check_capacity(capacity: int) -> None:
@@ -114,7 +109,7 @@ class Course:
         gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by one's steps
         self._loop = _full(
             f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit,
-            admission.saw, eviction.near if far and eviction.near is not None else _none(eviction.has), far,
+            admission.saw, eviction.near or eviction.has, far,
         )  # fmt: skip
         if far:
             in_huge_pages(self._state)

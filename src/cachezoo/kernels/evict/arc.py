@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import I32
-from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
+from cachezoo.kernels.lists import link_head, links, unlink
 from cachezoo.kernels.near import fetch
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
@@ -51,13 +51,11 @@ def has(state: State, page: int) -> bool:
 
 
 @step
-def near(state: State, page: int, sooner: int) -> None:
-    """Bring near what the steps read of a page, and of the neighbours of one whose own links are near."""
+def near(state: State, page: int) -> None:
+    """Bring near what the steps read of a page."""
     fetch(state.place, page)
     fetch(state.before, page)
     fetch(state.after, page)
-    fetch(state.before, state.after[sooner])
-    fetch(state.after, state.before[sooner])
 
 
 @step
@@ -74,9 +72,8 @@ def touch(state: State, page: int, i: int) -> None:
 @step
 def _drop_tail(state: State, which: int) -> int:
     """Forget the least recent page of a list."""
-    sentinel = state.place.size + which
-    page = pop_tail(state.before, state.after, sentinel)
-    fetch(state.place, state.before[sentinel])
+    page = int(state.before[state.place.size + which])
+    unlink(state.before, state.after, page)
     state.place[page] = NOWHERE
     state.length[which] -= 1
     return page

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import I32
-from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
+from cachezoo.kernels.lists import link_head, links, unlink
 from cachezoo.kernels.outcome import NONE, REFUSED
 from cachezoo.kernels.step import step
 
@@ -62,7 +62,8 @@ def touch(state: State, page: int, i: int) -> None:
 @step
 def _drop_tail(state: State, which: int) -> int:
     """Forget the least recent page of a list."""
-    page = pop_tail(state.before, state.after, state.place.size + which)
+    page = int(state.before[state.place.size + which])
+    unlink(state.before, state.after, page)
     state.place[page] = NOWHERE
     state.length[which] -= 1
     return page

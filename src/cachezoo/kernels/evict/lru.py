@@ -38,13 +38,11 @@ def has(state: State, page: int) -> bool:
 
 
 @step
-def near(state: State, page: int, sooner: int) -> None:
-    """Bring near what the steps read of a page, and of the neighbours of one whose own links are near."""
+def near(state: State, page: int) -> None:
+    """Bring near what the steps read of a page."""
     fetch(state.resident, page)
     fetch(state.before, page)
     fetch(state.after, page)
-    fetch(state.before, state.after[sooner])
-    fetch(state.after, state.before[sooner])
 
 
 @step
@@ -61,7 +59,6 @@ def insert(state: State, page: int, i: int) -> int:
     victim = NONE
     if state.used[0] == state.capacity:
         victim = pop_tail(state.before, state.after, head)
-        fetch(state.resident, state.before[head])
         state.resident[victim] = 0
     else:
         state.used[0] += 1

@@ -75,11 +75,10 @@ def has(state: State, page: int) -> bool:
 
 
 @step
-def near(state: State, page: int, sooner: int) -> None:
+def near(state: State, page: int) -> None:
     """Bring near what the steps read of a page, and of those that are to leave soon."""
     fetch(state.mark, page)
     fetch(state.slot_of, page)
-    fetch(state.log, state.slot_of[sooner])
     at = state.at
     for ring, oldest in ((state.small, SMALL_OLDEST), (state.main, MAIN_OLDEST)):
         slot = at[oldest] + AHEAD
