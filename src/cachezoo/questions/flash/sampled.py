@@ -35,7 +35,7 @@ FIGURES = (
 )
 """Of a row, those whose error is estimated."""
 REQUEST_BYTES = 365
-"""Of memory, that each request takes where policies run on all of them, by `benchmarks/sampling.py --flash`."""
+"""Of memory, that each request takes where policies run on all of them: what a peak grows by with their number."""
 
 
 def plan_by_reads(part: float | Literal["auto"], geometry: Geometry | None) -> Callable[[Chunk | Trace], Plan]:
