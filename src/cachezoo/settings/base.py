@@ -31,6 +31,6 @@ class Strict(BaseModel):
 
 
 def fitted_by(fit: object) -> dict[str, Any]:
-    """What a model's record says of its fit: precision and threads, and machines where there were several."""
+    """Settings of a fit that go into a model's record: precision, threads, and machines where there are several."""
     said = {name: getattr(fit, name) for name in ("precision", "threads", "machines") if hasattr(fit, name)}
     return {name: value for name, value in said.items() if name != "machines" or value > 1}

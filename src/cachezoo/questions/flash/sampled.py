@@ -1,4 +1,4 @@
-"""A flash cache by a sample of a trace: how it is drawn, what it says of the whole, and how far that may be off.
+"""A flash cache judged by a sample of a trace: drawing it, scaling its figures to the whole trace, and their errors.
 
 Whole blocks are drawn, with all that is done to them, and the cache holds as much less. What the disks do is scaled by
 the segments that are read, or written by requests, whose numbers in the whole trace are known. A request that reaches

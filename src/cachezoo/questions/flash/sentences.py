@@ -80,7 +80,10 @@ def cells(row: RateRow, tables: Sequence[FlashTable]) -> list[str]:
     if lived(tables):
         day, years = row.ssd_bytes_a_day, row.lifetime_years
         found += [formats.NONE if day is None else human(day), formats.NONE if years is None else lifetime(years)]
-    return found + ([money(row.usd_a_year)] if tables[0].clock else [])
+    if tables[0].clock:
+        error = row.errors_90.get("usd_a_year")
+        found.append(money(row.usd_a_year) + ("" if error is None else f" ± {money(error)}"))
+    return found
 
 
 def _error(row: RateRow, figure: str, digits: int, times: float = 1) -> str:
@@ -102,10 +105,7 @@ def answers(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
     said = []
     for table in tables:
         head = f"{table.size} ({human(table.capacity * table.geometry.segment_bytes)}): " if len(tables) > 1 else ""
-        cost = _cost_of(table, options)
-        if table.sampled is not None:
-            cost = [f"{line[:-1]}; rough, as the peak is that of a sample." for line in cost]
-        lines = [*leads_of(table), *kept_of(table), *shipped_of(table), *cost]
+        lines = [*leads_of(table), *kept_of(table), *shipped_of(table), *_cost_of(table, options)]
         said += [f"{head}{line[0].lower() if head else line[0]}{line[1:]}" for line in lines]
     return said
 
@@ -186,9 +186,17 @@ def shipped_of(found: FlashTable) -> list[str]:
 
 
 def _cost_of(found: FlashTable, options: FlashOptions) -> list[str]:
-    """Which write rate costs least a year, by how much, and whether no flash costs less; nothing without a clock."""
+    """Which write rate costs least a year, by how much, and whether no flash costs less; nothing without a clock.
+
+    Of a sample: that it does not say so.
+    """
     if not found.cheapest or found.without is None:
         return []
+    if found.sampled is not None:
+        return [
+            "What costs least a year is not said from a sample: disks are bought for the busiest window, whose load a "
+            "sample tells too roughly. Run all of the trace for it: --sample exact."
+        ]
     best, *others = found.cheapest
     none, own = found.without, best.year
     assert own is not None
@@ -244,8 +252,8 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
     if found.sampled is not None:
         lines.append(
             f"Estimated from {percent(found.sampled)} of the blocks, drawn by a hash, with as small a part of cache "
-            "and writes; ±: 90 %. The peak, and with it disks and $ a year, rests on one window of the sample: "
-            "it is rough. Where it decides, run all of the trace (--sample exact) or a larger part."
+            "and writes. ±: half a 90 % interval, from eight parts of the sample; on some traces it is too narrow. The "
+            "peak, and with it $ a year, rests on one window of the sample: it is rough."
         )
     if any(row.set_by for row in every):
         lines.append("kept, as shipped: a controller keeps the limit as the trace goes by, without knowing the rest.")

@@ -122,7 +122,7 @@ class RateLead:
 
 @dataclass(frozen=True)
 class FlashTable:
-    """What `cachezoo recommend --only flash` says of a trace and a cache; of a sample all is of the whole trace."""
+    """What `recommend --only flash` says of a trace and a cache; from a sample, estimates for the whole trace."""
 
     trace_id: str
     geometry: Geometry

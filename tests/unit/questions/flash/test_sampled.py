@@ -12,6 +12,7 @@ from cachezoo.questions.flash.options import BLOCKS, CONSTANTS, MODELLED, OBJECT
 from cachezoo.questions.flash.sampled import FIGURES, geometry_of_sample, plan_by_reads, read_requests, whole_of
 from cachezoo.questions.flash.sentences import answers, cells, notes, title_of
 from cachezoo.questions.flash.table import flash_tables, runs_of
+from cachezoo.show.formats import money
 from cachezoo.sizes import Size
 from cachezoo.traces import memory
 from cachezoo.traces.pages import accesses_of
@@ -102,7 +103,9 @@ def test_the_answer_says_that_it_is_of_a_sample_and_how_far_it_may_be_off():
     assert f"{row.disks_busy:.3f} ± {row.errors_90['disks_busy']:.3f}" in shown
     assert title_of("t", found).endswith("before hard disks, estimated from 30.0\u00a0% of the blocks")
     assert any(line.startswith("Estimated from 30.0") and "rough" in line for line in notes(found, SHARE))
-    assert [line for line in answers(found, SHARE) if line.endswith("; rough, as the peak is that of a sample.")]
+    assert [line for line in answers(found, SHARE) if line.startswith("What costs least a year is not said from a")]
+    assert not [line for line in answers(found, SHARE) if "A year costs" in line]
+    assert shown[-1] == f"{money(row.usd_a_year)} ± {money(row.errors_90['usd_a_year'])}"
 
 
 def test_what_is_drawn_are_blocks_of_the_cache(tmp_path, monkeypatch):
