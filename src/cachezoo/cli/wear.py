@@ -216,13 +216,14 @@ def cache_wear(
     The SSD is as large as the cache; a page takes the slot of the page that it evicts.
     """
     from cachezoo.console import progress
-    from cachezoo.policies.long import LongSimulator, LongTrace, is_long
+    from cachezoo.policies.long import LongSimulator
     from cachezoo.policies.simulate import Simulator
     from cachezoo.questions.wear.cache import cache_tables, check_cache, page_cache_writes
     from cachezoo.questions.wear.options import USUAL_CYCLES
     from cachezoo.questions.wear.table import count_rows
     from cachezoo.questions.wear.verdict import values
     from cachezoo.sizes import Size, human_pages
+    from cachezoo.traces.long import LongTrace, is_long
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_files
 

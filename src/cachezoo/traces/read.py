@@ -1,6 +1,6 @@
 """Foreign traces read whole into memory: recognised, read in chunks, sorted only if unsorted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -304,11 +304,7 @@ def replayed(trace: Trace) -> Trace:
     """
     if trace.count is None:
         return trace
-    count = trace.count.astype(np.int64)
-    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
-    time_us = trace.time_us[row]
-    if has_clock(trace):
-        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    row, first, time_us = _accesses_each(trace)
     order = np.argsort(time_us, kind="stable")
     found = replace(trace.take(row[order]), time_us=time_us[order], count=None)
     if (given := trace.discards) is None:
@@ -316,6 +312,17 @@ def replayed(trace: Trace) -> Trace:
     place = np.empty(len(row) + 1, np.int64)
     place[order], place[-1] = np.arange(len(row)), len(row)
     return replace(found, discards=replace(given, at=place[np.append(first, len(row))[given.at]]))
+
+
+def _accesses_each(trace: Trace) -> tuple[I64, I64, I64]:
+    """Of each access of the rows its row and time, int64[m], and the first access of each row, int64[n]."""
+    assert trace.count is not None
+    count = trace.count.astype(np.int64)
+    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
+    time_us = trace.time_us[row]
+    if has_clock(trace):
+        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    return row, first, time_us
 
 
 def read_either(
@@ -391,35 +398,42 @@ def _by_time(trace: Trace) -> Trace:
 
 
 def read_sampled(
-    files: TraceFiles, plan: Plan, above: int = 0, advance: Advance = silent, *, quiet: bool = False,
-    replay: bool = False, tally: Tally | None = None,
+    files: TraceFiles, plan: Plan | Callable[[Chunk], Plan], above: int = 0, advance: Advance = silent, *,
+    quiet: bool = False, replay: bool = False, tally: Tally | None = None, objects: bool = True,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """Read a sample of a trace of any known format in one pass, in memory of what is kept.
 
     Args:
         files: what to read.
-        plan: how it is sampled.
+        plan: how it is sampled, or what says so of the first requests.
         above: page accesses up to which the whole trace is read, as of `read_either`; one of objects always is.
         advance: told the share of the files read.
         quiet: as of `read_files`.
         replay: likewise; without it a row counts as one request.
         tally: counts the accesses to blocks too, whose number its memory grows with.
+        objects: whether it may be of objects.
 
     Returns:
         The sample, or the whole trace. Requests that come late are sorted by time among those of the sample; the
         accesses of the whole trace before them are taken to be those before whoever had their place.
 
     Raises:
-        TraceError: what the reader says; no block is chosen, or the pages are more than there is memory for.
+        TraceError: what the reader says; no block is chosen, the pages are more than there is memory for, or the
+            requests are of objects, and may not be.
     """
     given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
-    sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
+    sampler: Sampler | None = None
     stitcher, held = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, "")), list[Requests]()
     for chunk in given.chunks():
         held.append(chunk)
         if isinstance(chunk, ObjectChunk):
+            if not objects:
+                raise TraceError(without_addresses(given))
             continue
-        each = accesses_of(chunk, plan.page_bytes)
+        if sampler is None:
+            plan = plan if isinstance(plan, Plan) else plan(chunk)
+            sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
+        each = accesses_of(chunk, sampler.plan.page_bytes)
         seen += int(each.sum() if chunk.count is None else each @ chunk.count)
         if seen <= above:
             continue
@@ -434,26 +448,31 @@ def read_sampled(
     if held:
         trace = _stitched(given, held, quiet)
         if isinstance(trace, Trace):
+            assert sampler is not None
             trace = replayed(trace) if replay else trace
-            hold_pages(trace, str(given.sources[0].path))
+            hold_pages(trace, str(given.sources[0].path), sampler.plan.page_bytes)
         return trace
     if not quiet:
         _remark(given)
-    found = sampler.found(given.meta())
-    trace, before = found.trace, found.before
+    assert sampler is not None
+    found, page_bytes = sampler.found(given.meta()), sampler.plan.page_bytes
+    trace, before, after = found.trace, found.before, found.after
     trace = replace(trace, time_us=trace.time_us - (origin_us if given.counts_anew() else 0))
     if given.backwards:
-        trace = _by_time(trace)
+        after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
     if replay and trace.count is not None:
-        before, trace = _before_each(trace, before, plan.page_bytes), replayed(trace)
+        row, _, time_us = _accesses_each(trace)
+        after = after[row[np.argsort(time_us, kind="stable")]]
+        before, trace = _before_each(trace, before, page_bytes), replayed(trace)
     where = str(given.sources[0].path)
-    hold_pages(trace, where)
-    return replace(found, trace=validate(trace, where), before=np.sort(before))
+    hold_pages(trace, where, page_bytes)
+    return replace(found, trace=validate(trace, where), before=np.sort(before), after=after)
 
 
 def read_part(
-    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True
-) -> Trace | ObjectTrace | SampledTrace:
+    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True,
+    objects: bool = True,
+) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """A trace in memory as it is simulated: whole, or a sample of it.
 
     Args:
@@ -463,14 +482,13 @@ def read_part(
         quiet: as of `read_files`.
         requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
             error, and of a long trace alone, as a part of a shorter one is taken in memory.
+        objects: whether it may be of objects.
     """
     if part == "exact":
-        return read_either(files, quiet=quiet, replay=True)
-    block = page_bytes * -(-sampling.SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
-    rate, most = (1.0, sampling.SAMPLED) if isinstance(part, str) else (part, None)
-    plan = Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=sampling.LEAST_BLOCKS)
-    above = sampling.SAMPLED_ABOVE if most or not requests else 0
-    return read_sampled(files, plan, above, quiet=quiet, replay=True)
+        return (read_either if objects else read_files)(files, quiet=quiet, replay=True)
+    plan = sampling.plan_of(part, page_bytes, requests=requests)
+    above = sampling.SAMPLED_ABOVE if plan.most or not requests else 0
+    return read_sampled(files, plan, above, quiet=quiet, replay=True, objects=objects)
 
 
 def _before_each(trace: Trace, before: I64, page_bytes: int) -> I64:

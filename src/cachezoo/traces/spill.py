@@ -102,6 +102,11 @@ class Spill:
         self._loose.add(mapped)
         return np.frombuffer(mapped, own, length)
 
+    @property
+    def names(self) -> list[str]:
+        """Of the columns that there are."""
+        return [*self._files]
+
     def has(self, name: str) -> bool:
         """Whether there is such a column."""
         return name in self._files

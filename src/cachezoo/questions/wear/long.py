@@ -23,10 +23,11 @@ from cachezoo.flash_drive.writes import (
     starts_of,
 )
 from cachezoo.kernels.segments import MAX_VOLUMES, SEGMENT_BITS, IdTable
-from cachezoo.policies.long import FIX, accesses_in, long_from, requests_of
 from cachezoo.questions.wear.options import WearOptions, check_cycles, cuts_of, cycles_of
 from cachezoo.questions.wear.table import check_writes, writes_of
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
+from cachezoo.traces.long import accesses_in, requests_of
+from cachezoo.traces.memory import FIX, long_from
 from cachezoo.traces.read import OpenTrace, TraceFiles, read_files, silent
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.table import Discards, Trace

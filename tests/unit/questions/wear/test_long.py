@@ -10,11 +10,12 @@ from cachezoo.coded import Coded
 from cachezoo.flash_drive import writes as drive
 from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.kernels import ftl
-from cachezoo.policies import long as reading
+from cachezoo.policies import long as simulated
 from cachezoo.questions.wear import long
 from cachezoo.questions.wear.long import long_writes
 from cachezoo.questions.wear.options import cycles_of
 from cachezoo.traces.chunks import CHUNK_BYTES
+from cachezoo.traces.memory import FROM
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_any
 from cachezoo.traces.store import write_trace
@@ -49,7 +50,7 @@ def traces(tmp_path_factory):
 
 @pytest.fixture
 def in_short_spans(monkeypatch):
-    for module in (drive, ftl, long, deaths, reading):
+    for module in (drive, ftl, long, deaths, simulated):
         monkeypatch.setattr(module, "AT_ONCE", SPAN)
 
 
@@ -104,7 +105,7 @@ def answers(monkeypatch, *args):
     """What a command says of a trace in memory, and of the same as a long one."""
     found = []
     for least in ("", "1"):
-        monkeypatch.setenv(reading.FROM, least)
+        monkeypatch.setenv(FROM, least)
         found.append(json.loads(run("recommend", *args, "--json").stdout))
     return found
 
