@@ -24,6 +24,7 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.console import out
 from cachezoo.devices.responses import COLUMNS
+from cachezoo.traces.memory import FROM
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.rows import row_writer
 from cachezoo.traces.store import pages_in, trace_writer
@@ -168,6 +169,7 @@ def _measured(step: str, arguments: Sequence[str], requests: int, pages: int) ->
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPTS.get(step, COMMAND), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={name: own for name, own in os.environ.items() if step != RECOMMEND or name != FROM},  # see HEAD
     )  # fmt: skip
     most = 0
 

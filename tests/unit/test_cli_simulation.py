@@ -492,11 +492,11 @@ def test_where_models_cannot_take_turns(trace, asked, said):
 
 
 def test_of_a_trace_above_a_length_a_sample_is_read(trace, monkeypatch):
-    from cachezoo.traces import sampling
+    from cachezoo.traces import memory, sampling
 
     asked = ("curve", trace, "--points", "4", "--policy", "lru", "--policy", "arc")
     exact = values(*asked)
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"] - 1)
+    monkeypatch.setenv(memory.FROM, str(exact["page_accesses"]))
     monkeypatch.setattr(sampling, "SAMPLED", exact["page_accesses"] // 2)
     monkeypatch.setattr(sampling, "LEAST_BLOCKS", 1)
     found = values(*asked)
@@ -505,7 +505,7 @@ def test_of_a_trace_above_a_length_a_sample_is_read(trace, monkeypatch):
         assert 0 < one["rate"] < 1 == other["rate"] and one["capacity"] == other["capacity"]
         assert abs(one["hit_ratio"] - other["hit_ratio"]) <= 3 * one["error_90"] + 0.02
     assert values(*asked, "--sample", "exact") == exact
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"])
+    monkeypatch.setenv(memory.FROM, str(exact["page_accesses"] + 1))
     assert values(*asked) == exact
 
 

@@ -17,7 +17,7 @@ from cachezoo.traces.clock import has_clock
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
-from cachezoo.traces.memory import hold_pages
+from cachezoo.traces.memory import hold_pages, long_from
 from cachezoo.traces.objects import OBJECT_NUMBERS, ObjectTrace, validate_objects
 from cachezoo.traces.pages import accesses_of
 from cachezoo.traces.plausible import warnings_of
@@ -487,7 +487,7 @@ def read_part(
     if part == "exact":
         return (read_either if objects else read_files)(files, quiet=quiet, replay=True)
     plan = sampling.plan_of(part, page_bytes, requests=requests)
-    above = sampling.SAMPLED_ABOVE if plan.most or not requests else 0
+    above = long_from() - 1 if plan.most or not requests else 0
     return read_sampled(files, plan, above, quiet=quiet, replay=True, objects=objects)
 
 

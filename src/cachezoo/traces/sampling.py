@@ -22,7 +22,6 @@ from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
 from cachezoo.traces.clock import Outstanding
-from cachezoo.traces.memory import LONG_FROM
 from cachezoo.traces.memory import pieces as in_pieces
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
@@ -32,10 +31,8 @@ from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
 SAMPLE_BLOCK_BYTES = 65_536
 PIECE_PAGES = 1 << 22
-SAMPLED_ABOVE = LONG_FROM
-"""Page accesses of a trace of which commands take a sample, where that is left to them."""
 SAMPLED = 4_000_000
-"""Page accesses that such a sample has at most."""
+"""Page accesses at most of a sample that commands take of a long trace, where that is left to them."""
 LEAST_BLOCKS = 256
 """Blocks that such a sample keeps at least, however many accesses they have; fewer say nothing of the others."""
 MARKED = 1 << 14
@@ -45,7 +42,7 @@ GOES_ON = -1
 MOST_TALLIED = 1 << 23
 """Blocks whose accesses are counted each; of more, those of a part of them, by their hashes."""
 Part = float | Literal["auto", "exact"]
-"""How much of a trace is read: a part of its blocks; all; or all up to `SAMPLED_ABOVE` accesses, else `SAMPLED`."""
+"""How much of a trace is read: a part of its blocks; all; or all of a trace that is not long, else `SAMPLED`."""
 HASH_SHIFT = np.uint64(64 - HASH_BITS)
 
 

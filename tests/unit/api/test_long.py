@@ -39,7 +39,6 @@ def file(tmp_path_factory):
 def many(monkeypatch):
     """What is long: more than some thousand accesses, of which a sample has about half."""
     monkeypatch.setenv(memory.FROM, "1")
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", 4000)
     monkeypatch.setattr(sampling, "SAMPLED", 12_000)
     for module in (long, stream):
         monkeypatch.setattr(module, "AT_ONCE", 700)

@@ -21,12 +21,12 @@ from cachezoo.kernels.segments import Geometry
 from cachezoo.metrics.flash import RateRow
 from cachezoo.questions.flash.bench import FlashOutcome
 from cachezoo.questions.flash.options import geometry_by_reads
-from cachezoo.traces.memory import ACCESS_BYTES, hold
+from cachezoo.traces.memory import ACCESS_BYTES, hold, long_from
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import accesses_of
 from cachezoo.traces.read import TraceFiles, read_either, read_sampled, replayed
 from cachezoo.traces.reading import Chunk
-from cachezoo.traces.sampling import GOES_ON, SAMPLED_ABOVE, Part, Plan, SampledTrace, plan_of, sampled
+from cachezoo.traces.sampling import GOES_ON, Part, Plan, SampledTrace, plan_of, sampled
 from cachezoo.traces.table import OP_READ, Trace
 
 FIGURES = (
@@ -72,7 +72,7 @@ def read_requests(
         if plan is None:
             own = read_either(source, pages=False, replay=True)
         else:
-            above = SAMPLED_ABOVE if isinstance(part, str) else 0
+            above = long_from() - 1 if isinstance(part, str) else 0
             own = read_sampled(source, plan, above, replay=True)
     elif isinstance(source, ObjectTrace):
         return source

@@ -7,7 +7,6 @@ import pytest
 
 from cachezoo.cli.options import write_rates
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.questions.flash import sampled as room
 from cachezoo.questions.flash.options import BLOCKS, CONSTANTS, MODELLED, OBJECTS, FlashOptions, flash_problem_of
 from cachezoo.questions.flash.sampled import FIGURES, geometry_of_sample, plan_by_reads, read_requests, whole_of
 from cachezoo.questions.flash.sentences import answers, cells, notes, title_of
@@ -116,8 +115,11 @@ def test_what_is_drawn_are_blocks_of_the_cache(tmp_path, monkeypatch):
     large = replace(TRACE, size=np.full(len(TRACE), OBJECTS.segment_bytes))
     assert geometry_of_sample(read_requests(large, 0.5, None)) == OBJECTS
     assert read_requests(large, "auto", None) is large
-    monkeypatch.setattr(room, "SAMPLED_ABOVE", int(accesses_of(TRACE, BLOCKS.segment_bytes).sum()) - 1)
+    accesses = int(accesses_of(TRACE, BLOCKS.segment_bytes).sum())
+    monkeypatch.setenv(memory.FROM, str(accesses))
     assert read_requests(TraceFiles([path]), "auto", None).rate == 1  # as it keeps so few
+    monkeypatch.setenv(memory.FROM, str(accesses + 1))
+    assert len(read_requests(TraceFiles([path]), "auto", None)) == len(TRACE)
     assert len(read_requests(TraceFiles([path]), "exact", None)) == len(TRACE)
 
 
