@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from cachezoo.cli.options import write_rates
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.questions.flash import plot
 from cachezoo.questions.flash.options import BLOCKS, CONSTANTS, MODELLED, OBJECTS, FlashOptions, flash_problem_of
 from cachezoo.questions.flash.sampled import FIGURES, geometry_of_sample, plan_by_reads, read_requests, whole_of
 from cachezoo.questions.flash.sentences import answers, cells, notes, title_of
@@ -105,6 +107,30 @@ def test_the_answer_says_that_it_is_of_a_sample_and_how_far_it_may_be_off():
     assert [line for line in answers(found, SHARE) if line.startswith("What costs least a year is not said from a")]
     assert not [line for line in answers(found, SHARE) if "A year costs" in line]
     assert shown[-1] == f"{money(row.usd_a_year)} ± {money(row.errors_90['usd_a_year'])}"
+
+
+def reach(axes):
+    """Ends of the lines along which figures may be off."""
+    return {tuple(np.round(end, 9)) for own in axes.collections for line in own.get_segments() for end in line}
+
+
+def test_the_picture_shows_how_far_the_figures_of_the_sample_may_be_off():
+    options = replace(SHARE, rates=write_rates("10%,25%"), policies=("rejectx",))
+    sizes = [replace(options, sizes=[Size.parse(size)]) for size in ("10%", "20%")]
+    tables = [flash_tables(sample_of(TRACE, 0.3), BLOCKS, [], own, 3)[0] for own in sizes]
+    rows = [row for row in tables[0].rows if row.asked is not None]
+    ends = [(row, row.disks_busy + sign * row.errors_90["disks_busy"]) for row in rows for sign in (-1, 1)]
+    bars, lines, by_size = (Figure().subplots() for _ in range(3))
+    plot._bars(bars, rows)
+    assert reach(bars) == {(round(end, 9), place) for place, row in enumerate(rows) for own, end in ends if own is row}
+    plot._curves(lines, tables[0])
+    assert reach(lines) == {(round(row.written_bytes_s / 1e6, 9), round(end, 9)) for row, end in ends}
+    low, high = lines.get_ylim()
+    assert low < min(end for _, end in ends) and high > max(end for _, end in ends)
+    plot._over_sizes(by_size, tables, rows[0].asked)
+    assert len(reach(by_size)) == 4 and {round(end, 9) for row, end in ends if row is rows[0]} < {
+        end for _, end in reach(by_size)
+    }
 
 
 def test_what_is_drawn_are_blocks_of_the_cache(tmp_path, monkeypatch):
