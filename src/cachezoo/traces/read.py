@@ -1,6 +1,6 @@
 """Foreign traces read whole into memory: recognised, read in chunks, sorted only if unsorted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,7 @@ from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
 from cachezoo.traces import sampling
-from cachezoo.traces.clock import has_clock
+from cachezoo.traces.clock import Clock, has_clock
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
@@ -24,7 +24,7 @@ from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, MOST_TIME_US, Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.remarks import SYNTHETIC
-from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Tally
+from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Samplers, Tally
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import NO_ADDRESSES, read_meta, stored_pages
 from cachezoo.traces.table import (
@@ -412,43 +412,174 @@ def read_sampled(
     Raises:
         TraceError: what the reader says; no block is chosen, or the pages are more than there is memory for.
     """
-    given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
+    given = OpenTrace(files, advance)
     sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
-    stitcher, held = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, "")), list[Requests]()
-    for chunk in given.chunks():
-        held.append(chunk)
-        if isinstance(chunk, ObjectChunk):
-            continue
-        each = accesses_of(chunk, plan.page_bytes)
-        seen += int(each.sum() if chunk.count is None else each @ chunk.count)
-        if seen <= above:
-            continue
-        for own in held:
-            piece = stitcher.piece([own], 0)
-            assert isinstance(piece, Trace)
-            origin_us = min(origin_us, int(piece.time_us.min()))
-            sampler.add(piece)
-            if tally is not None:
-                tally.add(piece)
-        held.clear()
-    if held:
-        trace = _stitched(given, held, quiet)
-        if isinstance(trace, Trace):
-            trace = replayed(trace) if replay else trace
-            hold_pages(trace, str(given.sources[0].path))
-        return trace
+
+    def add(piece: Trace) -> None:
+        sampler.add(piece)
+        if tally is not None:
+            tally.add(piece)
+
+    drawing = _Drawing(given, plan, add)
+    for seen in drawing.chunks():
+        if seen > above:
+            drawing.draw()
+    if drawing.held:
+        return drawing.whole(quiet=quiet, replay=replay)
     if not quiet:
         _remark(given)
-    found = sampler.found(given.meta())
-    trace, before = found.trace, found.before
-    trace = replace(trace, time_us=trace.time_us - (origin_us if given.counts_anew() else 0))
-    if given.backwards:
-        trace = _by_time(trace)
-    if replay and trace.count is not None:
-        before, trace = _before_each(trace, before, plan.page_bytes), replayed(trace)
-    where = str(given.sources[0].path)
-    hold_pages(trace, where)
-    return replace(found, trace=validate(trace, where), before=np.sort(before))
+    return drawing.finished(sampler.found(given.meta()), replay=replay)
+
+
+class _Drawing:
+    """A trace that is read a chunk at a time: whole while its chunks are held, a sample where they are drawn from.
+
+    Attributes:
+        given: the trace.
+        held: chunks that are not drawn from yet.
+    """
+
+    def __init__(self, given: OpenTrace, plan: Plan, add: Callable[[Trace], None]) -> None:
+        """Begin; `add` takes the requests of each chunk that is drawn from."""
+        self.given, self.held = given, list[Requests]()
+        self._plan, self._add, self._origin_us, self._seen = plan, add, MOST_TIME_US, 0
+        self._stitcher = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, ""))
+
+    def chunks(self) -> Iterator[int]:
+        """Read; after each chunk how many page accesses there were, none of them to objects."""
+        for chunk in self.given.chunks():
+            self.held.append(chunk)
+            if not isinstance(chunk, ObjectChunk):
+                each = accesses_of(chunk, self._plan.page_bytes)
+                self._seen += int(each.sum() if chunk.count is None else each @ chunk.count)
+            yield self._seen
+
+    def draw(self) -> None:
+        """Give away what is held."""
+        for own in self.held:
+            piece = self._stitcher.piece([own], 0)
+            assert isinstance(piece, Trace)
+            self._origin_us = min(self._origin_us, int(piece.time_us.min()))
+            self._add(piece)
+        self.held.clear()
+
+    def whole(self, *, quiet: bool, replay: bool) -> Trace | ObjectTrace:
+        """All requests, where none was given away."""
+        trace = _stitched(self.given, self.held, quiet)
+        self.held.clear()
+        if isinstance(trace, Trace):
+            trace = replayed(trace) if replay else trace
+            hold_pages(trace, str(self.given.sources[0].path))
+        return trace
+
+    def finished(self, found: SampledTrace, *, replay: bool) -> SampledTrace:
+        """A sample with its requests in the order of time, on the trace's clock."""
+        trace, before = found.trace, found.before
+        trace = replace(trace, time_us=trace.time_us - (self._origin_us if self.given.counts_anew() else 0))
+        if self.given.backwards:
+            trace = _by_time(trace)
+        if replay and trace.count is not None:
+            before, trace = _before_each(trace, before, self._plan.page_bytes), replayed(trace)
+        where = str(self.given.sources[0].path)
+        hold_pages(trace, where)
+        return replace(found, trace=validate(trace, where), before=np.sort(before))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A trace of which samples were drawn, of all its requests or of each application's in it."""
+
+    meta: TraceMeta
+    ticks: bool  # whether it has a clock, see `cachezoo.traces.clock.has_clock`
+    # the name of each, its sample, and whether its own times, where it has any, are times
+    parts: tuple[tuple[str, SampledTrace, bool], ...]
+
+
+class _Apart:
+    """Gives the requests of a trace to samplers, those of each value of a column to one of its own."""
+
+    def __init__(self, samplers: Samplers, place: int, column: str | None, n_pages: int | None) -> None:
+        self._samplers, self._place, self._column, self._n_pages = samplers, place, column, n_pages
+        self.clock, self.clocks, self.names = Clock(), dict[int, Clock](), tuple[str, ...]()
+
+    def add(self, piece: Trace) -> None:
+        """The next requests.
+
+        Raises:
+            TraceError: some have no such value.
+        """
+        self.clock.add(piece.time_us)
+        if self._column is None:
+            self._add(0, piece, self._n_pages)
+            return
+        coded: Coded | None = getattr(piece, self._column)
+        if coded is None:
+            raise TraceError(f"{piece.meta.trace_id}: no mixture of several traces; name more, or --apart volume")
+        if int(coded.codes.min(initial=0)) < 0:
+            unknown = int((coded.codes < 0).sum())
+            raise TraceError(
+                f"{piece.meta.trace_id}: {unknown} of its requests have no {self._column}; leave those out"
+            )
+        self.names = coded.names
+        order = np.argsort(coded.codes, kind="stable")
+        codes, first = np.unique(coded.codes[order], return_index=True)
+        for code, rows in zip(codes.tolist(), np.split(order, first[1:]), strict=True):
+            self._add(code, piece.take(rows))
+
+    def _add(self, code: int, own: Trace, n_pages: int | None = None) -> None:
+        self.clocks.setdefault(code, Clock()).add(own.time_us)
+        self._samplers.add((self._place, code), own, n_pages)
+
+    def found(self, drawing: _Drawing) -> Drawn:
+        """After the pass."""
+        meta, parts = drawing.given.meta(), []
+        for code, clock in sorted(self.clocks.items()):
+            name = self.names[code] if self._column else meta.trace_id
+            sampled = self._samplers.found[self._place, code].found(replace(meta, trace_id=name))
+            own = drawing.finished(sampled, replay=True)
+            timed = self._column == "source" and own.trace.time_us[0] < own.trace.time_us[-1]  # it had times of its own
+            parts.append((name, own, clock.ticks(meta.extra) if timed else True))
+        return Drawn(meta, self.clock.ticks(meta.extra), tuple(parts))
+
+
+def read_together(
+    traces: Sequence[OpenTrace], part: Part, above: int, column: str | None = None, *, quiet: bool = False
+) -> list[Trace] | list[Drawn]:
+    """Read traces whose pages are to weigh the same: all of them whole, or samples of all at one rate.
+
+    Args:
+        traces: opened.
+        part: how much of them.
+        above: page accesses of all together up to which `auto` reads them whole.
+        column: `volume` or `source`: draw from the requests of each of its values apart; None: from a trace's together.
+        quiet: as of `read_files`.
+
+    Raises:
+        TraceError: as of `read_sampled`, a trace is of objects, or some of its requests have no value of the column.
+    """
+    if part == "exact":
+        return [read_files(one.files, quiet=quiet, replay=True) for one in traces]
+    rate, most = (1.0, sampling.SAMPLED) if part == "auto" else (part, None)
+    plan = Plan(rate, most, least=sampling.LEAST_BLOCKS)
+    above = above if most else 0
+    samplers, drawings, aparts, before = Samplers(plan), list[_Drawing](), list[_Apart](), 0
+    for place, given in enumerate(traces):
+        aparts.append(_Apart(samplers, place, column, _stored_pages(given)))
+        drawings.append(_Drawing(given, plan, aparts[-1].add))
+        seen = 0
+        for seen in drawings[-1].chunks():
+            if given.objects:
+                raise TraceError(without_addresses(given))
+            if before + seen > above:
+                for one in drawings:
+                    one.draw()
+        before += seen
+        if not quiet:
+            _remark(given)
+    if before > above:
+        return [own.found(one) for own, one in zip(aparts, drawings, strict=True)]
+    found = [one.whole(quiet=True, replay=True) for one in drawings]
+    return [one for one in found if isinstance(one, Trace)]
 
 
 def read_part(

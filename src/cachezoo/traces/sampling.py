@@ -5,7 +5,7 @@ rate falls as they come, and what was kept and lies above it is dropped again.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
@@ -146,16 +146,20 @@ class SampledTrace:
         """
         found = []
         for number in range(count):
-            part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
-            if not len(part):
+            own = self.group(number, count)
+            if not len(own.trace):
                 message = (
                     f"{self.trace.meta.trace_id}: a sample of {self.pages.n_pages} pages at rate {self.rate:g} is too "
                     "small for an error; use a higher one, or exact"
                 )
                 raise ConfigError(message)
-            own = replace(self, trace=part, before=before, rate=self.rate / count, dealt=True)
             found.append(own)
         return tuple(found)
+
+    def group(self, number: int, count: int) -> "SampledTrace":
+        """One of `groups`, from 0 on; it may be empty."""
+        part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
+        return replace(self, trace=part, before=before, rate=self.rate / count, dealt=True)
 
 
 def _taken(
@@ -167,11 +171,29 @@ def _taken(
     return pieces(trace, row, start, stop, trace.meta), before[row] + start // page - trace.offset[row] // page
 
 
+class _Limit:
+    """The most accesses that a plan keeps; where there are too few blocks to drop some, a little more."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._room = plan, 0
+
+    def passed(self, size: int, blocks: Callable[[], int]) -> bool:
+        """Whether the rate of so many accesses that are kept is to be halved; `blocks` says to how many blocks."""
+        if self._plan.most is None or size <= max(self._plan.most, self._room):
+            return False
+        if blocks() < 2 * self._plan.least:
+            self._room = size + size // 4  # till then they are not looked at again
+            return False
+        self._room = 0
+        return True
+
+
 class Sampler:
     """Chooses blocks of a trace that comes in pieces, and keeps all accesses to them.
 
     Attributes:
         rate: part of the blocks that are kept now.
+        size: accesses that are kept now.
         requests: that have come.
         reads: of these, those that read.
         accesses: to pages, that have come; a row that stands for several requests counts as these.
@@ -190,8 +212,7 @@ class Sampler:
         self._keys = _Keys(plan.seed)
         self._kept: list[tuple[Trace, I64]] = []
         self._marks = [np.zeros((2, 1), np.int64)]
-        self._size = 0
-        self._room = 0  # accesses that may be kept, where there are too few blocks to drop some
+        self.size, self._limit = 0, _Limit(plan)
 
     def add(self, trace: Trace) -> None:
         """The next requests; names of an earlier piece are the first ones of the next, in their order."""
@@ -209,18 +230,24 @@ class Sampler:
         further = np.stack([ends, np.cumsum(touched * read)])[:, places]
         self._marks.append(self._marks[-1][:, -1:] + further)
         self.accesses += int(ends[-1])
-        while self.plan.most is not None and self._size > max(self.plan.most, self._room):
+        while self._limit.passed(self.size, self.blocks):
+            self.thin(self.rate / 2)
+
+    def blocks(self) -> int:
+        """How many blocks are kept now."""
+        return len(np.unique(self._together()[0].offset // self.plan.block_bytes)) if self._kept else 0
+
+    def thin(self, rate: float) -> None:
+        """Drop what a lower rate does not keep, now and from now on."""
+        self.rate = rate
+        if self._kept:
             whole, before = self._together()
-            if len(np.unique(whole.offset // self.plan.block_bytes)) < 2 * self.plan.least:
-                self._room = self._size + self._size // 4  # till then they are not looked at again
-                continue
-            self.rate, self._room = self.rate / 2, 0
-            self._kept, self._size = [], 0
+            self._kept, self.size = [], 0
             self._keep(whole, before)
 
     def _keep(self, trace: Trace, before: I64) -> None:
         part, own = _taken(trace, before, self.plan, self.rate, self._keys)
-        self._size += int(self._accesses_of(part).sum())
+        self.size += int(self._accesses_of(part).sum())
         self._kept.append((part, own))
 
     def _accesses_of(self, trace: Trace) -> I64:
@@ -249,6 +276,34 @@ class Sampler:
         own = trimmed(replace(part, meta=meta))
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
         return SampledTrace(own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages)
+
+
+class Samplers:
+    """Samplers of traces at one rate, so that pages of all weigh the same: what they keep together has one limit.
+
+    Attributes:
+        rate: part of the blocks that are kept of each now.
+        found: the samplers, by whatever tells the traces apart.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._limit, self._size = plan, _Limit(plan), 0
+        self.rate = plan.rate
+        self.found: dict[Hashable, Sampler] = {}
+
+    def add(self, key: Hashable, trace: Trace, n_pages: int | None = None) -> None:
+        """The next requests of one trace, as of `Sampler.add`; distinct pages where they are known."""
+        if key not in self.found:
+            self.found[key] = Sampler(replace(self._plan, rate=self.rate, most=None), n_pages)
+        own = self.found[key]
+        self._size -= own.size
+        own.add(trace)
+        self._size += own.size
+        while self._limit.passed(self._size, lambda: sum(one.blocks() for one in self.found.values())):
+            self.rate /= 2
+            for one in self.found.values():
+                one.thin(self.rate)
+            self._size = sum(one.size for one in self.found.values())
 
 
 class Tally:

@@ -124,7 +124,8 @@ class Task:
     def served(self, misses: I64, references: Sequence[int], least: I64) -> I64:
         """int64[A]: the least sizes at which each application has the hit ratio of its floor.
 
-        A floor that no size reaches is left out; if all of them take more than the cache, all are.
+        A floor that no size reaches is left out; if all of them take more than the cache, all are. What a sample has
+        too many or too few references of is hits, so that its misses are held against what all have of so many pages.
 
         Args:
             misses: int64[A, k + 1] with 0 to k steps.
@@ -133,7 +134,8 @@ class Task:
         """
         found = least.copy()
         for a, floor in enumerate(self.floors):
-            enough = np.flatnonzero(misses[a] <= floor.missed(references[a]))
+            own = round(references[a] * self.mix.applications[a].adjusted)
+            enough = np.flatnonzero(misses[a] <= floor.missed(own))
             if floor.hits and len(enough):
                 found[a] = max(found[a], enough[0])
         return found if found.sum() < misses.shape[1] else least
@@ -213,6 +215,8 @@ class Partitioner:
     parameters: tuple[Parameter, ...] = (FRAGMENT,)
     texts: tuple[Text, ...] = ()
     each: tuple[str, ...] = ()  # parameters that each application may have its own of
+    pages: tuple[str, ...] = (FRAGMENT.name,)  # parameters that count pages
+    windows: tuple[str, ...] = ()  # parameters that count references
 
 
 @dataclass(frozen=True)
