@@ -25,7 +25,7 @@ from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError
 from cachezoo.questions.share.learned import run_parts
 from cachezoo.questions.share.mix import ROUNDING, Mix
-from cachezoo.questions.share.partition import Candidate, Floor, Shared, Task, Unfit
+from cachezoo.questions.share.partition import Candidate, Floor, Hull, Shared, Task, Unfit
 from cachezoo.questions.share.partitioners import PARTS, fitted, in_sample, with_policy
 from cachezoo.settings.device import Hdd
 from cachezoo.sizes import human_pages
@@ -204,14 +204,23 @@ class Case(core.Case):
     def run_again(self, one: "Score") -> Shared:
         """What a candidate does here, with the parts and policies that were chosen elsewhere where these stay."""
         names, candidate = one.shared.policies, one.candidate
-        if candidate.splits and len(names) == self.mix.count and not any(" of its pages " in name for name in names):
-            sizes = [self.mix.own(size) for size in one.shared.splits[0].tolist()]
-            return self._as_whole(run_parts(self.mix, sizes, names))
-        return self._run(candidate if candidate.splits else with_policy(candidate, names[0]))
+        if not candidate.splits:
+            return self._run(with_policy(candidate, names[0]))
+        if len(names) != self.mix.count:
+            return self._run(candidate)
+        sizes, hulls = one.shared.splits[0].tolist(), list[Hull]()
+        for own in one.shared.hulls:
+            hulls.append(replace(own, ends=(self.mix.own(own.ends[0]), self.mix.own(own.ends[1]))))
+        dealt = [own.parts(size) for own, size in zip(one.shared.hulls, sizes, strict=True)] if hulls else []
+        names = tuple(hulls[a].policies[1] if a < len(dealt) and dealt[a] else name for a, name in enumerate(names))
+        return self._as_whole(run_parts(self.mix, [self.mix.own(size) for size in sizes], names, hulls))
 
     def _as_whole(self, shared: Shared) -> Shared:
         """What was done in a sample, with the pages that each application has in the whole cache."""
-        return replace(shared, splits=(shared.splits / self.mix.rate + ROUNDING).astype(np.int64))
+        rate = self.mix.rate
+        hulls = [replace(own, ends=(int(own.ends[0] / rate), int(own.ends[1] / rate))) for own in shared.hulls]
+        splits = (shared.splits / rate + ROUNDING).astype(np.int64)
+        return replace(shared, splits=splits, hulls=tuple(hulls))
 
 
 @dataclass(frozen=True)
@@ -523,6 +532,10 @@ def compare(
     disk = disk_us(mix, hdd)
     groups = [Case.of(one, pages, disk, counted_from(one, count, pages), floors) for one in mix.groups]
     case = replace(Case.of(mix, pages, disk, counted_from(mix, count, pages), floors), groups=tuple(groups))
+    if not case.counted:
+        raise ConfigError(f"a sample of {mix.rate:g} has no reference that counts; use a higher one, or exact")
+    for one in groups:
+        vars(one)["references"] = case.references  # a group may have none that counts
     rows, small = score_all(case, candidates, _half(advance, 0), must_fit)
     if small and not rows:
         raise next(iter(small.values()))

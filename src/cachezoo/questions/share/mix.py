@@ -151,7 +151,7 @@ class Mix:
 
     def own(self, pages: int) -> int:
         """Pages of the cache here that stands for one of so many."""
-        return pages if self.rate == 1 else scaled(pages, self.rate)
+        return pages if self.rate == 1 or not pages else scaled(pages, self.rate)
 
     @cached_property
     def _ends(self) -> I64:
@@ -167,7 +167,8 @@ class Mix:
         own = np.asarray(places, np.int64)
         if self.rate == 1:
             return own
-        found: I64 = np.where(own < len(self), self._ends[own], self.references)
+        ends = np.append(self._ends[1:] - 1, self.references)
+        found: I64 = ends[own]
         return found
 
     def place(self, reference: int) -> int:

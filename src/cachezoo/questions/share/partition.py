@@ -39,6 +39,18 @@ class Floor:
 
 
 @dataclass(frozen=True)
+class Hull:
+    """The corners of a curve's hull on both sides of a part's size, by which a hash deals out the part's pages."""
+
+    ends: tuple[int, int]  # pages at each corner, equal where the size is one
+    policies: tuple[str, str]  # the best of each
+
+    def parts(self, pages: int) -> bool:
+        """Whether a part of so many pages is dealt out."""
+        return self.ends[0] < pages < self.ends[1]
+
+
+@dataclass(frozen=True)
 class Shared:
     """What a partitioner did with the M references of a mix.
 
@@ -52,6 +64,7 @@ class Shared:
         splits: int64[W, A] pages that each application may have, or, of a cache that nobody splits, has.
         allocation: int64[W, A] pages that each application read because of a split or a mapping when it began.
         policies: the policy in each application's part, of a split that stays as it is; empty of others.
+        hulls: of each part's curve, where parts are dealt out by them; else empty.
     """
 
     hit: Bool
@@ -60,6 +73,7 @@ class Shared:
     splits: I64
     allocation: I64
     policies: tuple[str, ...] = ()
+    hulls: tuple[Hull, ...] = ()
 
     @classmethod
     def of_hits(cls, hit: Bool, begins: I64, splits: I64, policies: Sequence[str] = ()) -> "Shared":
