@@ -398,7 +398,7 @@ class Score(Estimated):
             "fairness": self.fairness,
             "weighted_speedup": self.speedup,
             "applications": [vars(one) for one in self.applications],
-            "split": [[int(self.case.mix.before(begins[k])), *splits[k].tolist()] for k in changes],
+            "split": [[int(self.case.mix.before(begins[k])) if begins[k] else 0, *splits[k].tolist()] for k in changes],
             "policies": list(self.shared.policies),
             "unmet": list(self.unmet),
             **self._errors(),
@@ -534,8 +534,8 @@ def compare(
     case = replace(Case.of(mix, pages, disk, counted_from(mix, count, pages), floors), groups=tuple(groups))
     if not case.counted:
         raise ConfigError(f"a sample of {mix.rate:g} has no reference that counts; use a higher one, or exact")
-    for one in groups:
-        vars(one)["references"] = case.references  # a group may have none that counts
+    for group in groups:
+        vars(group)["references"] = case.references  # a group may have none that counts
     rows, small = score_all(case, candidates, _half(advance, 0), must_fit)
     if small and not rows:
         raise next(iter(small.values()))
