@@ -1,7 +1,8 @@
 """Answers from a sample: how often the whole trace's figures lie within the error bars, and what a long trace takes.
 
 Whole traces are those in data/raw/captured, and with CACHEZOO_PUBLIC_TRACES the block traces there. The long one is
-generated and removed; `--exact` also simulates LRU on all of it, in memory.
+generated and removed; `--exact` also simulates LRU on all of it, in memory. `--share` instead splits one cache among
+two to four of the whole traces, by samples of all at one rate, and runs the splits that these choose on all of them.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +21,19 @@ from ingest import write_oracle_general
 
 from cachezoo.contest.counting import SECOND_HALF
 from cachezoo.curves.curve import lru_curve
+from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import CachezooError
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench
+from cachezoo.questions.share.case import Score, compare
+from cachezoo.questions.share.learned import run_parts
+from cachezoo.questions.share.mix import mix_drawn, mix_traces
+from cachezoo.questions.share.partitioners import parse_several
+from cachezoo.seeds import derive_seed
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import read_any
-from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, Sampler
+from cachezoo.traces.read import Drawn, read_any
+from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, Sampler, Samplers
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 CAPTURED = Path("data/raw/captured")
@@ -35,6 +43,9 @@ FIGURES = ("hit_ratio", "ssd_writes")
 LEAST_ACCESSES, LEAST_PAGES = 50_000, 5_000
 SEEDS = 20
 RATE = 0.1
+SPLITS = "learned(policy=lru|s3fifo),shared,shared(policy=s3fifo),equal,proportional,ucp,static-best"
+SHARED_SIZES, SHARED_FRAGMENT = (0.05, 0.2), 60  # pages, of which a sample has a whole number
+TURNS, LEAST_SHARED = 2, 100_000
 DAYS = 365
 DAILY = 434e6 / 36 / 7  # requests of a volume of MSR Cambridge: 434 million of 36 volumes in a week
 
@@ -80,6 +91,63 @@ def coverage() -> None:
             cells = [f"{share:.2f}" for share in np.mean(rows, axis=0)]
             cells += [f"{100 * value:.2f}" for value in np.mean(errors, axis=0)]
             print(f"| {name} | {block // 1024} KiB | {' | '.join(cells)} |", flush=True)
+
+
+def shared() -> None:
+    """How often the bars of partitioners hold, and what a split costs that a sample has chosen."""
+    known = [(name, trace) for name, trace in whole_traces() if len(expand_pages(trace).page_ids) >= LEAST_SHARED]
+    print(
+        f"{SEEDS} samples of {RATE:g}: how often the whole run's pages read lie within the 90 % interval; what a split"
+    )
+    print("reads, run whole, that a sample chose, and that the whole run chose; and a sample's bar\n")
+    columns = (
+        "applications",
+        "cache",
+        "within",
+        "error, mean",
+        "chosen by all",
+        "by a sample, mean",
+        "worst",
+        "its bar",
+    )
+    print(f"| {' | '.join((*columns, 'no worse'))} |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for count in (2, 3, 4):
+        rng = np.random.default_rng(derive_seed(0, "share from samples", count))
+        for _ in range(TURNS):
+            own = [known[k] for k in sorted(rng.permutation(len(known))[:count].tolist())]
+            for size in SHARED_SIZES:
+                _shared_row([replace(one, meta=replace(one.meta, trace_id=name)) for name, one in own], size)
+
+
+def _shared_row(traces: list[Trace], size: float) -> None:
+    candidates = parse_several(SPLITS, SHARED_FRAGMENT)
+    mix = mix_traces(traces, "lockstep")
+    pages = max(int(size * mix.n_pages), 8 * mix.count * SHARED_FRAGMENT)
+    whole = compare(mix, candidates, pages, "half", BUILT_IN.hdd)
+    within, errors, costs, bars = list[bool](), list[float](), list[float](), list[float]()
+    for seed in range(SEEDS):
+        samplers = Samplers(Plan(RATE, None, seed))
+        for key, one in enumerate(traces):
+            samplers.add(key, one)
+        drawn = [samplers.found[key].found(one.meta) for key, one in enumerate(traces)]
+        parts = [
+            Drawn(one.meta, True, ((one.meta.trace_id, own, True),)) for one, own in zip(traces, drawn, strict=True)
+        ]
+        found = compare(mix_drawn(parts, "lockstep"), candidates, pages, "half", BUILT_IN.hdd)
+        for ran, exact in zip(found.rows, whole.rows, strict=True):
+            if ran.candidate == exact.candidate and exact.candidate.partitioner.id != "learned":  # it has another split
+                within.append(abs(ran.mean - exact.mean) <= (ran.error_90 or 0.0))
+                errors.append(abs(ran.mean - exact.mean))
+        learned = found.rows[0]
+        split = run_parts(mix, learned.shared.splits[0].tolist(), learned.shared.policies)
+        costs.append(Score.of(whole.case, learned.candidate, split).mean)
+        bars.append(learned.error_90 or 0.0)
+    names, best = " + ".join(one.meta.trace_id for one in traces), whole.rows[0].mean
+    no_worse = np.mean([cost <= best + bar for cost, bar in zip(costs, bars, strict=True)])
+    cells = [f"{np.mean(within):.2f}", *(f"{value:.4f}" for value in (
+        np.mean(errors), best, np.mean(costs), max(costs), np.mean(bars))), f"{no_worse:.2f}"]  # fmt: skip
+    print(f"| {names} | {100 * size:.0f} % | {' | '.join(cells)} |", flush=True)
 
 
 def asked(*words: object) -> tuple[dict, float, float, float]:
@@ -130,7 +198,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=100_000_000, help="of the long trace; 0: none")
     parser.add_argument("--exact", action="store_true", help="simulate LRU on all of it too")
+    parser.add_argument("--share", action="store_true", help="split a cache among several traces, and nothing else")
     given = parser.parse_args()
+    if given.share:
+        shared()
+        return 0
     coverage()
     if given.requests:
         long(given.requests, given.exact)
