@@ -25,7 +25,7 @@ from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError
 from cachezoo.questions.share.learned import run_parts
 from cachezoo.questions.share.mix import ROUNDING, Mix
-from cachezoo.questions.share.partition import Candidate, Floor, Hull, Shared, Task, Unfit
+from cachezoo.questions.share.partition import FRAGMENT, Candidate, Floor, Hull, Shared, Task, Unfit
 from cachezoo.questions.share.partitioners import PARTS, fitted, in_sample, with_policy
 from cachezoo.settings.device import Hdd
 from cachezoo.sizes import human_pages
@@ -528,7 +528,7 @@ def compare(
         raise ConfigError(message)
     wanted, candidates = candidates, [fitted(one, mix, pages) for one in candidates]
     now = candidates[wanted.index(now)]
-    changed = tuple(f"{one} runs as {own}" for one, own in zip(wanted, candidates, strict=True) if one != own)
+    changed = _changed(wanted, candidates)
     disk = disk_us(mix, hdd)
     groups = [Case.of(one, pages, disk, counted_from(one, count, pages), floors) for one in mix.groups]
     case = replace(Case.of(mix, pages, disk, counted_from(mix, count, pages), floors), groups=tuple(groups))
@@ -545,6 +545,18 @@ def compare(
     lines = tuple(f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items())
     able = [row.candidate for row in rows if not row.candidate.knows]
     return Comparison(case, tuple(rows), now, _earlier(case, able, _half(advance, len(candidates))), lines, changed)
+
+
+def _changed(wanted: Sequence[Candidate], ran: Sequence[Candidate]) -> tuple[str, ...]:
+    """What candidates have in a sample in place of what was given, a line each; of fragments, which all share, one."""
+
+    def rest(one: Candidate) -> list[tuple[str, str]]:
+        return [pair for pair in one.given if pair[0] != FRAGMENT.name]
+
+    lines = [f"{one} runs as {own}" for one, own in zip(wanted, ran, strict=True) if rest(one) != rest(own)]
+    if wanted[0].fragment != ran[0].fragment:
+        lines.insert(0, f"fragments of {ran[0].fragment:,} pages in place of {wanted[0].fragment:,}, as in the sample")
+    return tuple(lines)
 
 
 def _half(advance: Advance | None, begun: int) -> Advance | None:

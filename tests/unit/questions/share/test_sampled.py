@@ -179,6 +179,14 @@ def test_what_is_advised_is_in_sizes_of_the_whole_cache_and_can_be_run(folder, e
     assert {"hit_ratio", "transfers"} == set(said["rows"][0]["applications_error_90"][0])
 
 
+def test_what_runs_with_other_values_is_said(folder):
+    mix = mixed(read(folder, 0.02))
+    own = found(mix, "equal,ucp(window=2000)", 8_192)
+    assert own.fitted == ("fragments of 50 pages in place of 64, as in the sample",
+                          "ucp(window=2000, fragment=64) runs as ucp(window=50000, fragment=50)")  # fmt: skip
+    assert values(own)["remarks"][:2] == list(own.fitted)
+
+
 def test_floors_hold_for_the_whole_cache(folder):
     floors = (Floor(pages=1_000), Floor(hits=0.5))
     own = found(mixed(read(folder, 0.25)), "learned(policy=lru),equal,shared", floors=floors)
