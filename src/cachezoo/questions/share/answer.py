@@ -271,7 +271,8 @@ def caption(found: Comparison, device: str) -> str:
 def title(found: Comparison) -> str:
     """What the tables are of."""
     have, touched = (human(pages * PAGE_BYTES) for pages in (found.case.pages, found.case.mix.n_pages))
-    return f"{found.case.mix.count} applications and one cache of {have}, of {touched} that they touch"
+    part = f"; from {percent(found.case.mix.rate)} of the pages" if found.case.sampled else ""
+    return f"{found.case.mix.count} applications and one cache of {have}, of {touched} that they touch{part}"
 
 
 def values(found: Comparison) -> dict[str, Any]:
