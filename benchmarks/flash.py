@@ -69,7 +69,7 @@ class Decided:
         self.read = read
         rows = self.features().rows(self.batch.part(0, min(n, LEARNT_FROM)))
         classes, names = np.random.default_rng(SEED).random(len(rows)) < 0.5, [row["name"] for row in self.inputs]
-        fit = ForestFit(holdout_every=5, early_stopping=SHAPE.max_trees, threads=1)
+        fit = ForestFit(holdout_every=5, early_stopping=SHAPE.max_trees, threads=1, machines=1)
         data = ForestRows(rows, classes, np.zeros(len(rows), np.bool_), names)
         text = fit_forest(data, SHAPE, fit, SEED).text
         self.forest: Forest = read_forest(text.encode("ascii"), len(names))

@@ -23,7 +23,9 @@ import numpy as np
 
 from cachezoo.coded import Coded
 from cachezoo.console import out
+from cachezoo.devices.responses import COLUMNS
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.rows import row_writer
 from cachezoo.traces.store import pages_in, trace_writer
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 
@@ -106,14 +108,44 @@ class Measure:
 
 RECOMMEND = "recommend"
 COMPARE = ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact")
+LABEL = "BenefitLabel(oracle='benefit', horizons=[3], capacities=[0.1])"
+MEMORY = "memory_accesses=1 << 20, window_accesses=1 << 16, region_bytes=1 << 20, region_bits=16, clip=6.0"
+SCRIPT = """
+import sys
+from pathlib import Path
+from cachezoo.features.table import feature_requests
+from cachezoo.labels.benefit import label_requests
+from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
+trace, responses, made = map(Path, sys.argv[1:4])
+"""
+SCRIPTS = {
+    "benefit labels of two oracles": f"{SCRIPT}label_requests(trace, responses, {LABEL}, made)\nprint('{{}}')",
+    "features": f"{SCRIPT}feature_requests(trace, SequenceFeatures({MEMORY}), {LABEL}, made)\nprint('{{}}')",
+}
+"""What a stage of the pipeline does, by what the table calls it."""
+COMMAND = "from cachezoo.cli import main; raise SystemExit(main())"
 STEPS = {
     **{policy: ("simulate", "{}", "--policy", policy) for policy in ("lru", "s3fifo", "arc", "belady_bypass")},
     "exact curve of LRU": ("curve", "{}", "--policy", "lru", "--sample", "exact"),
     "compare by one process": (*COMPARE, "--workers", "1"),
     "compare by two": (*COMPARE, "--workers", "2"),
     RECOMMEND: ("recommend", "{}", "--no-models"),
+    **dict.fromkeys(SCRIPTS, ("{}", "{folder}/responses.parquet", "{folder}/made.parquet")),
 }  # fmt: skip
-"""Commands by what the table calls them."""
+"""Commands by what the table calls them, and of the scripts what they are given."""
+SERVICE_TIMES = 64
+"""Distinct ones of each device."""
+
+
+def write_responses(path: Path, requests: int, seed: int = 1) -> None:
+    """Write service times of a trace's requests on two devices, drawn from a few."""
+    rng = np.random.default_rng(seed)
+    with row_writer(path, COLUMNS) as writer:
+        for low in range(0, requests, AT_ONCE):
+            n = min(AT_ONCE, requests - low)
+            hdd, ssd = (1 + rng.integers(0, SERVICE_TIMES, n) for _ in range(2))
+            writer.add({"t_hdd_us": 200.0 * hdd, "t_ssd_us": 50.0 + ssd})
+        writer.close({})
 
 
 def measured(step: str, path: Path, requests: int, pages: int) -> Measure:
@@ -122,10 +154,17 @@ def measured(step: str, path: Path, requests: int, pages: int) -> Measure:
     Raises:
         SystemExit: it fails.
     """
-    arguments = [part.format(path) for part in STEPS[step]] + ["--json"]
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        if step in SCRIPTS:
+            write_responses(Path(folder) / "responses.parquet", requests)
+        arguments = [part.format(path, folder=folder) for part in STEPS[step]] + ["--json"]
+        return _measured(step, arguments, requests, pages)
+
+
+def _measured(step: str, arguments: Sequence[str], requests: int, pages: int) -> Measure:
     begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
-        [sys.executable, "-c", "from cachezoo.cli import main; raise SystemExit(main())", *arguments],
+        [sys.executable, "-c", SCRIPTS.get(step, COMMAND), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     most = 0

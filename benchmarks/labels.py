@@ -16,12 +16,11 @@ from cachezoo.coded import Coded
 from cachezoo.features.sequence import Memory, raw_columns
 from cachezoo.io import write_json
 from cachezoo.kernels import manager
-from cachezoo.kernels.benefit import page_benefit
 from cachezoo.kernels.episodes import find_episodes, range_costs
 from cachezoo.kernels.flash import Prefetch, simulate_rejectx
-from cachezoo.kernels.oracle_cache import decided_cache, oracle_cache
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
-from cachezoo.labels.benefit import belady_worth, reach_of, tags_of
+from cachezoo.labels.benefit import Worth, decided_hits, reach_of, run_of, tags_of
+from cachezoo.labels.part import Part
 from cachezoo.labels.tags import BELADY, Tags, teacher_names
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.page_cache import BenefitLabel
@@ -83,15 +82,19 @@ class Work:
         return capacity_pages(fraction, self.pages.n_pages)
 
     @cached_property
-    def times(self) -> tuple[np.ndarray, np.ndarray]:
-        """Service times in µs of a disk and of an SSD."""
+    def part(self) -> Part:
+        """The trace as the oracles take it, with service times of a disk and of an SSD."""
         rng = np.random.default_rng(2)
-        return rng.uniform(2000, 12000, len(self.trace)), rng.uniform(60, 200, len(self.trace))
+        hdd, ssd = rng.uniform(2000, 12000, len(self.trace)), rng.uniform(60, 200, len(self.trace))
+        return Part.of(self.trace.op, self.pages, hdd, ssd)
 
     @cached_property
-    def worths(self) -> dict[str, np.ndarray]:
-        """Worth of each page access at the middle capacity, by teacher."""
-        return {teacher: self.worth(teacher, MIDDLE) for teacher in (TEACHER, BELADY)}
+    def worths(self) -> dict[str, Worth]:
+        """Worth of each page access at the middle capacity, by teacher, found beforehand."""
+        worths = {teacher: self.worth(teacher, MIDDLE) for teacher in (TEACHER, BELADY)}
+        for worth in worths.values():
+            list(worth)
+        return worths
 
     @cached_property
     def queues(self) -> np.ndarray:
@@ -103,27 +106,20 @@ class Work:
         """Page accesses ahead within which a use counts."""
         return reach_of(teacher, self.capacity(fraction), len(self.pages.page_ids), LABEL)
 
-    def worth(self, teacher: str, fraction: float) -> np.ndarray:
+    def worth(self, teacher: str, fraction: float) -> Worth:
         """A teacher's worth of each page access."""
-        pages = self.pages
-        if teacher == BELADY:
-            return belady_worth(pages)
-        reach = self.reach(teacher, fraction)
-        return page_benefit(pages.request_start, pages.page_ids, self.trace.op, *self.times, pages.n_pages, reach)
+        return Worth(self.part, teacher, self.reach(teacher, fraction))
 
     def simulate(self, teacher: str) -> object:
         """The oracle cache alone."""
-        pages = self.pages
-        return oracle_cache(pages.page_ids, self.worths[teacher], pages.n_pages, self.capacity(MIDDLE))
+        return run_of(self.part, teacher, self.worths[teacher], self.capacity(MIDDLE))
 
     def label(self, teacher: str, fraction: float) -> Tags:
         """All that the label stage does for one teacher at one capacity: worth, run, tags, the decided cache."""
-        pages, capacity = self.pages, self.capacity(fraction)
-        worth = self.worth(teacher, fraction)
-        run = oracle_cache(pages.page_ids, worth, pages.n_pages, capacity)
-        tags = tags_of(teacher, run, pages, capacity, self.reach(teacher, fraction))
-        decision = tags.cached.astype(np.uint8)
-        decided_cache(pages.request_start, pages.page_ids, worth, decision, pages.n_pages, capacity)
+        part, capacity, worth = self.part, self.capacity(fraction), self.worth(teacher, fraction)
+        run = run_of(part, teacher, worth, capacity)
+        tags = tags_of(part, teacher, run, capacity, self.reach(teacher, fraction))
+        decided_hits(part, tags, worth, capacity)
         return tags
 
     def features(self, fractions: list[float]) -> object:
@@ -197,7 +193,7 @@ def main() -> None:
     )
     print(f"{'step':<26}{'capacity':>14}{'M requests/s':>14}{'M accesses/s':>14}{'first call s':>14}{'peak MiB':>10}")
     rows, firsts = [], [least(partial(step, small), 1, time.perf_counter)[0] for _, _, step in steps()]
-    _ = work.worths, work.queues
+    _ = work.part, work.worths, work.queues
     for first, (name, capacity, step) in zip(firsts, steps(), strict=True):
         best, _ = least(partial(step, work), REPEATS, time.perf_counter)
         row = {"step": name, "capacity": capacity, "requests_per_s": n / best, "accesses_per_s": m / best}

@@ -25,15 +25,23 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import CachezooError
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.flash.options import RIVALS, FlashOptions, WriteRate, geometry_by_reads
+from cachezoo.questions.flash.table import flash_tables
 from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.share.case import Score, compare
 from cachezoo.questions.share.learned import run_parts
 from cachezoo.questions.share.mix import mix_drawn, mix_traces
 from cachezoo.questions.share.partitioners import parse_several
+from cachezoo.questions.tiers.bench import NOTHING
+from cachezoo.questions.tiers.bench import Bench as TierBench
+from cachezoo.questions.tiers.budget import Point
+from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.seeds import derive_seed
+from cachezoo.settings.prices import BUILT_IN as PRICES
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import Drawn, read_any
-from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, Sampler, Samplers
+from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, Samplers, sampled
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 CAPTURED = Path("data/raw/captured")
@@ -41,6 +49,12 @@ POLICIES = ("lru", "s3fifo", "arc", OPTIMUM)
 SIZES = (0.03, 0.1, 0.3)
 FIGURES = ("hit_ratio", "ssd_writes")
 LEAST_ACCESSES, LEAST_PAGES = 50_000, 5_000
+HIERARCHIES = ("lru", "lru | lru", "hcalfu | tb=64K | lru", "promotion: arc | s3fifo")
+RAM, SSD = 0.03, 0.2  # of the pages
+FLASH = FlashOptions(
+    [Size.parse("10%")], [WriteRate("25%", None, 0.25)], ("accept_all", "coin_flip", "rejectx", "opt"), RIVALS
+)
+OF_FLASH = ("disks_busy", "disks_busy_peak", "io_hit_ratio", "written_bytes_s", "usd_a_year")
 SEEDS = 20
 RATE = 0.1
 SPLITS = "learned(policy=lru|s3fifo),shared,shared(policy=s3fifo),equal,proportional,ucp,static-best"
@@ -79,9 +93,7 @@ def coverage() -> None:
         for block in (PAGE_BYTES, SAMPLE_BLOCK_BYTES):
             rows, errors = list[list[bool]](), list[tuple[float, ...]]()
             for seed in range(SEEDS):
-                sampler = Sampler(Plan(RATE, None, seed, block))
-                sampler.add(trace)
-                found = sampler.found(trace.meta)
+                found = sampled(trace, Plan(RATE, None, seed, block))
                 bench = Bench.of(Simulator(found.trace, found.pages), sample=found)
                 for (own, size), exact in truth.items():
                     ran = bench.run(own, size)
@@ -93,11 +105,71 @@ def coverage() -> None:
             print(f"| {name} | {block // 1024} KiB | {' | '.join(cells)} |", flush=True)
 
 
-def shared() -> None:
+def hierarchies(seeds: int) -> None:
+    """The same of hierarchies: mean time of a page read, and reads from the disk."""
+    sizes = f"RAM {RAM:.0%} and SSD {SSD:.0%} of the pages"
+    print(f"\n{seeds} samples of {RATE:g}; {', '.join(HIERARCHIES)}; {sizes}\n")
+    read = ("AMAT: within", "error", "bar", "too long by", "over the disk alone's: error")
+    titles = (*read, "from the disk: within", "error")
+    print(f"| trace | {' | '.join(titles)} |\n{'|---' * (1 + len(titles))}|")
+    for name, trace in whole_traces():
+        whole = TierBench.of_trace(name, trace, BUILT_IN, PRICES)
+        ram, ssd = (max(1, round(part * whole.footprint)) for part in (RAM, SSD))
+        every = (parse_hierarchy(text) for text in HIERARCHIES)
+        points = [NOTHING, *(Point(own, ram, ssd if own.has_ssd else 0) for own in every)]
+        truth = [whole.score(point) for point in points]
+        rows = list[list[float]]()
+        for seed in range(seeds):
+            bench = TierBench.of_trace(name, sampled(trace, Plan(RATE, None, seed)), BUILT_IN, PRICES)
+            found = [bench.score(point) for point in points]
+            for ours, exact in zip(found[1:], truth[1:], strict=True):
+                off, bar = ours.mean / exact.mean - 1, ours.errors["amat_us"] / exact.mean
+                saved = ours.mean / found[0].mean - exact.mean / truth[0].mean
+                disk = abs(ours.tiered.dhr - exact.tiered.dhr)
+                rows.append([abs(off) <= bar, abs(off), bar, off, abs(saved), disk <= ours.errors["dhr"], disk])
+        held, *shares, within, disk = np.mean(rows, axis=0)
+        said = " | ".join(f"{share:.1%}" for share in shares)
+        print(f"| {name} | {held:.2f} | {said} | {within:.2f} | {disk:.1%} |", flush=True)
+
+
+def flash(seeds: int) -> None:
+    """The same of flash caches: disks busy, their peak, reads hit, bytes written, $ a year, and who is named."""
+    said = f"{FLASH.rates[0].text} of accept_all's writes, a cache of {FLASH.sizes[0]}"
+    print(f"\n{seeds} samples of {RATE:g}; {', '.join((*FLASH.policies, 'the best kept'))}; {said}\n")
+    titles = [title for name in OF_FLASH for title in (f"{name}: within", "off", "error", "bar")]
+    print(f"| trace | {' | '.join(titles)} | same named |\n{'|---' * (2 + len(titles))}|")
+    for name, trace in whole_traces():
+        geometry = geometry_by_reads(trace)
+        (whole,) = flash_tables(trace, geometry, [], FLASH, 0)
+        best = whole.leads[0].rival.policy
+        rows, named = list[list[list[float]]](), list[bool]()
+        for seed in range(seeds):
+            plan = Plan(RATE, None, seed, geometry.block_bytes, geometry.segment_bytes)
+            (found,) = flash_tables(sampled(trace, plan), geometry, [], FLASH, 0)
+            lead = found.leads[0]
+            named.append(best in (lead.rival.policy, *lead.level))
+            for ours, exact in zip(found.rows, whole.rows, strict=True):
+                if not exact.usd_a_year:
+                    continue
+                rows.append([])
+                for figure in OF_FLASH:
+                    truth, bar = getattr(exact, figure), ours.errors_90[figure]
+                    off = getattr(ours, figure) - truth
+                    unit = 1.0 if figure == "io_hit_ratio" else max(truth, 1e-12)
+                    rows[-1].append([abs(off) <= bar, off / unit, abs(off) / unit, bar / unit])
+        if not rows:
+            continue
+        cells = []
+        for held, *shares in np.mean(rows, axis=0).tolist():
+            cells += [f"{held:.2f}", *(f"{share:.1%}" for share in shares)]
+        print(f"| {name} | {' | '.join(cells)} | {np.mean(named):.2f} |", flush=True)
+
+
+def shared(seeds: int) -> None:
     """How often the bars of partitioners hold, and what a split costs that a sample has chosen."""
     known = [(name, trace) for name, trace in whole_traces() if len(expand_pages(trace).page_ids) >= LEAST_SHARED]
     print(
-        f"{SEEDS} samples of {RATE:g}: how often the whole run's pages read lie within the 90 % interval; what a split"
+        f"{seeds} samples of {RATE:g}: how often the whole run's pages read lie within the 90 % interval; what a split"
     )
     print("reads, run whole, that a sample chose, and that the whole run chose; and a sample's bar\n")
     columns = (
@@ -117,16 +189,16 @@ def shared() -> None:
         for _ in range(TURNS):
             own = [known[k] for k in sorted(rng.permutation(len(known))[:count].tolist())]
             for size in SHARED_SIZES:
-                _shared_row([replace(one, meta=replace(one.meta, trace_id=name)) for name, one in own], size)
+                _shared_row([replace(one, meta=replace(one.meta, trace_id=name)) for name, one in own], size, seeds)
 
 
-def _shared_row(traces: list[Trace], size: float) -> None:
+def _shared_row(traces: list[Trace], size: float, seeds: int) -> None:
     candidates = parse_several(SPLITS, SHARED_FRAGMENT)
     mix = mix_traces(traces, "lockstep")
     pages = max(int(size * mix.n_pages), 8 * mix.count * SHARED_FRAGMENT)
     whole = compare(mix, candidates, pages, "half", BUILT_IN.hdd)
     within, errors, costs, bars = list[bool](), list[float](), list[float](), list[float]()
-    for seed in range(SEEDS):
+    for seed in range(seeds):
         samplers = Samplers(Plan(RATE, None, seed))
         for key, one in enumerate(traces):
             samplers.add(key, one)
@@ -178,6 +250,8 @@ def long(requests: int, exact: bool) -> None:
         values, *used = asked("recommend", path, "--no-models")
         _row("recommend", requests, *used, values["trace_sampled"], values["error_90"])
         year = DAYS * DAILY / (requests / used[0]) / 60
+        values, *used = asked("recommend", "--only", "ram-ssd", path)
+        _row("recommend --only ram-ssd", requests, *used, values["trace_sampled"], values["answer"]["errors_90"]["dhr"])
         print(f"\na year of {DAILY / 1e6:.1f} M requests a day at that speed: {year:.1f} minutes")
         if exact:
             pages = expand_pages(read_any(path, quiet=True))
@@ -197,14 +271,22 @@ def main() -> int:
     """Run from the repository's root."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=100_000_000, help="of the long trace; 0: none")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of all but pages; 0: none")
+    parser.add_argument("--tiers", action="store_true", help="the hierarchies alone")
+    parser.add_argument("--flash", action="store_true", help="the flash caches alone")
+    parser.add_argument("--share", action="store_true", help="a cache split among several traces alone")
     parser.add_argument("--exact", action="store_true", help="simulate LRU on all of it too")
-    parser.add_argument("--share", action="store_true", help="split a cache among several traces, and nothing else")
     given = parser.parse_args()
-    if given.share:
-        shared()
-        return 0
-    coverage()
-    if given.requests:
+    every = not given.tiers and not given.flash and not given.share
+    if every:
+        coverage()
+    if given.seeds and (every or given.tiers):
+        hierarchies(given.seeds)
+    if given.seeds and (every or given.flash):
+        flash(given.seeds)
+    if given.seeds and given.share:
+        shared(given.seeds)
+    if every and given.requests:
         long(given.requests, given.exact)
     return 0
 

@@ -131,7 +131,7 @@ def speed(counts: Sequence[int]) -> None:
         found = advise("made", trace, BUILT_IN, PRICES, SizeOptions(terms=Terms(parts=True)), workers=2)
         took, worked = time.perf_counter() - start, _worked() - worked
         sampled, full = found.counts
-        print(f"| {n:,} | {len(found.stream):,} | {sampled}, {full} | {took:.1f} | {worked:.1f} |", flush=True)
+        print(f"| {n:,} | {found.bench.accesses:,} | {sampled}, {full} | {took:.1f} | {worked:.1f} |", flush=True)
 
 
 def _worked() -> float:

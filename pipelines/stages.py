@@ -76,30 +76,23 @@ def calibrate(params: "Params") -> None:
 
 def label_benefit(params: "Params", key: str) -> None:
     """What the oracle caches did with each request of a trace, from that trace alone."""
-    from cachezoo.devices.responses import read_responses
-    from cachezoo.labels.benefit import write_benefit_labels
-    from cachezoo.traces.store import read_pages, read_trace
+    from cachezoo.labels.benefit import label_requests
 
     category = entry_of(params, key).category
-    requests = paths.requests(category, key)
-    trace = read_trace(requests)
-    write_benefit_labels(
-        trace, read_pages(requests), *read_responses(paths.responses(category, key), len(trace)),
-        params.label.benefit, paths.labels("benefit", category, key),
+    label_requests(
+        paths.requests(category, key), paths.responses(category, key), params.label.benefit,
+        paths.labels("benefit", category, key),
     )  # fmt: skip
 
 
 def features(params: "Params", key: str) -> None:
     """Raw inputs of the two LSTMs for each request of a trace, from it and earlier ones."""
-    from cachezoo.features.table import write_features
-    from cachezoo.traces.store import read_pages, read_trace
+    from cachezoo.features.table import feature_requests
 
     category = entry_of(params, key).category
-    requests = paths.requests(category, key)
-    write_features(
-        read_trace(requests), read_pages(requests), params.features.sequence, params.label.benefit,
-        paths.features(category, key),
-    )  # fmt: skip
+    feature_requests(
+        paths.requests(category, key), params.features.sequence, params.label.benefit, paths.features(category, key)
+    )
 
 
 def label_episodes(params: "Params", key: str) -> None:

@@ -63,7 +63,7 @@ FIT = fit.Settings(
         lambda_l2=1.0,
         small=Small(num_leaves=7, max_trees=4, learning_rate=0.3),
     ),
-    fit=Fit(open_weight=1.0, holdout_every=5, early_stopping=10, threads=2),
+    fit=Fit(open_weight=1.0, holdout_every=5, early_stopping=10, threads=2, machines=1),
     roles={},
     seed=7,
 )

@@ -36,7 +36,7 @@ FIT = fit.Settings(
     clip=6.0,
     model=Model(arch="lstm8", layers=1, units=8, inputs=list(WINDOW_FORMULAS), window=12),
     fit=Fit(
-        max_epochs=4, batch=16, learning_rate=0.02, clip_norm=1.0, precision="32-true", threads=1, stride=5,
+        max_epochs=4, batch=16, learning_rate=0.02, clip_norm=1.0, precision="32-true", threads=1, machines=1, stride=5,
         least_windows=20, unknown_share=0.05,
     ),
     vote_windows=3,

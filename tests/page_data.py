@@ -1,13 +1,15 @@
 """Seeded and drawn page accesses, some requests of many pages, each page at most once a request."""
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
-from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.traces.store import trace_writer
 from cachezoo.traces.table import Trace, TraceMeta
 
 PAGE = 4096
@@ -60,6 +62,17 @@ def seeded_trace(n: int, pages: int, seed: int, **changed: Any) -> Trace:
         **changed,
     }
     return Trace(**columns)
+
+
+def in_row_groups(path: Path, trace: Trace, stops: tuple[int, ...]) -> None:
+    """Write a canonical trace with its pages, a row group from each stop to the next."""
+    pages = expand_pages(trace)
+    with trace_writer(path) as writer:
+        for low, high in pairwise(stops):
+            start = pages.request_start[low : high + 1]
+            ids = pages.page_ids[start[0] : start[-1]]
+            writer.add(trace.take(np.arange(low, high)), PageAccesses(start - start[0], ids, pages.n_pages))
+        writer.close(trace.meta, pages.n_pages)
 
 
 def service_times(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,8 @@ from cachezoo.devices.responses import read_responses
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.kernels.accounting import Record, account, blank
 from cachezoo.kernels.outcome import ADMITTED, HIT, NONE
-from cachezoo.labels.benefit import reach_of, run_of, tags_of, worth_of
+from cachezoo.labels.benefit import Worth, reach_of, run_of, tags_of
+from cachezoo.labels.part import Part
 from cachezoo.labels.tags import BELADY, COST_BELADY, Tags, teacher_names
 from cachezoo.policies.stream import build_stream
 from cachezoo.traces.pages import capacity_pages, percent
@@ -34,7 +35,11 @@ def table(category: str, key: str) -> None:
     params = load_params(Path("params.yaml")).label.benefit.model_copy(update={"oracle": COST_BELADY})
     trace, pages = read_trace(paths.requests(category, key)), read_pages(paths.requests(category, key))
     hdd, ssd = read_responses(paths.responses(category, key), len(trace))
-    times, stream = ServiceTimes.of(trace, hdd, ssd), build_stream(trace, pages)
+    times, stream, part = (
+        ServiceTimes.of(trace, hdd, ssd),
+        build_stream(trace, pages),
+        Part.of(trace.op, pages, hdd, ssd),
+    )
 
     def response_us(outcome: U8) -> float:
         missing = np.zeros(len(trace), np.int64)
@@ -48,9 +53,9 @@ def table(category: str, key: str) -> None:
         capacity, tags, figures = capacity_pages(fraction, pages.n_pages), {}, {}
         for teacher in teacher_names(params):
             reach = reach_of(teacher, capacity, len(pages.page_ids), params)
-            run = run_of(teacher, worth_of(teacher, reach, trace, pages, hdd, ssd), pages, capacity)
-            tags[teacher] = tags_of(teacher, run, pages, capacity, reach)
-            figures[teacher] = (run.hits / len(pages.page_ids), response_us(run.outcome))
+            run = run_of(part, teacher, Worth(part, teacher, reach), capacity)
+            figures[teacher] = (run.hits / len(part), response_us(run.outcome))
+            tags[teacher] = tags_of(part, teacher, run, capacity, reach)  # uses the run up
         for teacher, (hits, response) in figures.items():
             against = " | ".join(
                 f"{100 * _differs(tags[teacher], tags[other]):.1f} %" for other in (BELADY, "benefit_3", "benefit_10")

@@ -11,15 +11,17 @@ import platform
 import tempfile
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import current_process
 from pathlib import Path
+from socket import socket
 from threading import Event, Thread
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from dask.base import annotate
 from distributed import Client, KilledWorker, Worker
@@ -101,6 +103,31 @@ class _Cluster(Executor):
         self._client, self._jobs, self._pools = client, client.get_executor(pure=False), pools
         self.deserted = False
 
+    def together(self, work: Callable[..., Done], jobs: Sequence[tuple[Any, ...]]) -> list[Future[Done]]:
+        """Hand in jobs that talk to each other, each to a worker of its own, see `jobs.together`.
+
+        Raises:
+            ClusterError: there are fewer workers.
+        """
+        known = self._client.scheduler_info(n_workers=-1)
+        workers = sorted(known["workers"])
+        if len(workers) < len(jobs):
+            message = f"has {len(workers)} of the {len(jobs)} workers that train together; start more"
+            raise ClusterError(f"{known['address']}: {message}")
+        own = [
+            self._client.get_executor(pure=False, workers=[worker], allow_other_workers=False)
+            for worker in workers[: len(jobs)]
+        ]
+        with annotate(executor=self._pools):
+            ports = [one.submit(_free_port).result() for one in own]
+            addresses = [f"{urlsplit(worker).hostname}:{port}" for worker, port in zip(workers, ports, strict=False)]
+            found = []
+            for place, (one, worker, job) in enumerate(zip(own, workers, jobs, strict=False)):
+                # What a job is given may be large: as data, it is no part of what the scheduler keeps of the job.
+                text = wire.dumps((work, (addresses, place, *job), {}))
+                found.append(one.submit(_call, self._client.scatter(text, workers=[worker], hash=False)))
+            return found
+
     def watch(self, over: Event) -> None:
         """Look after the workers until this is over."""
         alone_s = 0
@@ -115,6 +142,13 @@ class _Cluster(Executor):
         # Of what a script itself defines, as stages are, a worker's processes have nothing but what comes with the job.
         with annotate(executor=self._pools):
             return self._jobs.submit(_call, wire.dumps((fn, args, kwargs)))  # type: ignore[no-any-return]
+
+
+def _free_port() -> int:
+    """A port of this machine that nothing listens on."""
+    with socket() as made:
+        made.bind(("", 0))
+        return int(made.getsockname()[1])
 
 
 def _call(job: bytes) -> Any:  # noqa: ANN401 - whatever the job returns

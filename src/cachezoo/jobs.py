@@ -1,6 +1,7 @@
 """Jobs side by side: processes that end together and with what started them, and all jobs done by a pool.
 
-The pool is of this machine, or of the machines of a Dask cluster, as CACHEZOO_ENGINE says. No result depends on it.
+The pool is of this machine, or of the machines of a Dask cluster, as CACHEZOO_ENGINE says. No result depends on it. A
+job may itself be done by several machines of a cluster, `together`, where its settings say by how many.
 """
 
 import ctypes
@@ -9,7 +10,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import active_children, get_context, parent_process
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from cachezoo.console import hush, progress
-from cachezoo.errors import ClusterError, ConfigError
+from cachezoo.errors import CachezooError, ClusterError, ConfigError
 from cachezoo.numerals import whole
 from cachezoo.pinned import PINNED
 
@@ -233,9 +234,13 @@ def run_all(title: str, pool: Executor, work: Callable[..., Done], jobs: Sequenc
     Returns:
         Results in the jobs' order, whichever ends first.
     """
-    futures = [pool.submit(work, *job) for job in jobs]
+    return _all_done(title, [pool.submit(work, *job) for job in jobs])
+
+
+def _all_done(title: str, futures: Sequence[Future[Done]]) -> list[Done]:
+    """The results of jobs that are handed in, in their order; where one fails the others are cancelled."""
     try:
-        with progress(title, len(jobs)) as advance:
+        with progress(title, len(futures)) as advance:
             for done, future in enumerate(as_completed(futures)):
                 future.result()
                 advance(done + 1)
@@ -247,15 +252,54 @@ def run_all(title: str, pool: Executor, work: Callable[..., Done], jobs: Sequenc
     return [future.result() for future in futures]
 
 
-def spread(title: str, work: Callable[..., Done], jobs: Sequence[tuple[Any, ...]]) -> list[Done]:
+def together(title: str, work: Callable[..., Done], jobs: Sequence[tuple[Any, ...]]) -> list[Done]:
+    """Do jobs that talk to each other, all at once, each on a worker of a Dask cluster of its own.
+
+    Args:
+        title: of the progress bar.
+        work: called with the addresses `HOST:PORT` that the jobs may listen on, the job's place among them, and its
+            arguments.
+        jobs: arguments.
+
+    Returns:
+        Results in the jobs' order.
+
+    Raises:
+        ConfigError: there is no cluster.
+        ClusterError: it has fewer workers, or one of the jobs failed or was lost; see also `workers`.
+    """
+    if scheduler() is None:
+        message = f"a stage with {ENGINE}={DASK} alone trains on {len(jobs)} machines; set machines to 1 in conf/fit"
+        raise ConfigError(f"{title}: {message}")
+    with workers(len(jobs)) as pool:
+        try:
+            return _all_done(title, pool.together(work, jobs))  # type: ignore[attr-defined]
+        except (CachezooError, BrokenExecutor, CancelledError, KeyboardInterrupt):
+            raise
+        except Exception as error:  # the libraries', where what a job listens to has ended
+            said = " ".join(str(error).split())[:200]
+            message = f"{title}: machines that train together lost each other ({said}); run the same again"
+            raise ClusterError(message) from error
+
+
+def spread(
+    title: str, work: Callable[..., Done], jobs: Sequence[tuple[Any, ...]], *, one_by_one: bool = False
+) -> list[Done]:
     """Do all jobs of a stage, on a cluster or as many at a time as `side_by_side` says.
 
     One at a time they are done in this process.
 
-    Args, Returns: see `run_all`.
+    Args:
+        title: of the progress bar.
+        work: called with each job's arguments.
+        jobs: arguments.
+        one_by_one: whether each takes a whole cluster, see `together`.
+
+    Returns:
+        See `run_all`.
     """
-    count = side_by_side(len(jobs))
-    if count > 1 or (jobs and scheduler() is not None):
+    count = 1 if one_by_one else side_by_side(len(jobs))
+    if count > 1 or (jobs and not one_by_one and scheduler() is not None):
         with workers(count, shared=True) as pool:
             return run_all(title, pool, work, jobs)
     results = []

@@ -107,6 +107,11 @@ class Job:
         """Bytes that it reads."""
         return sum(file.stat().st_size for path in self.reads for file in _files(path))
 
+    @property
+    def machines(self) -> int:
+        """How many machines of a cluster do it together."""
+        return max((getattr(value, "machines", 1) for value in self.values.values()), default=1)
+
     def digest(self, hashes: "Hashes") -> str:
         """Of all that can change the bytes that it writes."""
         from pydantic_core import to_jsonable_python

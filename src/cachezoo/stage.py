@@ -141,7 +141,8 @@ def run_jobs(main: Callable[..., object], jobs: Sequence[Job], title: str) -> No
     todo = [job for job in jobs if not restore(job, digests[job.key])]
     if len(todo) < len(jobs):
         err().print(f"{title}: {len(jobs) - len(todo)} of {len(jobs)} jobs are as they were", markup=False)
-    spread(title, _do, [(main, job, digests[job.key]) for job in todo])
+    several = any(job.machines > 1 for job in todo)
+    spread(title, _do, [(main, job, digests[job.key]) for job in todo], one_by_one=several)
 
 
 def run(stages: Mapping[str, Stage]) -> None:

@@ -95,6 +95,7 @@ def repeated(monkeypatch, capsys, found: dict) -> None:
         ("--prices", "hca2012", "--parts"),
         ("--format", "parquet", "--lifetime", "3 years"),
         ("--device", "wdredpro2tb_850pro", "--endurance", "999 DWPD", "--parts"),
+        ("--sample", "0.8", "--parts"),
     ],
 )
 def test_the_next_command_gives_the_figures(folder, monkeypatch, capsys, words):

@@ -1,4 +1,4 @@
-"""`import cachezoo as cz`: what the commands do, from Python, on traces in memory.
+"""`import cachezoo as cz`: what the commands do, from Python, on files and on traces in memory.
 
 Each function asks what a command of its name asks, of the same objects, and takes what the command's options take as
 text: a size is `256MiB`, `10%` or `4096p`. `cachezoo` itself has these names, and imports this room when one is used.

@@ -8,7 +8,7 @@ from typing import Any
 from cachezoo.api import objects
 from cachezoo.api.given import number, one_of, path, paths, switch, text, text_or_none, texts, with_commas_or_none
 from cachezoo.api.given import policies as given_policies
-from cachezoo.api.reading import read
+from cachezoo.api.reading import in_memory, opened
 from cachezoo.api.results import Picture, Result
 from cachezoo.bundles.released import load
 from cachezoo.cli.curves import measured
@@ -24,6 +24,8 @@ from cachezoo.cli.runs import (
     of_models,
     of_pages,
     options_of,
+    part_of,
+    refuse_of_samples,
     taking_turns,
     turns_values,
     turns_words,
@@ -46,7 +48,10 @@ from cachezoo.questions.page.report import curve as drawn_curve
 from cachezoo.questions.page.report import values_of
 from cachezoo.questions.page.turns import TurnsCache
 from cachezoo.sizes import PAGE_BYTES, Size
+from cachezoo.traces.long import LongTrace
 from cachezoo.traces.objects import Either, ObjectTrace
+from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.table import Trace
 
 Several = str | Sequence[str]
 
@@ -67,8 +72,9 @@ def _sizes(given: Any) -> list[Size]:  # noqa: ANN401 - a text, or several
 
 
 def _options(
-    count: str, writes: str, unit: str, device: str | None, decision_us: float, page_size: str, first: int | None
-) -> Options:
+    count: str, writes: str, unit: str, device: str | None, decision_us: float, page_size: str, first: int | None,
+    sample: str | float,
+) -> Options:  # fmt: skip
     """How policies run, with each option checked as the command line checks it.
 
     Raises:
@@ -77,12 +83,26 @@ def _options(
     charged = in_range(decision_us, "decision_us")
     words = (text(count, "count"), text(writes, "writes"), text(unit, "unit"), text_or_none(device, "device"))
     taken = None if first is None else whole_in_range(first, "first")
-    return options_of(*words, charged, page_size=text(page_size, "page_size"), first=taken)
+    return options_of(*words, charged, page_size=text(page_size, "page_size"), first=taken, sample=str(sample))
 
 
-def named(source: Any, trace: Either) -> tuple[str, bool]:  # noqa: ANN401 - as of `read`
+def _bench(
+    source: Trace | SampledTrace | LongTrace, options: Options, sizes: list[Size], whole: dict[str, bool]
+) -> Bench:
+    """A trace ready to be simulated; `whole` are options that no sample can stand for.
+
+    Raises:
+        ConfigError: one was given, of a sample.
+    """
+    if isinstance(source, SampledTrace):
+        refuse_of_samples(whole)
+    return bench_of(source, options, sizes)
+
+
+def named(source: Any, trace: Either | SampledTrace) -> tuple[str, bool]:  # noqa: ANN401 - as of `read`
     """What commands to run next call a trace, and whether it is in memory alone, so that it has to be saved first."""
-    return (str(source), False) if isinstance(source, str | Path) else (trace.meta.trace_id, True)
+    whole = trace.trace if isinstance(trace, SampledTrace) else trace
+    return (str(source), False) if isinstance(source, str | Path) else (whole.meta.trace_id, True)
 
 
 def _drawn(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
@@ -111,6 +131,7 @@ def simulate(
     decision_us: float = 0.0,
     page_size: str = "4KiB",
     first: int | None = None,
+    sample: str | float = "exact",
     ignore: str | None = None,
 ) -> Result:
     """Simulate a trace with one policy or several, at one cache size or several: `cachezoo simulate`.
@@ -129,6 +150,8 @@ def simulate(
         decision_us: time of one decision in µs, charged to every request.
         page_size: of a page of the cache: `4KiB` to `1MiB`.
         first: so many of the trace's first requests alone.
+        sample: `exact`; the part of the pages to simulate, such as `0.01`; or `auto`, a sample of files with more than
+            50 million page accesses.
         ignore: what a cache of objects does not heed: deletes, ttl, sizes; with commas.
 
     Returns:
@@ -139,9 +162,9 @@ def simulate(
         TraceError: what the reader says.
     """
     names, sizes, folder = policies(policy, least=1), _sizes(size), None if models is None else path(models, "models")
-    options = _options(count, writes, unit, device, decision_us, page_size, first)
+    options = _options(count, writes, unit, device, decision_us, page_size, first, sample)
     ignored = with_commas_or_none(ignore, "ignore")
-    own = read(trace)
+    own = opened(trace, options.sample, options.page_bytes, options.first)
     if isinstance(own, ObjectTrace):
         given = {**of_pages(options), **of_models(names, folder)}
         asked = objects.asked(own, ignored, options.first, options.writes, count, given)
@@ -149,10 +172,13 @@ def simulate(
     refuse_of_objects(ignored)
     ids = known(names, turns=True)
     caches = taking_turns(ids, folder, options)
-    bench = bench_of(objects.addressed(own), options, sizes)
+    bench = _bench(own, options, sizes, of_models(names, folder))
+    if bench.sample is not None:
+        for one in ids:
+            engine.check_sampled(one)
     check_sizes(bench, ids, sizes)
     rows = [_row(bench, own, bench.size(one), options.decision_us, caches) for own in ids for one in sizes]
-    name = bench.trace.meta.trace_id
+    name = bench.runs.meta.trace_id
     title = f"{', '.join(ids)} on {name}"
     values = {"trace": name, "policies": ids, "runs": rows, **turns_values(caches)}
     return Result(title, values, rows, turns_words(caches), bench, lambda path: _drawn(rows, title, path))
@@ -173,6 +199,7 @@ def compare(
     decision_us: float = 0.0,
     page_size: str = "4KiB",
     first: int | None = None,
+    sample: str | float = "auto",
     ignore: str | None = None,
 ) -> Result:
     """Run policies and bundles side by side, with the optimum: `cachezoo compare`.
@@ -189,8 +216,9 @@ def compare(
         unit: what one admission decision covers.
         device: a device profile.
         decision_us: time of a bundle's decision in µs.
-        page_size: as of `simulate`, like the next two.
+        page_size: as of `simulate`, like the next three.
         first: so many requests alone.
+        sample: how much of it is simulated.
         ignore: of a trace of objects.
 
     Returns:
@@ -203,10 +231,10 @@ def compare(
     given, sizes, every = policies(policy), _sizes(size), switch(all_classics, "all_classics")
     folders, folder = paths(bundle, "bundle"), None if models is None else path(models, "models")
     ignored = with_commas_or_none(ignore, "ignore")
-    options = _options(count, writes, unit, device, decision_us, page_size, first)
+    options = _options(count, writes, unit, device, decision_us, page_size, first, sample)
     if folders:
         refuse_options(options, "a bundle's", "--bundle")
-    own = read(trace)
+    own = opened(trace, options.sample, options.page_bytes, options.first)
     if isinstance(own, ObjectTrace):
         bundled = {**of_pages(options), "--bundle": bool(folders), **of_models(given, folder)}
         asked = objects.asked(own, ignored, options.first, options.writes, count, bundled)
@@ -214,7 +242,7 @@ def compare(
     refuse_of_objects(ignored)
     ids = known(given, turns=True)
     caches = taking_turns(ids, folder, options)
-    bench = bench_of(objects.addressed(own), options, sizes)
+    bench = _bench(own, options, sizes, {"--bundle": bool(folders), **of_models(given, folder)})
     names = names_of([name for name in ids if name not in caches], every or not ids)
     check_sizes(bench, names, sizes)
     deciding: list[ModelCache] = [*(BundleCache(load(own)) for own in folders), *caches.values()]
@@ -224,7 +252,7 @@ def compare(
     )  # fmt: skip
     outside = {name: chosen for own in found.outside for name, chosen in own.items()}
     runs, shown = found.runs, found.rows
-    name = bench.trace.meta.trace_id
+    name = bench.runs.meta.trace_id
     best = dict.fromkeys(run["best_classic"] for run in runs if run["best_classic"] is not None)
     says = [f"best classic: {', '.join(best)}"] if best else []
     says += [*(calibration_words(name, outside[name]) for name in sorted(outside)), *turns_words(caches)]
@@ -270,15 +298,14 @@ def curve(
     points, rule = whole_in_range(points, "points"), Count(text(count, "count"))
     first = None if first is None else whole_in_range(first, "first")
     ignored = with_commas_or_none(ignore, "ignore")
-    source = read(trace)
+    source = opened(trace, part_of(sample, first=first), page, first, requests=False, unread=rate is None)
     if isinstance(source, ObjectTrace):
         sampled = {"--page-size": page != PAGE_BYTES, "--sample": rate is not None}
         asked = objects.asked(source, ignored, first, count=count, of_pages=sampled)
         return objects.curve(asked, given, points, typed)
     refuse_of_objects(ignored)
-    ids, own = known(given or ["lru", OPTIMUM]), engine.taken(objects.addressed(source), first)
-    found, accesses, rows = measured(own, ids, typed, points, page, sample, rule)
-    name = own.meta.trace_id
+    ids, own = known(given or ["lru", OPTIMUM]), engine.taken(source, first) if isinstance(source, Trace) else source
+    found, accesses, rows, name = measured(own, ids, typed, points, page, sample, rule)
     values = {"trace": name, "page_accesses": accesses, "rows": rows}
     return Result(f"{name}: page hit ratio", values, rows, found=found, draw=lambda path: _drawn(rows, name, path))
 
@@ -294,6 +321,7 @@ def recommend(
     models: Path | str | None = None,
     ask_models: bool = True,
     by: By = "objects",
+    sample: str | float = "auto",
     ignore: str | None = None,
 ) -> Result:
     """Which cache to run and how large, and what it brings: `cachezoo recommend`.
@@ -308,6 +336,7 @@ def recommend(
         models: folder of the zoo's bundles; by default `models/bundles`, where it is there.
         ask_models: run the learned cache of that folder too.
         by: of a trace of objects: whose hits count, those of `objects` (requests for them) or of `bytes`.
+        sample: as of `simulate`; `exact` takes the whole trace in memory.
         ignore: as of `simulate`.
 
     Returns:
@@ -323,22 +352,21 @@ def recommend(
         None if most is None else Size.parse(most),
         None if target_hit is None else hit_ratio(str(target_hit)),
         number(target_ms, "target_ms"), device, endurance_of(text(endurance, "endurance")),
-        ask_models=switch(ask_models, "ask_models"),
+        ask_models=switch(ask_models, "ask_models"), sample=str(sample),
     )  # fmt: skip
     profile, ignored = models_of(device), with_commas_or_none(ignore, "ignore")
     folder = bundles_folder(None if models is None else path(models, "models")) if ask_models else None
-    read_in = read(trace)
+    read_in = in_memory(trace, part_of(aim.sample))
     name, piped = named(trace, read_in)
     if isinstance(read_in, ObjectTrace):
         aims_of_pages = {
             "--target-ms": target_ms is not None, "--device": device is not None, "--models": models is not None,
-            "--endurance": aim.endurance_tb != DEFAULT_ENDURANCE_TB,
+            "--endurance": aim.endurance_tb != DEFAULT_ENDURANCE_TB, "--sample": aim.sample not in ("auto", "exact"),
         }  # fmt: skip
         asked = objects.asked(read_in, ignored, of_pages=aims_of_pages)
         return objects.recommend(asked, ObjectAim(by, aim.budget, aim.hit), name, piped=piped)
     refuse_of_objects(ignored, by)
-    own = objects.addressed(read_in)
-    found = recommended(name, own, profile, replace(aim, piped=piped), folder, classify=True)
+    found = recommended(name, read_in, profile, replace(aim, piped=piped), folder, classify=True)
     values = values_of(found)
     says = [f"{line.label}: {' '.join([*line.texts, *line.commands])}" for line in lines(found)]
 

@@ -10,16 +10,20 @@ import numpy as np
 
 from cachezoo.api import libcachesim
 from cachezoo.api.given import text, text_or_none
+from cachezoo.api.objects import addressed
 from cachezoo.arrays import I64
 from cachezoo.cli.reading import chosen
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.remote import located
 from cachezoo.sizes import refused
+from cachezoo.traces import long
 from cachezoo.traces.formats.columns import required
+from cachezoo.traces.long import LongTrace
 from cachezoo.traces.memory import hold_pages
 from cachezoo.traces.objects import Either, ObjectTrace
-from cachezoo.traces.read import TraceFiles, read_either
+from cachezoo.traces.read import TraceFiles, read_either, read_part
+from cachezoo.traces.sampling import Part, SampledTrace, plan_of, sampled
 from cachezoo.traces.table import CODED_COLUMNS, MAX_END_BYTES, PAGE_BYTES, Trace, TraceMeta, validate
 
 if TYPE_CHECKING:
@@ -64,10 +68,8 @@ def read(
         ConfigError: something that no trace can be made of, or a format of what is no file.
     """
     columns, options, name = _columns_text(columns), _options(options), text_or_none(name, "name")
-    if isinstance(source, str | Path) or _is_paths(source):
-        paths = [located(source)] if isinstance(source, str | Path) else [located(path) for path in source]
-        known, own = chosen(text(fmt, "fmt"), [f"{key}={value}" for key, value in options.items()], columns)
-        return read_either(TraceFiles(paths, known, trace_id=name, options=own), quiet=quiet)
+    if (files := files_of(source, text(fmt, "fmt"), options, columns, name)) is not None:
+        return read_either(files, quiet=quiet)
     if fmt != "auto":
         raise refused("fmt", str(fmt), "it is of files; leave it out")
     if (columns is not None or options) and (isinstance(source, Trace | ObjectTrace) or _is_row(source)):
@@ -80,6 +82,53 @@ def read(
     if _is_row(source):
         return _of_pages(_row(source), name or "array")
     return _of_table(source, columns, options, name or "table", quiet)
+
+
+def opened(
+    source: Any,  # noqa: ANN401 - as of `read`
+    part: Part, page_bytes: int = PAGE_BYTES, first: int | None = None, *, requests: bool = True,
+    unread: bool = True,
+) -> Trace | ObjectTrace | SampledTrace | LongTrace:  # fmt: skip
+    """A trace as it is simulated, see `cachezoo.traces.long.opened`.
+
+    What is in memory is sampled at a rate alone, and where `requests` are to stay whole.
+
+    Raises:
+        ConfigError, TraceError: as of `read`.
+    """
+    if (files := files_of(source)) is not None:
+        return long.opened(files, part, page_bytes, first, requests=requests, unread=unread)
+    return in_memory(source, part if requests else "exact", page_bytes)
+
+
+def in_memory(
+    source: Any,  # noqa: ANN401 - as of `read`
+    part: Part, page_bytes: int = PAGE_BYTES, *, keyed: bool = True,
+) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
+    """The same of what has to be in memory; `keyed` says whether it may be of objects.
+
+    Raises:
+        ConfigError, TraceError: as of `read`; or it is of objects, and may not be.
+    """
+    if (files := files_of(source)) is not None:
+        return read_part(files, part, page_bytes, objects=keyed)
+    own = read(source)
+    if keyed and isinstance(own, ObjectTrace):
+        return own
+    own = addressed(own)
+    return own if isinstance(part, str) else sampled(own, plan_of(part, page_bytes))
+
+
+def files_of(
+    source: Any,  # noqa: ANN401 - as of `read`
+    fmt: str = "auto", options: Mapping[str, str] | None = None, columns: str | None = None, name: str | None = None,
+) -> TraceFiles | None:  # fmt: skip
+    """What to read; None of what is no file."""
+    if not (isinstance(source, str | Path) or _is_paths(source)):
+        return None
+    paths = [located(source)] if isinstance(source, str | Path) else [located(path) for path in source]
+    known, own = chosen(fmt, [f"{key}={value}" for key, value in (options or {}).items()], columns)
+    return TraceFiles(paths, known, trace_id=name, options=own)
 
 
 def _columns_text(columns: str | Mapping[str, str] | None) -> str | None:

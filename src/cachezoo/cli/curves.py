@@ -25,7 +25,6 @@ from cachezoo.cli.runs import (
     options_of,
     part_of,
     requests_of,
-    sample_of,
     shown,
 )  # fmt: skip
 from cachezoo.show.output import print_rows
@@ -34,7 +33,7 @@ from cachezoo.sizes import PAGE_BYTES, Size
 if TYPE_CHECKING:
     from cachezoo.contest.counting import Count
     from cachezoo.curves.curve import Curve
-    from cachezoo.policies.long import LongTrace
+    from cachezoo.traces.long import LongTrace
     from cachezoo.traces.pages import PageAccesses
     from cachezoo.traces.sampling import SampledTrace
     from cachezoo.traces.table import Trace
@@ -71,9 +70,9 @@ def curve(
     """
     from cachezoo.cli import objects
     from cachezoo.contest.counting import Count
-    from cachezoo.policies.long import LongTrace, is_long
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.questions.page.sweep import taken
+    from cachezoo.traces.long import opened
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.table import Trace
 
@@ -81,18 +80,14 @@ def curve(
     files = outputs(output, ("plot", "csv", "json"), [trace])
     rate, typed, page = sample_rate(sample), sizes(size, "") if size else [], page_bytes(page_size)
     source = given_files([trace], fmt, option, columns, ask=not as_json)
-    read: Trace | ObjectTrace | SampledTrace | LongTrace
-    if rate is None and part_of(sample, None, first) == "exact" and is_long(source, first):
-        read = LongTrace(source, first)
-    else:
-        read = sample_of(source, sample, page, first, requests=False)
+    read = opened(source, part_of(sample, first=first), page, first, requests=False, unread=rate is None)
     if isinstance(read, ObjectTrace):
         objects.refuse_of_pages({"--page-size": page != PAGE_BYTES, "--sample": rate is not None})
         asked = objects.Asked(objects.first_of(read, first), trace.name, objects.rules_of(ignore), counted)
         return objects.curve(asked, policy or [], points, typed, files, as_json)
     objects.refuse_of_objects(ignore)
     ids, requests = known(policy or ["lru", OPTIMUM]), taken(read, first) if isinstance(read, Trace) else read
-    found, accesses, rows = measured(requests, ids, typed, points, page, sample, Count(counted), shown=True)
+    found, accesses, rows, _ = measured(requests, ids, typed, points, page, sample, Count(counted), shown=True)
     draw(files.get("plot"), rows, trace.name)
     if hand_out({"trace": trace.name, "page_accesses": accesses, "rows": rows}, as_json, files, rows):
         return
@@ -102,7 +97,7 @@ def curve(
 def measured(
     trace: "Trace | SampledTrace | LongTrace", ids: list[str], typed: list[Size], points: int, page: int, sample: str,
     count: "Count", *, shown: bool = False,
-) -> tuple[list["Curve"], int, list[dict[str, Any]]]:  # fmt: skip
+) -> tuple[list["Curve"], int, list[dict[str, Any]], str]:  # fmt: skip
     """Curves of policies on a trace, from Python too.
 
     Args:
@@ -116,32 +111,33 @@ def measured(
         shown: with a progress bar.
 
     Returns:
-        The curves, how many page accesses the trace has, and a row for each policy and size.
+        The curves, how many page accesses the trace has, a row for each policy and size, and what the trace is called.
     """
     from cachezoo.console import progress
     from cachezoo.curves.curve import capacities_of, rising
     from cachezoo.curves.measure import curves
-    from cachezoo.policies.long import LongSimulator, LongTrace
+    from cachezoo.policies.long import LongSimulator
+    from cachezoo.traces.long import LongTrace
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.sampling import SampledTrace
 
     rate, rule = sample_rate(sample), count
     pages: PageAccesses | SampledTrace | LongSimulator
     if isinstance(trace, SampledTrace):
-        pages, accesses = trace, trace.accesses
+        pages, accesses, meta = trace, trace.accesses, trace.trace.meta
     elif isinstance(trace, LongTrace):
         with progress(f"reading {trace.files.paths[0].name}", 1) if shown else nullcontext() as advance:
             pages = LongSimulator(trace, page_bytes=page, count=count, advance=advance, alone=True)
-        accesses = pages.accesses
+        accesses, meta = pages.accesses, pages.meta
     else:
         pages = expand_pages(trace, page)
-        rule, accesses = count.on(pages, trace.time_us), len(pages.page_ids)
+        rule, accesses, meta = count.on(pages, trace.time_us), len(pages.page_ids), trace.meta
     capacities = rising([own.pages(pages.n_pages, page) for own in typed]) if typed else capacities_of(pages, points)
     points = len(ids) * len(capacities)
     most = MOST_SIMULATED // points if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", points) if shown else nullcontext() as advance:
         found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
-    return found, accesses, [{**row, "page_bytes": page} for own in found for row in own.rows()]
+    return found, accesses, [{**row, "page_bytes": page} for own in found for row in own.rows()], meta.trace_id
 
 
 def _curve_table(found: list["Curve"], name: str, accesses: int, page: int) -> None:

@@ -148,7 +148,7 @@ def read_several(
     Raises:
         TraceError: what the reader says; of a file of no known format beside others, to ingest it first.
     """
-    from cachezoo.policies.long import long_from
+    from cachezoo.traces.memory import long_from
     from cachezoo.traces.read import OpenTrace, read_together, silent
     from cachezoo.traces.recognise import UnknownTrace
 

@@ -14,9 +14,9 @@ from cachezoo.show.formats import percent
 from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages, refused
 
 if TYPE_CHECKING:
-    from cachezoo.policies.long import LongTrace
     from cachezoo.questions.page.bench import Bench, Options
     from cachezoo.questions.page.turns import TurnsCache
+    from cachezoo.traces.long import LongTrace
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.read import TraceFiles
     from cachezoo.traces.sampling import Part, SampledTrace
@@ -210,11 +210,12 @@ def requests_of(path: Path, reading: Reading) -> "Trace | ObjectTrace":
     return read_either(TraceFiles([path], reading[0], options=dict(reading[1])), replay=True)
 
 
-def simulated_of(path: Path, reading: Reading, options: "Options") -> "Trace | ObjectTrace | SampledTrace | LongTrace":
+def simulated_of(path: Path, options: "Options") -> "Trace | ObjectTrace | SampledTrace | LongTrace":
     """A trace as the options say: whole in memory, a sample of it, or one that is too long and is not read yet."""
-    from cachezoo.questions.page.sweep import opened
+    from cachezoo.questions.page.sweep import files_of
+    from cachezoo.traces.long import opened
 
-    return opened(path, reading, options)
+    return opened(files_of(path, options), options.sample, options.page_bytes, options.first)
 
 
 def sample_of(
@@ -228,6 +229,20 @@ def sample_of(
     from cachezoo.traces.read import read_part
 
     return read_part(files, part_of(sample, first if requests else None, first), page, requests=requests)
+
+
+def addressed_of(files: "TraceFiles", sample: str) -> "Trace | SampledTrace":
+    """As `sample_of`, of a trace of addresses.
+
+    Raises:
+        TraceError: it is of objects.
+    """
+    from cachezoo.traces.objects import ObjectTrace
+    from cachezoo.traces.read import read_part
+
+    found = read_part(files, part_of(sample), objects=False)
+    assert not isinstance(found, ObjectTrace)
+    return found
 
 
 def part_of(sample: str, alone: int | None = None, first: int | None = None) -> "Part":

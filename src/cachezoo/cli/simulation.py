@@ -114,7 +114,7 @@ def simulate(
     files, capacities = outputs(output, ("plot", "csv", "json"), [trace]), sizes(size, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     options = options_of(counted, writes, unit, device, decision_us, reading, page_size, first, sample)
-    requests = simulated_of(trace, reading, options)
+    requests = simulated_of(trace, options)
     if isinstance(requests, ObjectTrace):
         of_rows = {
             "--by-op": by_op, "--over-time": over_time is not None, "--misses": misses is not None,
@@ -248,7 +248,7 @@ def compare(
     if bundle:
         refuse_options(options, "a bundle's", "--bundle")
     present([trace])
-    requests = simulated_of(trace, reading, options)
+    requests = simulated_of(trace, options)
     if isinstance(requests, ObjectTrace):
         bundled = {"--by-op": by_op, "--bundle": bool(bundle), **of_models(policy or [], models)}
         objects.refuse_of_pages({**of_pages(options), **bundled})

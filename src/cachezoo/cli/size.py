@@ -9,6 +9,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same
 from cachezoo.cli.options import RANGES, hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
+from cachezoo.cli.runs import Sampled, addressed_of
 from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
 from cachezoo.errors import ConfigError
 from cachezoo.remote import located
@@ -67,6 +68,7 @@ def size(
         int,
         typer.Option(min=RANGES["workers"].least, max=RANGES["workers"].most, help="Processes, of a long trace."),
     ] = 2,
+    sample: Sampled = "auto",
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -80,7 +82,6 @@ def size(
     from cachezoo.questions.page.recommendation import models_of
     from cachezoo.questions.tiers.advice import advise
     from cachezoo.questions.tiers.sentences import values
-    from cachezoo.traces.read import read_files
 
     wanted = outputs(output, ("plot", "csv", "json"), [trace])
     plot = wanted.get("plot")
@@ -97,9 +98,9 @@ def size(
     files = given_files([trace], fmt, option, columns, ask=not as_json)
     options = replace(
         options, replaced=tuple(name for name, text in own.items() if text), piped=not trace.is_file(),
-        reading=as_typed(files.fmt, files.options),
+        reading=as_typed(files.fmt, files.options), sample=sample,
     )  # fmt: skip
-    requests = read_files(files, replay=True)
+    requests = addressed_of(files, sample)
     found = [
         advise(str(trace), requests, models, one, replace(options, prices=name), workers=workers, resume=resume)
         for name, one in sets.items()
@@ -175,7 +176,7 @@ def _print(found: "Advice", plot: Path | None) -> None:
     out().print(Text(headline(found), style="bold"))
     caption = (
         f"> is the advice; the best of sums that double, the disk alone, RAM for all; AMAT: mean time of a page read; "
-        f"counted from page access {found.first:,} of {len(found.stream):,} on; a month: purchase over "
+        f"counted from page access {found.bench.counted_from:,} of {found.bench.accesses:,} on; a month: purchase over "
         f"{found.shop.terms.lifetime_years:g} years, wear and power; as parts: of a module and a drive that are there"
     )
     rows = [offer_cells(found, one) for one in found.rows]

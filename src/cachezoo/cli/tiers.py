@@ -1,13 +1,14 @@
 """RAM before an SSD before a disk: `cachezoo recommend --only tiers`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
-from cachezoo.cli.runs import Counted, Speed, TracePath, at_speed
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
+from cachezoo.cli.runs import Counted, Sampled, Speed, TracePath, addressed_of, at_speed, refuse_of_samples
 from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
 from cachezoo.errors import ConfigError
 from cachezoo.show.output import print_rows
@@ -62,6 +63,7 @@ def tiers(
         Path | None,
         typer.Option(help="An admission bundle (folder or .zip), which stands in --by as: lru | bundle+lru."),
     ] = None,
+    sample: Sampled = "auto",
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -74,7 +76,7 @@ def tiers(
     the disk alone.
     """
     from cachezoo.console import out
-    from cachezoo.contest.counting import Count, first_access
+    from cachezoo.contest.counting import Count
     from cachezoo.devices.built_in import DEFAULT
     from cachezoo.questions.flash.model import open_bundles
     from cachezoo.questions.tiers.bench import Bench, compare
@@ -82,8 +84,8 @@ def tiers(
     from cachezoo.questions.tiers.options import TierOptions
     from cachezoo.questions.tiers.prices import load_prices
     from cachezoo.questions.tiers.sentences import COLUMNS, answer, caption, cells
-    from cachezoo.questions.tiers.stream import tier_stream
     from cachezoo.sizes import Size
+    from cachezoo.traces.sampling import SampledTrace
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
     if speed is not None and loop != "open":
@@ -96,11 +98,17 @@ def tiers(
     )  # fmt: skip
     opened = None if bundle is None else open_bundles([bundle])[0]
     models, paid = device_of(device), load_prices(prices)
-    ts = tier_stream(at_speed(read_given(trace, fmt, option, columns, ask=not as_json, replay=True), speed))
-    ram_pages, ssd_pages = options.pages(ts.pages.n_pages)
-    first = first_access(ts.pages, options.count, ram_pages, ts.trace.time_us)
-    decisions = None if opened is None else _decisions(opened, ts)
-    bench = Bench.of(trace.name, ts, models, paid, first=first, loop=options.loop, decisions=decisions)
+    requests = addressed_of(given_files([trace], fmt, option, columns, ask=not as_json), sample)
+    if isinstance(requests, SampledTrace):
+        refuse_of_samples({"--bundle": bundle is not None, "--speed": speed is not None})
+    else:
+        requests = at_speed(requests, speed)
+    bench = Bench.of_trace(
+        trace.name, requests, models, paid, count=options.count, fill=options.ram, loop=options.loop
+    )  # fmt: skip
+    ram_pages, ssd_pages = options.pages(bench.footprint)
+    if opened is not None:
+        bench = replace(bench, decisions=_decisions(opened, bench.ts))
     found = compare(bench, options.hierarchies, ram_pages, ssd_pages, options.terms)
     title, profile = _title(bench, ram_pages, ssd_pages), Path(device).stem if device else DEFAULT
     if "plot" in files:
@@ -108,9 +116,11 @@ def tiers(
 
         draw_comparison(found, title, files["plot"])
     if as_json or files:
-        about = {"trace": trace.name, "first": bench.first, "page_accesses": len(ts), "ram_pages": ram_pages,
-                 "ssd_pages": ssd_pages, "disk_pages": ts.span_pages, "loop": bench.loop, "stretched": bench.stretched,
+        about = {"trace": trace.name, "first": bench.counted_from, "page_accesses": bench.accesses,
+                 "ram_pages": ram_pages, "ssd_pages": ssd_pages, "disk_pages": bench.ts.span_pages, "loop": bench.loop,
+                 "stretched": bench.stretched,
                  "device": profile, "prices": paid.model_dump(mode="json")}  # fmt: skip
+        about |= {} if bench.sample is None else {"trace_sampled": bench.rate}
         rows = found.values()
         if hand_out({**about, "rows": rows}, as_json, files, rows):
             return

@@ -13,9 +13,10 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.policies.engine import check_capacity
-from cachezoo.policies.long import FIX, LongSimulator
+from cachezoo.policies.long import LongSimulator
 from cachezoo.policies.registry import Policy
 from cachezoo.policies.stream import Stream, dense_ids
+from cachezoo.traces.memory import FIX
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.sampling import SampledTrace
 

@@ -19,6 +19,7 @@ from cachezoo.errors import DeviceError
 from cachezoo.kernels.hdd import hdd_response_us
 from cachezoo.kernels.ssd import ssd_response_us
 from cachezoo.settings.device import AnalyticDevice, EmulatedDevice, Hdd, Ssd
+from cachezoo.traces.clock import Outstanding, covered_us
 from cachezoo.traces.table import Trace
 
 Loop = Literal["closed", "open"]
@@ -54,23 +55,13 @@ def captured_depth(trace: Trace) -> float:
     Raises:
         DeviceError: the trace has no latencies.
     """
-    latency = trace.latency_us
-    known = np.flatnonzero(latency >= 0) if latency is not None else np.empty(0, np.int64)
-    if latency is None or known.size == 0:
+    outstanding = Outstanding()
+    if trace.latency_us is not None:
+        outstanding.add(trace.time_us, trace.latency_us)
+    if (found := outstanding.mean) is None:
         message = f"{trace.meta.trace_id}: the trace has no latencies to tell the captured depth from; give --depth"
         raise DeviceError(message)
-    start, lasted = trace.time_us[known].astype(np.float64), latency[known].astype(np.float64)
-    busy = covered_us(start, start + lasted)
-    return float(lasted.sum() / busy) if busy > 0 else 1.0
-
-
-def covered_us(start: F64, end: F64) -> float:
-    """How much time a set of intervals covers; `start` is in rising order."""
-    if start.size == 0:
-        return 0.0
-    reached = np.maximum.accumulate(end)
-    before = np.concatenate([start[:1], reached[:-1]])
-    return float(np.maximum(reached - np.maximum(start, before), 0.0).sum())
+    return found
 
 
 def hdd_load(trace: Trace, hdd: Hdd) -> float:

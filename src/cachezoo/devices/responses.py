@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from cachezoo.arrays import F64
 from cachezoo.errors import TraceError
-from cachezoo.io import read_metadata, read_rows
+from cachezoo.io import read_extent, read_metadata, read_rows, table_batches
 from cachezoo.meanings import Column, Each, Means, Table
 
 COLUMNS = {
@@ -40,14 +41,60 @@ def read_responses(path: Path, requests: int | None = None) -> tuple[F64, F64]:
         TraceError: not readable, without these columns, of another trace, or with a time that is no number above 0.
     """
     table, _ = read_rows(path, "replay", requests, list(COLUMNS))
-    hdd, ssd = (table.column(name).to_numpy() for name in COLUMNS)
+    return _times(table, path, 0)
+
+
+def _times(table: pa.Table | pa.RecordBatch, path: Path, before: int) -> tuple[F64, F64]:
+    """Both columns; `before` rows came earlier.
+
+    Raises:
+        TraceError: a time is no number above 0.
+    """
+    hdd, ssd = (np.asarray(table.column(name)) for name in COLUMNS)
     for name, times in zip(COLUMNS, (hdd, ssd), strict=True):
         wrong = ~((times > 0) & np.isfinite(times))
         if wrong.any():
             row = int(wrong.argmax())
-            message = f"{path}: row {row + 1}: {name} is {times[row]:g}, no time above 0; run the stage replay again"
-            raise TraceError(message)
+            time = f"row {before + row + 1}: {name} is {times[row]:g}"
+            raise TraceError(f"{path}: {time}, no time above 0; run the stage replay again")
     return hdd, ssd
+
+
+class ResponseReader:
+    """A responses file, read as far as its rows are wanted."""
+
+    def __init__(self, path: Path, requests: int) -> None:
+        """Open it.
+
+        Args:
+            path: the file.
+            requests: how many rows it must have.
+
+        Raises:
+            TraceError: not readable, without the columns, or of another trace.
+        """
+        extent = read_extent(path)
+        if missing := [name for name in COLUMNS if name not in extent]:
+            raise TraceError(f"{path}: columns {', '.join(missing)} are missing; run the stage replay again")
+        if (rows := next(extent[name] for name in COLUMNS)) != requests:
+            raise TraceError(f"{path}: has {rows} rows for {requests} requests; run the stage replay again")
+        self._path, self._batches, self._read = path, table_batches(path, list(COLUMNS)), 0
+        self._rest = np.empty((len(COLUMNS), 0), np.float64)
+
+    def take(self, rows: int) -> tuple[F64, F64]:
+        """`t_hdd_us` and `t_ssd_us` of the next requests, float64[rows] µs each.
+
+        Raises:
+            TraceError: as `read_responses`.
+        """
+        parts, there = [self._rest], self._rest.shape[1]
+        while there < rows:
+            batch = next(self._batches)
+            parts.append(np.stack(_times(batch, self._path, self._read)))
+            there, self._read = there + len(batch), self._read + len(batch)
+        found = np.concatenate(parts, axis=1)
+        self._rest = found[:, rows:]
+        return found[0, :rows], found[1, :rows]
 
 
 def one_provenance(paths: Iterable[Path]) -> str:

@@ -1,5 +1,7 @@
 """Inputs of the next-use forest of a whole trace at one capacity; one code for training, evaluation and serving."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from cachezoo.arrays import F32, I32, I64, U8
@@ -10,6 +12,8 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES
 
+AT_ONCE = 1 << 18
+"""Page accesses whose rows are in memory at a time where a part of all is wanted."""
 LETTERS = {"M": past.FLAG_METADATA, "A": past.FLAG_READAHEAD, "S": past.FLAG_SYNC}
 
 
@@ -54,14 +58,29 @@ def without_origin(asked: past.Asked) -> past.Asked:
     return asked._replace(process=np.zeros_like(asked.process), flags=blank)
 
 
-def input_rows(asked: past.Asked, capacity: int) -> F32:
+def input_rows(asked: past.Asked, capacity: int, of: I64 | None = None) -> F32:
     """float32[m, WIDTH] of every page access, columns as `cachezoo.kernels.reuse.past` lists them.
+
+    Args:
+        asked: a whole trace's requests.
+        capacity: C, pages.
+        of: rising, the accesses whose rows are wanted, so that those of a span alone are in memory; None all.
 
     Raises:
         ConfigError: capacity below 1.
     """
     if capacity < 1:
         raise ConfigError(f"capacity {capacity}: a cache has at least one page")
-    rows = np.empty((len(asked.page_ids), past.WIDTH), np.float32)
-    past.describe(asked, past.make(asked, capacity), capacity, (0, len(asked.op)), rows)
-    return rows
+    m, n, known = len(asked.page_ids), len(asked.op), past.make(asked, capacity)
+    found = np.empty((m if of is None else len(of), past.WIDTH), np.float32)
+    if of is None:
+        past.describe(asked, known, capacity, (0, n), found)
+        return found
+    stops = np.searchsorted(asked.start, np.arange(0, m + AT_ONCE, AT_ONCE)).clip(0, n)
+    for low, high in pairwise(np.unique(stops).tolist()):
+        first, last = asked.start[low], asked.start[high]
+        rows = np.empty((last - first, past.WIDTH), np.float32)
+        past.describe(asked, known, capacity, (low, high), rows)
+        wanted = slice(*np.searchsorted(of, [first, last]).tolist())
+        found[wanted] = rows[of[wanted] - first]
+    return found

@@ -110,11 +110,46 @@ def _in_one_piece(batch: RequestBatch) -> RequestBatch:
     )
 
 
+class RawColumns:
+    """The raw inputs of requests, a piece of a trace after the other."""
+
+    def __init__(self, n_pages: int, capacities: Sequence[float], memory: Memory) -> None:
+        """Begin.
+
+        Args:
+            n_pages: distinct pages of all pieces.
+            capacities: cache sizes in pages.
+            memory: what is remembered.
+
+        Raises:
+            ConfigError: a capacity below 1.
+        """
+        self._sizes = np.asarray(capacities, np.float64)
+        if not (self._sizes >= 1).all():
+            raise ConfigError(f"capacities {list(capacities)}: a cache has at least one page")
+        horizons = memory.memory_accesses, memory.window_accesses, memory.region_bytes, memory.region_bits
+        self._columns = kernel.RequestColumns(n_pages, self._sizes, kernel.Horizons(*horizons))
+
+    def serve(self, batch: RequestBatch, pages: PageAccesses) -> Columns:
+        """Those of the next requests.
+
+        Args:
+            batch: requests.
+            pages: their page accesses.
+        """
+        own = _in_one_piece(batch)
+        requests = kernel.Requests(
+            own.time_us, own.op, own.offset, own.size,
+            np.ascontiguousarray(pages.request_start), np.ascontiguousarray(pages.page_ids),
+        )  # fmt: skip
+        return Columns(*self._columns.serve(requests), self._sizes)
+
+
 def raw_columns(batch: RequestBatch, pages: PageAccesses, capacities: Sequence[float], memory: Memory) -> Columns:
-    """Compute the raw inputs.
+    """The raw inputs of requests, from the first on, all at once.
 
     Args:
-        batch: requests, from the first on.
+        batch: the requests.
         pages: their page accesses.
         capacities: cache sizes in pages.
         memory: what is remembered.
@@ -122,17 +157,7 @@ def raw_columns(batch: RequestBatch, pages: PageAccesses, capacities: Sequence[f
     Raises:
         ConfigError: a capacity below 1.
     """
-    sizes = np.asarray(capacities, np.float64)
-    if not (sizes >= 1).all():
-        raise ConfigError(f"capacities {list(capacities)}: a cache has at least one page")
-    own = _in_one_piece(batch)
-    requests = kernel.Requests(
-        own.time_us, own.op, own.offset, own.size,
-        np.ascontiguousarray(pages.request_start), np.ascontiguousarray(pages.page_ids),
-    )  # fmt: skip
-    horizons = kernel.Horizons(memory.memory_accesses, memory.window_accesses, memory.region_bytes, memory.region_bits)
-    common, sized = kernel.request_columns(requests, sizes, horizons)
-    return Columns(common, sized, sizes)
+    return RawColumns(pages.n_pages, capacities, memory).serve(batch, pages)
 
 
 def request_columns(batch: RequestBatch) -> Columns:

@@ -1,16 +1,19 @@
 """The features file of a trace: raw inputs of each request, before any normalisation."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from cachezoo.errors import TraceError
-from cachezoo.features.sequence import COMMON_NAMES, SIZED_NAMES, Columns, Memory, raw_columns
-from cachezoo.io import read_rows, table_of, write_table
+from cachezoo.features.sequence import COMMON_NAMES, SIZED_NAMES, Columns, Memory, RawColumns, raw_columns
+from cachezoo.io import read_rows
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 from cachezoo.traces.pages import PageAccesses, capacity_pages, percent
+from cachezoo.traces.rows import is_long, row_writer
+from cachezoo.traces.store import paged_pieces, pages_in, read_meta, read_pages, read_trace
 from cachezoo.traces.table import Trace
 
 RAW = ", capacity not yet taken off"
@@ -55,14 +58,43 @@ def write_features(
     trace: Trace, pages: PageAccesses, params: SequenceFeatures, label: BenefitLabel, path: Path
 ) -> None:
     """Write float32 columns: the common ones, and `NAME_CC` for each labelled capacity of CC percent."""
-    capacities = [capacity_pages(fraction, pages.n_pages) for fraction in label.capacities]
-    columns = trace_columns(trace, pages, params, capacities)
-    table = {name: columns.common[:, k] for k, name in enumerate(COMMON_NAMES)}
-    for lane, fraction in enumerate(label.capacities):
-        for k, name in enumerate(SIZED_NAMES):
-            table[f"{name}_{percent(fraction):02d}"] = columns.sized[lane, :, k]
-    metadata = {"cachezoo.trace_id": trace.meta.trace_id, "cachezoo.n_pages": str(pages.n_pages)}
-    write_table(path, table_of(table, COLUMNS), metadata)
+    _write([(trace, pages)], pages.n_pages, trace.meta.trace_id, params, label, path)
+
+
+def feature_requests(requests: Path, params: SequenceFeatures, label: BenefitLabel, path: Path) -> None:
+    """Write the features of a canonical trace, of a long one a row group at a time.
+
+    Args:
+        requests: the trace, with page ids.
+        params: what is remembered.
+        label: whose capacities are taken.
+        path: the table.
+
+    Raises:
+        TraceError: the trace cannot be read, or its time runs backwards.
+    """
+    if is_long(requests):
+        trace_id = read_meta(requests).trace_id
+        _write(paged_pieces(requests), pages_in(requests), trace_id, params, label, path)
+    else:
+        write_features(read_trace(requests), read_pages(requests), params, label, path)
+
+
+def _write(
+    pieces: Iterable[tuple[Trace, PageAccesses]], n_pages: int, trace_id: str, params: SequenceFeatures,
+    label: BenefitLabel, path: Path,
+) -> None:  # fmt: skip
+    capacities = [capacity_pages(fraction, n_pages) for fraction in label.capacities]
+    raw = RawColumns(n_pages, capacities, Memory.of(params.model_dump()))
+    with row_writer(path, COLUMNS) as writer:
+        for trace, pages in pieces:
+            columns = raw.serve(batch_of(trace), pages)
+            rows = {name: columns.common[:, k] for k, name in enumerate(COMMON_NAMES)}
+            for lane, fraction in enumerate(label.capacities):
+                for k, name in enumerate(SIZED_NAMES):
+                    rows[f"{name}_{percent(fraction):02d}"] = columns.sized[lane, :, k]
+            writer.add(rows)
+        writer.close({"cachezoo.trace_id": trace_id, "cachezoo.n_pages": str(n_pages)})
 
 
 def read_features(path: Path, label: BenefitLabel, requests: int | None = None) -> Columns:

@@ -5,13 +5,16 @@ requests to hold so that most time is saved is a knapsack in every moment; this 
 sense that a cache with such foresight reaches it, and no optimum.
 """
 
+from typing import Any
+
 import numpy as np
 
 from cachezoo.arrays import F64, I32, I64, U8
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.bounds.following import width_of
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.oracle_cache import OracleRun, check_capacity, settle
-from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, HIT
+from cachezoo.kernels.oracle_cache import CONTESTED, HITS, USED, Cache, OracleRun, empty_cache, settle
+from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT, NONE
 
 
 @njit
@@ -32,38 +35,31 @@ def _pop(used: int, heap: I32, worth: F64, slot: I32, last: I64) -> None:
 
 
 @njit
-def _simulate(
-    request_start: I64, page_ids: I32, value: F64, n_pages: int, capacity: int
-) -> tuple[U8, I64, I64, I64, int]:
-    m = page_ids.size
-    outcome = np.zeros(m, np.uint8)
-    entry = np.full(m, -1, np.int64)
-    left = np.full(m, -1, np.int64)
-    reuse = np.zeros(m, np.int64)
-    contested = -1
-    heap = np.empty(min(capacity, n_pages), np.int32)
-    worth = np.empty(heap.size, np.float64)
-    taken, taken_worth = np.empty_like(heap), np.empty_like(worth)
-    slot = np.full(n_pages, -1, np.int32)
-    last = np.zeros(n_pages, np.int64)
-    began = np.zeros(n_pages, np.int64)
-    used = 0
-    for i in range(request_start.size - 1):
-        low, high = request_start[i], request_start[i + 1]
+def _serve(
+    start: I64, page_ids: I32, value: F64, capacity: int, cache: Cache, aside: tuple[I32, F64], outcome: U8,
+    victim: I32 | I64
+) -> None:  # fmt: skip
+    heap, worth, slot, last, numbers = cache
+    taken, taken_worth = aside
+    used, contested, hits = numbers
+    base = start[0]
+    for i in range(start.size - 1):
+        low, high = start[i], start[i + 1]
         if used == capacity:
             contested = high - 1
         missing, gain = 0, 0.0
         for p in range(low, high):
-            page = page_ids[p]
+            page, k = page_ids[p], p - base
+            outcome[k] = BYPASSED
+            victim[k] = NONE
             if slot[page] < 0:
                 missing += 1
-                gain += value[p]
+                gain += value[k]
                 continue
-            outcome[p] = HIT
-            reuse[last[page]] = p - last[page]
-            entry[p] = began[page]
+            outcome[k] = HIT
+            hits += 1
             last[page] = p
-            worth[slot[page]] = value[p]
+            worth[slot[page]] = value[k]
             settle(slot[page], used, heap, worth, slot, last)
         needed = missing - (capacity - used)
         if missing > capacity or (needed > 0 and gain <= 0.0):
@@ -80,43 +76,75 @@ def _simulate(
                 _push(taken[k], taken_worth[k], used, heap, worth, slot, last)
                 used += 1
             continue
-        for k in range(out):
-            left[began[taken[k]]] = high - 1
+        listed = 0  # of the pages that leave, no more than enter
         for p in range(low, high):
-            if outcome[p] != HIT:
+            k = p - base
+            if outcome[k] != HIT:
                 page = page_ids[p]
-                outcome[p] = ADMITTED if needed > 0 else ADMITTED_FREE
-                entry[p] = began[page] = last[page] = p
-                _push(page, value[p], used, heap, worth, slot, last)
+                outcome[k] = ADMITTED if needed > 0 else ADMITTED_FREE
+                if listed < out:
+                    victim[k] = taken[listed]
+                    listed += 1
+                last[page] = p
+                _push(page, value[k], used, heap, worth, slot, last)
                 used += 1
-    for k in range(used):
-        left[began[heap[k]]] = m
-    return outcome, entry, left, reuse, contested
+    numbers[USED], numbers[CONTESTED], numbers[HITS] = used, contested, hits
 
 
-def request_oracle(request_start: I64, page_ids: I32, value: F64, n_pages: int, capacity: int) -> OracleRun:
-    """Simulate requests: all missing pages enter, or none does.
+class RequestOracle:
+    """The cache at work on requests: all missing pages enter, or none does.
 
     They enter where there is room for all, or where they are worth more together than the pages that would have to
     leave: the least worthy ones, among equals those used longest ago. A page's worth is renewed at every access, hits
     included, before its request's missing pages are weighed; so a request may cost one of its own pages its place.
+    """
 
-    Args:
-        request_start: int64[n + 1] bounds of each request's page accesses, each page at most once in a request.
-        page_ids: int32[m], values in [0, n_pages).
-        value: float64[m], the page's worth as of that access, finite and not negative.
-        n_pages: distinct pages.
-        capacity: pages.
+    def __init__(self, page_ids: I32, n_pages: int, capacity: int) -> None:
+        """Start empty.
 
-    Returns:
-        As `oracle_cache`; a page that leaves does so at the last access of the request that takes its place.
+        Args:
+            page_ids: int32[m], values in [0, n_pages).
+            n_pages: distinct pages.
+            capacity: pages.
+
+        Raises:
+            ConfigError: capacity below 1.
+        """
+        self._page_ids, self._capacity = page_ids, capacity
+        self._cache = empty_cache(n_pages, capacity)
+        self._aside = np.empty_like(self._cache.heap), np.empty_like(self._cache.worth)
+
+    def run(self, outcome: U8, victim: I32 | I64) -> OracleRun:
+        """What was served, of all accesses in order."""
+        return self._cache.run(outcome, victim)
+
+    def serve(self, start: I64, value: F64, outcome: U8, victim: I32 | I64) -> None:
+        """Serve the next requests.
+
+        Args:
+            start: int64[k + 1] bounds of the page accesses of each of them, each page at most once in a request.
+            value: float64, one a page access: the page's worth as of that access, finite and not negative.
+            outcome: uint8, one a page access, written, as `OracleRun`'s.
+            victim: written likewise; these pages leave at the last access of the request.
+
+        Raises:
+            ConfigError: a worth below 0 or not finite.
+        """
+        if not (np.isfinite(value) & (value >= 0)).all():
+            place = int(np.argmin(np.isfinite(value) & (value >= 0)))
+            message = f"page access {int(start[0]) + place + 1}: worth {value[place]} is no finite number from 0 on"
+            raise ConfigError(message)
+        _serve(start, self._page_ids, value, self._capacity, self._cache, self._aside, outcome, victim)
+
+
+def request_oracle(request_start: I64, page_ids: I32, value: F64, n_pages: int, capacity: int) -> OracleRun:
+    """The run of `RequestOracle` on all requests at once; arguments as there.
 
     Raises:
         ConfigError: capacity below 1, or a worth below 0 or not finite.
     """
-    check_capacity(capacity)
-    if not (np.isfinite(value) & (value >= 0)).all():
-        place = int(np.argmin(np.isfinite(value) & (value >= 0)))
-        raise ConfigError(f"page access {place + 1}: worth {value[place]} is no finite number from 0 on")
-    outcome, entry, left, reuse, contested = _simulate(request_start, page_ids, value, n_pages, capacity)
-    return OracleRun(outcome, entry, left, reuse, int(contested))
+    m = len(page_ids)
+    cache, outcome = RequestOracle(page_ids, n_pages, capacity), np.empty(m, np.uint8)
+    victim: Any = np.empty(m, width_of(m))
+    cache.serve(request_start, value, outcome, victim)
+    return cache.run(outcome, victim)

@@ -1,5 +1,7 @@
 """Per-request model inputs in one causal pass: what a request is, and what its pages did before it.
 
+Requests come a piece at a time: what is known of earlier ones grows with their distinct pages, not with their number.
+
 Only `math` functions on float64 are used and the results rounded to float32, so that compiled and interpreted runs
 agree.
 """
@@ -36,7 +38,7 @@ class Requests(NamedTuple):
     op: U8  # uint8[n] 0 read, 1 write
     offset: I64  # int64[n] bytes
     size: I64  # int64[n] bytes, at least 1
-    start: I64  # int64[n + 1] bounds of each request's page accesses
+    start: I64  # int64[n + 1] bounds of each request's page accesses, from 0 on
     page_ids: I32  # int32[m] dense page ids
 
 
@@ -59,14 +61,36 @@ def region_slots(offset: I64, region_bytes: int, bits: int) -> I64:
     return slots
 
 
+class Seen(NamedTuple):
+    """What is known of earlier requests, at K capacities."""
+
+    before: I64  # int64[4] of the last request: its time, where it ended, its run, and whether there was one
+    table: I64  # int64[PAGE_FIELDS, n_pages]
+    heats: F64  # float64[2 K, n_pages]
+    last_region: I64  # int64[2**region_bits]
+    region_heats: F64  # float64[K, 2**region_bits]
+    newest: I64  # int64[n_pages] a page's last access, -1 where the window has none
+    live: I64  # int64[1] distinct pages of the window
+
+
+def nothing_seen(n_pages: int, capacities: int, region_bits: int) -> Seen:
+    """Before the first request."""
+    slots = 1 << region_bits
+    return Seen(
+        np.zeros(4, np.int64), np.zeros((PAGE_FIELDS, n_pages), np.int64),
+        np.zeros((2 * capacities, n_pages), np.float64), np.full(slots, -1, np.int64),
+        np.zeros((capacities, slots), np.float64), np.full(n_pages, -1, np.int64), np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
 @njit
-def _plain(time_us: I64, op: U8, offset: I64, size: I64, common: F32) -> None:
+def _plain(time_us: I64, op: U8, offset: I64, size: I64, before: I64, common: F32) -> None:
     """Columns that come from the requests alone."""
-    run = 0
+    last_us, end, run, known = before
     for i in range(time_us.size):
-        gap = 0 if i == 0 else int(time_us[i] - time_us[i - 1])
-        delta = 0 if i == 0 else int(offset[i] - offset[i - 1] - size[i - 1])
-        run = run + 1 if delta == 0 and i > 0 else 0
+        gap = int(time_us[i] - last_us) if known else 0
+        delta = int(offset[i] - end) if known else 0
+        run = run + 1 if delta == 0 and known else 0
         steps = math.log2(1.0 + abs(delta) / SECTOR)
         common[i, GAP] = math.log1p(float(gap))
         common[i, DELTA] = steps if delta >= 0 else -steps
@@ -74,12 +98,14 @@ def _plain(time_us: I64, op: U8, offset: I64, size: I64, common: F32) -> None:
         common[i, SIZE] = math.log2(float(size[i]))
         common[i, OP] = float(op[i])
         common[i, RUN] = math.log2(1.0 + run)
+        last_us, end, known = time_us[i], offset[i] + size[i], 1
+    before[0], before[1], before[2], before[3] = last_us, end, run, known
 
 
 def plain_columns(time_us: I64, op: U8, offset: I64, size: I64) -> F32:
     """Columns that come from the requests alone: float32[n, RUN + 1], `GAP` to `RUN` as numbered above."""
     common = np.zeros((len(time_us), RUN + 1), np.float32)
-    _plain(time_us, op, offset, size, common)
+    _plain(time_us, op, offset, size, np.zeros(4, np.int64), common)
     return common
 
 
@@ -138,37 +164,31 @@ def _use_region(p: int, pages: int, slot: int, last: I64, heats: F64, capacities
 
 @njit
 def _history(
-    requests: Requests, slots: I64, horizons: Horizons, n_pages: int, capacities: F64, common: F32, sized: F32
-) -> None:
-    """Columns that come from earlier accesses of the same pages and regions."""
-    op, start, page_ids = requests.op, requests.start, requests.page_ids
+    op: U8, start: I64, page_ids: I32, origin: int, slots: I64, horizons: Horizons, seen: Seen, capacities: F64,
+    common: F32, sized: F32
+) -> None:  # fmt: skip
+    """Columns that come from earlier accesses of the same pages and regions; page_ids[0] is of access `origin`."""
     memory, window = horizons.memory, horizons.window
-    n_slots = 1 << horizons.region_bits
+    table, heats, newest, live = seen.table, seen.heats, seen.newest, seen.live
     lanes = capacities.size
-    table = np.zeros((PAGE_FIELDS, n_pages), np.int64)
-    heats = np.zeros((2 * lanes, n_pages), np.float64)
-    last_region = np.full(n_slots, -1, np.int64)
-    region_heats = np.zeros((lanes, n_slots), np.float64)
-    newest = np.full(n_pages, -1, np.int64)
     region_row = np.zeros(lanes, np.float32)
-    live = 0
     for i in range(op.size):
         sums = np.zeros(5 + 2 * lanes, np.float64)
         count = start[i + 1] - start[i]
         for k in range(lanes):
-            sized[k, i, RATIO] = math.log2(capacities[k] / max(live, 1))
+            sized[k, i, RATIO] = math.log2(capacities[k] / max(live[0], 1))
         common[i, REGION_AGE] = _use_region(
-            start[i], count, slots[i], last_region, region_heats, capacities, memory, region_row
+            start[i], count, slots[i], seen.last_region, seen.region_heats, capacities, memory, region_row
         )
         for p in range(start[i], start[i + 1]):
-            page = page_ids[p]
+            page = page_ids[p - origin]
             _use_page(p, page, op[i], table, heats, capacities, memory, sums)
             leaving = p - window
-            if leaving >= 0 and newest[page_ids[leaving]] == leaving:
-                newest[page_ids[leaving]] = -1
-                live -= 1
+            if leaving >= 0 and newest[page_ids[leaving - origin]] == leaving:
+                newest[page_ids[leaving - origin]] = -1
+                live[0] -= 1
             if newest[page] < 0:
-                live += 1
+                live[0] += 1
             newest[page] = p
         common[i, AGE] = sums[0] / count
         common[i, FRESH] = sums[1] / count
@@ -181,23 +201,46 @@ def _history(
             sized[k, i, REGION_HEAT] = region_row[k]
 
 
+class RequestColumns:
+    """Raw model inputs of each request, from it and the requests before it, a piece after the other."""
+
+    def __init__(self, n_pages: int, capacities: F64, horizons: Horizons) -> None:
+        """Begin.
+
+        Args:
+            n_pages: distinct pages of all pieces.
+            capacities: float64[K] cache sizes in pages.
+            horizons: what is remembered.
+        """
+        self._capacities, self._horizons = capacities, horizons
+        self._seen = nothing_seen(n_pages, len(capacities), horizons.region_bits)
+        self._window, self._served = np.zeros(0, np.int32), 0  # the last accesses' pages; accesses so far
+
+    def serve(self, requests: Requests) -> tuple[F32, F32]:
+        """The next requests' inputs.
+
+        Args:
+            requests: n of them.
+
+        Returns:
+            float32[n, N_COMMON] and float32[K, n, N_SIZED]; columns as numbered above, units in
+            `cachezoo.features.sequence`.
+        """
+        n, horizons = len(requests.time_us), self._horizons
+        common = np.zeros((n, N_COMMON), np.float32)
+        sized = np.zeros((len(self._capacities), n, N_SIZED), np.float32)
+        _plain(requests.time_us, requests.op, requests.offset, requests.size, self._seen.before, common)
+        slots = region_slots(requests.offset, horizons.region_bytes, horizons.region_bits)
+        before, start = self._window, requests.start + self._served if self._served else requests.start
+        ids = np.concatenate([before, requests.page_ids]) if len(before) else requests.page_ids
+        origin = self._served - len(before)
+        _history(requests.op, start, ids, origin, slots, horizons, self._seen, self._capacities, common, sized)
+        self._served += len(requests.page_ids)
+        self._window = ids[max(len(ids) - horizons.window, 0) :].copy()
+        return common, sized
+
+
 def request_columns(requests: Requests, capacities: F64, horizons: Horizons) -> tuple[F32, F32]:
-    """Raw model inputs of each request, from it and the requests before it.
-
-    Args:
-        requests: n of them.
-        capacities: float64[K] cache sizes in pages.
-        horizons: what is remembered.
-
-    Returns:
-        float32[n, N_COMMON] and float32[K, n, N_SIZED]; columns as numbered above, units in
-        `cachezoo.features.sequence`.
-    """
-    n = len(requests.time_us)
-    common = np.zeros((n, N_COMMON), np.float32)
-    sized = np.zeros((len(capacities), n, N_SIZED), np.float32)
-    _plain(requests.time_us, requests.op, requests.offset, requests.size, common)
-    slots = region_slots(requests.offset, horizons.region_bytes, horizons.region_bits)
-    n_pages = int(requests.page_ids.max()) + 1 if requests.page_ids.size else 1
-    _history(requests, slots, horizons, n_pages, capacities, common, sized)
-    return common, sized
+    """The inputs of all requests at once, see `RequestColumns`."""
+    n_pages = int(requests.page_ids.max(initial=0)) + 1
+    return RequestColumns(n_pages, capacities, horizons).serve(requests)

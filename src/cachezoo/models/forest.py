@@ -1,14 +1,19 @@
 """Forests: LightGBM trained to the same bytes each time, with sums that are exact in float32.
 
+Where the settings say so, several machines of a Dask cluster train a forest, each with a part of the rows, over
+LightGBM's own network. Their number decides the trees, and nothing else of the cluster does. With `lightgbm.dask`, they
+also depend on the workers' threads and differ from run to run (`benchmarks/forests_apart.py`), and nothing stops early.
+
 After training every leaf is rounded to a multiple of one power of two, chosen so that any sum of leaves fits
 float32's 24 bits. Sums are then exact in any order and precision: LightGBM, ONNX Runtime and a C reader give
 equal scores, bit for bit, and hence equal decisions at any threshold.
 """
 
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,8 @@ Scorer = Callable[[F32], F64]
 LOG_LOSS, SHARE_LOSS, SQUARED_LOSS = "binary_logloss", "cross_entropy", "l2"
 MANTISSA_BITS = 23
 CURVE_COLUMNS = ("round", "train_loss", "holdout_loss")
+SILENT_MINUTES = 30  # that machines wait for each other
+PLACES = re.compile(r"\[(machines|local_listen_port): .*\]\n")  # in LightGBM's text
 SECTIONS = ("\nend of trees\n", "\nend of parameters\n")
 
 
@@ -99,36 +106,123 @@ def fit_forest(data: ForestRows, model: ForestShape, train: ForestFit, seed: int
     if holdout.all() or not len(data.rows):
         count = int(holdout.sum())
         raise TrainingError(f"{count} of {len(data.rows)} rows are held out, none is left; give longer train traces")
+    shape = _parameters(model, train, seed) | _objective(data.targets)
+    if data.rising is not None:
+        shape["monotone_constraints"] = [int(one) for one in data.rising]
+    stops = bool(holdout.any()) and len(np.unique(data.targets[holdout])) > 1
+    if train.machines > 1:
+        return _fit_together(data, shape, model.max_trees, train, stops)
+    stopping = [lgb.early_stopping(train.early_stopping, first_metric_only=False, verbose=False)] if stops else []
+    booster, loss = _grow(data, shape, model.max_trees, stops, stopping)
+    best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    text, splits = _round_leaves(booster.model_to_string(num_iteration=best))
+    return Forest(text, int(best), splits, loss["train"], loss["holdout"])
+
+
+def _grow(
+    data: ForestRows, shape: Mapping[str, Any], trees: int, judged: bool, callbacks: Sequence[Any] = ()
+) -> tuple[Any, dict[str, list[float]]]:
+    """Grow trees on what is not held out; returns LightGBM's booster and the losses of each round.
+
+    `judged` says whether there is a loss of what is held out.
+    """
+    import lightgbm as lgb
 
     def dataset(keep: Bool, reference: lgb.Dataset | None = None) -> lgb.Dataset:
         weight = None if data.weights is None else data.weights[keep]
         label = data.targets[keep].astype(np.float32)
         return lgb.Dataset(data.rows[keep], label, weight=weight, reference=reference, feature_name=data.names)
 
-    own, objective = dataset(~holdout), _objective(data.targets)
-    shape = _parameters(model, train, seed) | objective
-    if data.rising is not None:
-        shape["monotone_constraints"] = [int(one) for one in data.rising]
-    sets, titles = [own], ["train"]
+    own = dataset(~data.holdout)
+    sets = {"train": own, **({"holdout": dataset(data.holdout, own)} if judged else {})}
     curves: dict[str, dict[str, list[float]]] = {}
-    callbacks = [lgb.record_evaluation(curves)]
-    if holdout.any() and len(np.unique(data.targets[holdout])) > 1:
-        sets, titles = [own, dataset(holdout, own)], ["train", "holdout"]
-        callbacks.append(lgb.early_stopping(train.early_stopping, first_metric_only=False, verbose=False))
     booster = lgb.train(
-        shape,
+        dict(shape),
         own,
-        model.max_trees,
-        valid_sets=sets,
-        valid_names=titles,
-        callbacks=callbacks,
+        trees,
+        valid_sets=[*sets.values()],
+        valid_names=[*sets],
+        callbacks=[lgb.record_evaluation(curves), *callbacks],
     )
-    best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
-    text, splits = _round_leaves(booster.model_to_string(num_iteration=best))
-    loss = {
-        name: [float(v) for v in curves.get(name, {}).get(objective["metric"], [])] for name in ("train", "holdout")
+    return booster, {
+        name: [float(v) for v in curves.get(name, {}).get(shape["metric"], [])] for name in ("train", "holdout")
     }
-    return Forest(text, int(best), splits, loss["train"], loss["holdout"])
+
+
+def _fit_together(data: ForestRows, shape: dict[str, Any], trees: int, train: ForestFit, stops: bool) -> Forest:
+    """`fit_forest` on several machines, to which the rows are dealt in turn.
+
+    A machine knows the losses of its own rows alone. So all trees are grown, and those after the best round are left
+    out, which is where LightGBM would have stopped.
+
+    Raises:
+        TrainingError: there are fewer rows to train on than machines.
+        ConfigError, ClusterError: see `cachezoo.jobs.together`.
+    """
+    import lightgbm as lgb
+
+    from cachezoo.jobs import together
+
+    learnt, held = np.flatnonzero(~data.holdout), np.flatnonzero(data.holdout)
+    if len(learnt) < train.machines:
+        raise TrainingError(f"{len(learnt)} rows are fewer than the {train.machines} machines; set machines to 1")
+    jobs = []
+    for place in range(train.machines):
+        own = np.concatenate([part[place :: train.machines] for part in (learnt, held if stops else held[:0])])
+        weights = None if data.weights is None else data.weights[own]
+        part = replace(data, rows=data.rows[own], targets=data.targets[own], holdout=data.holdout[own], weights=weights)
+        jobs.append((part, shape, trees))
+    found = together("forest", _grow_part, jobs)
+    losses = {
+        name: _mean([own[name] for _, own in found], [_weight(part, name) for part, *_ in jobs])
+        for name in ("train", "holdout")
+    }
+    booster = lgb.Booster(model_str=found[0][0])
+    best = booster.current_iteration()
+    if stops:
+        best = _best_round(losses["holdout"], train.early_stopping)
+        losses = {name: own[: best + train.early_stopping] for name, own in losses.items()}
+    text, splits = _round_leaves(booster.model_to_string(num_iteration=best))
+    return Forest(text, best, splits, losses["train"], losses["holdout"])
+
+
+def _grow_part(
+    addresses: Sequence[str], place: int, data: ForestRows, shape: Mapping[str, Any], trees: int
+) -> tuple[str, dict[str, list[float]]]:
+    """One machine's part of `_fit_together`: the same text on each, without their addresses, and its losses."""
+    network = {
+        "tree_learner": "data", "num_machines": len(addresses), "machines": ",".join(addresses),
+        "local_listen_port": int(addresses[place].rpartition(":")[2]), "time_out": SILENT_MINUTES,
+    }  # fmt: skip
+    booster, losses = _grow(data, {**shape, **network}, trees, bool(data.holdout.any()))
+    text = booster.model_to_string()
+    booster.free_network()
+    return PLACES.sub("", text), losses
+
+
+def _weight(data: ForestRows, name: str) -> float:
+    """What the rows count that are learnt from, or held out."""
+    which = data.holdout == (name == "holdout")
+    return float(np.count_nonzero(which)) if data.weights is None else math.fsum(data.weights[which])
+
+
+def _mean(losses: Sequence[Sequence[float]], weights: Sequence[float]) -> list[float]:
+    """The mean loss of each round over machines, of which those without such rows have none."""
+    of = [(own, weight) for own, weight in zip(losses, weights, strict=True) if own]
+    rounds = zip(*(own for own, _ in of), strict=True)
+    total = math.fsum(weight for _, weight in of)
+    return [math.fsum(loss * weight for loss, (_, weight) in zip(one, of, strict=True)) / total for one in rounds]
+
+
+def _best_round(losses: Sequence[float], patience: int) -> int:
+    """The round, counted from 1, that LightGBM's early stopping would keep."""
+    best = 0
+    for place, loss in enumerate(losses):
+        if loss < losses[best]:
+            best = place
+        elif place - best >= patience:
+            break
+    return best + 1
 
 
 def fit_regression(

@@ -153,8 +153,7 @@ def benefit(
         worth = page_benefit(bounds, page_ids, op, hdd, ssd, stream.n_pages, horizon * capacity)
         run = oracle_cache(page_ids, worth, stream.n_pages, capacity)
         outcome[:] = np.where(run.outcome == ADMITTED_FREE, ADMITTED, run.outcome)
-        gone = np.flatnonzero((run.left >= 0) & (run.left < len(page_ids)))
-        victim[run.left[gone]] = page_ids[gone]
+        victim[:] = run.victim
 
     return _over_served(stream, capacity, serve)
 

@@ -4,11 +4,10 @@ It is read once, a row group at a time. Memory grows with its distinct pages, no
 each access is counted span by span and forgotten. Figures are those of `cachezoo.policies.simulate` to the last hit.
 """
 
-import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,71 +16,19 @@ from cachezoo.aside import aside
 from cachezoo.console import Advance
 from cachezoo.contest.counting import AUTO, HOW, Count
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.io import read_extent
 from cachezoo.kernels.outcome import REQUEST, UNIT
-from cachezoo.numerals import whole
 from cachezoo.policies.accounting import Counting, Counts, Keep
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE
 from cachezoo.policies.registry import Policy, policy
 from cachezoo.policies.stream import AT_ONCE, LongStream, Unit, Writes, build_stream
-from cachezoo.traces.memory import ACCESS_BYTES, hold
-from cachezoo.traces.pages import PageAccesses, PageNumbers, accesses_of
-from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
-from cachezoo.traces.reading import Chunk
-from cachezoo.traces.sampling import SAMPLED_ABOVE
+from cachezoo.traces.memory import ACCESS_BYTES, FIX, hold
+from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.spill import Spill
-from cachezoo.traces.store import paged_pieces
 from cachezoo.traces.table import PAGE_BYTES, Trace
-from cachezoo.traces.tabular import stored_table
 
-FROM = "CACHEZOO_LONG_FROM"
-"""Environment variable: page accesses from which on a trace is long; `SAMPLED_ABOVE` where it is not set."""
-
-
-def long_from() -> int:
-    """Page accesses from which on a trace is long.
-
-    Raises:
-        ConfigError: CACHEZOO_LONG_FROM is no number.
-    """
-    given = os.environ.get(FROM, "")
-    if given and (whole(given) or 0) < 1:
-        raise ConfigError(f"{FROM}={given}: is no number of page accesses; give 1 or more")
-    return int(given) if given else SAMPLED_ABOVE
-
-
-@dataclass(frozen=True)
-class LongTrace:
-    """A trace of addresses that is not read yet, because it is long."""
-
-    files: TraceFiles
-    first: int | None = None  # requests that are taken, from its first on; None takes all
-
-
-def is_long(files: TraceFiles, first: int | None = None) -> bool:
-    """Whether a trace of addresses has so many page accesses that it is read a row group at a time.
-
-    How many a raw trace has is estimated from its beginning, and the part of the file that this takes.
-
-    Args:
-        files: the trace.
-        first: requests that are taken, from its first on; None takes all.
-    """
-    if len(files.paths) != 1 or not files.paths[0].is_file():
-        return False
-    given = OpenTrace(files, silent)
-    if given.format.id == PARQUET:
-        extent = read_extent(stored_table(given.sources[0]))
-        accesses, requests = max(extent.get("page_ids", 0), extent.get("offset", 0)), extent.get("offset", 0)
-    else:
-        chunk = next(iter(given.chunks()))
-        if not isinstance(chunk, Chunk):
-            return False
-        share = given.sources[0].consumed / max(given.sources[0].size, 1)
-        accesses, requests = int(accesses_of(chunk).sum() / max(share, 1e-9)), int(len(chunk) / max(share, 1e-9))
-    part = 1.0 if first is None else min(1.0, first / max(requests, 1))
-    return accesses * part >= long_from()
+if TYPE_CHECKING:
+    from cachezoo.traces.long import LongTrace
 
 
 class LongSimulator:
@@ -95,7 +42,7 @@ class LongSimulator:
     """
 
     def __init__(
-        self, trace: LongTrace, writes: Writes = "back", unit: Unit = "page", page_bytes: int = PAGE_BYTES,
+        self, trace: "LongTrace", writes: Writes = "back", unit: Unit = "page", page_bytes: int = PAGE_BYTES,
         count: Count | None = None, advance: Advance | None = None, *, alone: bool = False,
     ) -> None:  # fmt: skip
         """Read a trace.
@@ -114,11 +61,10 @@ class LongSimulator:
             TraceError: as of reading; its time runs backwards; or there is no room for what lies in files.
         """
         if writes == "around":
-            raise ConfigError(f"{trace.files.paths[0]}: writes around the cache take the whole trace in memory; {FIX}")
+            raise ConfigError(f"{trace.path}: writes around the cache take the whole trace in memory; {FIX}")
         self.page_bytes, self._count = page_bytes, count or Count()
         self.requests, n_pages, accesses, read = 0, 0, 0, 0
-        spill = Spill(str(trace.files.paths[0]))
-        given = OpenTrace(trace.files, advance or silent)
+        spill = Spill(str(trace.path))
         self._since: int | None = None
         self._began_us = self._ended_us = 0
 
@@ -134,15 +80,16 @@ class LongSimulator:
             self.requests, accesses = self.requests + len(rows), accesses + len(part)
             n_pages = max(n_pages, int(part.page_ids.max(initial=-1)) + 1)
 
+        pieces, meta = trace.read(page_bytes, advance)
         with aside(add) as added:
-            for piece, pages in _pieces(given, page_bytes, advance or silent):
+            for piece, pages in pieces:
                 added(piece, pages)
                 read += len(piece)
                 if trace.first is not None and read >= trace.first:
                     break
-        self.meta = given.meta()
+        self.meta = meta()
         if not accesses:
-            raise TraceError(f"{trace.files.paths[0]}: the trace is empty; give a file with at least one request")
+            raise TraceError(f"{trace.path}: the trace is empty; give a file with at least one request")
         self.stream = _mapped(spill, n_pages, writes)
         spill.release()
 
@@ -249,38 +196,6 @@ class LongSimulator:
 
 FLAGS, ALONE = "flags", "alone"
 COLUMNS = ("page_ids", FLAGS, "page_bytes")
-PARQUET = "parquet"
-FIX = f"cut or sample it (--first, cachezoo trace cut, trace sample), or raise {FROM} where memory has the room"
-
-
-def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tuple[Trace, PageAccesses]]:
-    """The requests with their pages: as ingest stored them, or else numbered on the way.
-
-    Raises:
-        TraceError: its time runs backwards, or its rows stand for several accesses.
-    """
-    path = given.files.paths[0]
-    extent = read_extent(path) if given.format.id == PARQUET else {}
-    if "count" in extent:
-        raise TraceError(f"{path}: its rows stand for several accesses each, which takes it whole in memory; {FIX}")
-    if "page_ids" in extent and page_bytes == PAGE_BYTES:
-        done = 0
-        for trace, pages in paged_pieces(path):
-            yield trace, pages
-            done += len(trace)
-            advance(done / extent["offset"])
-        return
-    numbers, stitcher = PageNumbers(page_bytes), Stitcher(given.meta())
-    origin_us: int | None = None
-    for chunk in given.chunks():
-        if given.backwards:
-            raise TraceError(f"{path}: its time runs backwards, and a long trace is not sorted here: ingest it first")
-        origin_us = int(chunk.time_us[0]) if origin_us is None else origin_us
-        piece = stitcher.piece([chunk], origin_us)
-        if not isinstance(piece, Trace) or piece.count is not None:
-            raise TraceError(f"{path}: its rows stand for several accesses each, which takes it whole in memory; {FIX}")
-        yield piece, numbers.number(piece)
-    given.warn()
 
 
 def _mapped(spill: Spill, n_pages: int, writes: Writes) -> LongStream:

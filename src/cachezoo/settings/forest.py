@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cachezoo.settings.base import Gain, Part, Rounds, Strict, Threads
+from cachezoo.settings.base import Gain, Machines, Part, Rounds, Strict, Threads
 
 
 class ForestShape(Strict):
@@ -27,6 +27,7 @@ class ForestFit(Strict):
     holdout_every: int = Field(ge=2, le=1_000_000)  # one block in this many is held out for early stopping
     early_stopping: Rounds  # rounds without a better held-out loss
     threads: Threads  # LightGBM's threads, a fixed number because results depend on it
+    machines: Machines  # of a Dask cluster that train one forest; results depend on their number
 
 
 class ForestJudge(Strict):

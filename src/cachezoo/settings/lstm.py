@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cachezoo.settings.base import Part, Rounds, Strict, Threads
+from cachezoo.settings.base import Machines, Part, Rounds, Strict, Threads
 
 # Of any LSTM's network.
 Layers = Annotated[int, Field(ge=1, le=64)]
@@ -22,3 +22,5 @@ class LstmFit(Strict):
     clip_norm: float = Field(gt=0, le=1e9)  # gradients are scaled down to this norm
     precision: Literal["32-true", "bf16-mixed"]  # `32-true` or `bf16-mixed`
     threads: Threads  # torch's threads
+    # Of a Dask cluster that train one network, each on its part of a batch; last digits depend on their number.
+    machines: Machines

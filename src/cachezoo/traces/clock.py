@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cachezoo.arrays import I64
+from cachezoo.arrays import F64, I64
 from cachezoo.errors import TraceError
 from cachezoo.traces.table import Trace
 
@@ -85,3 +85,41 @@ def time_scale(trace: Trace) -> float:
         name = trace.meta.trace_id
         raise TraceError(f"{name}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for")
     return value
+
+
+class Outstanding:
+    """How many requests were outstanding on average while any was; requests come in pieces, by time.
+
+    Requests of unknown latency count as if there were none.
+    """
+
+    def __init__(self) -> None:
+        self._lasted = self._busy = 0.0
+        self._reached = -np.inf
+        self._known = False
+
+    def add(self, time_us: I64, latency_us: I64) -> None:
+        """The next requests: when each was issued, and how long it took, µs, below 0 where that is unknown."""
+        known = np.flatnonzero(latency_us >= 0)
+        if not known.size:
+            return
+        start, lasted = time_us[known].astype(np.float64), latency_us[known].astype(np.float64)
+        self._known = True
+        self._lasted += float(lasted.sum())
+        self._busy += covered_us(start, start + lasted, self._reached)
+        self._reached = max(self._reached, float((start + lasted).max()))
+
+    @property
+    def mean(self) -> float | None:
+        """The number; None where no latency is known."""
+        if not self._known:
+            return None
+        return self._lasted / self._busy if self._busy > 0 else 1.0
+
+
+def covered_us(start: F64, end: F64, reached: float = -np.inf) -> float:
+    """How much time a set of intervals covers from a time on; `start` is in rising order."""
+    if start.size == 0:
+        return 0.0
+    before = np.maximum.accumulate(np.concatenate([[reached], end[:-1]]))
+    return float(np.maximum(np.maximum(end, before) - np.maximum(start, before), 0.0).sum())

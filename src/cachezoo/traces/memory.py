@@ -10,13 +10,31 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.errors import TraceError
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.numerals import whole
 from cachezoo.sizes import human
 from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
+LONG_FROM = 50_000_000
+FROM = "CACHEZOO_LONG_FROM"
+"""Environment variable: page accesses from which on a trace is long; `LONG_FROM` where it is not set."""
+FIX = f"cut or sample it (--first, cachezoo trace cut, trace sample), or raise {FROM} where memory has the room"
+"""What to do about a long trace, where all of it is needed in memory."""
 ACCESS_BYTES = 32
 """Of a trace in memory, for each access to a page: its number, and the least that any simulation makes of it."""
+
+
+def long_from() -> int:
+    """Page accesses from which on a trace is long: it is read a row group at a time.
+
+    Raises:
+        ConfigError: CACHEZOO_LONG_FROM is no number.
+    """
+    given = os.environ.get(FROM, "")
+    if given and (whole(given) or 0) < 1:
+        raise ConfigError(f"{FROM}={given}: is no number of page accesses; give 1 or more")
+    return int(given) if given else LONG_FROM
 
 
 def _group_limits() -> Iterator[int]:
@@ -67,13 +85,13 @@ def hold(accesses: int, needed: int, where: str) -> None:
         raise TraceError(message)
 
 
-def hold_pages(trace: Trace, where: str) -> None:
+def hold_pages(trace: Trace, where: str, page_bytes: int = PAGE_BYTES) -> None:
     """Refuse a trace in memory whose pages, in memory too, are more than there is memory for.
 
     Raises:
         TraceError: they are too many.
     """
-    accesses = int(accesses_of(trace).sum())
+    accesses = int(accesses_of(trace, page_bytes).sum())
     if accesses <= MAX_ACCESSES:  # more cannot be numbered, and who numbers them says so
         hold(accesses, accesses * ACCESS_BYTES, where)
 

@@ -304,11 +304,7 @@ def replayed(trace: Trace) -> Trace:
     """
     if trace.count is None:
         return trace
-    count = trace.count.astype(np.int64)
-    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
-    time_us = trace.time_us[row]
-    if has_clock(trace):
-        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    row, first, time_us = _accesses_each(trace)
     order = np.argsort(time_us, kind="stable")
     found = replace(trace.take(row[order]), time_us=time_us[order], count=None)
     if (given := trace.discards) is None:
@@ -316,6 +312,17 @@ def replayed(trace: Trace) -> Trace:
     place = np.empty(len(row) + 1, np.int64)
     place[order], place[-1] = np.arange(len(row)), len(row)
     return replace(found, discards=replace(given, at=place[np.append(first, len(row))[given.at]]))
+
+
+def _accesses_each(trace: Trace) -> tuple[I64, I64, I64]:
+    """Of each access of the rows its row and time, int64[m], and the first access of each row, int64[n]."""
+    assert trace.count is not None
+    count = trace.count.astype(np.int64)
+    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
+    time_us = trace.time_us[row]
+    if has_clock(trace):
+        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    return row, first, time_us
 
 
 def read_either(
@@ -391,40 +398,39 @@ def _by_time(trace: Trace) -> Trace:
 
 
 def read_sampled(
-    files: TraceFiles, plan: Plan, above: int = 0, advance: Advance = silent, *, quiet: bool = False,
-    replay: bool = False, tally: Tally | None = None,
+    files: TraceFiles, plan: Plan | Callable[[Chunk], Plan], above: int = 0, advance: Advance = silent, *,
+    quiet: bool = False, replay: bool = False, tally: Tally | None = None, objects: bool = True,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """Read a sample of a trace of any known format in one pass, in memory of what is kept.
 
     Args:
         files: what to read.
-        plan: how it is sampled.
+        plan: how it is sampled, or what says so of the first requests.
         above: page accesses up to which the whole trace is read, as of `read_either`; one of objects always is.
         advance: told the share of the files read.
         quiet: as of `read_files`.
         replay: likewise; without it a row counts as one request.
         tally: counts the accesses to blocks too, whose number its memory grows with.
+        objects: whether it may be of objects.
 
     Returns:
         The sample, or the whole trace. Requests that come late are sorted by time among those of the sample; the
         accesses of the whole trace before them are taken to be those before whoever had their place.
 
     Raises:
-        TraceError: what the reader says; no block is chosen, or the pages are more than there is memory for.
+        TraceError: what the reader says; no block is chosen, the pages are more than there is memory for, or the
+            requests are of objects, and may not be.
     """
-    given = OpenTrace(files, advance)
-    sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
-
-    def add(piece: Trace) -> None:
-        sampler.add(piece)
-        if tally is not None:
-            tally.add(piece)
-
-    drawing = _Drawing(given, plan, add)
+    given, sampler = OpenTrace(files, advance), None
+    drawing = _Drawing(given, plan, objects=objects)
     for seen in drawing.chunks():
-        if seen > above:
-            drawing.draw()
-    if drawing.held:
+        for piece in drawing.drawn() if seen > above else ():
+            if sampler is None:
+                sampler = Sampler(drawing.plan, _stored_pages(given) if drawing.plan.page_bytes == PAGE_BYTES else None)
+            sampler.add(piece)
+            if tally is not None:
+                tally.add(piece)
+    if sampler is None:
         return drawing.whole(quiet=quiet, replay=replay)
     if not quiet:
         _remark(given)
@@ -436,53 +442,65 @@ class _Drawing:
 
     Attributes:
         given: the trace.
-        held: chunks that are not drawn from yet.
+        plan: how it is sampled, after the first requests that have addresses.
     """
 
-    def __init__(self, given: OpenTrace, plan: Plan, add: Callable[[Trace], None]) -> None:
-        """Begin; `add` takes the requests of each chunk that is drawn from."""
-        self.given, self.held = given, list[Requests]()
-        self._plan, self._add, self._origin_us, self._seen = plan, add, MOST_TIME_US, 0
+    plan: Plan
+
+    def __init__(self, given: OpenTrace, plan: Plan | Callable[[Chunk], Plan], *, objects: bool) -> None:
+        """Begin; `plan` and `objects` as of `read_sampled`."""
+        self.given, self._objects, self._held = given, objects, list[Requests]()
+        self._planned, self._origin_us, self._seen = plan, MOST_TIME_US, 0
         self._stitcher = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, ""))
 
     def chunks(self) -> Iterator[int]:
-        """Read; after each chunk how many page accesses there were, none of them to objects."""
+        """Read; after each chunk how many page accesses there were, none of them to objects.
+
+        Raises:
+            TraceError: the requests are of objects, and may not be.
+        """
         for chunk in self.given.chunks():
-            self.held.append(chunk)
+            self._held.append(chunk)
             if not isinstance(chunk, ObjectChunk):
-                each = accesses_of(chunk, self._plan.page_bytes)
+                if not self._seen:
+                    self.plan = self._planned if isinstance(self._planned, Plan) else self._planned(chunk)
+                each = accesses_of(chunk, self.plan.page_bytes)
                 self._seen += int(each.sum() if chunk.count is None else each @ chunk.count)
+            elif not self._objects:
+                raise TraceError(without_addresses(self.given))
             yield self._seen
 
-    def draw(self) -> None:
-        """Give away what is held."""
-        for own in self.held:
+    def drawn(self) -> Iterator[Trace]:
+        """What is held, in pieces, and is held no more."""
+        for own in self._held:
             piece = self._stitcher.piece([own], 0)
             assert isinstance(piece, Trace)
             self._origin_us = min(self._origin_us, int(piece.time_us.min()))
-            self._add(piece)
-        self.held.clear()
+            yield piece
+        self._held.clear()
 
     def whole(self, *, quiet: bool, replay: bool) -> Trace | ObjectTrace:
         """All requests, where none was given away."""
-        trace = _stitched(self.given, self.held, quiet)
-        self.held.clear()
+        trace = _stitched(self.given, self._held, quiet)
+        self._held.clear()
         if isinstance(trace, Trace):
             trace = replayed(trace) if replay else trace
-            hold_pages(trace, str(self.given.sources[0].path))
+            hold_pages(trace, str(self.given.sources[0].path), self.plan.page_bytes)
         return trace
 
     def finished(self, found: SampledTrace, *, replay: bool) -> SampledTrace:
         """A sample with its requests in the order of time, on the trace's clock."""
-        trace, before = found.trace, found.before
+        trace, before, after, page_bytes = found.trace, found.before, found.after, self.plan.page_bytes
         trace = replace(trace, time_us=trace.time_us - (self._origin_us if self.given.counts_anew() else 0))
         if self.given.backwards:
-            trace = _by_time(trace)
+            after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
         if replay and trace.count is not None:
-            before, trace = _before_each(trace, before, self._plan.page_bytes), replayed(trace)
+            row, _, time_us = _accesses_each(trace)
+            after = after[row[np.argsort(time_us, kind="stable")]]
+            before, trace = _before_each(trace, before, page_bytes), replayed(trace)
         where = str(self.given.sources[0].path)
-        hold_pages(trace, where)
-        return replace(found, trace=validate(trace, where), before=np.sort(before))
+        hold_pages(trace, where, page_bytes)
+        return replace(found, trace=validate(trace, where), before=np.sort(before), after=after)
 
 
 @dataclass(frozen=True)
@@ -559,20 +577,18 @@ def read_together(
     """
     if part == "exact":
         return [read_files(one.files, quiet=quiet, replay=True) for one in traces]
-    rate, most = (1.0, sampling.SAMPLED) if part == "auto" else (part, None)
-    plan = Plan(rate, most, least=sampling.LEAST_BLOCKS)
-    above = above if most else 0
+    plan = sampling.plan_of(part)
+    above = above if plan.most else 0
     samplers, drawings, aparts, before = Samplers(plan), list[_Drawing](), list[_Apart](), 0
     for place, given in enumerate(traces):
         aparts.append(_Apart(samplers, place, column, _stored_pages(given)))
-        drawings.append(_Drawing(given, plan, aparts[-1].add))
+        drawings.append(_Drawing(given, plan, objects=False))
         seen = 0
         for seen in drawings[-1].chunks():
-            if given.objects:
-                raise TraceError(without_addresses(given))
             if before + seen > above:
-                for one in drawings:
-                    one.draw()
+                for own, one in zip(aparts, drawings, strict=True):
+                    for piece in one.drawn():
+                        own.add(piece)
         before += seen
         if not quiet:
             _remark(given)
@@ -583,8 +599,9 @@ def read_together(
 
 
 def read_part(
-    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True
-) -> Trace | ObjectTrace | SampledTrace:
+    files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True,
+    objects: bool = True,
+) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """A trace in memory as it is simulated: whole, or a sample of it.
 
     Args:
@@ -594,14 +611,13 @@ def read_part(
         quiet: as of `read_files`.
         requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
             error, and of a long trace alone, as a part of a shorter one is taken in memory.
+        objects: whether it may be of objects.
     """
     if part == "exact":
-        return read_either(files, quiet=quiet, replay=True)
-    block = page_bytes * -(-sampling.SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
-    rate, most = (1.0, sampling.SAMPLED) if isinstance(part, str) else (part, None)
-    plan = Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=sampling.LEAST_BLOCKS)
-    above = sampling.SAMPLED_ABOVE if most or not requests else 0
-    return read_sampled(files, plan, above, quiet=quiet, replay=True)
+        return (read_either if objects else read_files)(files, quiet=quiet, replay=True)
+    plan = sampling.plan_of(part, page_bytes, requests=requests)
+    above = sampling.SAMPLED_ABOVE if plan.most or not requests else 0
+    return read_sampled(files, plan, above, quiet=quiet, replay=True, objects=objects)
 
 
 def _before_each(trace: Trace, before: I64, page_bytes: int) -> I64:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
+from cachezoo.traces.clock import Outstanding
+from cachezoo.traces.memory import LONG_FROM
 from cachezoo.traces.memory import pieces as in_pieces
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
@@ -30,7 +32,7 @@ from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
 SAMPLE_BLOCK_BYTES = 65_536
 PIECE_PAGES = 1 << 22
-SAMPLED_ABOVE = 50_000_000
+SAMPLED_ABOVE = LONG_FROM
 """Page accesses of a trace of which commands take a sample, where that is left to them."""
 SAMPLED = 4_000_000
 """Page accesses that such a sample has at most."""
@@ -38,6 +40,8 @@ LEAST_BLOCKS = 256
 """Blocks that such a sample keeps at least, however many accesses they have; fewer say nothing of the others."""
 MARKED = 1 << 14
 """Requests after each of which it is noted how many accesses there were."""
+GOES_ON = -1
+"""In `SampledTrace.after`."""
 MOST_TALLIED = 1 << 23
 """Blocks whose accesses are counted each; of more, those of a part of them, by their hashes."""
 Part = float | Literal["auto", "exact"]
@@ -67,6 +71,26 @@ class Plan:
             raise ConfigError(f"{self.most} accesses; give 1 or more to keep")
         if self.block_bytes < self.page_bytes or self.block_bytes % self.page_bytes:
             raise ConfigError(f"blocks of {self.block_bytes} bytes; give a multiple of {self.page_bytes}")
+
+
+def plan_of(
+    part: float | Literal["auto"],
+    page_bytes: int = PAGE_BYTES,
+    *,
+    requests: bool = True,
+    block_bytes: int | None = None,
+) -> Plan:
+    """How a part of a trace is sampled.
+
+    Args:
+        part: how much of it.
+        page_bytes: of a page.
+        requests: as of `cachezoo.traces.read.read_part`.
+        block_bytes: unit of the choice, where that is given.
+    """
+    block = block_bytes or (page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes)
+    rate, most = (1.0, SAMPLED) if isinstance(part, str) else (part, None)
+    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS)
 
 
 def _digests(texts: Sequence[str]) -> U64:
@@ -104,6 +128,14 @@ def _joined(parts: Sequence[Trace]) -> Trace:
     return replace(parts[-1], **columns)
 
 
+class _Kept(NamedTuple):
+    """Parts of a trace's requests, and where they lie in the whole; see `SampledTrace`."""
+
+    trace: Trace
+    before: I64
+    after: I64
+
+
 @dataclass(frozen=True)
 class SampledTrace:
     """All accesses to some blocks of a trace, and what is known of the whole."""
@@ -112,6 +144,9 @@ class SampledTrace:
     plan: Plan
     rate: float  # part of the blocks that are in it
     before: I64  # int64[n], accesses of the whole trace before each request of the sample
+    # int64[n], the byte past the request that came before each in the whole trace, 0 before the first; `GOES_ON` of a
+    # part of a request that does not begin it
+    after: I64
     requests: int  # of the whole trace
     reads: int  # of these, those that read
     accesses: int  # of the whole trace; a row that stands for several requests counts as these
@@ -119,6 +154,8 @@ class SampledTrace:
     # them read
     marks: I64
     n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
+    # requests of the whole trace that were outstanding on average while any was; None where it has no latencies
+    outstanding: float | None = None
     dealt: bool = False  # whether it is one of the groups of another sample
 
     @cached_property
@@ -158,17 +195,21 @@ class SampledTrace:
 
     def group(self, number: int, count: int) -> "SampledTrace":
         """One of `groups`, from 0 on; it may be empty."""
-        part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
-        return replace(self, trace=part, before=before, rate=self.rate / count, dealt=True)
+        own = _Kept(self.trace, self.before, self.after)
+        part = _taken(own, self.plan, self.rate, _Keys(self.plan.seed), number, count)
+        return replace(self, **part._asdict(), rate=self.rate / count, dealt=True)
 
 
-def _taken(
-    trace: Trace, before: I64, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1
-) -> tuple[Trace, I64]:
-    """The parts of requests in drawn blocks, and the accesses of the whole trace before each."""
-    block, page = plan.block_bytes, plan.page_bytes
+def _taken(own: _Kept, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1) -> _Kept:
+    """The parts of requests in drawn blocks."""
+    trace, block, page = own.trace, plan.block_bytes, plan.page_bytes
     row, start, stop = drawn_runs(keys.of(trace.volume), trace.offset, trace.size, block, rate, group, count)
-    return pieces(trace, row, start, stop, trace.meta), before[row] + start // page - trace.offset[row] // page
+    offset = trace.offset[row]
+    return _Kept(
+        pieces(trace, row, start, stop, trace.meta),
+        own.before[row] + start // page - offset // page,
+        np.where(start > offset, GOES_ON, own.after[row]),
+    )
 
 
 class _Limit:
@@ -207,10 +248,11 @@ class Sampler:
             n_pages: distinct pages of the whole trace, where they are known.
         """
         self.plan, self.rate = plan, plan.rate
-        self._known, self._distinct = n_pages, Distinct()
+        self._known, self._distinct, self._outstanding = n_pages, Distinct(), Outstanding()
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
-        self._kept: list[tuple[Trace, I64]] = []
+        self._kept: list[_Kept] = []
+        self._end = np.zeros(1, np.int64)  # of the last request
         self._marks = [np.zeros((2, 1), np.int64)]
         self.size, self._limit = 0, _Limit(plan)
 
@@ -220,9 +262,13 @@ class Sampler:
             return
         touched = self._accesses_of(trace)
         ends = np.cumsum(touched)
-        self._keep(trace, self.accesses + ends - touched)
+        after = np.concatenate([self._end, trace.offset + trace.size])
+        self._keep(_Kept(trace, self.accesses + ends - touched, after[:-1]))
+        self._end = after[-1:].copy()
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
+        if trace.latency_us is not None:
+            self._outstanding.add(trace.time_us, trace.latency_us)
         self.requests += len(trace)
         read = trace.op == OP_READ
         self.reads += int(read.sum())
@@ -235,27 +281,28 @@ class Sampler:
 
     def blocks(self) -> int:
         """How many blocks are kept now."""
-        return len(np.unique(self._together()[0].offset // self.plan.block_bytes)) if self._kept else 0
+        return len(np.unique(self._together().trace.offset // self.plan.block_bytes)) if self._kept else 0
 
     def thin(self, rate: float) -> None:
         """Drop what a lower rate does not keep, now and from now on."""
         self.rate = rate
         if self._kept:
-            whole, before = self._together()
+            whole = self._together()
             self._kept, self.size = [], 0
-            self._keep(whole, before)
+            self._keep(whole)
 
-    def _keep(self, trace: Trace, before: I64) -> None:
-        part, own = _taken(trace, before, self.plan, self.rate, self._keys)
-        self.size += int(self._accesses_of(part).sum())
-        self._kept.append((part, own))
+    def _keep(self, own: _Kept) -> None:
+        part = _taken(own, self.plan, self.rate, self._keys)
+        self.size += int(self._accesses_of(part.trace).sum())
+        self._kept.append(part)
 
     def _accesses_of(self, trace: Trace) -> I64:
         touched = accesses_of(trace, self.plan.page_bytes)
         return touched if trace.count is None else touched * trace.count
 
-    def _together(self) -> tuple[Trace, I64]:
-        return _joined([part for part, _ in self._kept]), np.concatenate([before for _, before in self._kept])
+    def _together(self) -> _Kept:
+        traces, before, after = zip(*self._kept, strict=True)
+        return _Kept(_joined(traces), np.concatenate(before), np.concatenate(after))
 
     def found(self, meta: TraceMeta) -> SampledTrace:
         """The sample.
@@ -268,14 +315,17 @@ class Sampler:
         """
         if not self.requests:
             raise TraceError(f"{meta.trace_id}: the trace is empty; give one with at least one request")
-        part, before = self._together()
-        if not len(part):
+        part = self._together()
+        if not len(part.trace):
             raise TraceError(
                 f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate:g}, or take all of it"
             )
-        own = trimmed(replace(part, meta=meta))
+        own = trimmed(replace(part.trace, meta=meta))
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
-        return SampledTrace(own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages)
+        return SampledTrace(
+            own, self.plan, self.rate, part.before, part.after, self.requests, self.reads, self.accesses, marks,
+            n_pages, self._outstanding.mean,
+        )  # fmt: skip
 
 
 class Samplers:
@@ -373,6 +423,17 @@ def as_recorded(found: SampledTrace, tally: Tally) -> Trace:
     return replace(part, meta=recorded(part.meta, "sample", {**said, **tally.said(found.rate), **kept}))
 
 
+def sampled(trace: Trace, plan: Plan) -> SampledTrace:
+    """A sample of a trace that is in memory.
+
+    Raises:
+        TraceError: the trace is empty, or no block is chosen.
+    """
+    sampler = Sampler(plan)
+    sampler.add(trace)
+    return sampler.found(trace.meta)
+
+
 def sample(trace: Trace, rate: float, seed: int, block_bytes: int = SAMPLE_BLOCK_BYTES) -> Trace:
     """Spatial sampling: all accesses of a part of the address space, chosen by a hash of the block.
 
@@ -402,11 +463,9 @@ def sample(trace: Trace, rate: float, seed: int, block_bytes: int = SAMPLE_BLOCK
         plan = Plan(rate, None, seed, block_bytes)
     except ConfigError as error:
         raise ConfigError(f"{trace.meta.trace_id}: {error}") from error
-    sampler, tally = Sampler(plan), Tally(plan)
-    sampler.add(trace)
-    found = sampler.found(trace.meta)
+    tally = Tally(plan)
     tally.add(trace)
-    return as_recorded(found, tally)
+    return as_recorded(sampled(trace, plan), tally)
 
 
 def sample_objects(trace: ObjectTrace, rate: float, seed: int) -> ObjectTrace:

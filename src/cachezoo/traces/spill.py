@@ -84,6 +84,11 @@ class Spill:
             raise self._full(error) from error
         return self.column(name)[:length]
 
+    @property
+    def names(self) -> list[str]:
+        """Of the columns that there are."""
+        return [*self._files]
+
     def has(self, name: str) -> bool:
         """Whether there is such a column."""
         return name in self._files

@@ -467,6 +467,7 @@ def trace_pieces(path: Path) -> Iterator[tuple[int, Trace | ObjectTrace]]:
         row += len(table)
 
 
+SORT = "sort the rows by time, which counts from the trace's start"
 PAGED = ("time_us", "op", "offset", "size", "volume", "flags", "count", "page_ids")
 """The columns that a cache of pages needs."""
 
@@ -479,7 +480,7 @@ def paged_pieces(path: Path) -> Iterator[tuple[Trace, PageAccesses]]:
     Raises:
         TraceError: as `read_trace` and `read_pages`.
     """
-    metadata, row = read_metadata(path), 1
+    metadata, row, last_us = read_metadata(path), 1, 0
     meta, n_pages = _meta_of(path, metadata), pages_in(path)
     names = [name for name in PAGED if name in read_extent(path)]
     for batch in table_batches(path, names):
@@ -487,6 +488,9 @@ def paged_pieces(path: Path) -> Iterator[tuple[Trace, PageAccesses]]:
         trace = _trace_of(table, meta, where, row)
         if bad := bad_rows(trace.op, trace.offset, trace.size)[:1]:
             raise TraceError(f"{where}: row {row + bad[0][0]}: {bad[0][1]}")
+        if (backwards := np.diff(trace.time_us, prepend=last_us) < 0).any():
+            raise TraceError(f"{where}: row {row + int(backwards.argmax())}: the time runs backwards: {SORT}")
+        last_us = int(trace.time_us[-1]) if len(trace) else last_us
         yield trace, _accesses_of(table, n_pages, where)
         row += len(table)
 

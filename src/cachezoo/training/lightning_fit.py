@@ -1,30 +1,44 @@
-"""Runs Lightning as cachezoo needs it: quiet, deterministic, nothing on disk, the best epoch kept in memory."""
+"""Runs Lightning as cachezoo needs it: quiet, deterministic, nothing on disk, the best epoch kept in memory.
+
+Where the settings say so, several machines of a Dask cluster train a network. Each takes its part of every batch, and
+they add up what they find, so that the network is that of one machine but for the order in which numbers are added.
+"""
 
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, Literal
 
 import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
+from lightning.pytorch.strategies import DDPStrategy
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
 from cachezoo.arrays import I64
 from cachezoo.console import Advance, progress
 from cachezoo.errors import ConfigError
+from cachezoo.jobs import together
 from cachezoo.settings.lstm import Accelerator, LstmFit
 
 Weights = dict[str, Any]
 Batch = list[Tensor]
+SILENT = timedelta(minutes=30)  # that machines wait for each other
 DECAY, SMALLEST = 0.99, 1e-8  # of the mean square of gradients; what is added to its root
 
 
 class Batches(IterableDataset[Batch]):
-    """Batches of examples, in an order of each epoch's own."""
+    """Batches of examples, in an order of each epoch's own.
+
+    Attributes:
+        place, machines: of every batch, the examples that this machine takes of those that train together.
+    """
 
     def __init__(
         self, length: int, order: Callable[[int], Iterable[I64]],
@@ -32,7 +46,7 @@ class Batches(IterableDataset[Batch]):
     ) -> None:  # fmt: skip
         """Take the batches of an epoch, the examples of each by epoch, and the arrays of some examples."""
         self.length, self.order, self.take = length, order, take
-        self.epoch = 0
+        self.epoch, self.place, self.machines = 0, 0, 1
 
     def __len__(self) -> int:
         return self.length
@@ -41,7 +55,7 @@ class Batches(IterableDataset[Batch]):
         order = self.order(self.epoch)
         self.epoch += 1
         for index in order:
-            yield [torch.from_numpy(values) for values in self.take(index)]
+            yield [torch.from_numpy(values) for values in self.take(index[self.place :: self.machines])]
 
     def loader(self) -> DataLoader[Any]:
         """A loader; batches come ready-made."""
@@ -86,6 +100,7 @@ class Task(lightning.LightningModule):
     Attributes:
         curves: per epoch, the mean training loss and the validation loss (None without validation).
         best: weights of the epoch with the lowest validation loss, as numpy arrays.
+        place, machines: which machine this is of those that train together.
     """
 
     def __init__(self, network: torch.nn.Module, learning_rate: float, steps: int) -> None:
@@ -94,6 +109,7 @@ class Task(lightning.LightningModule):
         self.network = network
         self.learning_rate = learning_rate
         self.steps = steps
+        self.place, self.machines = 0, 1
         self.curves: list[tuple[float, float | None]] = []
         self.best: Weights = {}
         self._best_loss = float("inf")
@@ -107,12 +123,23 @@ class Task(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": decay, "interval": "step"}}
 
     def note(self, loss: torch.Tensor, weight: float, training: bool) -> None:
-        """Remember a batch's mean loss and its weight."""
+        """Remember a batch's mean loss, or this machine's part of it, and the weight of the whole batch."""
         (self._losses if training else self._validation).append((float(loss.detach()), weight))
+
+    def whole(self, own: Tensor) -> Tensor:
+        """The sum over all machines that train together."""
+        if self.machines == 1:
+            return own
+        found: Tensor = self.trainer.strategy.reduce(own.detach().clone().to(self.device), reduce_op="sum")
+        return found
+
+    def _mean(self, losses: list[tuple[float, float]]) -> float | None:
+        mean = _mean(losses)
+        return None if mean is None else float(self.whole(torch.tensor(mean, dtype=torch.float64)))
 
     def on_train_epoch_end(self) -> None:
         """Close the epoch: curves, and the weights if they are the best so far."""
-        train, validation = _mean(self._losses), _mean(self._validation)
+        train, validation = self._mean(self._losses), self._mean(self._validation)
         judged = train if validation is None else validation
         self.curves.append((0.0 if train is None else train, validation))
         self._losses, self._validation = [], []
@@ -175,15 +202,49 @@ def fit(
     stage; else on the CPU's type too. On CUDA they differ in their last digits, from device to device as well.
 
     Raises:
-        ConfigError: see `device_of`.
+        ConfigError: see `device_of`; of several machines also `cachezoo.jobs.together`.
+        ClusterError: see `cachezoo.jobs.together`.
     """
+    job = (task, train, validation, options, title, accelerator)
+    if options.machines == 1:
+        _train(*job)
+    else:
+        task.best, task.curves = together(title, _train_part, [job] * options.machines)[0]
+
+
+def _train_part(
+    addresses: list[str], place: int, task: Task, train: DataLoader[Any], validation: DataLoader[Any] | None,
+    options: LstmFit, title: str, accelerator: Accelerator,
+) -> tuple[Weights, list[tuple[float, float | None]]]:  # fmt: skip
+    """One machine's part of a training; returns the best epoch's weights and the curves, the same on each."""
+    host, _, port = addresses[0].rpartition(":")
+    os.environ.update({"MASTER_ADDR": host, "MASTER_PORT": port, "NODE_RANK": str(place), "LOCAL_RANK": "0"})
+    task.place, task.machines = place, len(addresses)
+    for one in (train, validation):
+        if one is not None and isinstance(one.dataset, Batches):
+            one.dataset.place, one.dataset.machines = task.place, task.machines
+    _train(task, train, validation, options, title, accelerator)
+    return task.best, task.curves
+
+
+def _train(
+    task: Task, train: DataLoader[Any], validation: DataLoader[Any] | None, options: LstmFit, title: str,
+    accelerator: Accelerator,
+) -> None:  # fmt: skip
+    """Train on this machine, alone or with those that `_train_part` has named."""
     device = device_of(accelerator)
+    # Where no example of a batch has a known duration, the network's part for it has no gradient.
+    strategy = DDPStrategy(find_unused_parameters=True, timeout=SILENT) if task.machines > 1 else "auto"
     torch.set_num_threads(options.threads)
     with _quiet(), progress(title, options.max_epochs * len(train)) as advance:
         trainer = lightning.Trainer(
             max_epochs=options.max_epochs,
             accelerator=device,
             devices=1,
+            num_nodes=task.machines,
+            strategy=strategy,
+            plugins=LightningEnvironment() if task.machines > 1 else None,
+            use_distributed_sampler=False,
             precision=options.precision,
             gradient_clip_val=options.clip_norm,
             deterministic=True,

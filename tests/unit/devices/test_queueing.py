@@ -14,7 +14,6 @@ from cachezoo.devices.queueing import (
     arrivals_us,
     captured_depth,
     closed_arrivals,
-    covered_us,
     hdd_times,
     response,
     ssd_load,
@@ -225,12 +224,6 @@ def test_what_a_run_says_of_itself():
     assert own["utilisation"] == pytest.approx(300 / 1100)
     assert own["iops"] == pytest.approx(3 / 1100e-6)
     assert own["mb_s"] == pytest.approx(4000 / 1100)
-
-
-def test_covered_time_counts_overlaps_once():
-    start, end = np.array([0.0, 2.0, 3.0, 20.0, 25.0]), np.array([10.0, 4.0, 12.0, 21.0, 25.0])
-    assert covered_us(start, end) == 13
-    assert covered_us(np.empty(0), np.empty(0)) == 0
 
 
 def test_what_cannot_be_queued_is_refused():

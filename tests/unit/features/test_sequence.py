@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from cachezoo import io
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.features.sequence import (
     COMMON_NAMES,
@@ -23,13 +25,14 @@ from cachezoo.features.sequence import (
     open_inputs,
     raw_columns,
 )
-from cachezoo.features.table import read_features, trace_columns, write_features
+from cachezoo.features.table import feature_requests, read_features, trace_columns, write_features
 from cachezoo.io import read_table, write_table
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
+from cachezoo.traces import memory, rows
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
-from tests.page_data import seeded_trace
+from tests.page_data import in_row_groups, seeded_trace
 from tests.without_numba import printed
 
 LABEL = BenefitLabel(oracle="benefit", horizons=[3], capacities=[0.05, 0.2])
@@ -182,6 +185,28 @@ def test_round_trip(tmp_path: Path) -> None:
     assert len(table) == len(TRACE) and metadata["cachezoo.trace_id"] == "seeded"
     fewer = read_features(tmp_path / "a.parquet", LABEL.model_copy(update={"capacities": [0.2]}))
     assert fewer.sized.tobytes() == read.sized[1:].tobytes()
+
+
+def test_a_long_trace_has_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests, (ours, theirs) = tmp_path / "requests.parquet", [tmp_path / f"{name}.parquet" for name in ("a", "b")]
+    in_row_groups(requests, TRACE, (0, 300, 301, 800))
+    monkeypatch.setattr(rows, "ROW_GROUP_ROWS", 256)
+    monkeypatch.setattr(io, "ROW_GROUP_ROWS", 256)
+    feature_requests(requests, PARAMS, LABEL, theirs)
+    monkeypatch.setenv(memory.FROM, "1")
+    feature_requests(requests, PARAMS, LABEL, ours)
+    assert ours.read_bytes() == theirs.read_bytes()
+    write_table(requests, *sooner(requests))
+    with pytest.raises(TraceError, match="row 302: the time runs backwards"):
+        feature_requests(requests, PARAMS, LABEL, ours)
+
+
+def sooner(requests: Path) -> tuple[pa.Table, dict[str, str]]:
+    """The rows of a trace, the first of whose third row group is at 0 µs."""
+    table, metadata = read_table(requests)
+    times = table.column("time_us").to_numpy().copy()
+    times[301] = 0
+    return table.set_column(table.column_names.index("time_us"), "time_us", pa.array(times)), metadata
 
 
 def test_rules(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.benefit import future_counts, page_benefit
-from tests.oracles.benefit import naive_benefit, naive_counts
+from cachezoo.kernels.benefit import Benefit, page_benefit
+from cachezoo.kernels.outcome import WRITE
+from cachezoo.traces.pages import PageAccesses
+from tests.oracles.benefit import naive_benefit
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, service_times
 
 TIMES = service_times(400, 3)
@@ -19,9 +21,14 @@ def compare(requests: list[list[int]], seed: int, horizon: int) -> None:
     got = page_benefit(pages.request_start, pages.page_ids, op, hdd, ssd, pages.n_pages, horizon)
     expected = naive_benefit(lists_of(pages), op.tolist(), hdd.tolist(), ssd.tolist(), horizon)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
-    read = np.repeat((op == 0).astype(np.uint8), np.diff(pages.request_start))
-    counts = future_counts(pages.page_ids, read, pages.n_pages, horizon)
-    assert [c.tolist() for c in counts] == list(naive_counts(pages.page_ids.tolist(), read.tolist(), horizon))
+    assert in_spans(pages, op, hdd / ssd / np.diff(pages.request_start), horizon).tobytes() == got.tobytes()
+
+
+def in_spans(pages: PageAccesses, op: np.ndarray, ratio: np.ndarray, horizon: int | None) -> np.ndarray:
+    """The same, three requests at a time."""
+    flags, start = np.repeat(np.where(op, WRITE, 0).astype(np.uint8), np.diff(pages.request_start)), pages.request_start
+    benefit = Benefit(pages.page_ids, flags, pages.n_pages, horizon)
+    return np.concatenate([benefit.serve(start[k : k + 4], ratio[k : k + 3]) for k in range(0, len(op), 3)])
 
 
 @settings(deadline=None)
@@ -33,6 +40,7 @@ def test_counting_the_whole_trace_matches_brute_force(requests: list[list[int]],
     got = page_benefit(pages.request_start, pages.page_ids, op, hdd, ssd, pages.n_pages, None)
     expected = naive_benefit(lists_of(pages), op.tolist(), hdd.tolist(), ssd.tolist(), None)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
+    assert in_spans(pages, op, hdd / ssd / np.diff(pages.request_start), None).tobytes() == got.tobytes()
 
 
 @settings(deadline=None)
@@ -56,9 +64,9 @@ def test_by_hand() -> None:
 
 
 def test_the_horizon_counts_accesses_after_the_present_one() -> None:
-    ids, read = np.array([0, 1, 2, 0], np.int32), np.ones(4, np.uint8)
-    assert future_counts(ids, read, 3, 2)[0][0] == 1
-    assert future_counts(ids, read, 3, 3)[0][0] == 2
+    start, ids, flags = np.arange(5), np.array([0, 1, 2, 0], np.int32), np.zeros(4, np.uint8)
+    assert Benefit(ids, flags, 3, 2).serve(start, np.ones(4))[0] == 0
+    assert Benefit(ids, flags, 3, 3).serve(start, np.ones(4))[0] == 2
 
 
 def test_rules() -> None:

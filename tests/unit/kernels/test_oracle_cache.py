@@ -4,8 +4,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.oracle_cache import OracleRun, decided_cache, oracle_cache, request_tags, useful_stays
-from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT
+from cachezoo.kernels.bounds.following import next_access
+from cachezoo.kernels.oracle_cache import (
+    AGAIN,
+    CODE,
+    SURE,
+    DecidedCache,
+    Fates,
+    OracleCache,
+    OracleRun,
+    RequestTags,
+    oracle_cache,
+)
+from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT, NONE
 from cachezoo.labels.benefit import belady_worth
 from cachezoo.labels.tags import Tags
 from cachezoo.policies.bounds import BELADY_BYPASS
@@ -23,13 +34,38 @@ def drawn_worth(pages: PageAccesses, seed: int) -> np.ndarray:
     return rng.choice(np.array([-np.inf, 0.0, 0.0, 1.0, 2.0, 3.5]), len(pages.page_ids))
 
 
-def same_run(got: OracleRun, expected: NaiveRun) -> None:
-    assert got.outcome.tolist() == [CODES[name] for name in expected.outcome]
-    assert got.reuse.tolist() == expected.reuse
-    assert got.contested == expected.contested
-    for p, stay in enumerate(expected.stays):
-        if got.outcome[p] != BYPASSED:
-            assert (got.entry[p], got.left[got.entry[p]]) == stay
+def worth_of_belady(pages: PageAccesses) -> np.ndarray:
+    return belady_worth(next_access(pages.page_ids, pages.n_pages), len(pages.page_ids))
+
+
+def spans_of(pages: PageAccesses, every: int) -> list[np.ndarray]:
+    """Bounds of each of so many requests at a time."""
+    return [pages.request_start[k : k + every + 1] for k in range(0, pages.n_requests, every)]
+
+
+def in_spans(
+    pages: PageAccesses, run: OracleRun, reach: int, ends: tuple[int, int], capacity: int, every: int,
+    by_request: bool = False, useful: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Outcomes with their bits, ends of stays and tags of a run, so many requests at a time."""
+    outcome, end, ids = run.outcome.copy(), run.victim.astype(np.int64), pages.page_ids
+    fates = Fates(ids, pages.n_pages, reach, ends[0], by_request=by_request, useful=useful)
+    for start in reversed(spans_of(pages, every)):
+        fates.serve(start, outcome[start[0] : start[-1]], end[start[0] : start[-1]])
+    tags = RequestTags(ids, pages.n_pages, capacity, *ends, reach if useful else None)
+    spans = [(start, slice(start[0], start[-1])) for start in spans_of(pages, every)]
+    return outcome, end, np.concatenate([tags.serve(start, outcome[own], end[own]) for start, own in spans])
+
+
+def same_fates(outcome: np.ndarray, end: np.ndarray, expected: NaiveRun, reach: int, settled: int) -> None:
+    assert (outcome & CODE).tolist() == [CODES[name] for name in expected.outcome]
+    assert ((outcome & AGAIN) != 0).tolist() == [0 < reuse <= reach for reuse in expected.reuse]
+    for p, (stay, reuse) in enumerate(zip(expected.stays, expected.reuse, strict=True)):
+        gone = NONE if stay is None else stay[1]
+        if expected.outcome[p] != "bypassed":
+            assert end[p] == gone
+        sure = p < settled and (gone < settled or (0 < reuse <= reach and p + reuse < settled))
+        assert bool(outcome[p] & SURE) == sure
 
 
 def same_tags(bits: np.ndarray, expected: list[dict[str, object]]) -> None:
@@ -38,47 +74,59 @@ def same_tags(bits: np.ndarray, expected: list[dict[str, object]]) -> None:
         assert getattr(tags, name).tolist() == [row[name] for row in expected], name
 
 
-def compare(pages: PageAccesses, worth: np.ndarray, capacity: int, reach: int, end: int) -> None:
-    ids = pages.page_ids.tolist()
-    got = oracle_cache(pages.page_ids, worth, pages.n_pages, capacity)
-    expected = naive_oracle(ids, worth.tolist(), capacity)
-    same_run(got, expected)
-    assert got.hits == expected.outcome.count("hit")
-    useful = useful_stays(pages.page_ids, got, reach, pages.n_pages)
-    naive = naive_useful(ids, expected, reach)
-    same_run(useful, naive)
-    for run, oracle in ((got, expected), (useful, naive)):
-        bits = request_tags(pages.request_start, run, end, end // 2, capacity)
-        same_tags(bits, naive_tags(lists_of(pages), oracle, end, end // 2, capacity))
+def compare(pages: PageAccesses, worth: np.ndarray, capacity: int, reach: int, end: int, every: int) -> None:
+    ids, m = pages.page_ids, len(pages.page_ids)
+    expected = naive_oracle(ids.tolist(), worth.tolist(), capacity)
+    cache, outcome, victim = OracleCache(ids, pages.n_pages, capacity), np.empty(m, np.uint8), np.empty(m, np.int32)
+    for start in spans_of(pages, every):
+        own = slice(start[0], start[-1])
+        cache.serve(start, worth[own], outcome[own], victim[own])
+    got, whole = cache.run(outcome, victim), oracle_cache(ids, worth, pages.n_pages, capacity)
+    assert (got.contested, got.hits) == (expected.contested, expected.outcome.count("hit"))
+    assert (whole.outcome.tobytes(), whole.victim.tolist()) == (outcome.tobytes(), victim.tolist())
+    naive, ends = naive_useful(ids.tolist(), expected, reach), (end, end // 2)
+    for useful, oracle, far in ((False, expected, m), (True, naive, reach)):
+        fate, gone, bits = in_spans(pages, got, far, ends, capacity, every, useful=useful)
+        same_fates(fate, gone, oracle, far, end)
+        same_tags(bits, naive_tags(lists_of(pages), oracle, *ends, capacity))
     decision = np.random.default_rng(end).integers(0, 2, pages.n_requests).astype(np.uint8)
-    hits = decided_cache(pages.request_start, pages.page_ids, worth, decision, pages.n_pages, capacity)
-    assert hits.tolist() == naive_decided(lists_of(pages), worth.tolist(), decision.tolist(), capacity)
+    decided, hits, done = DecidedCache(ids, pages.n_pages, capacity), [], 0
+    for start in spans_of(pages, every):
+        rows = slice(done, done + len(start) - 1)
+        hits += decided.serve(start, worth[start[0] : start[-1]], decision[rows]).tolist()
+        done = rows.stop
+    assert hits == naive_decided(lists_of(pages), worth.tolist(), decision.tolist(), capacity)
 
 
-@given(page_requests(), st.integers(0, 99), st.integers(1, 12), st.integers(1, 30), st.integers(0, 120))
+EVERY = st.sampled_from([1, 3, 1000])
+
+
+@given(page_requests(), st.integers(0, 99), st.integers(1, 12), st.integers(1, 30), st.integers(0, 120), EVERY)
 def test_matches_the_naive_dictionary(
-    requests: list[list[int]], seed: int, capacity: int, reach: int, end: int
+    requests: list[list[int]], seed: int, capacity: int, reach: int, end: int, every: int
 ) -> None:
     pages = pages_of(requests)
-    compare(pages, drawn_worth(pages, seed), capacity, reach, end)
+    compare(pages, drawn_worth(pages, seed), capacity, reach, end, every)
 
 
 @settings(deadline=None)
-@given(page_requests(), st.integers(1, 12), st.integers(1, 30), st.integers(0, 120))
-def test_matches_the_naive_dictionary_as_belady(requests: list[list[int]], capacity: int, reach: int, end: int) -> None:
+@given(page_requests(), st.integers(1, 12), st.integers(1, 30), st.integers(0, 120), EVERY)
+def test_matches_the_naive_dictionary_as_belady(
+    requests: list[list[int]], capacity: int, reach: int, end: int, every: int
+) -> None:
     pages = pages_of(requests)
-    compare(pages, belady_worth(pages), capacity, reach, end)
+    compare(pages, worth_of_belady(pages), capacity, reach, end, every)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 5, 17, 60, 89, 90, 500])
 def test_matches_the_naive_dictionary_on_a_longer_trace(capacity: int) -> None:
-    compare(LONG, drawn_worth(LONG, 4), capacity, 3 * capacity, 700)
-    compare(LONG, belady_worth(LONG), capacity, 3 * capacity, 1200)
+    compare(LONG, drawn_worth(LONG, 4), capacity, 3 * capacity, 700, 70)
+    compare(LONG, worth_of_belady(LONG), capacity, 3 * capacity, 1200, 2000)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 17, 60])
 def test_next_use_as_worth_is_belady_with_bypass(capacity: int) -> None:
-    run = oracle_cache(LONG.page_ids, belady_worth(LONG), LONG.n_pages, capacity)
+    run = oracle_cache(LONG.page_ids, worth_of_belady(LONG), LONG.n_pages, capacity)
     optimum = BELADY_BYPASS.hits(LONG.page_ids, LONG.n_pages, capacity)
     assert run.hits == int((optimum == HIT).sum())
 
@@ -92,25 +140,24 @@ def test_worth_nothing_is_not_admitted_once_full() -> None:
 def test_a_hit_renews_the_worth_and_equals_leave_by_age() -> None:
     # 0 was worth 9 when it entered and 1 at its hit, so that it leaves for 2 and not 1, which is worth 2.
     run = oracle_cache(np.array([0, 1, 0, 2, 1], np.int32), np.array([9.0, 2.0, 1.0, 3.0, 2.0]), 3, 2)
-    assert run.left[0] == 3 and run.outcome[4] == HIT
+    assert run.victim.tolist() == [NONE, NONE, NONE, 0, NONE] and run.outcome[4] == HIT
     # Equals: 0 entered first but was used last.
     run = oracle_cache(np.array([0, 1, 0, 2, 0], np.int32), np.array([1.0, 1.0, 1.0, 2.0, 1.0]), 3, 2)
-    assert run.left.tolist() == [5, 3, -1, 5, -1]
+    assert run.victim.tolist() == [NONE, NONE, NONE, 1, NONE]
 
 
-def stays_run(stays: list[tuple[int, int]], m: int) -> OracleRun:
-    """A run of m accesses that the oracle bypasses, but for those that begin the given stays (first, left)."""
-    outcome, entry, left = np.zeros(m, np.uint8), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
+def tags_of_stays(start: np.ndarray, stays: list[tuple[int, int]], end: int, capacity: int) -> Tags:
+    """Tags where all accesses, each to a page of its own, are bypassed, but those that begin stays (first, left)."""
+    m = int(start[-1])
+    outcome, left = np.zeros(m, np.uint8), np.full(m, NONE, np.int64)
     for first, gone in stays:
-        outcome[first], entry[first], left[first] = ADMITTED, first, gone
-    return OracleRun(outcome, entry, left, np.zeros(m, np.int64), -1)
+        outcome[first], left[first] = ADMITTED, gone
+    return Tags(RequestTags(np.arange(m, dtype=np.int32), m, capacity, end, 0).serve(start, outcome, left))
 
 
 def durations(stays: list[tuple[int, int]], sizes: list[int], capacity: int, end: int | None = None) -> list[int]:
-    m = sum(sizes)
     start = np.cumsum([0, *sizes]).astype(np.int64)
-    bits = request_tags(start, stays_run(stays, m), m if end is None else end, 0, capacity)
-    return Tags(bits).duration.tolist()
+    return tags_of_stays(start, stays, sum(sizes) if end is None else end, capacity).duration.tolist()
 
 
 @pytest.mark.parametrize(("stay", "expected"), [(1, 1), (9, 1), (10, 2), (49, 2), (50, 2), (51, 3), (98, 3)])
@@ -143,7 +190,7 @@ def test_half_admitted_is_cached_and_the_duration_their_median() -> None:
     ]
     for stays, size, cached, duration in cases:
         start = np.array([0, size, 8], np.int64)
-        tags = Tags(request_tags(start, stays_run(stays, 30), 24, 0, 2))
+        tags = tags_of_stays(start, stays, 24, 2)
         assert (tags.cached[0], tags.duration[0], tags.consulted[0]) == (cached, duration, True)
 
 
@@ -157,14 +204,14 @@ def test_half_admitted_is_cached_and_the_duration_their_median() -> None:
     ],
 )
 def test_a_median_that_depends_on_unended_stays_is_unknown(stays: list[tuple[int, int]], expected: int) -> None:
-    tags = Tags(request_tags(np.array([0, 3]), stays_run(stays, 30), 9, 0, 2))
+    tags = tags_of_stays(np.array([0, 3]), stays, 9, 2)
     assert tags.duration.tolist() == [expected]
 
 
 def test_a_request_wholly_in_cache_is_cached_and_not_consulted() -> None:
     pages = pages_of([[0, 1], [0, 1], [1, 2]])
     run = oracle_cache(pages.page_ids, np.ones(6), 3, 3)
-    tags = Tags(request_tags(pages.request_start, run, 6, 6, 3))
+    tags = Tags(in_spans(pages, run, 6, (6, 6), 3, 3)[2])
     assert tags.cached.tolist() == [True, True, True]
     assert tags.consulted.tolist() == [True, False, True]
     assert tags.forced.tolist() == [True, False, True]
@@ -173,8 +220,6 @@ def test_a_request_wholly_in_cache_is_cached_and_not_consulted() -> None:
 
 
 def test_rules() -> None:
-    ids, one = np.zeros(1, np.int32), np.array([0, 1])
-    with pytest.raises(ConfigError, match="capacity 0"):
-        oracle_cache(ids, np.ones(1), 1, 0)
-    with pytest.raises(ConfigError, match="capacity 0"):
-        decided_cache(one, ids, np.ones(1), np.ones(1, np.uint8), 1, 0)
+    for cache in (OracleCache, DecidedCache):
+        with pytest.raises(ConfigError, match="capacity 0"):
+            cache(np.zeros(1, np.int32), 1, 0)

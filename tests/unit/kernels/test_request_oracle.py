@@ -4,20 +4,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.benefit import time_saved
-from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT
-from cachezoo.kernels.request_oracle import request_oracle
+from cachezoo.kernels.benefit import TimeSaved, time_saved
+from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT, NONE
+from cachezoo.kernels.request_oracle import RequestOracle, request_oracle
 from cachezoo.traces.pages import PageAccesses
 from tests.oracles.request_oracle import naive_request_oracle, naive_time_saved
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, service_times
-from tests.unit.kernels.test_oracle_cache import same_run
+from tests.unit.kernels.test_oracle_cache import in_spans, same_fates, spans_of
 
 LONG = pages_of(seeded_requests(600, 90, 8))
 
 
-def compare(pages: PageAccesses, worth: np.ndarray, capacity: int) -> None:
-    got = request_oracle(pages.request_start, pages.page_ids, worth, pages.n_pages, capacity)
-    same_run(got, naive_request_oracle(lists_of(pages), worth.tolist(), capacity))
+def compare(pages: PageAccesses, worth: np.ndarray, capacity: int, every: int) -> None:
+    ids, m = pages.page_ids, len(pages.page_ids)
+    cache, outcome, victim = RequestOracle(ids, pages.n_pages, capacity), np.empty(m, np.uint8), np.empty(m, np.int32)
+    for start in spans_of(pages, every):
+        own = slice(start[0], start[-1])
+        cache.serve(start, worth[own], outcome[own], victim[own])
+    got, expected = cache.run(outcome, victim), naive_request_oracle(lists_of(pages), worth.tolist(), capacity)
+    assert (got.contested, got.hits) == (expected.contested, expected.outcome.count("hit"))
+    fate, gone, _ = in_spans(pages, got, 20, (m // 2, 0), capacity, every, by_request=True)
+    same_fates(fate, gone, expected, 20, m // 2)
 
 
 def drawn_worth(pages: PageAccesses, seed: int) -> np.ndarray:
@@ -25,18 +32,18 @@ def drawn_worth(pages: PageAccesses, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).choice(np.array([0.0, 0.0, 1.0, 2.0, 3.5]), len(pages.page_ids))
 
 
-@given(page_requests(), st.integers(0, 99), st.integers(1, 12))
-def test_matches_the_naive_dictionary(requests: list[list[int]], seed: int, capacity: int) -> None:
+@given(page_requests(), st.integers(0, 99), st.integers(1, 12), st.sampled_from([1, 3, 1000]))
+def test_matches_the_naive_dictionary(requests: list[list[int]], seed: int, capacity: int, every: int) -> None:
     pages = pages_of(requests)
-    compare(pages, drawn_worth(pages, seed), capacity)
+    compare(pages, drawn_worth(pages, seed), capacity, every)
 
 
 @pytest.mark.parametrize("capacity", [1, 3, 5, 17, 60, 89, 90, 500])
 def test_matches_the_naive_dictionary_on_a_longer_trace(capacity: int) -> None:
-    compare(LONG, drawn_worth(LONG, 4), capacity)
+    compare(LONG, drawn_worth(LONG, 4), capacity, 70)
     hdd, ssd = service_times(LONG.n_requests, 3)
     saved = time_saved(LONG.request_start, LONG.page_ids, hdd, ssd, LONG.n_pages, 10 * capacity)
-    compare(LONG, saved, capacity)
+    compare(LONG, saved, capacity, 1000)
 
 
 @settings(deadline=None)
@@ -49,6 +56,13 @@ def test_time_saved_matches_the_naive_search(requests: list[list[int]], seed: in
     )  # fmt: skip
     got = time_saved(pages.request_start, pages.page_ids, hdd, ssd, pages.n_pages, reach)
     np.testing.assert_allclose(got, naive_time_saved(lists_of(pages), hdd.tolist(), ssd.tolist(), reach), rtol=1e-12)
+    saving, spans = TimeSaved(pages.page_ids, pages.n_pages, reach), np.empty_like(got)
+    share, done = np.maximum(hdd - ssd, 0.0) / np.diff(pages.request_start), pages.n_requests
+    for start in reversed(spans_of(pages, 3)):
+        low = done - len(start) + 1
+        saving.serve(start, share[low:done], spans[start[0] : start[-1]])
+        done = low
+    assert spans.tobytes() == got.tobytes()
 
 
 @settings(deadline=None)
@@ -59,8 +73,9 @@ def test_a_request_s_missing_pages_share_one_fate(requests: list[list[int]], see
     for low, high in zip(pages.request_start[:-1], pages.request_start[1:], strict=True):
         assert len(set(run.outcome[low:high].tolist()) - {HIT}) <= 1
     resident = np.zeros(len(pages.page_ids) + 1, np.int64)
-    for first, gone in {(int(e), int(run.left[e])) for e in run.entry if e >= 0}:
-        resident[first : gone + 1] += 1
+    _, gone, _ = in_spans(pages, run, len(run.outcome), (0, 0), capacity, 1000, by_request=True)
+    for p in np.flatnonzero(np.isin(run.outcome, (ADMITTED, ADMITTED_FREE))):
+        resident[p : gone[p] + 1] += 1
     # Pages enter and leave within a request: what is in the cache is counted between requests.
     assert (resident[pages.request_start[1:-1] - 1] <= capacity + np.diff(pages.request_start)[:-1]).all()
 
@@ -73,7 +88,7 @@ def test_pages_are_weighed_together() -> None:
     assert run.outcome.tolist() == [ADMITTED_FREE] * 2 + [BYPASSED] * 2 + [HIT] * 2
     worth[3] = 4.5
     run = request_oracle(start, ids, worth, 4, 2)
-    assert run.outcome.tolist()[2:4] == [ADMITTED] * 2 and run.left[:2].tolist() == [3, 3]
+    assert run.outcome.tolist()[2:4] == [ADMITTED] * 2 and run.victim.tolist() == [NONE, NONE, 1, 0, NONE, NONE]
 
 
 def test_a_dear_request_keeps_its_pages_where_belady_would_keep_the_next_used() -> None:

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachezoo.features import reuse
 from cachezoo.features.reuse import input_rows, without_origin
 from cachezoo.kernels.evict import worth
 from cachezoo.kernels.reuse import hazards, past
@@ -45,13 +46,14 @@ def test_inputs_see_nothing_of_what_comes_later() -> None:
     np.testing.assert_array_equal(input_rows(own, 6)[: own.start[cut]], input_rows(head, 6))
 
 
-def test_spans_give_the_same_inputs() -> None:
-    own, rows = asked(6), None
-    whole = input_rows(own, 6)
-    state, rows = past.make(own, 6), np.empty_like(whole)
-    for span in ((0, 17), (17, 18), (18, 45)):
-        past.describe(own, state, 6, span, rows)
-    np.testing.assert_array_equal(rows, whole)
+@pytest.mark.parametrize("every", [1, 7, 1000])
+def test_rows_of_some_accesses_are_those_of_all(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reuse, "AT_ONCE", every)
+    own = asked(6)
+    whole, rng = input_rows(own, 6), np.random.default_rng(every)
+    for share in (0.0, 0.2, 1.0):
+        of = np.flatnonzero(rng.random(len(whole)) < share)
+        np.testing.assert_array_equal(input_rows(own, 6, of), whole[of])
 
 
 def test_places_of_pages_are_those_of_their_requests() -> None:

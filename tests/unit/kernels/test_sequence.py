@@ -1,9 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.kernels.sequence import Horizons, Requests, region_slots, request_columns
+from cachezoo.kernels.sequence import Horizons, RequestColumns, Requests, region_slots, request_columns
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.table import Trace
 from tests.oracles.sequence import COMMON, SIZED, Memory, naive_columns, slot
@@ -14,11 +16,26 @@ def requests_of(trace: Trace, pages: PageAccesses) -> Requests:
     return Requests(trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids)
 
 
+def pieces_of(requests: Requests, stops: list[int]) -> list[Requests]:
+    """The requests from each stop to the next, in order."""
+    pieces = []
+    for low, high in pairwise(sorted({min(stop, len(requests.op)) for stop in stops})):
+        start, rows = requests.start[low : high + 1], slice(low, high)
+        ids = requests.page_ids[start[0] : start[-1]]
+        plain = requests.time_us[rows], requests.op[rows], requests.offset[rows], requests.size[rows]
+        pieces.append(Requests(*plain, start - start[0], ids))
+    return pieces
+
+
 def compare(n: int, pages: int, seed: int, capacities: list[int], memory: Memory) -> None:
     trace = seeded_trace(n, pages, seed)
     accesses = expand_pages(trace)
     horizons = Horizons(memory.memory, memory.window, memory.region_bytes, memory.region_bits)
     common, sized = request_columns(requests_of(trace, accesses), np.array(capacities, np.float64), horizons)
+    pieces = RequestColumns(accesses.n_pages, np.array(capacities, np.float64), horizons)
+    found = [pieces.serve(piece) for piece in pieces_of(requests_of(trace, accesses), [0, 1, 4, n // 2, n])]
+    assert np.concatenate([own for own, _ in found]).tobytes() == common.tobytes()
+    assert np.concatenate([own for _, own in found], axis=1).tobytes() == sized.tobytes()
     columns = (trace.time_us.tolist(), trace.op.tolist(), trace.offset.tolist(), trace.size.tolist())
     expected = naive_columns(*columns, lists_of(accesses), capacities, memory)
     for k, name in enumerate(COMMON):

@@ -9,17 +9,37 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
 from cachezoo.io import read_table, write_table
-from cachezoo.kernels.benefit import page_benefit, time_saved
 from cachezoo.kernels.outcome import HIT
-from cachezoo.labels.benefit import belady_worth, label_trace, reach_of, run_of, tags_of, write_benefit_labels
+from cachezoo.labels import part as parts
+from cachezoo.labels.benefit import (
+    Worth,
+    belady_worth,
+    label_part,
+    label_requests,
+    label_trace,
+    reach_of,
+    run_of,
+    tags_of,
+    write_benefit_labels,
+)
+from cachezoo.labels.part import Part
 from cachezoo.labels.tags import BELADY, COST_BELADY, Labels, Tags, read_benefit_labels, tag_column, teacher_names
 from cachezoo.policies.bounds import BELADY_BYPASS
 from cachezoo.settings.page_cache import BenefitLabel
-from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages, percent
+from cachezoo.traces import memory, spill
+from cachezoo.traces.pages import capacity_pages, expand_pages, percent
 from tests.oracles.benefit import naive_benefit
 from tests.oracles.oracle_cache import naive_decided, naive_oracle, naive_tags, naive_useful
 from tests.oracles.request_oracle import naive_fates_settled, naive_request_oracle, naive_time_saved
-from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, seeded_trace, service_times
+from tests.page_data import (
+    in_row_groups,
+    lists_of,
+    page_requests,
+    pages_of,
+    seeded_requests,
+    seeded_trace,
+    service_times,
+)
 
 LABEL = BenefitLabel(oracle="benefit", horizons=[1, 3], capacities=[0.05, 0.2])
 COST_LABEL = BenefitLabel(oracle="cost_belady", horizons=[1, 3], capacities=[0.05, 0.2])
@@ -127,13 +147,9 @@ def tags_at(requests: list[list[int]], rest: list[list[int]], teacher: str, capa
     n = pages.n_requests
     rng = np.random.default_rng(1)
     op, hdd, ssd = rng.integers(0, 2, 4000).astype(np.uint8)[:n], *(times[:n] for times in service_times(4000, 1))
-    worth = belady_worth(pages)
-    if teacher == COST_BELADY:
-        worth = time_saved(pages.request_start, pages.page_ids, hdd, ssd, pages.n_pages, reach)
-    elif teacher != BELADY:
-        worth = page_benefit(pages.request_start, pages.page_ids, op, hdd, ssd, pages.n_pages, reach)
-    run = run_of(teacher, worth, pages, capacity)
-    return Tags(tags_of(teacher, run, pages, capacity, reach).bits[: len(requests)])
+    part = Part.of(op, pages, hdd, ssd)
+    run = run_of(part, teacher, Worth(part, teacher, reach), capacity)
+    return Tags(tags_of(part, teacher, run, capacity, reach).bits[: len(requests)])
 
 
 def settled_stays(requests: list[list[int]], rest: list[list[int]], teacher: str, capacity: int, reach: int) -> float:
@@ -207,6 +223,71 @@ def test_round_trip(tmp_path: Path, params: BenefitLabel) -> None:
     assert set(read_benefit_labels(path, fewer).tags) == {("benefit_3", 20), ("belady", 20)}
 
 
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """The trace with its pages, in row groups of their own lengths, and the service times."""
+    requests, responses = tmp_path / "requests.parquet", tmp_path / "responses.parquet"
+    in_row_groups(requests, TRACE, (0, 180, 181, len(TRACE)))
+    write_table(responses, pa.table({"t_hdd_us": HDD, "t_ssd_us": SSD}))
+    return requests, responses
+
+
+WHOLE_USES = LABEL.model_copy(update={"horizons": [3, "future", "trace"]})
+
+
+@pytest.mark.parametrize("params", [LABEL, COST_LABEL, WHOLE_USES])
+def test_a_long_trace_has_the_same_bytes(
+    files: tuple[Path, Path], tmp_path: Path, params: BenefitLabel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs, short = (tmp_path / f"{name}.parquet" for name in ("ours", "theirs", "short"))
+    write_benefit_labels(TRACE, PAGES, HDD, SSD, params, theirs)
+    label_requests(*files, params, short)
+    monkeypatch.setenv(memory.FROM, "1")
+    monkeypatch.setattr(parts, "AT_ONCE", 100)
+    label_requests(*files, params, ours)
+    assert ours.read_bytes() == theirs.read_bytes() == short.read_bytes()
+
+
+def test_a_part_in_files_has_spans_of_whole_requests_and_leaves_nothing_behind(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    monkeypatch.setenv(spill.FOLDER, str(folder))
+    monkeypatch.setattr(parts, "AT_ONCE", 100)
+    part = Part.read(*files, shares=True)
+    spans = list(part.spans())
+    assert len(spans) >= len(PAGES.page_ids) // 110 and max(len(part.flags[span.places]) for span in spans) < 105
+    assert np.concatenate([span.start[:-1] for span in spans]).tolist() == PAGES.request_start[:-1].tolist()
+    assert [span.rows for span in part.spans(backwards=True)] == [span.rows for span in spans][::-1]
+    whole = Part.of(TRACE.op, PAGES, HDD, SSD)
+    for name in ("page_ids", "flags", "ratio", "share"):
+        assert getattr(part, name).tobytes() == getattr(whole, name).tobytes(), name
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(("params", "more"), [(LABEL, 0), (COST_LABEL, 8)])
+def test_what_files_take(files: tuple[Path, Path], params: BenefitLabel, more: int) -> None:
+    part = Part.read(*files, shares=bool(more))
+    labels = label_part(part, params)
+    assert part.spill is not None
+    found = sum(part.spill.column(name).nbytes for name in part.spill.names)
+    assert found == (14 + more) * len(part) + (12 + len(labels.tags) + more) * part.requests
+
+
+def test_files_of_a_long_trace_that_do_not_belong_together(files: tuple[Path, Path], tmp_path: Path) -> None:
+    requests, responses = files
+    write_table(responses, pa.table({"t_hdd_us": HDD[1:], "t_ssd_us": SSD[1:]}))
+    with pytest.raises(TraceError, match="499 rows for 500 requests; run the stage replay again"):
+        Part.read(requests, responses, shares=False)
+    write_table(responses, pa.table({"t_hdd_us": HDD, "t_ssd_us": np.where(np.arange(500) == 300, np.nan, SSD)}))
+    with pytest.raises(TraceError, match="row 301: t_ssd_us is nan, no time above 0"):
+        Part.read(requests, responses, shares=False)
+    write_table(responses, pa.table({"t_hdd_us": HDD}))
+    with pytest.raises(TraceError, match="columns t_ssd_us are missing"):
+        Part.read(requests, responses, shares=False)
+
+
 def test_rules(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"seeded: 499 responses for 500 requests"):
         label_trace(TRACE, PAGES, HDD[:-1], SSD, LABEL)
@@ -236,5 +317,4 @@ def test_names() -> None:
     ]  # fmt: skip
     assert [percent(f) for f in (0.05, 0.1, 0.29, 0.57, 1.0)] == [5, 10, 29, 57, 100]
     assert capacity_pages(0.05, 3) == 1
-    worth = belady_worth(PageAccesses(np.arange(4), np.array([0, 1, 0], np.int32), 2))
-    assert worth.tolist() == [-2.0, -np.inf, -np.inf]
+    assert belady_worth(np.array([2, 3, 3], np.int32), 3).tolist() == [-2.0, -np.inf, -np.inf]

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cachezoo.cli import app
-from cachezoo.traces.clock import Clock, are_numbered
+from cachezoo.traces.clock import Clock, Outstanding, are_numbered, covered_us
 
 LIS = "".join(f"{97 * k % 5000} {1 + k % 3} 0 {k}\n" for k in range(400))
 TABLE = "".join(f"{97 * k % 5000};{1 + k % 3}\n" for k in range(400))
@@ -69,3 +71,22 @@ def test_what_a_reader_noted_counts_whatever_the_times():
     clock = Clock()
     clock.add(np.array([0, 1000, 2500]))
     assert clock.ticks({}) and not clock.ticks({"columns": "time=row:ms,offset=#1"})
+
+
+def test_covered_time_counts_overlaps_once():
+    start, end = np.array([0.0, 2.0, 3.0, 20.0, 25.0]), np.array([10.0, 4.0, 12.0, 21.0, 25.0])
+    assert covered_us(start, end) == 13
+    assert covered_us(start, end, 11.0) == 2
+    assert covered_us(np.empty(0), np.empty(0)) == 0
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 15)), min_size=1, max_size=14), cut=st.integers(0, 14)
+)
+def test_what_is_outstanding_is_the_same_of_all_requests_and_in_pieces(rows, cut):
+    gap, latency = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    time_us, whole, pieces = np.cumsum(gap), Outstanding(), Outstanding()
+    whole.add(time_us, latency)
+    for part in (slice(0, cut), slice(cut, None)):
+        pieces.add(time_us[part], latency[part])
+    assert pieces.mean == (None if whole.mean is None else pytest.approx(whole.mean))

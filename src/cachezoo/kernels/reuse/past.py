@@ -203,8 +203,8 @@ def _look(asked: Asked, past: Past, r: int, capacity: float) -> float:
 
 
 @step
-def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32) -> None:
-    """Write the inputs of request r's accesses, from what was known before it."""
+def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32, base: int) -> None:
+    """Write the inputs of request r's accesses, from what was known before it; row 0 is of access `base`."""
     first, end = asked.start[r], asked.start[r + 1]
     size, write, flags = end - first, int(asked.op[r]), asked.flags[r]
     log_size, log_run = math.log2(size), math.log2(past.run[0])
@@ -212,7 +212,7 @@ def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32) -> N
     context = own + ((write * STEPS + min(STEPS - 1, int(log_size))) * STEPS + min(STEPS - 1, int(log_run))) * 2
     together = _look(asked, past, r, capacity)
     for i in range(first, end):
-        page_id, row, now = asked.page_ids[i], rows[i], past.present[i - first]
+        page_id, row, now = asked.page_ids[i], rows[i - base], past.present[i - first]
         page, known = past.pages[page_id], past.regions[asked.region[page_id], 0]
         seen = int(page[SEEN_TIMES])
         row[INTERVAL] = now[3] if seen > 0 else NEVER
@@ -272,12 +272,13 @@ def describe(asked: Asked, past: Past, capacity: int, span: tuple[int, int], row
         past: changed in place.
         capacity: C, pages.
         span: requests.
-        rows: float32[m, WIDTH], written for the accesses of these requests.
+        rows: float32, a row of `WIDTH` for each access of these requests, written.
     """
+    base = asked.start[span[0]]
     for r in range(span[0], span[1]):
         for which in range(2):
             _settle(past, asked.start[r], HORIZONS[which] * capacity, which)
         pages = asked.start[r + 1] - asked.start[r]
         past.run[0] = past.run[0] + pages if asked.follows[r] else pages
-        _describe(asked, past, r, float(capacity), rows)
+        _describe(asked, past, r, float(capacity), rows, base)
         _remember(asked, past, r, float(capacity))

@@ -180,7 +180,7 @@ def settings_of(geometry: Geometry, seed: int) -> Settings:
         model=Model(arch="lgbm", **SHAPE, small=Small(num_leaves=16, max_trees=16, learning_rate=0.3)),
         fit=Fit(
             open_weight=1.0, holdout_every=HOLDOUT_EVERY,
-            early_stopping=EARLY_STOPPING, threads=THREADS,
+            early_stopping=EARLY_STOPPING, threads=THREADS, machines=1,
         ),
         roles={},
         seed=seed,

@@ -50,5 +50,5 @@ def fit_scores(rows: F32, names: Sequence[str], ids: I32, labels: Labels, seeds:
         )
     data = ForestRows(rows[keep], opt, held, list(names))
     shape = ForestShape(arch="lgbm", **SHAPE)
-    fit = ForestFit(holdout_every=HOLDOUT_EVERY, early_stopping=EARLY_STOPPING, threads=THREADS)
+    fit = ForestFit(holdout_every=HOLDOUT_EVERY, early_stopping=EARLY_STOPPING, threads=THREADS, machines=1)
     return [forest_scorer(fit_forest(data, shape, fit, seed).text)(rows) for seed in seeds]

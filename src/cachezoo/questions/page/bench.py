@@ -18,12 +18,13 @@ from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.accounting import Counts, Keep, Simulation
-from cachezoo.policies.long import FIX, LongSimulator
+from cachezoo.policies.long import LongSimulator
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sizes import PAGE_BYTES, Size
+from cachezoo.traces.memory import FIX
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.sampling import Part, SampledTrace
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace

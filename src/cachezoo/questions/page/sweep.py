@@ -15,15 +15,16 @@ from cachezoo.jobs import scheduler
 from cachezoo.jobs import workers as pool_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
-from cachezoo.policies.long import LongSimulator, LongTrace, is_long
+from cachezoo.policies.long import LongSimulator
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench, Options, Row, Simulates
 from cachezoo.remote import Remote
 from cachezoo.sizes import Size
+from cachezoo.traces.long import LongTrace, is_long, opened
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import OF_OBJECTS, TraceFiles, read_part
+from cachezoo.traces.read import OF_OBJECTS, TraceFiles
 from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.store import NO_ADDRESSES
 from cachezoo.traces.table import Trace
@@ -37,14 +38,9 @@ def taken(trace: Trace, first: int | None) -> Trace:
     return trace if first is None or first >= len(trace) else trace.rows(0, first)
 
 
-def opened(
-    path: Path, reading: tuple[str, tuple[tuple[str, str], ...]], options: Options, *, quiet: bool = False
-) -> Trace | ObjectTrace | SampledTrace | LongTrace:
-    """A trace as the options say: whole in memory, a sample of it, or one that is too long and is not read yet."""
-    files = TraceFiles([path], reading[0], options=dict(reading[1]))
-    if options.sample == "exact" and is_long(files, options.first):
-        return LongTrace(files, options.first)
-    return read_part(files, options.sample, options.page_bytes, quiet=quiet)
+def files_of(path: Path, options: Options) -> TraceFiles:
+    """What to read of a trace, and how."""
+    return TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
 
 
 def simulator_of(trace: Trace | LongTrace, options: Options) -> Simulates:
@@ -95,7 +91,7 @@ def _job(
     if not _held or _held[0][:2] != (file, made):
         _held.clear()
         if long is None:
-            trace = opened(path, options.reading, options, quiet=quiet)
+            trace = opened(files_of(path, options), options.sample, options.page_bytes, options.first, quiet=quiet)
             if isinstance(trace, ObjectTrace):
                 raise TraceError(f"{path}: {NO_ADDRESSES}; {OF_OBJECTS}")
             bench = bench_of(trace, made)
@@ -111,13 +107,11 @@ def _job(
 
 def _is_long(path: Path, options: Options) -> bool:
     """Whether a trace is long, and read exactly."""
-    files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
-    return options.sample == "exact" and is_long(files, options.first)
+    return options.sample == "exact" and is_long(files_of(path, options), options.first)
 
 
 def _read_long(path: Path, options: Options) -> LongSimulator:
-    files = TraceFiles([path], options.reading[0], options=dict(options.reading[1]))
-    runs = simulator_of(LongTrace(files, options.first), options)
+    runs = simulator_of(LongTrace(files_of(path, options), options.first), options)
     assert isinstance(runs, LongSimulator)
     return runs
 

@@ -25,10 +25,10 @@ from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.purchase import Bought, Shop
 from cachezoo.questions.tiers.search import MOST_LOAD, Found, Halves, Ledger, Search, Simulated, digest, runner
-from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.settings.prices import Prices
 from cachezoo.sizes import PAGE_BYTES, human
+from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.table import Trace
 
 Why = Literal["sum", "enough", "knee", "whole", "reached", "unreachable", "needless", "nothing", "idle"]
@@ -90,6 +90,7 @@ class Offer:
             "nothing": self.nothing,
             "chosen_amat_us": self.found.amat_us,
             "interval_us": self.scored.interval,
+            **({"errors_90": self.scored.errors} if self.scored.errors else {}),
             "able": self.able,
             "ssd_load": self.load,
             "response": self.scored.tiered.values(),
@@ -105,9 +106,7 @@ class Advice:
     name: str  # of the trace
     options: SizeOptions
     shop: Shop
-    stream: TierStream  # the trace
-    first: int  # page access from which on the second half counts
-    days: float | None  # that the second half lasted when it was recorded
+    bench: Bench  # the trace, of which the second half counts
     answer: Offer
     why: Why
     chosen: Offer  # what the first half chose; the answer unless the second finds less as good
@@ -160,9 +159,9 @@ class Advice:
             "elsewhere": {name: one.values() for name, one in self.elsewhere.items()},
             "holds": not self.moved,
             "waits": self.waits,
-            "recorded_days": self.days,
-            "page_accesses": len(self.stream),
-            "distinct_pages": self.stream.pages.n_pages,
+            "recorded_days": self.bench.days,
+            "page_accesses": self.bench.accesses,
+            "distinct_pages": self.bench.footprint,
             "scale": self.scale,
             "prices": self.prices.model_dump(mode="json"),
             "lifetime_years": self.shop.terms.lifetime_years,
@@ -172,6 +171,7 @@ class Advice:
             "points_in_full": self.counts[1],
             "sample_off_mean": self.off[0],
             "sample_off_most": self.off[1],
+            **({} if self.bench.sample is None else {"trace_sampled": self.bench.rate}),
         }
 
 
@@ -356,25 +356,25 @@ class Advisor:
 
 
 def advise(
-    name: str, trace: Trace, device: AnalyticDevice, prices: Prices, options: SizeOptions, *, workers: int = 2,
-    resume: Path | None = None,
+    name: str, trace: Trace | SampledTrace, device: AnalyticDevice, prices: Prices, options: SizeOptions, *,
+    workers: int = 2, resume: Path | None = None,
 ) -> Advice:  # fmt: skip
-    """Search what to buy for a trace, with so many processes; `resume` is the file of points that are done.
+    """Search what to buy for a trace, or by a sample of it; `resume` is the file of points that are done.
 
     Raises:
         CachezooError: a sum or a working set that cannot be; a trace that reads nothing; a file of something else.
     """
-    stream = tier_stream(trace)
-    shop = options.shop(prices, stream.pages.n_pages)
-    volume = stream.span_pages * PAGE_BYTES * shop.scale
+    bench = Bench.of_trace(name, trace, device, prices)
+    shop = options.shop(prices, bench.footprint)
+    volume = bench.ts.span_pages * PAGE_BYTES * shop.scale
     if shop.scale > 1 and volume > device.hdd.capacity_bytes:
         raise ConfigError(
             f"--working-set {human(options.working_set or 0)}: the volumes of the trace then have {human(volume)}, and "
             f"the disk that times are modelled on {human(device.hdd.capacity_bytes)}; give less, or --device with a "
             "larger disk"
         )
-    halves = Halves.of(Bench.of(name, stream, device, prices))
-    ledger = Ledger(resume, {"trace": digest(trace), "device": device.model_dump(mode="json")})
+    halves = Halves.of(bench)
+    ledger = Ledger(resume, {"trace": digest(bench.ts.trace), "device": device.model_dump(mode="json")})
     with runner(halves, workers) as run:
         simulated, scored = Simulated(run, ledger), dict[Point, Scored]()
 
@@ -399,9 +399,7 @@ def _advice(advisor: Advisor, elsewhere: dict[str, Advisor]) -> Advice:
         name=judges.key,
         options=advisor.options,
         shop=search.shop,
-        stream=judges.ts,
-        first=judges.first,
-        days=judges.days,
+        bench=judges,
         answer=answer,
         why=why,
         chosen=chosen,

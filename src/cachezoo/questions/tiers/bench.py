@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,16 @@ import numpy as np
 from cachezoo.arrays import I64, Bool
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, LEAST_BLOCKS, LEAST_IN_BLOCK
-from cachezoo.contest.choice import Goal, Outcome
+from cachezoo.contest.choice import Goal
+from cachezoo.contest.counting import SECOND_HALF, Count, first_access
 from cachezoo.contest.lead import Lead
+from cachezoo.contest.sampled import GROUPS, Estimated, half_widths
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
+from cachezoo.curves.sampling import first_sampled
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash_cache.load import DAY_S
-from cachezoo.questions.tiers.budget import Point
+from cachezoo.questions.tiers.budget import Point, shrunk
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.questions.tiers.prices import Cost, cost
 from cachezoo.questions.tiers.purchase import Bought, Shop, Terms
@@ -32,24 +35,32 @@ from cachezoo.questions.tiers.response import (
     measure,
     paper_metrics,
     response,
+    rounded,
     stretch,
 )
 from cachezoo.questions.tiers.run import TierRun, counts, run_shared
-from cachezoo.questions.tiers.stream import TierStream
+from cachezoo.questions.tiers.stream import TierStream, tier_stream
 from cachezoo.questions.tiers.wear import SsdWear, days_from, ssd_wear
 from cachezoo.settings.device import AnalyticDevice, RealDevice
 from cachezoo.settings.prices import Prices
-from cachezoo.sizes import PAGE_BYTES, human_pages
+from cachezoo.sizes import PAGE_BYTES, Size, human_pages
 from cachezoo.traces.clock import time_scale
+from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.table import Trace
 
 NOTHING = Point(parse_hierarchy("lru"), 0, 0)
 """The disk alone."""
+WHOLE = Size.parse("100%")
 BEGIN = 0.25
 """Of the page accesses, those before the window of the first half that chooses: they warm the tiers up."""
 
 
+ESTIMATED = ("amat_us", "rhr", "shr", "dhr", "ssd_written")
+"""Figures of `Tiered` whose error is said where they are estimated from a sample."""
+
+
 @dataclass(frozen=True)
-class Scored(Outcome):
+class Scored(Estimated):
     """A hierarchy of some size on a trace; the mean, and that of blocks of time, is its AMAT in µs."""
 
     point: Point
@@ -58,6 +69,8 @@ class Scored(Outcome):
     cost: Cost  # with the SSD replaced as it wears out
     usd_per_io: float  # the paper's, see `Response.usd_per_io`; of all three tiers' price
     record: dict[str, Any] | None = None  # how its times were measured; None of models
+    # half the 90 % intervals of figures that were estimated from a sample, by their names; none of a whole trace
+    errors: dict[str, float] = field(default_factory=dict, kw_only=True)
 
     def sizes(self) -> dict[str, Any]:
         """Hierarchy and sizes, for JSON; the disk alone has no hierarchy."""
@@ -94,7 +107,13 @@ class Usual:
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A trace, the devices behind it, prices, and what counts: the same for all hierarchies that are compared on it."""
+    """A trace, the devices behind it, prices, and what counts: the same for all hierarchies that are compared on it.
+
+    Of a trace of which a sample was read, sizes and figures are those of the whole trace: its tiers are simulated as
+    much smaller as the sample has fewer pages. Reads that SSD and disk serve are scaled up and RAM has what is left, as
+    `cachezoo.curves.sampling` says of misses; as many requests are outstanding as were of the whole trace, so that each
+    waits for as many.
+    """
 
     key: str  # of the trace
     ts: TierStream
@@ -105,6 +124,7 @@ class Bench:
     depth: int  # requests outstanding, see `Tiered`
     stretched: float = 1.0  # factor by which arrivals are spread out
     decisions: Bool | None = None  # of the bundle that admits to some hierarchies, as of `run_tiers`
+    sample: SampledTrace | None = None  # what `ts` is a sample of, or its beginning; None where it is the whole
 
     @classmethod
     def of(
@@ -127,10 +147,97 @@ class Bench:
         begin = ts.second_half if first is None else first
         return cls(key, ts, device, prices, begin, own, depth_of(ts), factor, decisions)
 
+    @classmethod
+    def of_trace(
+        cls, key: str, trace: Trace | SampledTrace, device: AnalyticDevice | RealDevice, prices: Prices, *,
+        count: Count = SECOND_HALF, fill: Size = WHOLE, loop: Loop | None = None,
+    ) -> "Bench":  # fmt: skip
+        """Take a trace, or a sample of one.
+
+        Args:
+            key: of the trace.
+            trace: it.
+            device: as of the bench.
+            prices: as of the bench.
+            count: from where on it counts.
+            fill: of the cache that has to be full where the rule says so.
+            loop: as of `of`.
+
+        Raises:
+            ConfigError: a sample in an open loop, which has too few arrivals, or on real devices.
+            DeviceError: as of `of`.
+        """
+        if isinstance(trace, Trace):
+            ts = tier_stream(trace)
+            first = first_access(ts.pages, count, fill.pages(ts.pages.n_pages), trace.time_us)
+            return cls.of(key, ts, device, prices, first=first, loop=loop)
+        if loop == "open" or isinstance(device, RealDevice):
+            how = "an open loop needs all arrivals" if loop == "open" else "real devices are asked all I/Os"
+            raise ConfigError(f"{trace.trace.meta.trace_id}: {how}, and a sample was read; give --sample exact")
+        counted = int(first_sampled(trace, count, [fill.pages(trace.n_pages)])[0])
+        return cls._of_sample(key, trace, device, prices, counted, loop)
+
+    @classmethod
+    def _of_sample(
+        cls, key: str, sample: SampledTrace, device: AnalyticDevice | RealDevice, prices: Prices, counted: int,
+        loop: Loop | None,
+    ) -> "Bench":  # fmt: skip
+        """The bench of a sample; `counted` is the access of the whole trace from which on it counts."""
+        ts = tier_stream(sample.trace, sample.pages)
+        starts = ts.pages.request_start
+        first = int(starts[np.searchsorted(starts[:-1], np.searchsorted(sample.rows, counted))])
+        if ts.write[first:].all():
+            raise ConfigError(
+                f"{key}: a sample of {ts.pages.n_pages} pages at rate {sample.rate:g} reads nothing where it counts; "
+                "use a higher one, or exact"
+            )
+        own: Loop = loop or ("alone" if sample.outstanding is None else "closed")
+        return cls(key, ts, device, prices, first, own, rounded(sample.outstanding), sample=sample)
+
     @property
     def footprint(self) -> int:
         """Distinct pages of the whole trace."""
-        return self.ts.pages.n_pages
+        return self.ts.pages.n_pages if self.sample is None else self.sample.n_pages
+
+    @property
+    def accesses(self) -> int:
+        """Page accesses of the whole trace."""
+        return self._place(len(self.ts))
+
+    @property
+    def counted_from(self) -> int:
+        """The page access of the whole trace from which on it counts."""
+        return self._place(self.first)
+
+    def _place(self, access: int) -> int:
+        """Where an access of `ts` is in the whole trace."""
+        if self.sample is None:
+            return access
+        rows = self.sample.rows
+        return int(rows[access]) if access < len(rows) else self.sample.accesses
+
+    @cached_property
+    def rate(self) -> float:
+        """Part of the whole trace's pages that are here."""
+        return 1.0 if self.sample is None else self.sample.pages.n_pages / self.sample.n_pages
+
+    @cached_property
+    def reads_counted(self) -> int:
+        """Page reads of the whole trace that count."""
+        if self.sample is None:
+            return int(self.reads.sum())
+        ends = (self.sample.reads_from(place) for place in (self.counted_from, self.accesses))
+        return next(ends) - next(ends)
+
+    @cached_property
+    def groups(self) -> "tuple[Bench, ...]":
+        """A sample dealt out to `GROUPS` samples that share no page; none of a whole trace, nor of such a group."""
+        if self.sample is None or self.sample.dealt:
+            return ()
+        return tuple(
+            Bench._of_sample(self.key, part, self.device, self.prices, self.counted_from, self.loop)
+            for part in self.sample.groups(GROUPS)
+        )
 
     @property
     def models(self) -> AnalyticDevice:
@@ -154,8 +261,8 @@ class Bench:
         )
 
     def run(self, point: Point) -> TierRun:
-        """Simulate a hierarchy over the whole trace."""
-        return run_shared(point, self.ts, self.decisions)
+        """Simulate a hierarchy over the whole trace, or as small a part of it as the sample is over that."""
+        return run_shared(shrunk(point, self.rate), self.ts, self.decisions)
 
     def estimate_us(self, point: Point) -> float:
         """µs that the counted page reads, and what is written to the SSD for them, take at the tiers' usual times."""
@@ -175,7 +282,26 @@ class Bench:
 
     def tiered(self, point: Point) -> Tiered:
         """Hit ratios and response times of a hierarchy on the models."""
-        return self.replay(self.run(point)).tiered
+        return self._of_whole(self.replay(self.run(point)).tiered, point)
+
+    def _of_whole(self, found: Tiered, point: Point) -> Tiered:
+        """A sample's figures as estimates of the whole trace's."""
+        if self.sample is None:
+            return found
+        reads = max(1, self.reads_counted)
+        more = found.reads / (self.rate * reads) if point.ram_pages else 1.0
+        # Of an estimate whose parts are more than all reads RAM has none.
+        below = more / max(1.0, more * (found.shr + found.dhr))
+        shr, dhr = below * found.shr, below * found.dhr
+        rhr = 1 - shr - dhr
+        names = ("writes", "ssd_written", "ssd_ios", "disk_ios", "requests")
+        scaled: dict[str, Any] = {name: round(getattr(found, name) / self.rate) for name in names}
+        return replace(
+            found, reads=reads, rhr=rhr, bhr=min(rhr, more * found.bhr), shr=shr, dhr=dhr,
+            amat_us=rhr * DRAM_US + shr * found.rta_ssd_us + dhr * found.rta_hdd_us,
+            alone_us=max(0.0, found.alone_us - found.rhr * DRAM_US) * below + rhr * DRAM_US,
+            span_s=found.span_s / self.rate, **scaled,
+        )  # fmt: skip
 
     def score(self, point: Point) -> Scored:
         """All figures of a hierarchy.
@@ -184,6 +310,16 @@ class Bench:
             DeviceError: a real device refuses, or fails.
             TraceError: nothing is read where it counts.
         """
+        found, groups = self._score(point), [group.tiered(point) for group in self.groups]
+        if not groups:
+            return found
+        errors = dict[str, float]()
+        for name in ESTIMATED:
+            whole, *each = (np.array(getattr(own, name)) for own in (found.tiered, *groups))
+            errors[name] = float(half_widths(whole, np.array(each)))
+        return replace(found, errors=errors, groups=np.array([group.amat_us for group in groups]))
+
+    def _score(self, point: Point) -> Scored:
         run, record = self.run(point), None
         if isinstance(self.device, RealDevice):
             found, record = measure(self.ts, run, self.device, self.first)
@@ -195,7 +331,12 @@ class Bench:
         price = cost(self.prices, point.ram_bytes, ssd_bytes, disk_bytes, years)
         count, tiered = blocks_of(found.reduced.reads), found.tiered
         blocks = found.blocks(count) if count else np.zeros(0)
-        return Scored(tiered.amat_us, blocks, point, tiered, wear, price, found.usd_per_io(price.usd), record)
+        whole, times = self._of_whole(tiered, point), 1 / self.rate
+        return Scored(
+            whole.amat_us, blocks * (whole.amat_us / tiered.amat_us), point, whole,
+            replace(wear, written=round(times * wear.written), erases=round(times * wear.erases)), price,
+            found.usd_per_io(price.usd), record,
+        )  # fmt: skip
 
     @cached_property
     def days(self) -> float | None:
@@ -236,7 +377,10 @@ class Bench:
             name = ts.trace.meta.trace_id
             raise TraceError(f"{name}: no request lies in its first half, which chooses; give a longer trace")
         head = ts.head(int(ts.request_of[end]))
-        return replace(self, ts=head, first=int(ts.pages.request_start[ts.request_of[int(BEGIN * len(ts))]]))
+        begin = int(BEGIN * self.accesses)
+        if self.sample is not None:
+            begin = min(int(np.searchsorted(self.sample.rows, begin)), end - 1)
+        return replace(self, ts=head, first=int(ts.pages.request_start[ts.request_of[begin]]))
 
 
 def blocks_of(reads: I64) -> int:
@@ -287,6 +431,7 @@ class Comparison:
                 "kind": "disk" if row.point == NOTHING else row.point.hierarchy.kind,
                 "response": row.tiered.values(),
                 "wear": row.wear.values(),
+                **({"errors_90": row.errors} if row.errors else {}),
                 "cost": self.bought(row).values(),
                 "paper": paper_metrics(row.tiered, alone),
                 "usd_per_io": row.usd_per_io,

@@ -1,7 +1,7 @@
 """What a sum buys: sizes of RAM and SSD that together cost no more."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cachezoo.questions.tiers.hierarchy import Hierarchy
 from cachezoo.settings.prices import Prices
@@ -10,6 +10,10 @@ from cachezoo.sizes import PAGE_BYTES
 GB = 10**9
 ROUNDING = 1e-9
 """Part of a sum by which rounding may exceed it."""
+RATE = "rate"
+"""The option of an L2ARC that is bytes a second."""
+LEAST_BUFFER = 8
+"""Pages that a transient buffer in miniature has; a smaller one is left out, as it would hold next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,18 @@ class Point:
     def ram_bytes(self) -> int:
         """Of RAM, the transient buffer included."""
         return self.ram_pages * PAGE_BYTES + self.hierarchy.buffer_bytes
+
+
+def shrunk(point: Point, rate: float) -> Point:
+    """A point of which every tier, the transient buffer and the feed are a part; a tier that is there has a page."""
+    ram, ssd = (max(1, round(size * rate)) if size else 0 for size in (point.ram_pages, point.ssd_pages))
+    hierarchy = point.hierarchy
+    if rate < 1:
+        options = {name: value * rate if name == RATE else value for name, value in hierarchy.options.items()}
+        pages = round(hierarchy.buffer_bytes * rate / PAGE_BYTES)
+        buffer = pages * PAGE_BYTES if pages >= LEAST_BUFFER else 0
+        hierarchy = replace(hierarchy, options=options, buffer_bytes=buffer)
+    return Point(hierarchy, ram, ssd)
 
 
 @dataclass(frozen=True)

@@ -14,20 +14,15 @@ from cachezoo.arrays import F64, I64
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.policies.sampling import sample
 from cachezoo.questions.tiers.bench import Bench
-from cachezoo.questions.tiers.budget import Point
+from cachezoo.questions.tiers.budget import Point, shrunk
 from cachezoo.questions.tiers.reduced import volume_trace
 from cachezoo.questions.tiers.response import DRAM_US, Tiered
 from cachezoo.questions.tiers.run import DISK, SSD, WRITTEN, run_shared
 from cachezoo.questions.tiers.stream import TierStream
-from cachezoo.sizes import PAGE_BYTES
 from cachezoo.traces.pages import PageAccesses
 
 LEAST_DRAWN = 1000
 """Distinct pages that a sample has at least; of fewer, all are taken."""
-RATE = "rate"
-"""The option of an L2ARC that is bytes a second."""
-LEAST_BUFFER = 8
-"""Pages that a transient buffer in miniature has; a smaller one is left out, as it would hold next to nothing."""
 LEAST = 1e-6
 NEAR = 0.3
 """Difference of logarithms over which the weight of another point falls by e."""
@@ -35,18 +30,6 @@ FAR = 1e-6
 """Weight of points that are far away, which count where there are no others."""
 KIN = 10.0
 """Times that a point of the same hierarchy weighs as much as another."""
-
-
-def shrunk(point: Point, rate: float) -> Point:
-    """A point of which every tier, the transient buffer and the feed are a part; a tier that is there has a page."""
-    ram, ssd = (max(1, round(size * rate)) if size else 0 for size in (point.ram_pages, point.ssd_pages))
-    hierarchy = point.hierarchy
-    if rate < 1:
-        options = {name: value * rate if name == RATE else value for name, value in hierarchy.options.items()}
-        pages = round(hierarchy.buffer_bytes * rate / PAGE_BYTES)
-        buffer = pages * PAGE_BYTES if pages >= LEAST_BUFFER else 0
-        hierarchy = replace(hierarchy, options=options, buffer_bytes=buffer)
-    return Point(hierarchy, ram, ssd)
 
 
 @dataclass(frozen=True)
@@ -65,7 +48,7 @@ class Miniature:
     """Some pages of a bench."""
 
     stream: TierStream  # accesses to them
-    rate: float  # part of the trace's pages; 1: all
+    rate: float  # part of the whole trace's pages; 1: all
     reads: int  # page reads of the whole trace that count
     begin: int  # access of the sample from which on it counts
     rows: I64  # [k] those of the sample
@@ -82,7 +65,7 @@ class Miniature:
         counted = first + np.flatnonzero(~stream.write[first:])
         rate = most / max(1, len(stream))
         if rate >= 1 or rate * stream.pages.n_pages < LEAST_DRAWN:
-            return cls(stream, 1.0, len(counted), first, counted, time_us[stream.request_of[counted]])
+            return cls(stream, bench.rate, bench.reads_counted, first, counted, time_us[stream.request_of[counted]])
         part = sample(stream.stream, rate, 0)
         rows, drawn = part.rows, part.stream
         own = replace(
@@ -91,10 +74,10 @@ class Miniature:
             stream=drawn, address=stream.address[part.pages], time_us=stream.time_us[rows],
             write=stream.write[rows], request_of=stream.request_of[rows],
         )  # fmt: skip
-        share = drawn.n_pages / stream.pages.n_pages
+        share = bench.rate * drawn.n_pages / stream.pages.n_pages
         read = np.flatnonzero((rows >= first) & ~own.write)
         begin = int(np.searchsorted(rows, first))
-        return cls(own, share, len(counted), begin, read, time_us[own.request_of[read]])
+        return cls(own, share, bench.reads_counted, begin, read, time_us[own.request_of[read]])
 
     def shares(self, points: Sequence[Point]) -> list[Shares]:
         """What each point does; points with the same RAM, one after another, share its run."""

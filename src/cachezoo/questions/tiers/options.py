@@ -94,6 +94,7 @@ class SizeOptions(Options):
     replaced: tuple[str, ...] = ()  # options that replace prices of the list
     reading: str = ""  # how the trace is read, as typed; empty where its content says it
     piped: bool = False  # the trace came by a pipe, and is gone
+    sample: str = "auto"  # how much of it is read, as typed
 
     def __post_init__(self) -> None:
         """Refuse several aims, one that cannot be, and hierarchies that need a bundle.

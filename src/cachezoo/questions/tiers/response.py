@@ -134,9 +134,12 @@ def loop_of(ts: TierStream) -> Loop:
 
 def depth_of(ts: TierStream) -> int:
     """How many requests were outstanding when the trace was captured, rounded; 1 where it has no latencies."""
-    if loop_of(ts) == "alone":
-        return 1
-    return min(max(int(captured_depth(ts.trace) + 0.5), 1), MOST_DEPTH)
+    return rounded(None if loop_of(ts) == "alone" else captured_depth(ts.trace))
+
+
+def rounded(outstanding: float | None) -> int:
+    """A mean number of outstanding requests as a closed loop's depth; None, where none is known, as 1."""
+    return 1 if outstanding is None else min(max(int(outstanding + 0.5), 1), MOST_DEPTH)
 
 
 def stretch(ts: TierStream, device: AnalyticDevice) -> float:

@@ -55,7 +55,10 @@ def _figures(scored: Scored, served: str = "") -> dict[str, str]:
     """The columns that both tables have; `served` begins the titles of who serves reads."""
     titles = TITLES | {f"{served}{tier}": name for tier, name in SERVED}
     values = scored.metrics()
-    return {title: FORMATS[name](values[name]) for title, name in titles.items()}
+    found = {title: FORMATS[name](values[name]) for title, name in titles.items()}
+    if "amat_us" in scored.errors:
+        found["AMAT"] += f" ± {latency(scored.errors['amat_us'])}"
+    return found
 
 
 def lasting(bought: Bought) -> str:
@@ -171,7 +174,7 @@ def caption(found: Comparison, device: str) -> str:
     """What the table's figures are of."""
     bench, row, base = found.bench, found.rows[0], found.reference
     parts = [
-        f"counted from page access {bench.first:,} of {len(bench.ts):,} on",
+        f"counted from page access {bench.counted_from:,} of {bench.accesses:,} on",
         "AMAT: mean time of a page read; no waiting: if none had to wait",
         f"than RAM alone: than {base.point.hierarchy} in RAM alone ({latency(base.mean)}), the fastest of them",
         "RAM, SSD, disk: who serves page reads, RAM with its buffer",
@@ -184,6 +187,8 @@ def caption(found: Comparison, device: str) -> str:
         parts.append("≤: the SSD is too small to simulate its write amplification")
     if any(own.point.hierarchy.kind == "l2arc" for own in found.rows) and not has_clock(bench.ts.trace):
         parts.append("l2arc is fed by the clock, which the trace does not have")
+    if bench.sample is not None:
+        parts.append(f"estimated from {percent(bench.rate)} of the pages, ± 90 %; requests as cut")
     return "; ".join(parts)
 
 
@@ -218,7 +223,7 @@ def built(found: Advice, offer: Offer) -> str:
     """What is bought, in words: `8 GiB of RAM and a 960 GB read-intensive SSD, used as HCA`."""
     if offer.nothing:
         return "nothing"
-    whole, ram, ssd = found.stream.pages.n_pages, offer.bought.ram, offer.bought.ssd
+    whole, ram, ssd = found.bench.footprint, offer.bought.ram, offer.bought.ssd
     assert ram is not None
     if found.shop.terms.parts:
         parts = [f"{size(found, offer.point.ram_pages)} of RAM"]
@@ -373,7 +378,7 @@ def _unable(offer: Offer) -> str:
 def _unfed(found: Advice) -> list[str]:
     """What is wrong with L2ARC's figures on a trace without a clock; a sentence, or none."""
     shown = [*found.rows, *([found.next_best] if found.next_best else [])]
-    if has_clock(found.stream.trace) or not any(one.point.hierarchy.kind == "l2arc" for one in shown):
+    if has_clock(found.bench.ts.trace) or not any(one.point.hierarchy.kind == "l2arc" for one in shown):
         return []
     return [
         "L2ARC is fed by the clock, which the trace does not have: its feed hardly ever ran, so nothing here says how "
@@ -384,7 +389,7 @@ def _unfed(found: Advice) -> list[str]:
 def lasts(found: Advice) -> list[str]:
     """How long the SSD lasts and how busy it is, where there is one; sentences."""
     own = found.answer
-    if found.days is None:
+    if found.bench.days is None:
         return [
             "The trace has no clock, so that nothing is known of an SSD's life and load: none is advised. Record one "
             "with times."
@@ -394,8 +399,9 @@ def lasts(found: Advice) -> list[str]:
     if math.isinf(own.bought.ssd_years):
         return ["Nothing is written to the SSD in what is counted."]
     busy = f"; it works {share(own.load)} of the time" if own.load is not None else ""
-    short = found.days * found.scale < 1
-    every = f", if every day is as the {duration(found.days * DAY_S * found.scale)} that count" if short else ""
+    days = found.bench.days * found.scale
+    short = days < 1
+    every = f", if every day is as the {duration(days * DAY_S)} that count" if short else ""
     return [f"At this rate of writes the SSD lasts {lifetime(own.bought.ssd_years)}{every}{busy}."]
 
 
@@ -415,8 +421,16 @@ def holds(found: Advice) -> str:
 def how_sure(found: Advice) -> list[str]:
     """What the figures rest on; sentences."""
     sampled, full = found.counts
-    half = f"the first half of the trace chose; every figure is of the second, from page access {found.first:,} on"
-    text = [f"{sampled:,} points were simulated on {_sample(found)} and {full} of them in full; {half}."]
+    whole = "in full" if found.bench.sample is None else f"on all of the {percent(found.bench.rate)} that were read"
+    begun = f"{found.bench.counted_from:,}"
+    half = f"the first half of the trace chose; every figure is of the second, from page access {begun} on"
+    text = [f"{sampled:,} points were simulated on {_sample(found)} and {full} of them {whole}; {half}."]
+    if found.bench.sample is not None:
+        text.append(
+            f"All figures are estimates from {percent(found.bench.rate)} of the pages, chosen by a hash, in as small a "
+            "part of each size; intervals heed that. The disk's times are those of requests as cut: what was read in "
+            "sequence takes longer so."
+        )
     if found.why in ("needless", "reached"):
         text.append("Which sum reaches the aim is read from the second half too.")
     if found.rate < 1:
@@ -451,11 +465,11 @@ def assumed(found: Advice) -> list[str]:
             f"{number(found.waits, 1)} times as long for the page reads."
         )
     if found.scale > 1:
-        seconds = (found.days or 0) * DAY_S
+        seconds = (found.bench.days or 0) * DAY_S
         time = f", and the {duration(seconds)} that count for {duration(seconds * found.scale)} of the same load"
         text.append(
-            f"The trace touches {human(found.stream.pages.n_pages * PAGE_BYTES)}, which stands for "
-            f"{size(found, found.stream.pages.n_pages)}{time if seconds else ''}: the same parts of it are taken to "
+            f"The trace touches {human(found.bench.footprint * PAGE_BYTES)}, which stands for "
+            f"{size(found, found.bench.footprint)}{time if seconds else ''}: the same parts of it are taken to "
             "hit as often."
         )
     return text + _buffer(found)
@@ -488,6 +502,7 @@ def command(found: Advice) -> str:
         f"--prices {shlex.quote(options.prices)}" if options.prices else "",
         *terms,
         options.reading,
+        "" if options.sample == "auto" else f"--sample {options.sample}",
     ]
     return " ".join(filter(None, parts))
 

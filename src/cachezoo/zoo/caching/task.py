@@ -52,15 +52,16 @@ class CachingTask(Task):
         return self._state[0] * keep, self._state[1] * keep
 
     def _losses_of(self, batch: Batch) -> tuple[Tensor, Tensor, float]:
-        """Mean loss of `cached` and of the duration, and the rows of the first."""
+        """This machine's part of the mean loss of `cached` and of the duration, and the rows of the first."""
         inputs, cached, weight, duration, begins = batch
         logit, durations, state = self.network(inputs, self._start(begins))
         self._state = (state[0].detach(), state[1].detach())
-        rows = weight.sum()
+        rows = self.whole(weight.sum())
         each = functional.binary_cross_entropy_with_logits(logit, cached, weight, reduction="sum")
         known = duration >= 0
         spread = functional.cross_entropy(durations[known], duration[known]) if known.any() else torch.zeros(())
-        return each / rows.clamp(min=1.0), spread, float(rows)
+        share = known.sum() / self.whole(known.sum()).clamp(min=1)
+        return each / rows.clamp(min=1.0), spread * share, float(rows)
 
     def on_train_epoch_start(self) -> None:
         """Streams begin again."""
@@ -74,11 +75,12 @@ class CachingTask(Task):
         """One step; with feedback some sequences do not see the oracle's previous tags."""
         if self.tag_dropout is not None:
             inputs = batch[0]
-            shown = torch.rand(len(inputs), generator=self.generator) >= self.tag_dropout
+            drawn = torch.rand(int(self.whole(torch.tensor(len(inputs)))), generator=self.generator)
+            shown = drawn[self.place :: self.machines] >= self.tag_dropout
             inputs[:, :, -FEEDBACK_WIDTH:] *= shown.to(inputs)[:, None, None]
         loss, spread, rows = self._losses_of(batch)
         self.note(loss, rows, training=True)
-        return loss + spread
+        return self.machines * (loss + spread)
 
     def validation_step(self, batch: Batch) -> None:
         """The same on validation rows."""

@@ -21,7 +21,7 @@ from cachezoo.io import sha256_file
 from cachezoo.jobs import spread
 from cachezoo.kernels.reuse.hazards import BINS, FIRST_EDGE, edges_of
 from cachezoo.kernels.reuse.past import NAMES
-from cachezoo.labels.reuse import next_use
+from cachezoo.labels.reuse import next_use, settled_accesses
 from cachezoo.models.forest import Forest, fit_regression, forest_scorer, write_forests
 from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
@@ -85,16 +85,15 @@ def trace_rows(part: Prepared, capacity: int, count: int, settings: Settings, se
 
     At most `count` rows.
     """
-    label, m = next_use(part.pages, capacity), len(part.pages.page_ids)
-    rng = np.random.default_rng(seed)
-    settled = np.flatnonzero(label.settled)
-    drawn = np.sort(rng.choice(settled, min(count, len(settled)), replace=False))
+    rng, m = np.random.default_rng(seed), len(part.pages.page_ids)
+    settled = settled_accesses(m, capacity)
+    drawn = np.sort(rng.choice(settled, min(count, settled), replace=False))
     hidden = rng.random(len(drawn)) < settings.fit.hidden
-    inputs = part.inputs(capacity)[drawn]
+    inputs, label = part.inputs(capacity, of=drawn), next_use(part.pages, capacity, drawn)
     if hidden.any():
-        inputs[hidden] = part.inputs(capacity, hidden=True)[drawn[hidden]]
+        inputs[hidden] = part.inputs(capacity, hidden=True, of=drawn[hidden])
     bits = shadow_bits(part.stream, capacity, settings.model.shadows)[drawn]
-    return Rows(inputs, label.target[drawn], bits, *_ages(label.distance[drawn], m - drawn, capacity))
+    return Rows(inputs, label.target, bits, *_ages(label.distance, m - drawn, capacity))
 
 
 def joined(rows: Iterable[Rows]) -> Rows:

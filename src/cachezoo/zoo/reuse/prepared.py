@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo import paths
-from cachezoo.arrays import F32
+from cachezoo.arrays import F32, I64
 from cachezoo.features.reuse import asked_of, input_rows, without_origin
 from cachezoo.kernels.reuse.past import Asked
 from cachezoo.policies.stream import Stream, build_stream
@@ -47,9 +47,9 @@ class Prepared:
         """What a write-back cache is asked, a page at a time."""
         return build_stream(self.trace, self.pages)
 
-    def inputs(self, capacity: int, hidden: bool = False) -> F32:
-        """float32[m, F], with the origin of the requests hidden or not."""
-        return input_rows(without_origin(self.asked) if hidden else self.asked, capacity)
+    def inputs(self, capacity: int, hidden: bool = False, of: I64 | None = None) -> F32:
+        """float32[m, F], or of some accesses, rising, with the origin of the requests hidden or not."""
+        return input_rows(without_origin(self.asked) if hidden else self.asked, capacity, of)
 
     def look(self, capacity: int, policy: Mapping[str, Any]) -> Seen:
         """What the accesses show at a capacity, see `cachezoo.zoo.reuse.cache.look`."""

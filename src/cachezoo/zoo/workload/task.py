@@ -37,14 +37,17 @@ class WorkloadTask(Task):
 
     def _loss(self, batch: Batch) -> tuple[Tensor, float]:
         rows, labels = batch
-        loss = functional.cross_entropy(self.network(rows), labels, self.weights)
-        return loss, float(self.weights[labels].sum())
+        own, found = self.weights[labels].sum(), self.network(rows)
+        # Of no windows there is no mean; what their network gives has the sum 0.
+        loss = functional.cross_entropy(found, labels, self.weights) if len(rows) else found.sum()
+        whole = self.whole(own)
+        return loss * (own / whole), float(whole)
 
     def training_step(self, batch: Batch) -> Tensor:
         """One step."""
         loss, weight = self._loss(batch)
         self.note(loss, weight, training=True)
-        return loss
+        return self.machines * loss
 
     def validation_step(self, batch: Batch) -> None:
         """The same loss on validation windows."""

@@ -152,7 +152,7 @@ def test_a_working_set_scales_the_purchase_and_time_and_no_more_than_the_disk_ho
     trace = skewed(n=8000, pages=800).trace
     terms = Terms(parts=True, rating=Rating(dwpd=999.0))
     one, large = (advice(trace, terms=terms, working_set=size) for size in (None, 1000 * 800 * PAGE))
-    assert large.scale == pytest.approx(1000 * 800 / one.stream.pages.n_pages)
+    assert large.scale == pytest.approx(1000 * 800 / one.bench.footprint)
     point = large.answer.point
     small = one.shop.buy(point, 1e9)
     assert large.shop.buy(point, 1e9).usd == pytest.approx(large.scale * small.usd)

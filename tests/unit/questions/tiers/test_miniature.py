@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cachezoo.questions.tiers.bench import Bench
-from cachezoo.questions.tiers.budget import Point
+from cachezoo.questions.tiers.budget import LEAST_BUFFER, Point, shrunk
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
-from cachezoo.questions.tiers.miniature import LEAST_BUFFER, Miniature, shrunk
+from cachezoo.questions.tiers.miniature import Miniature
 from cachezoo.questions.tiers.run import counts, run_shared, run_tiers
 from cachezoo.settings.prices import BUILT_IN
 from cachezoo.sizes import PAGE_BYTES

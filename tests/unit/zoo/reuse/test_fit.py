@@ -19,6 +19,9 @@ def test_labels_are_the_distance_in_capacities() -> None:
     np.testing.assert_allclose(found.target[:6], [0, np.log2(1.5), np.log2(1.5), 5, 5, 5], rtol=1e-6)
     assert found.target[6] == -1
     assert found.settled.tolist() == [True] * 5 + [False] * 8
+    of = np.array([1, 3, 6, 12])
+    some = next_use(PageAccesses(np.arange(14), ids, 4), 2, of)
+    assert [values.tolist() for values in some] == [values[of].tolist() for values in found]
 
 
 def test_what_comes_after_the_end_changes_no_settled_target() -> None:

@@ -1,0 +1,66 @@
+"""Tables with a row for each request of a trace, written a row group at a time; which traces are long."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from cachezoo.io import ROW_GROUP_ROWS, TableWriter, atomic_file, read_extent, table_of
+from cachezoo.meanings import Columns
+from cachezoo.traces.memory import long_from
+
+
+def is_long(requests: Path) -> bool:
+    """Whether a canonical trace has so many page accesses that it is read a row group at a time.
+
+    Raises:
+        TraceError: it cannot be read.
+    """
+    return read_extent(requests).get("page_ids", 0) >= long_from()
+
+
+class RowWriter:
+    """Writes a table a row group at a time, with the bytes that `cachezoo.io.write_table` gives all of it."""
+
+    def __init__(self, temporary: Path, columns: Columns) -> None:
+        """Begin; use `row_writer`.
+
+        Args:
+            temporary: where it is written.
+            columns: what its columns are.
+        """
+        self._temporary, self._columns = temporary, columns
+        self._waiting: list[pa.Table] = []
+        self._writer: TableWriter | None = None
+
+    def add(self, values: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Write the next rows, arrays of the same columns each time."""
+        self._waiting.append(table_of(values, self._columns))
+        self._write(ROW_GROUP_ROWS)
+
+    def close(self, metadata: dict[str, str]) -> None:
+        """Finish the table, of at least one row."""
+        self._write(1)
+        if self._writer is not None:
+            self._writer.close(metadata)
+
+    def _write(self, whole: int) -> None:
+        """Write what waits, as far as it is a multiple of so many rows."""
+        there = sum(map(len, self._waiting))
+        if there < whole:
+            return
+        table = pa.concat_tables(self._waiting).combine_chunks()
+        done = there - there % whole
+        self._writer = self._writer or TableWriter(self._temporary, table.schema)
+        self._writer.add(table.slice(0, done))
+        self._waiting = [table.slice(done)]
+
+
+@contextmanager
+def row_writer(path: Path, columns: Columns) -> Iterator[RowWriter]:
+    """Yield a writer, to be closed with metadata; after an error nothing is left, and `path` as it was."""
+    with atomic_file(path) as temporary:
+        yield RowWriter(temporary, columns)
