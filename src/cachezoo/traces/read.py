@@ -491,7 +491,9 @@ class _Drawing:
     def finished(self, found: SampledTrace, *, replay: bool) -> SampledTrace:
         """A sample with its requests in the order of time, on the trace's clock."""
         trace, before, after, page_bytes = found.trace, found.before, found.after, self.plan.page_bytes
-        trace = replace(trace, time_us=trace.time_us - (self._origin_us if self.given.counts_anew() else 0))
+        origin_us = self._origin_us if self.given.counts_anew() else 0
+        first_us, last_us = (own - origin_us for own in found.ends_us)
+        trace = replace(trace, time_us=trace.time_us - origin_us)
         if self.given.backwards:
             after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
         if replay and trace.count is not None:
@@ -500,7 +502,8 @@ class _Drawing:
             before, trace = _before_each(trace, before, page_bytes), replayed(trace)
         where = str(self.given.sources[0].path)
         hold_pages(trace, where, page_bytes)
-        return replace(found, trace=validate(trace, where), before=np.sort(before), after=after)
+        ends_us = first_us, max(last_us, int(trace.time_us[-1]))  # what a row stands for is spread over its second
+        return replace(found, trace=validate(trace, where), before=np.sort(before), after=after, ends_us=ends_us)
 
 
 @dataclass(frozen=True)
@@ -518,7 +521,7 @@ class _Apart:
 
     def __init__(self, samplers: Samplers, place: int, column: str | None, n_pages: int | None) -> None:
         self._samplers, self._place, self._column, self._n_pages = samplers, place, column, n_pages
-        self.clock, self.clocks, self.names = Clock(), dict[int, Clock](), tuple[str, ...]()
+        self.clock, self.codes, self.names = Clock(), set[int](), tuple[str, ...]()
 
     def add(self, piece: Trace) -> None:
         """The next requests.
@@ -545,18 +548,18 @@ class _Apart:
             self._add(code, piece.take(rows))
 
     def _add(self, code: int, own: Trace, n_pages: int | None = None) -> None:
-        self.clocks.setdefault(code, Clock()).add(own.time_us)
+        self.codes.add(code)
         self._samplers.add((self._place, code), own, n_pages)
 
     def found(self, drawing: _Drawing) -> Drawn:
         """After the pass."""
         meta, parts = drawing.given.meta(), []
-        for code, clock in sorted(self.clocks.items()):
+        for code in sorted(self.codes):
             name = self.names[code] if self._column else meta.trace_id
             sampled = self._samplers.found[self._place, code].found(replace(meta, trace_id=name))
             own = drawing.finished(sampled, replay=True)
-            timed = self._column == "source" and own.trace.time_us[0] < own.trace.time_us[-1]  # it had times of its own
-            parts.append((name, own, clock.ticks(meta.extra) if timed else True))
+            timed = self._column == "source" and own.ends_us[0] < own.ends_us[1]  # it had times of its own
+            parts.append((name, own, own.ticks if timed else True))
         return Drawn(meta, self.clock.ticks(meta.extra), tuple(parts))
 
 

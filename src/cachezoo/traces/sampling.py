@@ -21,7 +21,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
-from cachezoo.traces.clock import Outstanding
+from cachezoo.traces.clock import Clock, Outstanding
 from cachezoo.traces.memory import LONG_FROM
 from cachezoo.traces.memory import pieces as in_pieces
 from cachezoo.traces.objects import ObjectTrace
@@ -154,6 +154,8 @@ class SampledTrace:
     # them read
     marks: I64
     n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
+    ends_us: tuple[int, int]  # the whole trace's earliest and latest time, on its clock
+    ticks: bool  # whether that is one, see `cachezoo.traces.clock.has_clock`
     # requests of the whole trace that were outstanding on average while any was; None where it has no latencies
     outstanding: float | None = None
     dealt: bool = False  # whether it is one of the groups of another sample
@@ -248,7 +250,7 @@ class Sampler:
             n_pages: distinct pages of the whole trace, where they are known.
         """
         self.plan, self.rate = plan, plan.rate
-        self._known, self._distinct, self._outstanding = n_pages, Distinct(), Outstanding()
+        self._known, self._distinct, self._outstanding, self._clock = n_pages, Distinct(), Outstanding(), Clock()
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
         self._kept: list[_Kept] = []
@@ -267,6 +269,7 @@ class Sampler:
         self._end = after[-1:].copy()
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
+        self._clock.add(trace.time_us)
         if trace.latency_us is not None:
             self._outstanding.add(trace.time_us, trace.latency_us)
         self.requests += len(trace)
@@ -324,7 +327,7 @@ class Sampler:
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
         return SampledTrace(
             own, self.plan, self.rate, part.before, part.after, self.requests, self.reads, self.accesses, marks,
-            n_pages, self._outstanding.mean,
+            n_pages, (self._clock.first_us, self._clock.last_us), self._clock.ticks(meta.extra), self._outstanding.mean,
         )  # fmt: skip
 
 
