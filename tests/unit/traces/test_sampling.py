@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces import sampling
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_either, read_sampled
@@ -60,6 +61,8 @@ def test_in_pieces_it_is_the_naive_sample_with_what_came_before(trace, plan, siz
             if naive_chosen(volume, page * PAGE // plan.block_bytes, plan.seed, rate)
         ]
         assert found.rows.tolist() == places and len(kept) == len(found.before)
+    times = [one["time_us"] for one in requests]
+    assert found.ends_us == (min(times), max(times)) and found.ticks == has_clock(trace)
     ends = [0, *(one["offset"] + one["size"] for one in requests)]
     assert found.after.tolist() == [
         end if part["offset"] == one["offset"] else GOES_ON
@@ -108,6 +111,7 @@ def test_a_file_is_sampled_as_its_trace_is(tmp_path, suffix):
     assert isinstance(found, SampledTrace)
     want = sample(read, 0.3, 4, 8192)
     assert requests_of(found.trace) == requests_of(want) and found.accesses == len(expand_pages(read).page_ids)
+    assert found.ends_us == (int(read.time_us[0]), int(read.time_us[-1]))
     n_pages = expand_pages(read).n_pages
     assert found.n_pages == (n_pages if suffix == "parquet" else pytest.approx(n_pages, rel=0.005))
     accesses = len(expand_pages(read).page_ids)
