@@ -1,7 +1,8 @@
 """Answers from a sample: how often the whole trace's figures lie within the error bars, and what a long trace takes.
 
 Whole traces are those in data/raw/captured, and with CACHEZOO_PUBLIC_TRACES the block traces there. The long one is
-generated and removed; `--exact` also simulates LRU on all of it, in memory.
+generated and removed; `--exact` also simulates LRU on all of it, in memory. `--share` instead splits one cache among
+two to four of the whole traces, by samples of all at one rate, and runs the splits that these choose on all of them.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +28,20 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.flash.options import RIVALS, FlashOptions, WriteRate, geometry_by_reads
 from cachezoo.questions.flash.table import flash_tables
 from cachezoo.questions.page.bench import Bench
+from cachezoo.questions.share.case import Score, compare
+from cachezoo.questions.share.learned import run_parts
+from cachezoo.questions.share.mix import mix_drawn, mix_traces
+from cachezoo.questions.share.partitioners import parse_several
 from cachezoo.questions.tiers.bench import NOTHING
 from cachezoo.questions.tiers.bench import Bench as TierBench
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
+from cachezoo.seeds import derive_seed
 from cachezoo.settings.prices import BUILT_IN as PRICES
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.read import read_any
-from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, sampled
+from cachezoo.traces.read import Drawn, read_any
+from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, Samplers, sampled
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 CAPTURED = Path("data/raw/captured")
@@ -50,6 +57,9 @@ FLASH = FlashOptions(
 OF_FLASH = ("disks_busy", "disks_busy_peak", "io_hit_ratio", "written_bytes_s", "usd_a_year")
 SEEDS = 20
 RATE = 0.1
+SPLITS = "learned(policy=lru|s3fifo),shared,shared(policy=s3fifo),equal,proportional,ucp,static-best"
+SHARED_SIZES, SHARED_FRAGMENT = (0.05, 0.2), 60  # pages, of which a sample has a whole number
+TURNS, LEAST_SHARED = 2, 100_000
 DAYS = 365
 DAILY = 434e6 / 36 / 7  # requests of a volume of MSR Cambridge: 434 million of 36 volumes in a week
 
@@ -155,6 +165,63 @@ def flash(seeds: int) -> None:
         print(f"| {name} | {' | '.join(cells)} | {np.mean(named):.2f} |", flush=True)
 
 
+def shared(seeds: int) -> None:
+    """How often the bars of partitioners hold, and what a split costs that a sample has chosen."""
+    known = [(name, trace) for name, trace in whole_traces() if len(expand_pages(trace).page_ids) >= LEAST_SHARED]
+    print(
+        f"{seeds} samples of {RATE:g}: how often the whole run's pages read lie within the 90 % interval; what a split"
+    )
+    print("reads, run whole, that a sample chose, and that the whole run chose; and a sample's bar\n")
+    columns = (
+        "applications",
+        "cache",
+        "within",
+        "error, mean",
+        "chosen by all",
+        "by a sample, mean",
+        "worst",
+        "its bar",
+    )
+    print(f"| {' | '.join((*columns, 'no worse'))} |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for count in (2, 3, 4):
+        rng = np.random.default_rng(derive_seed(0, "share from samples", count))
+        for _ in range(TURNS):
+            own = [known[k] for k in sorted(rng.permutation(len(known))[:count].tolist())]
+            for size in SHARED_SIZES:
+                _shared_row([replace(one, meta=replace(one.meta, trace_id=name)) for name, one in own], size, seeds)
+
+
+def _shared_row(traces: list[Trace], size: float, seeds: int) -> None:
+    candidates = parse_several(SPLITS, SHARED_FRAGMENT)
+    mix = mix_traces(traces, "lockstep")
+    pages = max(int(size * mix.n_pages), 8 * mix.count * SHARED_FRAGMENT)
+    whole = compare(mix, candidates, pages, "half", BUILT_IN.hdd)
+    within, errors, costs, bars = list[bool](), list[float](), list[float](), list[float]()
+    for seed in range(seeds):
+        samplers = Samplers(Plan(RATE, None, seed))
+        for key, one in enumerate(traces):
+            samplers.add(key, one)
+        drawn = [samplers.found[key].found(one.meta) for key, one in enumerate(traces)]
+        parts = [
+            Drawn(one.meta, True, ((one.meta.trace_id, own, True),)) for one, own in zip(traces, drawn, strict=True)
+        ]
+        found = compare(mix_drawn(parts, "lockstep"), candidates, pages, "half", BUILT_IN.hdd)
+        for ran, exact in zip(found.rows, whole.rows, strict=True):
+            if exact.candidate.partitioner.id != "learned":  # it has another split
+                within.append(abs(ran.mean - exact.mean) <= (ran.error_90 or 0.0))
+                errors.append(abs(ran.mean - exact.mean))
+        learned = found.rows[0]
+        split = run_parts(mix, learned.shared.splits[0].tolist(), learned.shared.policies)
+        costs.append(Score.of(whole.case, learned.candidate, split).mean)
+        bars.append(learned.error_90 or 0.0)
+    names, best = " + ".join(one.meta.trace_id for one in traces), whole.rows[0].mean
+    no_worse = np.mean([cost <= best + bar for cost, bar in zip(costs, bars, strict=True)])
+    cells = [f"{np.mean(within):.2f}", *(f"{value:.4f}" for value in (
+        np.mean(errors), best, np.mean(costs), max(costs), np.mean(bars))), f"{no_worse:.2f}"]  # fmt: skip
+    print(f"| {names} | {100 * size:.0f} % | {' | '.join(cells)} |", flush=True)
+
+
 def asked(*words: object) -> tuple[dict, float, float, float]:
     """A command's JSON values, its seconds by the clock and of the processor, and its peak MiB."""
     command = [sys.executable, "-c", "from cachezoo.cli import main; main()", *map(str, words), "--json"]
@@ -204,21 +271,22 @@ def main() -> int:
     """Run from the repository's root."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=100_000_000, help="of the long trace; 0: none")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="of hierarchies and flash caches; 0: none")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of all but pages; 0: none")
     parser.add_argument("--tiers", action="store_true", help="the hierarchies alone")
     parser.add_argument("--flash", action="store_true", help="the flash caches alone")
+    parser.add_argument("--share", action="store_true", help="a cache split among several traces alone")
     parser.add_argument("--exact", action="store_true", help="simulate LRU on all of it too")
     given = parser.parse_args()
-    every = not given.tiers and not given.flash
+    every = not given.tiers and not given.flash and not given.share
     if every:
         coverage()
     if given.seeds and (every or given.tiers):
         hierarchies(given.seeds)
     if given.seeds and (every or given.flash):
         flash(given.seeds)
-    if not every:
-        return 0
-    if given.requests:
+    if given.seeds and given.share:
+        shared(given.seeds)
+    if every and given.requests:
         long(given.requests, given.exact)
     return 0
 

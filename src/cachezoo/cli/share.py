@@ -8,6 +8,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.options import RANGES, floors
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
+from cachezoo.cli.runs import Sampled, part_of
 from cachezoo.remote import located
 from cachezoo.show.output import print_rows
 
@@ -94,6 +95,7 @@ def share(
             "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device) for page times."
         ),
     ] = None,
+    sample: Sampled = "auto",
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -110,17 +112,18 @@ def share(
     from cachezoo.devices.profile import load_models
     from cachezoo.questions.share.answer import title, values
     from cachezoo.questions.share.case import compare
-    from cachezoo.questions.share.mix import mix_traces
+    from cachezoo.questions.share.mix import mixed
     from cachezoo.questions.share.partitioners import parse, parse_several
     from cachezoo.sizes import Size
 
-    files, cache = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size)
+    files, cache, part = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size), part_of(sample)
     candidates = parse_several(DEFAULT_BY if by is None else by, fragment)
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
-    given = read_several(traces, fmt, option, columns, ask=not as_json)
+    column = apart if apart != "auto" else "source" if len(traces) == 1 else None
+    given = read_several(traces, fmt, option, columns, ask=not as_json, part=part, column=column)
     called = tuple(name.strip() for name in names.split(",")) if names else ()
-    mix = mix_traces(given, order, None if apart == "auto" else apart, called)
+    mix = mixed(given, order, None if apart == "auto" else apart, called)
     for remark in mix.remarks:
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(candidates)} partitioners, {mix.count} applications", len(candidates)) as advance:
@@ -129,7 +132,7 @@ def share(
             mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None,
             now=parse(now, candidates[0].fragment), floors=floors(floor, mix.names, pages),
         )  # fmt: skip
-    for line in found.left_out:
+    for line in (*found.fitted, *found.left_out):
         err().print(f"note: {line}", soft_wrap=True, markup=False)
     if "plot" in files:
         from cachezoo.questions.share.plot import draw

@@ -54,13 +54,14 @@ def load_windows(time_us: I64, problem: FlashProblem, flash: FlashPolicy, scale:
     """
     warmup = problem.first
     times = (time_us[warmup:] - time_us[warmup]) / 1e6
-    span = max(float(times[-1]), 1e-6)
+    first_us, last_us = problem.ends(time_us)
+    span = max(float(last_us - time_us[warmup]) / 1e6, 1e-6)
     reads = problem.requests(slice(warmup, None), reads=True)
     shortest = flash.window_min_s / scale
     most = min(MAX_WINDOWS, int(span // shortest), reads // flash.window_min_reads)
     count = max(flash.min_windows, most)
     of = np.minimum((times / span * count).astype(np.int64), count - 1)
-    days = float(time_us[-1] - time_us[0]) / 1e6 * scale / DAY_S
+    days = float(last_us - first_us) / 1e6 * scale / DAY_S
     return LoadWindows(warmup, of, count, span / count, reads / count, days)
 
 

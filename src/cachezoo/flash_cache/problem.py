@@ -53,6 +53,8 @@ class Whole:
     segments: float  # distinct
     begins: Bool  # [n] the part that begins its request
     heads: I64  # [n] of `cachezoo.kernels.flash.disk_us`
+    ends_us: tuple[int, int]  # its first and last time
+    clock: bool  # whether it has one
 
 
 @dataclass(frozen=True)
@@ -147,9 +149,16 @@ class FlashProblem:
             filters=remembered, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
         )  # fmt: skip
 
+    def ends(self, time: I64) -> tuple[int, int]:
+        """First and last of times; of a sample by the clock the whole trace's, which may begin before and go on."""
+        if self.whole is not None and self.clock:
+            return self.whole.ends_us
+        return int(time[0]), int(time[-1])
+
     def _rate(self, controller: Controller) -> WriteRate:
         """The budget by time; the horizon is of recorded time, and shorter on short traces or without a clock."""
-        span = float(max(1, self.time[-1] - self.time[0]))
+        first, last = self.ends(self.time)
+        span = float(max(1, last - first))
         horizon = controller.horizon_s / self.scale * 1e6 if self.clock else span
         return WriteRate(self.budget / span, min(span / HORIZONS, horizon), self.time)
 

@@ -13,7 +13,7 @@ from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
 from cachezoo.traces import sampling
-from cachezoo.traces.clock import has_clock
+from cachezoo.traces.clock import Clock, has_clock
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
@@ -24,7 +24,7 @@ from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, MOST_TIME_US, Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.remarks import SYNTHETIC
-from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Tally
+from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Samplers, Tally
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import NO_ADDRESSES, read_meta, stored_pages
 from cachezoo.traces.table import (
@@ -421,52 +421,184 @@ def read_sampled(
         TraceError: what the reader says; no block is chosen, the pages are more than there is memory for, or the
             requests are of objects, and may not be.
     """
-    given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
-    sampler: Sampler | None = None
-    stitcher, held = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, "")), list[Requests]()
-    for chunk in given.chunks():
-        held.append(chunk)
-        if isinstance(chunk, ObjectChunk):
-            if not objects:
-                raise TraceError(without_addresses(given))
-            continue
-        if sampler is None:
-            plan = plan if isinstance(plan, Plan) else plan(chunk)
-            sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
-        each = accesses_of(chunk, sampler.plan.page_bytes)
-        seen += int(each.sum() if chunk.count is None else each @ chunk.count)
-        if seen <= above:
-            continue
-        for own in held:
-            piece = stitcher.piece([own], 0)
-            assert isinstance(piece, Trace)
-            origin_us = min(origin_us, int(piece.time_us.min()))
+    given, sampler = OpenTrace(files, advance), None
+    drawing = _Drawing(given, plan, objects=objects)
+    for seen in drawing.chunks():
+        for piece in drawing.drawn() if seen > above else ():
+            if sampler is None:
+                sampler = Sampler(drawing.plan, _stored_pages(given) if drawing.plan.page_bytes == PAGE_BYTES else None)
             sampler.add(piece)
             if tally is not None:
                 tally.add(piece)
-        held.clear()
-    if held:
-        trace = _stitched(given, held, quiet)
-        if isinstance(trace, Trace):
-            assert sampler is not None
-            trace = replayed(trace) if replay else trace
-            hold_pages(trace, str(given.sources[0].path), sampler.plan.page_bytes)
-        return trace
+    if sampler is None:
+        return drawing.whole(quiet=quiet, replay=replay)
     if not quiet:
         _remark(given)
-    assert sampler is not None
-    found, page_bytes = sampler.found(given.meta()), sampler.plan.page_bytes
-    trace, before, after = found.trace, found.before, found.after
-    trace = replace(trace, time_us=trace.time_us - (origin_us if given.counts_anew() else 0))
-    if given.backwards:
-        after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
-    if replay and trace.count is not None:
-        row, _, time_us = _accesses_each(trace)
-        after = after[row[np.argsort(time_us, kind="stable")]]
-        before, trace = _before_each(trace, before, page_bytes), replayed(trace)
-    where = str(given.sources[0].path)
-    hold_pages(trace, where, page_bytes)
-    return replace(found, trace=validate(trace, where), before=np.sort(before), after=after)
+    return drawing.finished(sampler.found(given.meta()), replay=replay)
+
+
+class _Drawing:
+    """A trace that is read a chunk at a time: whole while its chunks are held, a sample where they are drawn from.
+
+    Attributes:
+        given: the trace.
+        plan: how it is sampled, after the first requests that have addresses.
+    """
+
+    plan: Plan
+
+    def __init__(self, given: OpenTrace, plan: Plan | Callable[[Chunk], Plan], *, objects: bool) -> None:
+        """Begin; `plan` and `objects` as of `read_sampled`."""
+        self.given, self._objects, self._held = given, objects, list[Requests]()
+        self._planned, self._origin_us, self._seen = plan, MOST_TIME_US, 0
+        self._stitcher = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, ""))
+
+    def chunks(self) -> Iterator[int]:
+        """Read; after each chunk how many page accesses there were, none of them to objects.
+
+        Raises:
+            TraceError: the requests are of objects, and may not be.
+        """
+        for chunk in self.given.chunks():
+            self._held.append(chunk)
+            if not isinstance(chunk, ObjectChunk):
+                if not self._seen:
+                    self.plan = self._planned if isinstance(self._planned, Plan) else self._planned(chunk)
+                each = accesses_of(chunk, self.plan.page_bytes)
+                self._seen += int(each.sum() if chunk.count is None else each @ chunk.count)
+            elif not self._objects:
+                raise TraceError(without_addresses(self.given))
+            yield self._seen
+
+    def drawn(self) -> Iterator[Trace]:
+        """What is held, in pieces, and is held no more."""
+        for own in self._held:
+            piece = self._stitcher.piece([own], 0)
+            assert isinstance(piece, Trace)
+            self._origin_us = min(self._origin_us, int(piece.time_us.min()))
+            yield piece
+        self._held.clear()
+
+    def whole(self, *, quiet: bool, replay: bool) -> Trace | ObjectTrace:
+        """All requests, where none was given away."""
+        trace = _stitched(self.given, self._held, quiet)
+        self._held.clear()
+        if isinstance(trace, Trace):
+            trace = replayed(trace) if replay else trace
+            hold_pages(trace, str(self.given.sources[0].path), self.plan.page_bytes)
+        return trace
+
+    def finished(self, found: SampledTrace, *, replay: bool) -> SampledTrace:
+        """A sample with its requests in the order of time, on the trace's clock."""
+        trace, before, after, page_bytes = found.trace, found.before, found.after, self.plan.page_bytes
+        origin_us = self._origin_us if self.given.counts_anew() else 0
+        first_us, last_us = (own - origin_us for own in found.ends_us)
+        trace = replace(trace, time_us=trace.time_us - origin_us)
+        if self.given.backwards:
+            after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
+        if replay and trace.count is not None:
+            row, _, time_us = _accesses_each(trace)
+            after = after[row[np.argsort(time_us, kind="stable")]]
+            before, trace = _before_each(trace, before, page_bytes), replayed(trace)
+        where = str(self.given.sources[0].path)
+        hold_pages(trace, where, page_bytes)
+        ends_us = first_us, max(last_us, int(trace.time_us[-1]))  # what a row stands for is spread over its second
+        return replace(found, trace=validate(trace, where), before=np.sort(before), after=after, ends_us=ends_us)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A trace of which samples were drawn, of all its requests or of each application's in it."""
+
+    meta: TraceMeta
+    ticks: bool  # whether it has a clock, see `cachezoo.traces.clock.has_clock`
+    # the name of each, its sample, and whether its own times, where it has any, are times
+    parts: tuple[tuple[str, SampledTrace, bool], ...]
+
+
+class _Apart:
+    """Gives the requests of a trace to samplers, those of each value of a column to one of its own."""
+
+    def __init__(self, samplers: Samplers, place: int, column: str | None, n_pages: int | None) -> None:
+        self._samplers, self._place, self._column, self._n_pages = samplers, place, column, n_pages
+        self.clock, self.codes, self.names = Clock(), set[int](), tuple[str, ...]()
+
+    def add(self, piece: Trace) -> None:
+        """The next requests.
+
+        Raises:
+            TraceError: some have no such value.
+        """
+        self.clock.add(piece.time_us)
+        if self._column is None:
+            self._add(0, piece, self._n_pages)
+            return
+        coded: Coded | None = getattr(piece, self._column)
+        if coded is None:
+            raise TraceError(f"{piece.meta.trace_id}: no mixture of several traces; name more, or --apart volume")
+        if int(coded.codes.min(initial=0)) < 0:
+            unknown = int((coded.codes < 0).sum())
+            raise TraceError(
+                f"{piece.meta.trace_id}: {unknown} of its requests have no {self._column}; leave those out"
+            )
+        self.names = coded.names
+        order = np.argsort(coded.codes, kind="stable")
+        codes, first = np.unique(coded.codes[order], return_index=True)
+        for code, rows in zip(codes.tolist(), np.split(order, first[1:]), strict=True):
+            self._add(code, piece.take(rows))
+
+    def _add(self, code: int, own: Trace, n_pages: int | None = None) -> None:
+        self.codes.add(code)
+        self._samplers.add((self._place, code), own, n_pages)
+
+    def found(self, drawing: _Drawing) -> Drawn:
+        """After the pass."""
+        meta, parts = drawing.given.meta(), []
+        for code in sorted(self.codes):
+            name = self.names[code] if self._column else meta.trace_id
+            sampled = self._samplers.found[self._place, code].found(replace(meta, trace_id=name))
+            own = drawing.finished(sampled, replay=True)
+            timed = self._column == "source" and own.ends_us[0] < own.ends_us[1]  # it had times of its own
+            parts.append((name, own, own.ticks if timed else True))
+        return Drawn(meta, self.clock.ticks(meta.extra), tuple(parts))
+
+
+def read_together(
+    traces: Sequence[OpenTrace], part: Part, above: int, column: str | None = None, *, quiet: bool = False
+) -> list[Trace] | list[Drawn]:
+    """Read traces whose pages are to weigh the same: all of them whole, or samples of all at one rate.
+
+    Args:
+        traces: opened.
+        part: how much of them.
+        above: page accesses of all together up to which `auto` reads them whole.
+        column: `volume` or `source`: draw from the requests of each of its values apart; None: from a trace's together.
+        quiet: as of `read_files`.
+
+    Raises:
+        TraceError: as of `read_sampled`, a trace is of objects, or some of its requests have no value of the column.
+    """
+    if part == "exact":
+        return [read_files(one.files, quiet=quiet, replay=True) for one in traces]
+    plan = sampling.plan_of(part)
+    above = above if plan.most else 0
+    samplers, drawings, aparts, before = Samplers(plan), list[_Drawing](), list[_Apart](), 0
+    for place, given in enumerate(traces):
+        aparts.append(_Apart(samplers, place, column, _stored_pages(given)))
+        drawings.append(_Drawing(given, plan, objects=False))
+        seen = 0
+        for seen in drawings[-1].chunks():
+            if before + seen > above:
+                for own, one in zip(aparts, drawings, strict=True):
+                    for piece in one.drawn():
+                        own.add(piece)
+        before += seen
+        if not quiet:
+            _remark(given)
+    if before > above:
+        return [own.found(one) for own, one in zip(aparts, drawings, strict=True)]
+    found = [one.whole(quiet=True, replay=True) for one in drawings]
+    return [one for one in found if isinstance(one, Trace)]
 
 
 def read_part(

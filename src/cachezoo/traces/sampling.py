@@ -5,7 +5,7 @@ rate falls as they come, and what was kept and lies above it is dropped again.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
@@ -21,7 +21,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
-from cachezoo.traces.clock import Outstanding
+from cachezoo.traces.clock import Clock, Outstanding
 from cachezoo.traces.memory import pieces as in_pieces
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
@@ -151,6 +151,8 @@ class SampledTrace:
     # them read
     marks: I64
     n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
+    ends_us: tuple[int, int]  # the whole trace's earliest and latest time, on its clock
+    ticks: bool  # whether that is one, see `cachezoo.traces.clock.has_clock`
     # requests of the whole trace that were outstanding on average while any was; None where it has no latencies
     outstanding: float | None = None
     dealt: bool = False  # whether it is one of the groups of another sample
@@ -180,16 +182,21 @@ class SampledTrace:
         """
         found = []
         for number in range(count):
-            own = _Kept(self.trace, self.before, self.after)
-            part = _taken(own, self.plan, self.rate, _Keys(self.plan.seed), number, count)
-            if not len(part.trace):
+            own = self.group(number, count)
+            if not len(own.trace):
                 message = (
                     f"{self.trace.meta.trace_id}: a sample of {self.pages.n_pages} pages at rate {self.rate:g} is too "
                     "small for an error; use a higher one, or exact"
                 )
                 raise ConfigError(message)
-            found.append(replace(self, **part._asdict(), rate=self.rate / count, dealt=True))
+            found.append(own)
         return tuple(found)
+
+    def group(self, number: int, count: int) -> "SampledTrace":
+        """One of `groups`, from 0 on; it may be empty."""
+        own = _Kept(self.trace, self.before, self.after)
+        part = _taken(own, self.plan, self.rate, _Keys(self.plan.seed), number, count)
+        return replace(self, **part._asdict(), rate=self.rate / count, dealt=True)
 
 
 def _taken(own: _Kept, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1) -> _Kept:
@@ -204,11 +211,29 @@ def _taken(own: _Kept, plan: Plan, rate: float, keys: _Keys, group: int = 0, cou
     )
 
 
+class _Limit:
+    """The most accesses that a plan keeps; where there are too few blocks to drop some, a little more."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._room = plan, 0
+
+    def passed(self, size: int, blocks: Callable[[], int]) -> bool:
+        """Whether the rate of so many accesses that are kept is to be halved; `blocks` says to how many blocks."""
+        if self._plan.most is None or size <= max(self._plan.most, self._room):
+            return False
+        if blocks() < 2 * self._plan.least:
+            self._room = size + size // 4  # till then they are not looked at again
+            return False
+        self._room = 0
+        return True
+
+
 class Sampler:
     """Chooses blocks of a trace that comes in pieces, and keeps all accesses to them.
 
     Attributes:
         rate: part of the blocks that are kept now.
+        size: accesses that are kept now.
         requests: that have come.
         reads: of these, those that read.
         accesses: to pages, that have come; a row that stands for several requests counts as these.
@@ -222,14 +247,13 @@ class Sampler:
             n_pages: distinct pages of the whole trace, where they are known.
         """
         self.plan, self.rate = plan, plan.rate
-        self._known, self._distinct, self._outstanding = n_pages, Distinct(), Outstanding()
+        self._known, self._distinct, self._outstanding, self._clock = n_pages, Distinct(), Outstanding(), Clock()
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
         self._kept: list[_Kept] = []
         self._end = np.zeros(1, np.int64)  # of the last request
         self._marks = [np.zeros((2, 1), np.int64)]
-        self._size = 0
-        self._room = 0  # accesses that may be kept, where there are too few blocks to drop some
+        self.size, self._limit = 0, _Limit(plan)
 
     def add(self, trace: Trace) -> None:
         """The next requests; names of an earlier piece are the first ones of the next, in their order."""
@@ -242,6 +266,7 @@ class Sampler:
         self._end = after[-1:].copy()
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
+        self._clock.add(trace.time_us)
         if trace.latency_us is not None:
             self._outstanding.add(trace.time_us, trace.latency_us)
         self.requests += len(trace)
@@ -251,18 +276,24 @@ class Sampler:
         further = np.stack([ends, np.cumsum(touched * read)])[:, places]
         self._marks.append(self._marks[-1][:, -1:] + further)
         self.accesses += int(ends[-1])
-        while self.plan.most is not None and self._size > max(self.plan.most, self._room):
+        while self._limit.passed(self.size, self.blocks):
+            self.thin(self.rate / 2)
+
+    def blocks(self) -> int:
+        """How many blocks are kept now."""
+        return len(np.unique(self._together().trace.offset // self.plan.block_bytes)) if self._kept else 0
+
+    def thin(self, rate: float) -> None:
+        """Drop what a lower rate does not keep, now and from now on."""
+        self.rate = rate
+        if self._kept:
             whole = self._together()
-            if len(np.unique(whole.trace.offset // self.plan.block_bytes)) < 2 * self.plan.least:
-                self._room = self._size + self._size // 4  # till then they are not looked at again
-                continue
-            self.rate, self._room = self.rate / 2, 0
-            self._kept, self._size = [], 0
+            self._kept, self.size = [], 0
             self._keep(whole)
 
     def _keep(self, own: _Kept) -> None:
         part = _taken(own, self.plan, self.rate, self._keys)
-        self._size += int(self._accesses_of(part.trace).sum())
+        self.size += int(self._accesses_of(part.trace).sum())
         self._kept.append(part)
 
     def _accesses_of(self, trace: Trace) -> I64:
@@ -293,8 +324,36 @@ class Sampler:
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
         return SampledTrace(
             own, self.plan, self.rate, part.before, part.after, self.requests, self.reads, self.accesses, marks,
-            n_pages, self._outstanding.mean,
+            n_pages, (self._clock.first_us, self._clock.last_us), self._clock.ticks(meta.extra), self._outstanding.mean,
         )  # fmt: skip
+
+
+class Samplers:
+    """Samplers of traces at one rate, so that pages of all weigh the same: what they keep together has one limit.
+
+    Attributes:
+        rate: part of the blocks that are kept of each now.
+        found: the samplers, by whatever tells the traces apart.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._limit, self._size = plan, _Limit(plan), 0
+        self.rate = plan.rate
+        self.found: dict[Hashable, Sampler] = {}
+
+    def add(self, key: Hashable, trace: Trace, n_pages: int | None = None) -> None:
+        """The next requests of one trace, as of `Sampler.add`; distinct pages where they are known."""
+        if key not in self.found:
+            self.found[key] = Sampler(replace(self._plan, rate=self.rate, most=None), n_pages)
+        own = self.found[key]
+        self._size -= own.size
+        own.add(trace)
+        self._size += own.size
+        while self._limit.passed(self._size, lambda: sum(one.blocks() for one in self.found.values())):
+            self.rate /= 2
+            for one in self.found.values():
+                one.thin(self.rate)
+            self._size = sum(one.size for one in self.found.values())
 
 
 class Tally:

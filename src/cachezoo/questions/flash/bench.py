@@ -18,7 +18,7 @@ from cachezoo.labels.episodes import Admission, OptMode
 from cachezoo.metrics.flash import FlashRow, Yearly
 from cachezoo.settings.flash import FlashPolicy
 from cachezoo.settings.prices import BUILT_IN, Prices
-from cachezoo.traces.clock import has_clock, time_scale
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.table import Trace
 
 OPT = "opt"
@@ -74,8 +74,8 @@ class Bench:
             most_busy: share of a disk's time that may be taken in the busiest window.
         """
         self.problem, self.flash, self.prices, self.most_busy = problem, flash, prices, most_busy
-        self.clock = has_clock(trace)
-        self.seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6 if self.clock else 0.0
+        self.clock, (first_us, last_us) = problem.clock, problem.ends(trace.time_us)
+        self.seconds = float(last_us - first_us) / 1e6 if self.clock else 0.0
         self.scale = time_scale(trace)
         self.windows: LoadWindows = load_windows(trace.time_us, problem, flash, self.scale)
         self._seed, self.trace_id = seed, trace.meta.trace_id

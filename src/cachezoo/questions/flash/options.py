@@ -137,7 +137,8 @@ def flash_problem_of(
     begun = np.flatnonzero(whole.begins)
     filled = int(np.searchsorted(begun, problem.accept_all.filled_at))
     first = begun[options.count.place(len(begun), filled, trace.time_us[begun])]
-    return replace(problem, whole=whole, first=int(first))
+    time = trace.time_us if whole.clock else np.arange(len(trace))
+    return replace(problem, whole=whole, first=int(first), time=time, clock=whole.clock)
 
 
 def capacity_segments(size: Size, n_segments: int, geometry: Geometry) -> int:

@@ -114,6 +114,8 @@ def whole_of(sample: SampledTrace) -> Whole:
         segments=sample.n_pages / sample.pages.n_pages,
         begins=begins,
         heads=np.where(~begins, ONWARDS, np.where(follows, AS_LEFT, sample.after)),
+        ends_us=sample.ends_us,
+        clock=sample.ticks,
     )
 
 

@@ -97,6 +97,29 @@ def test_a_rate_by_the_second_is_the_whole_traces():
     assert row.reached and row.written_bytes_s == pytest.approx(1e6, rel=0.05)
 
 
+def test_by_the_second_is_over_all_of_the_traces_time():
+    early, block = 86_400_000_000, TRACE.offset // BLOCKS.block_bytes
+    drawn = sample_of(TRACE, 0.3).trace
+    left = np.flatnonzero(~np.isin(block, drawn.offset // BLOCKS.block_bytes) & (TRACE.size == 4096))[:1]
+    rows = np.concatenate([left, np.arange(len(TRACE)), left])
+    longer = TRACE.take(rows)
+    time_us = longer.time_us + early
+    time_us[0], time_us[-1] = 0, time_us[-2] + early
+    sample = sample_of(replace(longer, time_us=time_us), 0.3)
+    assert 0 < sample.trace.time_us[0] and sample.trace.time_us[-1] < time_us[-1]
+    (found,), (exact,) = (flash_tables(own, BLOCKS, [], SHARE, 3) for own in (sample, replace(longer, time_us=time_us)))
+    assert found.seconds == exact.seconds and found.windows.days == exact.windows.days
+    assert found.windows.seconds == pytest.approx(exact.windows.seconds, rel=0.05)
+    for ours, theirs in zip(found.rows, exact.rows, strict=True):
+        assert ours.disks_busy == pytest.approx(theirs.disks_busy, rel=0.25)
+
+
+def test_numbered_rows_are_no_clock_of_a_sample():
+    numbered = replace(TRACE, time_us=np.arange(len(TRACE)))
+    (found,) = flash_tables(sample_of(numbered, 0.3), BLOCKS, [], SHARE, 3)
+    assert not found.clock and found.seconds == 0 and found.without is None
+
+
 def test_the_answer_says_that_it_is_of_a_sample_and_how_far_it_may_be_off():
     found = flash_tables(sample_of(TRACE, 0.3), BLOCKS, [], SHARE, 3)
     (row, *_) = found[0].rows
