@@ -452,12 +452,13 @@ def read_sampled(
         before, trace = _before_each(trace, before, plan.page_bytes), replayed(trace)
     where = str(given.sources[0].path)
     hold_pages(trace, where)
-    return replace(found, trace=validate(trace, where), before=np.sort(before))
+    near = found.near if len(trace) == len(found.trace) and not given.backwards else None
+    return replace(found, trace=validate(trace, where), before=np.sort(before), near=near)
 
 
 def read_part(
     files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True,
-    objects: bool = True,
+    objects: bool = True, near: bool = False,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """A trace in memory as it is simulated: whole, or a sample of it.
 
@@ -469,10 +470,11 @@ def read_part(
         requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
             error, and of a long trace alone, as a part of a shorter one is taken in memory.
         objects: whether it may be of objects.
+        near: whether a sample knows the requests around its own; of those that come late it does not.
     """
     if part == "exact":
         return (read_either if objects else read_files)(files, quiet=quiet, replay=True)
-    plan = sampling.plan_of(part, page_bytes, requests=requests)
+    plan = sampling.plan_of(part, page_bytes, requests=requests, near=near)
     above = sampling.SAMPLED_ABOVE if plan.most or not requests else 0
     return read_sampled(files, plan, above, quiet=quiet, replay=True, objects=objects)
 

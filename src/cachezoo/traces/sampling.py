@@ -24,6 +24,7 @@ from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_
 from cachezoo.traces.clock import Outstanding
 from cachezoo.traces.memory import LONG_FROM
 from cachezoo.traces.memory import pieces as in_pieces
+from cachezoo.traces.neighbours import Neighbours, Rows, Stretch, joined
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
 from cachezoo.traces.pieces import picked, pieces, trimmed
@@ -61,6 +62,7 @@ class Plan:
     block_bytes: int = SAMPLE_BLOCK_BYTES  # unit of the choice
     page_bytes: int = PAGE_BYTES  # of the pages that accesses are counted in
     least: int = 0  # blocks below which the rate is not halved any more, however many accesses they have
+    near: bool = False  # whether the requests around those that are kept are known of the sample
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
@@ -71,11 +73,13 @@ class Plan:
             raise ConfigError(f"blocks of {self.block_bytes} bytes; give a multiple of {self.page_bytes}")
 
 
-def plan_of(part: float | Literal["auto"], page_bytes: int = PAGE_BYTES, *, requests: bool = True) -> Plan:
-    """How a part of a trace is sampled; `requests` as of `cachezoo.traces.read.read_part`."""
+def plan_of(
+    part: float | Literal["auto"], page_bytes: int = PAGE_BYTES, *, requests: bool = True, near: bool = False
+) -> Plan:
+    """How a part of a trace is sampled; `requests` and `near` as of `cachezoo.traces.read.read_part`."""
     block = page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
     rate, most = (1.0, SAMPLED) if isinstance(part, str) else (part, None)
-    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS)
+    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS, near=near)
 
 
 def _digests(texts: Sequence[str]) -> U64:
@@ -131,6 +135,7 @@ class SampledTrace:
     # requests of the whole trace that were outstanding on average while any was; None where it has no latencies
     outstanding: float | None = None
     dealt: bool = False  # whether it is one of the groups of another sample
+    near: Neighbours | None = None  # of each of its requests, where they are known
 
     @cached_property
     def pages(self) -> PageAccesses:
@@ -157,25 +162,36 @@ class SampledTrace:
         """
         found = []
         for number in range(count):
-            part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
-            if not len(part):
+            own = _Part(self.trace, self.before, self.near)
+            part = _taken(own, self.plan, self.rate, _Keys(self.plan.seed), number, count)
+            if not len(part.trace):
                 message = (
                     f"{self.trace.meta.trace_id}: a sample of {self.pages.n_pages} pages at rate {self.rate:g} is too "
                     "small for an error; use a higher one, or exact"
                 )
                 raise ConfigError(message)
-            own = replace(self, trace=part, before=before, rate=self.rate / count, dealt=True)
-            found.append(own)
+            near = part.near if isinstance(part.near, Neighbours) else None
+            dealt = replace(self, trace=part.trace, before=part.before, near=near, rate=self.rate / count, dealt=True)
+            found.append(dealt)
         return tuple(found)
 
 
-def _taken(
-    trace: Trace, before: I64, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1
-) -> tuple[Trace, I64]:
-    """The parts of requests in drawn blocks, and the accesses of the whole trace before each."""
+@dataclass(frozen=True)
+class _Part:
+    """Requests, the accesses of the whole trace before each, and what is known of those around them."""
+
+    trace: Trace
+    before: I64
+    near: Rows | None
+
+
+def _taken(own: _Part, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1) -> _Part:
+    """The parts of requests in drawn blocks."""
+    trace, before = own.trace, own.before
     block, page = plan.block_bytes, plan.page_bytes
     row, start, stop = drawn_runs(keys.of(trace.volume), trace.offset, trace.size, block, rate, group, count)
-    return pieces(trace, row, start, stop, trace.meta), before[row] + start // page - trace.offset[row] // page
+    place = before[row] + start // page - trace.offset[row] // page
+    return _Part(pieces(trace, row, start, stop, trace.meta), place, None if own.near is None else own.near.take(row))
 
 
 class Sampler:
@@ -199,7 +215,8 @@ class Sampler:
         self._known, self._distinct, self._outstanding = n_pages, Distinct(), Outstanding()
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
-        self._kept: list[tuple[Trace, I64]] = []
+        self._kept: list[_Part] = []
+        self._last: Stretch | None = None
         self._marks = [np.zeros((2, 1), np.int64)]
         self._size = 0
         self._room = 0  # accesses that may be kept, where there are too few blocks to drop some
@@ -210,7 +227,8 @@ class Sampler:
             return
         touched = self._accesses_of(trace)
         ends = np.cumsum(touched)
-        self._keep(trace, self.accesses + ends - touched)
+        self._last = Stretch(trace, self._last) if self.plan.near else None
+        self._keep(_Part(trace, self.accesses + ends - touched, self._last))
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
         if trace.latency_us is not None:
@@ -223,25 +241,27 @@ class Sampler:
         self._marks.append(self._marks[-1][:, -1:] + further)
         self.accesses += int(ends[-1])
         while self.plan.most is not None and self._size > max(self.plan.most, self._room):
-            whole, before = self._together()
-            if len(np.unique(whole.offset // self.plan.block_bytes)) < 2 * self.plan.least:
+            whole = self._together()
+            if len(np.unique(whole.trace.offset // self.plan.block_bytes)) < 2 * self.plan.least:
                 self._room = self._size + self._size // 4  # till then they are not looked at again
                 continue
             self.rate, self._room = self.rate / 2, 0
             self._kept, self._size = [], 0
-            self._keep(whole, before)
+            self._keep(whole)
 
-    def _keep(self, trace: Trace, before: I64) -> None:
-        part, own = _taken(trace, before, self.plan, self.rate, self._keys)
-        self._size += int(self._accesses_of(part).sum())
-        self._kept.append((part, own))
+    def _keep(self, whole: _Part) -> None:
+        part = _taken(whole, self.plan, self.rate, self._keys)
+        self._size += int(self._accesses_of(part.trace).sum())
+        self._kept.append(part)
 
     def _accesses_of(self, trace: Trace) -> I64:
         touched = accesses_of(trace, self.plan.page_bytes)
         return touched if trace.count is None else touched * trace.count
 
-    def _together(self) -> tuple[Trace, I64]:
-        return _joined([part for part, _ in self._kept]), np.concatenate([before for _, before in self._kept])
+    def _together(self) -> _Part:
+        near = [part.near for part in self._kept if isinstance(part.near, Neighbours)]
+        before = np.concatenate([part.before for part in self._kept])
+        return _Part(_joined([part.trace for part in self._kept]), before, joined(near) if near else None)
 
     def found(self, meta: TraceMeta) -> SampledTrace:
         """The sample.
@@ -254,16 +274,16 @@ class Sampler:
         """
         if not self.requests:
             raise TraceError(f"{meta.trace_id}: the trace is empty; give one with at least one request")
-        part, before = self._together()
-        if not len(part):
+        part = self._together()
+        if not len(part.trace):
             raise TraceError(
                 f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate:g}, or take all of it"
             )
-        own = trimmed(replace(part, meta=meta))
+        own, near = trimmed(replace(part.trace, meta=meta)), part.near
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
         return SampledTrace(
-            own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages,
-            self._outstanding.mean,
+            own, self.plan, self.rate, part.before, self.requests, self.reads, self.accesses, marks, n_pages,
+            self._outstanding.mean, near=near if isinstance(near, Neighbours) else None,
         )  # fmt: skip
 
 
