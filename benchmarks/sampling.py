@@ -23,12 +23,15 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import CachezooError
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.flash.options import RIVALS, FlashOptions, WriteRate, geometry_by_reads
+from cachezoo.questions.flash.table import flash_tables
 from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.tiers.bench import NOTHING
 from cachezoo.questions.tiers.bench import Bench as TierBench
 from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.settings.prices import BUILT_IN as PRICES
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.sampling import SAMPLE_BLOCK_BYTES, Plan, sampled
@@ -41,6 +44,10 @@ FIGURES = ("hit_ratio", "ssd_writes")
 LEAST_ACCESSES, LEAST_PAGES = 50_000, 5_000
 HIERARCHIES = ("lru", "lru | lru", "hcalfu | tb=64K | lru", "promotion: arc | s3fifo")
 RAM, SSD = 0.03, 0.2  # of the pages
+FLASH = FlashOptions(
+    [Size.parse("10%")], [WriteRate("25%", None, 0.25)], ("accept_all", "coin_flip", "rejectx", "opt"), RIVALS
+)
+OF_FLASH = ("disks_busy", "disks_busy_peak", "io_hit_ratio", "written_bytes_s", "usd_a_year")
 SEEDS = 20
 RATE = 0.1
 DAYS = 365
@@ -115,6 +122,39 @@ def hierarchies(seeds: int) -> None:
         print(f"| {name} | {held:.2f} | {said} | {within:.2f} | {disk:.1%} |", flush=True)
 
 
+def flash(seeds: int) -> None:
+    """The same of flash caches: disks busy, their peak, reads hit, bytes written, $ a year, and who is named."""
+    said = f"{FLASH.rates[0].text} of accept_all's writes, a cache of {FLASH.sizes[0]}"
+    print(f"\n{seeds} samples of {RATE:g}; {', '.join((*FLASH.policies, 'the best kept'))}; {said}\n")
+    titles = [title for name in OF_FLASH for title in (f"{name}: within", "off", "error", "bar")]
+    print(f"| trace | {' | '.join(titles)} | same named |\n{'|---' * (2 + len(titles))}|")
+    for name, trace in whole_traces():
+        geometry = geometry_by_reads(trace)
+        (whole,) = flash_tables(trace, geometry, [], FLASH, 0)
+        best = whole.leads[0].rival.policy
+        rows, named = list[list[list[float]]](), list[bool]()
+        for seed in range(seeds):
+            plan = Plan(RATE, None, seed, geometry.block_bytes, geometry.segment_bytes)
+            (found,) = flash_tables(sampled(trace, plan), geometry, [], FLASH, 0)
+            lead = found.leads[0]
+            named.append(best in (lead.rival.policy, *lead.level))
+            for ours, exact in zip(found.rows, whole.rows, strict=True):
+                if not exact.usd_a_year:
+                    continue
+                rows.append([])
+                for figure in OF_FLASH:
+                    truth, bar = getattr(exact, figure), ours.errors_90[figure]
+                    off = getattr(ours, figure) - truth
+                    unit = 1.0 if figure == "io_hit_ratio" else max(truth, 1e-12)
+                    rows[-1].append([abs(off) <= bar, off / unit, abs(off) / unit, bar / unit])
+        if not rows:
+            continue
+        cells = []
+        for held, *shares in np.mean(rows, axis=0).tolist():
+            cells += [f"{held:.2f}", *(f"{share:.1%}" for share in shares)]
+        print(f"| {name} | {' | '.join(cells)} | {np.mean(named):.2f} |", flush=True)
+
+
 def asked(*words: object) -> tuple[dict, float, float, float]:
     """A command's JSON values, its seconds by the clock and of the processor, and its peak MiB."""
     command = [sys.executable, "-c", "from cachezoo.cli import main; main()", *map(str, words), "--json"]
@@ -164,15 +204,19 @@ def main() -> int:
     """Run from the repository's root."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=100_000_000, help="of the long trace; 0: none")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="samples of each trace of the hierarchies; 0: none")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of hierarchies and flash caches; 0: none")
     parser.add_argument("--tiers", action="store_true", help="the hierarchies alone")
+    parser.add_argument("--flash", action="store_true", help="the flash caches alone")
     parser.add_argument("--exact", action="store_true", help="simulate LRU on all of it too")
     given = parser.parse_args()
-    if not given.tiers:
+    every = not given.tiers and not given.flash
+    if every:
         coverage()
-    if given.seeds:
+    if given.seeds and (every or given.tiers):
         hierarchies(given.seeds)
-    if given.tiers:
+    if given.seeds and (every or given.flash):
+        flash(given.seeds)
+    if not every:
         return 0
     if given.requests:
         long(given.requests, given.exact)

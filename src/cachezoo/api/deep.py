@@ -10,11 +10,12 @@ from cachezoo.api.given import number, one_of, path, paths, switch, text, text_o
 from cachezoo.api.given import with_commas as listed
 from cachezoo.api.given import with_commas_or_none as listed_or_none
 from cachezoo.api.pages import Several, named
-from cachezoo.api.reading import in_memory, read
+from cachezoo.api.reading import files_of, in_memory, read
 from cachezoo.api.results import Result
 from cachezoo.cli.flash import (
     geometry_given,
     modes_of,
+    of_whole,
     policies_of,
     refuse_beside_try,
     refuse_unbundled,
@@ -22,7 +23,7 @@ from cachezoo.cli.flash import (
 from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import floors, in_range, sizes, whole_in_range, write_rates
 from cachezoo.cli.options import victims as victims_of
-from cachezoo.cli.runs import part_of
+from cachezoo.cli.runs import part_of, refuse_of_samples
 from cachezoo.cli.share import DEFAULT_BY, ApartOption
 from cachezoo.cli.size import options_of as size_options
 from cachezoo.cli.size import prices_of
@@ -34,9 +35,10 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.questions.flash.fitness import try_model
-from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
+from cachezoo.questions.flash.model import FlashModel, decide, geometry_of, open_bundles
 from cachezoo.questions.flash.options import MODELLED, RIVALS, FlashOptions, disk_given, geometry_by_reads
 from cachezoo.questions.flash.plot import draw_flash
+from cachezoo.questions.flash.sampled import geometry_of_sample, read_requests
 from cachezoo.questions.flash.sentences import answers as flash_answers
 from cachezoo.questions.flash.sentences import values_of as flash_values
 from cachezoo.questions.flash.table import flash_tables
@@ -57,6 +59,7 @@ from cachezoo.questions.wear.verdict import values as wear_values
 from cachezoo.settings.wear import Copies
 from cachezoo.sizes import Size
 from cachezoo.traces.objects import ObjectTrace
+from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.table import Trace
 
 
@@ -93,6 +96,7 @@ def flash(
     most_busy: float = 0.7,
     try_it: bool = False,
     ignore: str | None = None,
+    sample: str | float = "auto",
 ) -> Result:
     """Baleen's flash cache before hard disks: `cachezoo recommend --only flash`.
 
@@ -114,6 +118,7 @@ def flash(
         most_busy: share of a disk's time that may be taken at the peak.
         try_it: train a model on the trace's first day, and say by the rest whether it pays; `--try`.
         ignore: as of `cachezoo.simulate`, of a trace of objects: deletes, ttl.
+        sample: as of `cachezoo.recommend`.
 
     Returns:
         A row for each size, policy, prefetch and rate; with `try_it` for each size, rate and policy.
@@ -138,27 +143,32 @@ def flash(
         prices=load_prices(text_or_none(prices, "prices")), most_busy=in_range(most_busy, "most_busy"),
     )  # fmt: skip
     opened = open_bundles(folders)
-    geometry = geometry_of(opened, given)
-    source = read(trace)
-    if isinstance(source, ObjectTrace):
+    geometry, part = geometry_of(opened, given), part_of(str(sample))
+    own = read_requests(files_of(trace) or read(trace), part, geometry)
+    if isinstance(own, ObjectTrace):
         of_pages = {
             "--bundle": bool(folders), "--prefetch": prefetch is not None, "--segment": segment is not None,
             "--block": block is not None, "--disk": behind == disk == MODELLED, "--count": options.count != Count(),
-            "--try": try_it,
+            "--try": try_it, "--sample": not isinstance(part, str),
         }  # fmt: skip
-        return objects.flash(objects.asked(source, ignored, of_pages=of_pages), options, policy is not None)
+        return objects.flash(objects.asked(own, ignored, of_pages=of_pages), options, policy is not None)
     refuse_of_objects(ignored)
     refuse_unbundled(options, bool(folders))
-    own = objects.addressed(source, each_access=False)
-    if try_it:
-        trial = try_model(own, geometry or geometry_by_reads(own), options)
-        values = trial.values(own.meta.trace_id)
-        rows = [row for one in values["trials"] for row in one["rows"]]
-        return Result(f"{own.meta.trace_id}, after its first day", values, rows, trial.answers(), trial)
-    models = [decide(one, own) for one in opened]
-    found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, _no_progress)
-    name = own.meta.trace_id
-    values, says = flash_values(name, own, found, models), flash_answers(found, options)
+    models = list[FlashModel]()
+    if isinstance(own, SampledTrace):
+        refuse_of_samples(of_whole(options, bool(folders), try_it))
+        geometry = geometry_of_sample(own)
+    else:
+        geometry = geometry or geometry_by_reads(own)
+        if try_it:
+            trial = try_model(own, geometry, options)
+            values = trial.values(own.meta.trace_id)
+            rows = [row for one in values["trials"] for row in one["rows"]]
+            return Result(f"{own.meta.trace_id}, after its first day", values, rows, trial.answers(), trial)
+        models = [decide(one, own) for one in opened]
+    found = flash_tables(own, geometry, models, options, SEED, _no_progress)
+    name = found[0].trace_id
+    values, says = flash_values(name, found, models), flash_answers(found, options)
     title = f"{name}: a flash cache before hard disks"
     return Result(title, values, values["rows"], says, found, lambda path: draw_flash(found, name, path))
 

@@ -32,10 +32,27 @@ from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
 from cachezoo.traces.clock import has_clock, time_scale
 from cachezoo.traces.table import OP_READ, Trace
 
+EVERY = slice(None)
 HORIZONS = 96  # of a controller, that a trace has at least
 GENERATIONS, GENERATION = 8, 1.0  # filters that RejectX remembers misses in, and what each takes, in capacities
 DISKS: dict[DiskName, Hdd | None] = {"wdredpro2tb": WDREDPRO2TB, "baleen": None}
 """By `policy.flash.disk`; None: the two constants."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The trace that n requests are a sample of: how many times as much there is of it as of the sample.
+
+    What a cache does to the segments that are read, and how long they take of a disk, it does to as many more of the
+    whole trace's. The disk's head comes from where the request before in the whole trace ended.
+    """
+
+    accesses: float  # to segments
+    reads: float  # of these, those that read
+    writes: float
+    segments: float  # distinct
+    begins: Bool  # [n] the part that begins its request
+    heads: I64  # [n] of `cachezoo.kernels.flash.disk_us`
 
 
 @dataclass(frozen=True)
@@ -66,9 +83,28 @@ class FlashProblem:
     whole_block: bool = True  # a read touches its blocks whole
     scale: float = 1.0  # recorded seconds that a second of `time` stands for
     at_least: bool = False  # where no setting of a knob comes near the budget, the next above is taken, not below
+    # What the requests are a sample of; disk-head time then is the whole trace's. All else is of the sample
+    whole: Whole | None = None
 
     def __len__(self) -> int:
         return len(self.read)
+
+    def requests(self, rows: slice = EVERY, *, reads: bool = False) -> int:
+        """Requests, or reads, among some rows; of a sample those of the whole trace that they are an estimate of."""
+        chosen = self.read[rows] if reads else np.ones(len(self.read[rows]), np.bool_)
+        if self.whole is None:
+            return int(np.count_nonzero(chosen))
+        found = int(np.count_nonzero(chosen & self.whole.begins[rows]))
+        return round(found * (self.whole.reads if reads else self.whole.accesses))
+
+    def flash_segments(self, written: int) -> int:
+        """Segments that are written to flash where so many are here; of a sample those of the whole trace."""
+        return written if self.whole is None else round(written * self.whole.reads)
+
+    @property
+    def whole_capacity(self) -> int:
+        """Segments of the cache; of a sample, of the whole trace's."""
+        return self.capacity if self.whole is None else round(self.capacity * self.whole.segments)
 
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
         """Simulate one decision per request, bool[n], and what an admitted miss also fetches."""
@@ -127,17 +163,33 @@ class FlashProblem:
 
     def disk_times(self, run: FlashRun) -> tuple[F64, F64]:
         """float64[n] each: disk-head seconds of each request, of missing reads and of writes, and what is transfer."""
+        times, transfer = self._disk_times(run)
+        return self._of_whole(times), self._of_whole(transfer)
+
+    def _disk_times(self, run: FlashRun) -> tuple[F64, F64]:
+        """The same of the requests themselves."""
         segment = self.geometry.segment_bytes
         if self.disk is None:
             moved = self._segments(run) * np.int64(segment)
-            return self.constant_seconds(run), self.cost.seconds(np.zeros(len(self)), moved)
-        times, transfer = disk_us(disk_at_rest(self.disk), self.read, self.offset, self.size, run, segment)
+            return self._constant_seconds(run), self.cost.seconds(np.zeros(len(self)), moved)
+        heads = None if self.whole is None else self.whole.heads
+        times, transfer = disk_us(disk_at_rest(self.disk), self.read, self.offset, self.size, run, segment, heads)
         return times / 1e6, transfer / 1e6
+
+    def _of_whole(self, seconds: F64) -> F64:
+        """What requests take, times as many as each stands for."""
+        if self.whole is None:
+            return seconds
+        return seconds * np.where(self.read, self.whole.reads, self.whole.writes)
 
     def constant_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request by the two constants."""
+        return self._of_whole(self._constant_seconds(run))
+
+    def _constant_seconds(self, run: FlashRun) -> F64:
         n_bytes = self._segments(run) * np.int64(self.geometry.segment_bytes)
-        return self.cost.seconds(n_bytes > 0, n_bytes)
+        seeks = n_bytes > 0 if self.whole is None else (n_bytes > 0) & self.whole.begins
+        return self.cost.seconds(seeks, n_bytes)
 
     def spared_seconds(self, fetched: I32) -> F64:
         """float64[n]: what the disk is spared of each read of an episode that is admitted; 0 for writes.
@@ -158,8 +210,8 @@ class FlashProblem:
 
     @cached_property
     def _uncached(self) -> tuple[F64, F64]:
-        """`disk_times` where nothing is cached."""
-        return self.disk_times(self.run(np.zeros(len(self), np.bool_)))
+        """`_disk_times` where nothing is cached."""
+        return self._disk_times(self.run(np.zeros(len(self), np.bool_)))
 
     def _segments(self, run: FlashRun) -> I32:
         """int32[n]: segments that each request moves at the disk."""

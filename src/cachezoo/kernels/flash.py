@@ -53,6 +53,7 @@ Memory = Literal["recency", "filters", "queue"]
 """Of RejectX, see `simulate_rejectx`."""
 BLOOM_BITS, BLOOM_LEAST = 10.0, 1 << 10  # bits of a filter for each segment that it takes, and for so many at least
 ABSENT = -1  # in `after`, of a segment that is not resident
+ONWARDS, AS_LEFT = -1, -2  # in the heads of `disk_us`
 
 
 @dataclass(frozen=True)
@@ -546,7 +547,7 @@ def simulate_controlled_rejectx(
 
 @njit
 def _disk_us(
-    disk: Disk, requests: tuple[Bool, I64, I64], run: tuple[I32, I32, I32], segment_bytes: int
+    disk: Disk, requests: tuple[Bool, I64, I64], heads: I64, run: tuple[I32, I32, I32], segment_bytes: int
 ) -> tuple[F64, F64]:
     read, offset, size = requests
     io_segments, io_first, written = run
@@ -554,6 +555,8 @@ def _disk_us(
     now = 0.0
     for i in range(len(read)):
         start, end = offset[i], offset[i] + size[i]
+        if heads.size and heads[i] >= 0:
+            disk.head = heads[i] % disk.capacity
         if read[i]:
             if io_segments[i] == 0:
                 continue
@@ -563,13 +566,17 @@ def _disk_us(
                 start, end = low, high
             else:
                 start, end = max(start, low), min(end, high)
+        if heads.size and (heads[i] == ONWARDS or (heads[i] >= 0 and abs(start - heads[i]) < segment_bytes)):
+            disk.head = start % disk.capacity
         times[i] = serve(disk, start, end - start, not read[i], now)
         transfer[i] = (end - start) / rate_at(disk, start % disk.capacity)
         now += times[i]
     return times, transfer
 
 
-def disk_us(disk: Disk, read: Bool, offset: I64, size: I64, run: FlashRun, segment_bytes: int) -> tuple[F64, F64]:
+def disk_us(
+    disk: Disk, read: Bool, offset: I64, size: I64, run: FlashRun, segment_bytes: int, heads: I64 | None = None
+) -> tuple[F64, F64]:
     """What reaches the disk behind a run of n requests, on a model of it, back to back in their order.
 
     What goes to flash is fetched in whole segments, from the first to the last that is missing. A request that passes
@@ -582,12 +589,19 @@ def disk_us(disk: Disk, read: Bool, offset: I64, size: I64, run: FlashRun, segme
         size: int64[n] bytes.
         run: what the cache did.
         segment_bytes: of a segment.
+        heads: int64[n], of requests that are a sample: where the disk's head is when each comes, in bytes; `ONWARDS`:
+            where it moves the disk, `AS_LEFT`: where the one before in the sample left it. None: always the latter.
+            Less than a segment away it is there: what was before may have been fetched in whole segments.
 
     Returns:
         float64[n] µs each: of a request on the disk, 0 where the cache serves it, and what of it is transfer.
     """
     times: tuple[F64, F64] = _disk_us(
-        disk, (read, offset, size), (run.io_segments, run.io_first, run.written), segment_bytes
+        disk,
+        (read, offset, size),
+        np.zeros(0, np.int64) if heads is None else heads,
+        (run.io_segments, run.io_first, run.written),
+        segment_bytes,
     )
     return times
 

@@ -85,13 +85,13 @@ def hold(accesses: int, needed: int, where: str) -> None:
         raise TraceError(message)
 
 
-def hold_pages(trace: Trace, where: str) -> None:
+def hold_pages(trace: Trace, where: str, page_bytes: int = PAGE_BYTES) -> None:
     """Refuse a trace in memory whose pages, in memory too, are more than there is memory for.
 
     Raises:
         TraceError: they are too many.
     """
-    accesses = int(accesses_of(trace).sum())
+    accesses = int(accesses_of(trace, page_bytes).sum())
     if accesses <= MAX_ACCESSES:  # more cannot be numbered, and who numbers them says so
         hold(accesses, accesses * ACCESS_BYTES, where)
 

@@ -4,6 +4,7 @@ A sample cuts requests at its blocks, and what came before one in the trace is m
 depends on both.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -39,7 +40,7 @@ class Neighbours:
         return Neighbours(*(getattr(self, own.name)[rows] for own in fields(self)))
 
 
-def joined(parts: list[Neighbours]) -> Neighbours:
+def joined(parts: Sequence[Neighbours]) -> Neighbours:
     """One behind the other."""
     return Neighbours(*(np.concatenate([getattr(part, own.name) for part in parts]) for own in fields(Neighbours)))
 

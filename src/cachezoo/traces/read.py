@@ -1,6 +1,6 @@
 """Foreign traces read whole into memory: recognised, read in chunks, sorted only if unsorted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -304,11 +304,7 @@ def replayed(trace: Trace) -> Trace:
     """
     if trace.count is None:
         return trace
-    count = trace.count.astype(np.int64)
-    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
-    time_us = trace.time_us[row]
-    if has_clock(trace):
-        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    row, first, time_us = _accesses_each(trace)
     order = np.argsort(time_us, kind="stable")
     found = replace(trace.take(row[order]), time_us=time_us[order], count=None)
     if (given := trace.discards) is None:
@@ -316,6 +312,17 @@ def replayed(trace: Trace) -> Trace:
     place = np.empty(len(row) + 1, np.int64)
     place[order], place[-1] = np.arange(len(row)), len(row)
     return replace(found, discards=replace(given, at=place[np.append(first, len(row))[given.at]]))
+
+
+def _accesses_each(trace: Trace) -> tuple[I64, I64, I64]:
+    """Of each access of the rows its row and time, int64[m], and the first access of each row, int64[n]."""
+    assert trace.count is not None
+    count = trace.count.astype(np.int64)
+    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
+    time_us = trace.time_us[row]
+    if has_clock(trace):
+        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    return row, first, time_us
 
 
 def read_either(
@@ -391,14 +398,14 @@ def _by_time(trace: Trace) -> Trace:
 
 
 def read_sampled(
-    files: TraceFiles, plan: Plan, above: int = 0, advance: Advance = silent, *, quiet: bool = False,
-    replay: bool = False, tally: Tally | None = None, objects: bool = True,
+    files: TraceFiles, plan: Plan | Callable[[Chunk], Plan], above: int = 0, advance: Advance = silent, *,
+    quiet: bool = False, replay: bool = False, tally: Tally | None = None, objects: bool = True,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """Read a sample of a trace of any known format in one pass, in memory of what is kept.
 
     Args:
         files: what to read.
-        plan: how it is sampled.
+        plan: how it is sampled, or what says so of the first requests.
         above: page accesses up to which the whole trace is read, as of `read_either`; one of objects always is.
         advance: told the share of the files read.
         quiet: as of `read_files`.
@@ -415,7 +422,7 @@ def read_sampled(
             requests are of objects, and may not be.
     """
     given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
-    sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
+    sampler: Sampler | None = None
     stitcher, held = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, "")), list[Requests]()
     for chunk in given.chunks():
         held.append(chunk)
@@ -423,7 +430,10 @@ def read_sampled(
             if not objects:
                 raise TraceError(without_addresses(given))
             continue
-        each = accesses_of(chunk, plan.page_bytes)
+        if sampler is None:
+            plan = plan if isinstance(plan, Plan) else plan(chunk)
+            sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
+        each = accesses_of(chunk, sampler.plan.page_bytes)
         seen += int(each.sum() if chunk.count is None else each @ chunk.count)
         if seen <= above:
             continue
@@ -438,22 +448,26 @@ def read_sampled(
     if held:
         trace = _stitched(given, held, quiet)
         if isinstance(trace, Trace):
+            assert sampler is not None
             trace = replayed(trace) if replay else trace
-            hold_pages(trace, str(given.sources[0].path))
+            hold_pages(trace, str(given.sources[0].path), sampler.plan.page_bytes)
         return trace
     if not quiet:
         _remark(given)
-    found = sampler.found(given.meta())
-    trace, before = found.trace, found.before
+    assert sampler is not None
+    found, page_bytes = sampler.found(given.meta()), sampler.plan.page_bytes
+    trace, before, after = found.trace, found.before, found.after
     trace = replace(trace, time_us=trace.time_us - (origin_us if given.counts_anew() else 0))
     if given.backwards:
-        trace = _by_time(trace)
+        after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
     if replay and trace.count is not None:
-        before, trace = _before_each(trace, before, plan.page_bytes), replayed(trace)
+        row, _, time_us = _accesses_each(trace)
+        after = after[row[np.argsort(time_us, kind="stable")]]
+        before, trace = _before_each(trace, before, page_bytes), replayed(trace)
     where = str(given.sources[0].path)
-    hold_pages(trace, where)
+    hold_pages(trace, where, page_bytes)
     near = found.near if len(trace) == len(found.trace) and not given.backwards else None
-    return replace(found, trace=validate(trace, where), before=np.sort(before), near=near)
+    return replace(found, trace=validate(trace, where), before=np.sort(before), after=after, near=near)
 
 
 def read_part(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ LEAST_BLOCKS = 256
 """Blocks that such a sample keeps at least, however many accesses they have; fewer say nothing of the others."""
 MARKED = 1 << 14
 """Requests after each of which it is noted how many accesses there were."""
+GOES_ON = -1
+"""In `SampledTrace.after`."""
 MOST_TALLIED = 1 << 23
 """Blocks whose accesses are counted each; of more, those of a part of them, by their hashes."""
 Part = float | Literal["auto", "exact"]
@@ -74,10 +76,23 @@ class Plan:
 
 
 def plan_of(
-    part: float | Literal["auto"], page_bytes: int = PAGE_BYTES, *, requests: bool = True, near: bool = False
+    part: float | Literal["auto"],
+    page_bytes: int = PAGE_BYTES,
+    *,
+    requests: bool = True,
+    near: bool = False,
+    block_bytes: int | None = None,
 ) -> Plan:
-    """How a part of a trace is sampled; `requests` and `near` as of `cachezoo.traces.read.read_part`."""
-    block = page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
+    """How a part of a trace is sampled.
+
+    Args:
+        part: how much of it.
+        page_bytes: of a page.
+        requests: as of `cachezoo.traces.read.read_part`.
+        near: likewise.
+        block_bytes: unit of the choice, where that is given.
+    """
+    block = block_bytes or (page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes)
     rate, most = (1.0, SAMPLED) if isinstance(part, str) else (part, None)
     return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS, near=near)
 
@@ -117,6 +132,15 @@ def _joined(parts: Sequence[Trace]) -> Trace:
     return replace(parts[-1], **columns)
 
 
+class _Kept(NamedTuple):
+    """Parts of a trace's requests, and where they lie in the whole; see `SampledTrace`."""
+
+    trace: Trace
+    before: I64
+    after: I64
+    near: Rows | None
+
+
 @dataclass(frozen=True)
 class SampledTrace:
     """All accesses to some blocks of a trace, and what is known of the whole."""
@@ -125,6 +149,9 @@ class SampledTrace:
     plan: Plan
     rate: float  # part of the blocks that are in it
     before: I64  # int64[n], accesses of the whole trace before each request of the sample
+    # int64[n], the byte past the request that came before each in the whole trace, 0 before the first; `GOES_ON` of a
+    # part of a request that does not begin it
+    after: I64
     requests: int  # of the whole trace
     reads: int  # of these, those that read
     accesses: int  # of the whole trace; a row that stands for several requests counts as these
@@ -162,7 +189,7 @@ class SampledTrace:
         """
         found = []
         for number in range(count):
-            own = _Part(self.trace, self.before, self.near)
+            own = _Kept(self.trace, self.before, self.after, self.near)
             part = _taken(own, self.plan, self.rate, _Keys(self.plan.seed), number, count)
             if not len(part.trace):
                 message = (
@@ -170,28 +197,21 @@ class SampledTrace:
                     "small for an error; use a higher one, or exact"
                 )
                 raise ConfigError(message)
-            near = part.near if isinstance(part.near, Neighbours) else None
-            dealt = replace(self, trace=part.trace, before=part.before, near=near, rate=self.rate / count, dealt=True)
-            found.append(dealt)
+            found.append(replace(self, **part._asdict(), rate=self.rate / count, dealt=True))
         return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Requests, the accesses of the whole trace before each, and what is known of those around them."""
-
-    trace: Trace
-    before: I64
-    near: Rows | None
-
-
-def _taken(own: _Part, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1) -> _Part:
+def _taken(own: _Kept, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1) -> _Kept:
     """The parts of requests in drawn blocks."""
-    trace, before = own.trace, own.before
-    block, page = plan.block_bytes, plan.page_bytes
+    trace, block, page = own.trace, plan.block_bytes, plan.page_bytes
     row, start, stop = drawn_runs(keys.of(trace.volume), trace.offset, trace.size, block, rate, group, count)
-    place = before[row] + start // page - trace.offset[row] // page
-    return _Part(pieces(trace, row, start, stop, trace.meta), place, None if own.near is None else own.near.take(row))
+    offset = trace.offset[row]
+    return _Kept(
+        pieces(trace, row, start, stop, trace.meta),
+        own.before[row] + start // page - offset // page,
+        np.where(start > offset, GOES_ON, own.after[row]),
+        None if own.near is None else own.near.take(row),
+    )
 
 
 class Sampler:
@@ -215,8 +235,9 @@ class Sampler:
         self._known, self._distinct, self._outstanding = n_pages, Distinct(), Outstanding()
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
-        self._kept: list[_Part] = []
+        self._kept: list[_Kept] = []
         self._last: Stretch | None = None
+        self._end = np.zeros(1, np.int64)  # of the last request
         self._marks = [np.zeros((2, 1), np.int64)]
         self._size = 0
         self._room = 0  # accesses that may be kept, where there are too few blocks to drop some
@@ -228,7 +249,9 @@ class Sampler:
         touched = self._accesses_of(trace)
         ends = np.cumsum(touched)
         self._last = Stretch(trace, self._last) if self.plan.near else None
-        self._keep(_Part(trace, self.accesses + ends - touched, self._last))
+        after = np.concatenate([self._end, trace.offset + trace.size])
+        self._keep(_Kept(trace, self.accesses + ends - touched, after[:-1], self._last))
+        self._end = after[-1:].copy()
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
         if trace.latency_us is not None:
@@ -249,8 +272,8 @@ class Sampler:
             self._kept, self._size = [], 0
             self._keep(whole)
 
-    def _keep(self, whole: _Part) -> None:
-        part = _taken(whole, self.plan, self.rate, self._keys)
+    def _keep(self, own: _Kept) -> None:
+        part = _taken(own, self.plan, self.rate, self._keys)
         self._size += int(self._accesses_of(part.trace).sum())
         self._kept.append(part)
 
@@ -258,10 +281,10 @@ class Sampler:
         touched = accesses_of(trace, self.plan.page_bytes)
         return touched if trace.count is None else touched * trace.count
 
-    def _together(self) -> _Part:
-        near = [part.near for part in self._kept if isinstance(part.near, Neighbours)]
-        before = np.concatenate([part.before for part in self._kept])
-        return _Part(_joined([part.trace for part in self._kept]), before, joined(near) if near else None)
+    def _together(self) -> _Kept:
+        traces, before, after, near = zip(*self._kept, strict=True)
+        around = None if near[0] is None else joined(near)
+        return _Kept(_joined(traces), np.concatenate(before), np.concatenate(after), around)
 
     def found(self, meta: TraceMeta) -> SampledTrace:
         """The sample.
@@ -279,11 +302,11 @@ class Sampler:
             raise TraceError(
                 f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate:g}, or take all of it"
             )
-        own, near = trimmed(replace(part.trace, meta=meta)), part.near
+        own = part._replace(trace=trimmed(replace(part.trace, meta=meta)))
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
         return SampledTrace(
-            own, self.plan, self.rate, part.before, self.requests, self.reads, self.accesses, marks, n_pages,
-            self._outstanding.mean, near=near if isinstance(near, Neighbours) else None,
+            **own._asdict(), plan=self.plan, rate=self.rate, requests=self.requests, reads=self.reads,
+            accesses=self.accesses, marks=marks, n_pages=n_pages, outstanding=self._outstanding.mean,
         )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ def test_what_a_sample_cannot_stand_for_is_refused(file):
     for asked, said in (
         (lambda: cz.simulate(file, "lru+next(n=4)", sample=0.5), "no sample of the pages stands for its neighbours"),
         (lambda: cz.compare(file, "lru", bundle="there", sample=0.5), "--bundle: needs all requests"),
-        (lambda: cz.simulate(file, "lru", first=10, sample=0.5), "--sample 0.5: it is of whole traces"),
+        (lambda: cz.simulate(file, "lru", first=10, sample=0.5), "--sample .0.5.: takes the whole trace"),
         (lambda: cz.simulate(file, "lru", sample="most"), "--sample"),
         (lambda: cz.size(np.arange(100), sample=2), "--sample"),
     ):  # fmt: skip

@@ -11,7 +11,7 @@ from cachezoo.traces.neighbours import BEFORE
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_either, read_sampled
-from cachezoo.traces.sampling import Plan, SampledTrace, Sampler, Tally, sample
+from cachezoo.traces.sampling import GOES_ON, Plan, SampledTrace, Sampler, Tally, sample
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import OP_WRITE
 from tests.oracles.transforms import naive_chosen, naive_pages, naive_sample
@@ -62,6 +62,12 @@ def test_in_pieces_it_is_the_naive_sample_with_what_came_before(trace, plan, siz
             if naive_chosen(volume, page * PAGE // plan.block_bytes, plan.seed, rate)
         ]
         assert found.rows.tolist() == places and len(kept) == len(found.before)
+    ends = [0, *(one["offset"] + one["size"] for one in requests)]
+    assert found.after.tolist() == [
+        end if part["offset"] == one["offset"] else GOES_ON
+        for end, one in zip(ends, requests, strict=False)
+        for part in naive_sample([one], rate, plan.seed, plan.block_bytes)
+    ]
 
 
 @given(trace=traces(), plan=PLANS)

@@ -9,6 +9,7 @@ from cachezoo.io import atomic_file
 from cachezoo.metrics.flash import RateRow
 from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT
 from cachezoo.questions.flash.table import FlashTable, name_of
+from cachezoo.show.formats import percent
 from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
 from cachezoo.sizes import human
 
@@ -45,6 +46,7 @@ def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
     table = tables[0]
     rates = list(dict.fromkeys(row.asked for row in table.rows if row.asked is not None))
     cache = human(table.capacity * table.geometry.segment_bytes)
+    part = "" if table.sampled is None else f", from {percent(table.sampled)} of the blocks"
     with settings(), atomic_file(path) as temporary:
         if len(tables) > 1:
             panels = rates or [""]
@@ -52,7 +54,7 @@ def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
             for axes, rate in zip(canvas.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
                 _over_sizes(axes, tables, rate)
                 limit = f", writes {rate}" if rate else ""
-                axes.set_title(f"{title}: flash caches by size{limit}", loc="left")
+                axes.set_title(f"{title}: flash caches by size{limit}{part}", loc="left")
         else:
             height = 4.6 if len(rates) > 1 else 1.4 + 0.26 * len(table.rows)
             canvas = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -62,7 +64,7 @@ def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
             else:
                 _bars(axes, table.rows)
             limit = f", writes {rates[0]}" if len(rates) == 1 else ""
-            axes.set_title(f"{title}: a flash cache of {cache}{limit}", loc="left")
+            axes.set_title(f"{title}: a flash cache of {cache}{limit}{part}", loc="left")
         write(canvas, temporary, path)
 
 
