@@ -120,7 +120,7 @@ def hierarchies(seeds: int) -> None:
         truth = [whole.score(point) for point in points]
         rows = list[list[float]]()
         for seed in range(seeds):
-            bench = TierBench.of_trace(name, sampled(trace, Plan(RATE, None, seed)), BUILT_IN, PRICES)
+            bench = TierBench.of_trace(name, sampled(trace, Plan(RATE, None, seed, near=True)), BUILT_IN, PRICES)
             found = [bench.score(point) for point in points]
             for ours, exact in zip(found[1:], truth[1:], strict=True):
                 off, bar = ours.mean / exact.mean - 1, ours.errors["amat_us"] / exact.mean

@@ -111,12 +111,12 @@ def in_memory(
         ConfigError, TraceError: as of `read`; or it is of objects, and may not be.
     """
     if (files := files_of(source)) is not None:
-        return read_part(files, part, page_bytes, objects=keyed)
+        return read_part(files, part, page_bytes, objects=keyed, near=not keyed)
     own = read(source)
     if keyed and isinstance(own, ObjectTrace):
         return own
     own = addressed(own)
-    return own if isinstance(part, str) else sampled(own, plan_of(part, page_bytes))
+    return own if isinstance(part, str) else sampled(own, plan_of(part, page_bytes, near=not keyed))
 
 
 def files_of(

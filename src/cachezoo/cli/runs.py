@@ -240,7 +240,7 @@ def addressed_of(files: "TraceFiles", sample: str) -> "Trace | SampledTrace":
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.read import read_part
 
-    found = read_part(files, part_of(sample), objects=False)
+    found = read_part(files, part_of(sample), objects=False, near=True)
     assert not isinstance(found, ObjectTrace)
     return found
 

@@ -503,7 +503,9 @@ class _Drawing:
         where = str(self.given.sources[0].path)
         hold_pages(trace, where, page_bytes)
         ends_us = first_us, max(last_us, int(trace.time_us[-1]))  # what a row stands for is spread over its second
-        return replace(found, trace=validate(trace, where), before=np.sort(before), after=after, ends_us=ends_us)
+        near = found.near if len(trace) == len(found.trace) and not self.given.backwards else None
+        trace, before = validate(trace, where), np.sort(before)
+        return replace(found, trace=trace, before=before, after=after, ends_us=ends_us, near=near)
 
 
 @dataclass(frozen=True)
@@ -603,7 +605,7 @@ def read_together(
 
 def read_part(
     files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True,
-    objects: bool = True,
+    objects: bool = True, near: bool = False,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """A trace in memory as it is simulated: whole, or a sample of it.
 
@@ -615,10 +617,11 @@ def read_part(
         requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
             error, and of a long trace alone, as a part of a shorter one is taken in memory.
         objects: whether it may be of objects.
+        near: whether a sample knows the requests around its own; of those that come late it does not.
     """
     if part == "exact":
         return (read_either if objects else read_files)(files, quiet=quiet, replay=True)
-    plan = sampling.plan_of(part, page_bytes, requests=requests)
+    plan = sampling.plan_of(part, page_bytes, requests=requests, near=near)
     above = long_from() - 1 if plan.most or not requests else 0
     return read_sampled(files, plan, above, quiet=quiet, replay=True, objects=objects)
 

@@ -13,7 +13,7 @@ from cachezoo.meanings import Columns
 from cachezoo.traces.memory import long_from
 
 
-def is_long(requests: Path) -> bool:
+def is_read_in_pieces(requests: Path) -> bool:
     """Whether a canonical trace has so many page accesses that it is read a row group at a time.
 
     Raises:

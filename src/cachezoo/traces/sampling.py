@@ -23,6 +23,7 @@ from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
 from cachezoo.traces.clock import Clock, Outstanding
 from cachezoo.traces.memory import pieces as in_pieces
+from cachezoo.traces.neighbours import Neighbours, Rows, Stretch, joined
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
 from cachezoo.traces.pieces import picked, pieces, trimmed
@@ -60,6 +61,7 @@ class Plan:
     block_bytes: int = SAMPLE_BLOCK_BYTES  # unit of the choice
     page_bytes: int = PAGE_BYTES  # of the pages that accesses are counted in
     least: int = 0  # blocks below which the rate is not halved any more, however many accesses they have
+    near: bool = False  # whether the requests around those that are kept are known of the sample
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
@@ -75,6 +77,7 @@ def plan_of(
     page_bytes: int = PAGE_BYTES,
     *,
     requests: bool = True,
+    near: bool = False,
     block_bytes: int | None = None,
 ) -> Plan:
     """How a part of a trace is sampled.
@@ -83,11 +86,12 @@ def plan_of(
         part: how much of it.
         page_bytes: of a page.
         requests: as of `cachezoo.traces.read.read_part`.
+        near: likewise.
         block_bytes: unit of the choice, where that is given.
     """
     block = block_bytes or (page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes)
     rate, most = (1.0, SAMPLED) if isinstance(part, str) else (part, None)
-    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS)
+    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS, near=near)
 
 
 def _digests(texts: Sequence[str]) -> U64:
@@ -131,6 +135,7 @@ class _Kept(NamedTuple):
     trace: Trace
     before: I64
     after: I64
+    near: Rows | None
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,7 @@ class SampledTrace:
     # requests of the whole trace that were outstanding on average while any was; None where it has no latencies
     outstanding: float | None = None
     dealt: bool = False  # whether it is one of the groups of another sample
+    near: Neighbours | None = None  # of each of its requests, where they are known
 
     @cached_property
     def pages(self) -> PageAccesses:
@@ -194,7 +200,7 @@ class SampledTrace:
 
     def group(self, number: int, count: int) -> "SampledTrace":
         """One of `groups`, from 0 on; it may be empty."""
-        own = _Kept(self.trace, self.before, self.after)
+        own = _Kept(self.trace, self.before, self.after, self.near)
         part = _taken(own, self.plan, self.rate, _Keys(self.plan.seed), number, count)
         return replace(self, **part._asdict(), rate=self.rate / count, dealt=True)
 
@@ -208,6 +214,7 @@ def _taken(own: _Kept, plan: Plan, rate: float, keys: _Keys, group: int = 0, cou
         pieces(trace, row, start, stop, trace.meta),
         own.before[row] + start // page - offset // page,
         np.where(start > offset, GOES_ON, own.after[row]),
+        None if own.near is None else own.near.take(row),
     )
 
 
@@ -251,6 +258,7 @@ class Sampler:
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
         self._kept: list[_Kept] = []
+        self._last: Stretch | None = None
         self._end = np.zeros(1, np.int64)  # of the last request
         self._marks = [np.zeros((2, 1), np.int64)]
         self.size, self._limit = 0, _Limit(plan)
@@ -261,8 +269,9 @@ class Sampler:
             return
         touched = self._accesses_of(trace)
         ends = np.cumsum(touched)
+        self._last = Stretch(trace, self._last) if self.plan.near else None
         after = np.concatenate([self._end, trace.offset + trace.size])
-        self._keep(_Kept(trace, self.accesses + ends - touched, after[:-1]))
+        self._keep(_Kept(trace, self.accesses + ends - touched, after[:-1], self._last))
         self._end = after[-1:].copy()
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
@@ -301,8 +310,9 @@ class Sampler:
         return touched if trace.count is None else touched * trace.count
 
     def _together(self) -> _Kept:
-        traces, before, after = zip(*self._kept, strict=True)
-        return _Kept(_joined(traces), np.concatenate(before), np.concatenate(after))
+        traces, before, after, near = zip(*self._kept, strict=True)
+        around = None if near[0] is None else joined(near)
+        return _Kept(_joined(traces), np.concatenate(before), np.concatenate(after), around)
 
     def found(self, meta: TraceMeta) -> SampledTrace:
         """The sample.
@@ -320,11 +330,12 @@ class Sampler:
             raise TraceError(
                 f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate:g}, or take all of it"
             )
-        own = trimmed(replace(part.trace, meta=meta))
+        own = part._replace(trace=trimmed(replace(part.trace, meta=meta)))
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
         return SampledTrace(
-            own, self.plan, self.rate, part.before, part.after, self.requests, self.reads, self.accesses, marks,
-            n_pages, (self._clock.first_us, self._clock.last_us), self._clock.ticks(meta.extra), self._outstanding.mean,
+            **own._asdict(), plan=self.plan, rate=self.rate, requests=self.requests, reads=self.reads,
+            accesses=self.accesses, marks=marks, n_pages=n_pages, ends_us=(self._clock.first_us, self._clock.last_us),
+            ticks=self._clock.ticks(meta.extra), outstanding=self._outstanding.mean,
         )  # fmt: skip
 
 

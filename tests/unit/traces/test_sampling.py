@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces import sampling
 from cachezoo.traces.clock import has_clock
+from cachezoo.traces.neighbours import BEFORE
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_either, read_sampled
 from cachezoo.traces.sampling import GOES_ON, Plan, SampledTrace, Sampler, Samplers, Tally, sample
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import OP_WRITE
 from tests.oracles.transforms import naive_chosen, naive_pages, naive_sample
 from tests.request_data import requests_of, trace_of, traces
 
@@ -194,3 +196,22 @@ def counted(parts):
         len(naive_pages([one])) * one.get("count", 1)
         for part in parts if part is not None for one in requests_of(part.trace)
     )  # fmt: skip
+
+
+@given(trace=traces(), plan=PLANS, size=st.sampled_from([1, 4, 99]))
+def test_the_requests_around_those_that_are_kept_are_the_whole_traces(trace, plan, size):
+    try:
+        found = in_pieces(trace, replace(plan, near=True), size)
+        parts = [found, *found.groups(2)]
+    except (TraceError, ConfigError):
+        return  # nothing is kept, or a group would be empty
+    each = [len(naive_pages([one])) * one.get("count", 1) for one in requests_of(trace)]
+    starts = np.cumsum(each) - each
+    for part in parts:
+        rows = np.searchsorted(starts, part.before, "right") - 1
+        around = [[max(0, row - BEFORE + place) for place in range(BEFORE + 1)] for row in rows.tolist()]
+        assert part.near is not None
+        assert part.near.offset.tolist() == trace.offset[around].tolist()
+        assert part.near.size.tolist() == trace.size[around].tolist()
+        assert part.near.write.tolist() == (trace.op == OP_WRITE)[around].tolist()
+        assert part.near.volume.tolist() == trace.volume.codes[around].tolist()
