@@ -52,8 +52,9 @@ from cachezoo.questions.tiers import sentences as size_words
 from cachezoo.questions.tiers.advice import advise
 from cachezoo.questions.tiers.plot import draw_front
 from cachezoo.questions.tiers.prices import load_prices
-from cachezoo.questions.wear.options import check_bundle, cycles_of
-from cachezoo.questions.wear.table import check_room, draw_wear, wear_table, writes_of
+from cachezoo.questions.wear.long import written_by
+from cachezoo.questions.wear.options import check_bundle
+from cachezoo.questions.wear.table import check_room, draw_wear, wear_table
 from cachezoo.questions.wear.verdict import answer as wear_answer
 from cachezoo.questions.wear.verdict import values as wear_values
 from cachezoo.settings.wear import Copies
@@ -67,14 +68,18 @@ def _no_progress(done: float, note: str = "") -> None:
     del done, note
 
 
+def _several(given: Any) -> list[Any]:  # noqa: ANN401 - as of `read`
+    """One trace, or each of several."""
+    return [*given] if isinstance(given, list | tuple) else [given]
+
+
 def _traces(given: Any) -> list[Trace]:  # noqa: ANN401 - as of `read`
-    """One trace of addresses, or each of several.
+    """Those of addresses, in memory.
 
     Raises:
         TraceError: one is of objects.
     """
-    sources = given if isinstance(given, list | tuple) else [given]
-    return [objects.addressed(read(own), each_access=False) for own in sources]
+    return [objects.addressed(read(own), each_access=False) for own in _several(given)]
 
 
 def flash(
@@ -222,14 +227,14 @@ def wear(
     drive = drive.model_copy(update={"trims": switch(trims, "trims")})
     options = replace(options, victims=victims_of(listed(victim, "victim")), drive=drive)
     learned = None if bundle is None else dictionary_of(path(bundle, "bundle"))
-    traces = _traces(trace)
-    names = [own.meta.trace_id for own in traces]
-    own = cycles_of(traces, cycles)
-    writes = writes_of(own, options.drive)
+    given = [files_of(one) or objects.addressed(read(one)) for one in _several(trace)]
+    own = written_by(given, options, cycles)
+    names = own.traces
     if learned is not None:
-        check_bundle([*writes.volumes], ", ".join(names))
-    check_room(writes, options, ", ".join(names), learned, larger=", or a larger ssd")
-    found = wear_table(writes, own, options, _no_progress, learned)
+        check_bundle([*own.writes.volumes], ", ".join(names))
+    check_room(own.writes, own.options, ", ".join(names), learned, larger=", or a larger ssd")
+    found = wear_table(own.writes, own.cycles, own.options, _no_progress, learned)
+    found = replace(found, notes=(*own.notes, *found.notes))
     values = {"trace": names, **wear_values(found)}
     says = [wear_answer(found), *found.notes]
     title = f"{' '.join(names)}: wear by placement"

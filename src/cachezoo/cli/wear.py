@@ -136,13 +136,13 @@ def wear(
     names = [path.name for path in trace]
     given = [given_files([path], fmt, option, columns, ask=not as_json) for path in trace]
     with progress(f"reading {names[-1]}", 1.0) as advance:
-        own, writes, options, notes = written_by(given, options, cycles, advance)
+        own = written_by(given, options, cycles, advance)
     if learned is not None:
-        check_bundle([*writes.volumes], ", ".join(names))
-    check_room(writes, options, ", ".join(names), learned, larger=", or a larger --ssd")
-    with progress(f"wear of {names[-1]}", count_rows(options)) as advance:
-        found = wear_table(writes, own, options, advance, learned)
-    found = replace(found, notes=(*notes, *found.notes))
+        check_bundle([*own.writes.volumes], ", ".join(names))
+    check_room(own.writes, own.options, ", ".join(names), learned, larger=", or a larger --ssd")
+    with progress(f"wear of {names[-1]}", count_rows(own.options)) as advance:
+        found = wear_table(own.writes, own.cycles, own.options, advance, learned)
+    found = replace(found, notes=(*own.notes, *found.notes))
     if "plot" in files:
         from cachezoo.questions.wear.table import draw_wear
 

@@ -6,6 +6,7 @@ the last page.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from cachezoo.questions.wear.table import check_writes, writes_of
 from cachezoo.traces.chunks import FLASH_PAGE_BYTES
 from cachezoo.traces.long import accesses_in, requests_of
 from cachezoo.traces.memory import FIX, long_from
-from cachezoo.traces.read import OpenTrace, TraceFiles, read_files, silent
+from cachezoo.traces.read import OpenTrace, TraceFiles, read_files, replayed, silent
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.table import Discards, Trace
 
@@ -40,33 +41,43 @@ def are_long(traces: Sequence[TraceFiles]) -> bool:
     return sum(accesses_in(files) for files in traces) >= long_from()
 
 
+class Written(NamedTuple):
+    """What a drive lives through."""
+
+    traces: list[str]  # their ids
+    cycles: list[Trace]  # none of long traces
+    writes: DriveWrites  # of the cycles
+    options: WearOptions  # without what is left out
+    notes: list[str]  # on that
+
+
 def written_by(
-    traces: Sequence[TraceFiles], options: WearOptions, cycles: int | None = None, advance: Advance = silent
-) -> tuple[list[Trace], DriveWrites, WearOptions, list[str]]:
+    traces: Sequence[TraceFiles | Trace], options: WearOptions, cycles: int | None = None, advance: Advance = silent
+) -> Written:
     """What the cycles of a drive are, and what they write.
 
     FIOS learns from a cycle that is whole in memory, so that no long trace has it.
 
     Args:
-        traces: as `cycles_of` takes them.
+        traces: as `cycles_of` takes them; where one is in memory, all are.
         options: placements and drives.
         cycles: as of `cycles_of`.
         advance: told the share of long traces that is read.
-
-    Returns:
-        The cycles, none of long traces; the page writes; the options without what is left out; and a note on that.
 
     Raises:
         ConfigError: as `cycles_of`.
         TraceError: as of reading and of `cachezoo.questions.wear.table.writes_of`.
     """
-    if not are_long(traces):
-        own = cycles_of([read_files(files, replay=True) for files in traces], cycles)
-        return own, writes_of(own, options.drive), options, []
+    files = [one for one in traces if isinstance(one, TraceFiles)]
+    if len(files) < len(traces) or not are_long(files):
+        whole = [read_files(one, replay=True) if isinstance(one, TraceFiles) else replayed(one) for one in traces]
+        own = cycles_of(whole, cycles)
+        return Written([one.meta.trace_id for one in whole], own, writes_of(own, options.drive), options, [])
     kept = tuple(name for name in options.by if name.partition(":")[0] != FIOS)
     note = f"fios: it learns from cycles that are whole in memory, and is left out of long traces: {FIX}"
     notes = [] if kept == options.by else [note]
-    return [], long_writes(traces, cycles, options.drive.page_bytes, advance), replace(options, by=kept), notes
+    writes, names = long_writes(files, cycles, options.drive.page_bytes, advance)
+    return Written(names, [], writes, replace(options, by=kept), notes)
 
 
 class _Reader:
@@ -139,8 +150,8 @@ AT_ONCE = 1 << 22
 def long_writes(
     traces: Sequence[TraceFiles], cycles: int | None = None, page_bytes: int = FLASH_PAGE_BYTES,
     advance: Advance = silent,
-) -> DriveWrites:  # fmt: skip
-    """The page writes of a drive that lives through traces, see `cachezoo.flash_drive.writes.drive_writes`.
+) -> tuple[DriveWrites, list[str]]:  # fmt: skip
+    """The page writes of a drive that lives through traces, see `drive_writes`, and the traces' ids.
 
     Args:
         traces: as `cachezoo.questions.wear.options.cycles_of` takes them.
@@ -186,4 +197,4 @@ def long_writes(
         spill=spill,
     )
     check_writes(writes, names[0], names[-1])
-    return writes
+    return writes, names

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import cachezoo as cz
 from cachezoo.coded import Coded
 from cachezoo.flash_drive import writes as drive
 from cachezoo.flash_drive.writes import drive_writes
@@ -72,7 +73,7 @@ def test_a_drive_gets_of_long_traces_what_it_gets_of_those_in_memory(traces, nam
     paths = [traces / name for name in names]
     cycles = 4 if len(paths) == 1 else None
     theirs = drive_writes(cycles_of([read_any(path) for path in paths], cycles), page_bytes)
-    ours = long_writes([TraceFiles([path]) for path in paths], cycles, page_bytes)
+    ours, _ = long_writes([TraceFiles([path]) for path in paths], cycles, page_bytes)
     same(ours, theirs)
     for cycle in range(1, ours.cycles):
         same(ours.until(cycle), theirs.until(cycle))
@@ -91,7 +92,7 @@ def test_what_is_given_up_is_that_of_the_traces_in_memory(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     trace = read_any(path)
     assert trace.discards is not None
-    theirs, ours = drive_writes(cycles_of([trace], 3)), long_writes([TraceFiles([path])], 3)
+    theirs, ours = drive_writes(cycles_of([trace], 3)), long_writes([TraceFiles([path])], 3)[0]
     same(ours, theirs)
     assert ours.trims.commands == theirs.trims.commands > 100
     np.testing.assert_array_equal(ours.trims.at, theirs.trims.at)
@@ -128,6 +129,39 @@ def test_fios_is_left_out_of_long_traces_and_that_is_said(traces, monkeypatch):
     assert [row for row in whole["rows"] if row["placement"] != "fios"] == ours["rows"]
 
 
+def from_python(monkeypatch, given, by, **words):
+    """What Python says of the same; of long traces it leaves out fios, as the command does."""
+    found = []
+    for least in ("", "1"):
+        monkeypatch.setenv(FROM, least)
+        found.append(json.loads(json.dumps(cz.wear(given, by, **words).values)))
+    return found
+
+
+@pytest.mark.usefixtures("in_short_spans")
+def test_from_python_it_is_the_command_s(traces, monkeypatch):
+    paths, words = [traces / "raw.csv", traces / "ids.parquet"], {"op": "28%", "streams": 4, "unit": "32KiB", "free": 2}
+    options = [word for name, value in words.items() for word in (f"--{name}", value)]
+    for given in (paths[1:], paths):
+        printed = answers(monkeypatch, "--only", "wear", *given, "--by", "legacy,fios", *options)
+        found = from_python(monkeypatch, given if len(given) > 1 else given[0], "legacy,fios", **words)
+        assert found[0]["trace"] == found[1]["trace"] and len(found[0]["trace"]) == len(given)
+        assert [own | {"trace": []} for own in found] == [own | {"trace": []} for own in printed]
+    whole, partly = from_python(monkeypatch, [cz.read(paths[0]), paths[1]], "legacy,fios", **words)
+    assert partly == whole  # one of them is in memory, and so all are
+
+
+def test_from_python_rows_that_stand_for_several_accesses_are_so_many_writes(tmp_path):
+    one, path = on_volume(some(3), "c"), tmp_path / "t.csv"
+    rows = zip(one.time_us, one.op, one.offset, one.size, strict=True)
+    lines = [f"{time},{'RW'[op]},{offset},{size},{1 + time % 3}" for time, op, offset, size in rows]
+    path.write_text("\n".join(["time_us,op,offset,size,count", *lines]) + "\n")
+    options = ("--op", "28%", "--streams", "4", "--unit", "32KiB", "--free", "2")
+    printed = json.loads(run("recommend", "--only", "wear", path, "--by", "legacy", *options, "--json").stdout)
+    ours = cz.wear(path, "legacy", op="28%", streams=4, unit="32KiB", free=2).values
+    assert ours["host_pages"] == printed["host_pages"]
+
+
 @pytest.mark.parametrize("name", ["ids.parquet", "raw.csv"])
 @pytest.mark.usefixtures("in_short_spans")
 def test_a_cache_s_ssd_wears_as_that_of_a_trace_in_memory(traces, monkeypatch, name):
@@ -138,6 +172,6 @@ def test_a_cache_s_ssd_wears_as_that_of_a_trace_in_memory(traces, monkeypatch, n
 
 
 def test_volumes_lie_one_after_another_by_their_first_write(traces):
-    found = long_writes([TraceFiles([traces / "ids.parquet"])])
+    found, _ = long_writes([TraceFiles([traces / "ids.parquet"])])
     first, second = found.volumes
     assert found.volumes[first] == 0 and found.volumes[second] % CHUNK_BYTES == 0
