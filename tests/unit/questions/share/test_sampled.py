@@ -17,6 +17,7 @@ from cachezoo.questions.share.case import compare, counted_from
 from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
 from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, in_sample, parse, parse_several
+from cachezoo.traces import sampling
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, read_together, silent
 from cachezoo.traces.store import write_trace
@@ -58,9 +59,9 @@ def folder(tmp_path_factory):
     return path
 
 
-def read(folder, part, names=("big", "small"), column=None, above=0):
+def read(folder, part, names=("big", "small"), column=None):
     opened = [OpenTrace(TraceFiles([folder / f"{name}.parquet"]), silent) for name in names]
-    return read_together(opened, part, above, column)
+    return read_together(opened, part, column)
 
 
 def found(mix, by=BY, pages=4_096, **more):
@@ -73,12 +74,15 @@ def exact(folder):
     return found(mixed(read(folder, "exact")))
 
 
-def test_a_sample_of_everything_gives_the_same_answer(folder, exact):
+def test_a_sample_of_everything_gives_the_same_answer(folder, exact, monkeypatch):
+    assert values(found(mixed(read(folder, "auto")))) == values(exact)
+    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", 0)
     drawn = read(folder, "auto")
     mix = mixed(drawn)
     assert mix.rate == 1 and not mix.groups
     assert values(found(mix)) == values(exact) and answer(exact).count("estimated") == 0
-    assert values(found(mixed(read(folder, "auto", above=10**9)))) == values(exact)
+    of_memory = read_together([TRACES[0], OpenTrace(TraceFiles([folder / "small.parquet"]), silent)], "auto")
+    assert values(found(mixed(of_memory))) == values(exact)
 
 
 @pytest.mark.parametrize("order", ["clock", "lockstep"])
