@@ -210,6 +210,15 @@ def test_a_sample_gives_out_whole_pages_and_windows_that_say_something(rate, fra
     assert fitted(own, replace(mix, rate=1.0), pages) is own
 
 
+def test_a_trace_lasts_till_its_last_request_though_that_is_not_drawn(folder):
+    big, small = read(folder, 0.25)
+    assert mix_drawn([big, small]).order == "clock"
+    ((name, own, ticks),) = small.parts
+    late = replace(own, ends_us=(0, 11 * big.parts[0][1].ends_us[1]))
+    with pytest.raises(ConfigError, match="by the clock, from 0 on, they hardly ever run at the same time"):
+        mix_drawn([big, replace(small, parts=((name, late, ticks),))])
+
+
 def test_what_a_sample_cannot_stand_for_is_refused(folder):
     mix = mixed(read(folder, 0.25))
     with pytest.raises(ConfigError, match="no sample of the pages stands for its neighbours; give --sample exact"):
