@@ -196,7 +196,7 @@ def test_a_file_of_no_known_format_beside_others_is_to_be_ingested_first(folder,
 
 
 def test_a_long_trace_is_answered_from_a_sample(folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("CACHEZOO_LONG_FROM", "1")
+    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", 0)
     assert found(folder, "--size", "64p") == found(folder, "--size", "64p", "--sample", "exact")  # it keeps all of it
     web, mail = named_trace("web", 6000, 20_000, 1), named_trace("mail", 4000, 12_000, 2)
     for trace in (web, mail, interleave([web, mail], "both")):

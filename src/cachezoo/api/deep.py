@@ -24,7 +24,7 @@ from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import floors, in_range, sizes, whole_in_range, write_rates
 from cachezoo.cli.options import victims as victims_of
 from cachezoo.cli.runs import part_of, refuse_of_samples
-from cachezoo.cli.share import DEFAULT_BY, ApartOption
+from cachezoo.cli.share import DEFAULT_BY, ApartOption, column_of
 from cachezoo.cli.size import options_of as size_options
 from cachezoo.cli.size import prices_of
 from cachezoo.cli.terms import terms_of
@@ -45,7 +45,7 @@ from cachezoo.questions.flash.table import flash_tables
 from cachezoo.questions.page.recommendation import models_of
 from cachezoo.questions.share import answer as share_words
 from cachezoo.questions.share.case import compare as compare_shares
-from cachezoo.questions.share.mix import OrderOption, mix_traces
+from cachezoo.questions.share.mix import OrderOption, mixed
 from cachezoo.questions.share.partitioners import parse, parse_several
 from cachezoo.questions.share.plot import draw as draw_share
 from cachezoo.questions.tiers import sentences as size_words
@@ -60,7 +60,8 @@ from cachezoo.questions.wear.verdict import values as wear_values
 from cachezoo.settings.wear import Copies
 from cachezoo.sizes import Size
 from cachezoo.traces.objects import ObjectTrace
-from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.read import Drawn, OpenTrace, read_together, silent
+from cachezoo.traces.sampling import Part, SampledTrace
 from cachezoo.traces.table import Trace
 
 
@@ -80,6 +81,16 @@ def _traces(given: Any) -> list[Trace]:  # noqa: ANN401 - as of `read`
         TraceError: one is of objects.
     """
     return [objects.addressed(read(own), each_access=False) for own in _several(given)]
+
+
+def _together(given: Any, part: Part, apart: ApartOption) -> list[Trace] | list[Drawn]:  # noqa: ANN401 - as of `read`
+    """Applications' traces whole, or samples of them; what is in memory is sampled at a rate, or with long files."""
+    sources, found = given if isinstance(given, list | tuple) else [given], list[OpenTrace | Trace]()
+    for own in sources:
+        files = files_of(own)
+        found.append(objects.addressed(read(own)) if files is None else OpenTrace(files, silent))
+    in_memory = all(isinstance(own, Trace) for own in found)
+    return read_together(found, "exact" if in_memory and part == "auto" else part, column_of(apart, len(found)))
 
 
 def flash(
@@ -317,6 +328,7 @@ def share(
     names: Several = (),
     count: Several = "half",
     device: str | None = None,
+    sample: str | float = "auto",
 ) -> Result:
     """One cache for several applications: `cachezoo recommend --only share`.
 
@@ -332,6 +344,7 @@ def share(
         names: of the applications.
         count: as of `cachezoo.simulate`; several with commas are of each application's own.
         device: a device profile for page times; by default the one built in.
+        sample: as of `cachezoo.recommend`; samples of all are at one rate.
 
     Returns:
         A row for each partitioner; `says` is the answer.
@@ -348,12 +361,13 @@ def share(
     least = texts(floor, "floor")
     profile = text_or_none(device, "device")
     models = BUILT_IN if profile is None else load_models(profile)
-    mix = mix_traces(_traces(traces), order, None if apart == "auto" else apart, tuple(called))
+    given = _together(traces, part_of(str(sample)), apart)
+    mix = mixed(given, order, None if apart == "auto" else apart, tuple(called))
     pages = cache.pages(mix.n_pages)
     found = compare_shares(
         mix, candidates, pages, counted, models.hdd, _no_progress, must_fit=by is not None,
         now=parse(current, candidates[0].fragment), floors=floors(least, mix.names, pages),
     )  # fmt: skip
     values, title = share_words.values(found), share_words.title(found)
-    says = [share_words.answer(found), *mix.remarks, *found.left_out]
+    says = [share_words.answer(found), *mix.remarks, *found.fitted, *found.left_out]
     return Result(title, values, values["rows"], says, found, lambda path: draw_share(found, title, path))

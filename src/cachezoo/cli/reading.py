@@ -148,7 +148,6 @@ def read_several(
     Raises:
         TraceError: what the reader says; of a file of no known format beside others, to ingest it first.
     """
-    from cachezoo.traces.memory import long_from
     from cachezoo.traces.read import OpenTrace, read_together, silent
     from cachezoo.traces.recognise import UnknownTrace
 
@@ -164,7 +163,7 @@ def read_several(
                 "name here what that writes"
             )
             raise TraceError(message) from error
-    return read_together(found, part, long_from() - 1, column)
+    return read_together(found, part, column)
 
 
 def _settled(path: Path, fmt: str, options: dict[str, str]) -> tuple[str, dict[str, str]]:

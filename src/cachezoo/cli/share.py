@@ -14,6 +14,7 @@ from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.questions.share.case import Comparison
+    from cachezoo.questions.share.mix import Apart
 
 app = typer.Typer()
 ApartOption = Literal["auto", "source", "volume"]
@@ -22,6 +23,13 @@ DEFAULT_BY = (
     f"shared,shared(policy=auto),equal,equal(policy=auto),proportional,learned,learned(talus=1),ucp,climb,gvpa,{OURS},"
     "static-best,hindsight"
 )
+
+
+def column_of(apart: ApartOption, traces: int) -> "Apart | None":
+    """What so many traces are taken apart by; None: not at all."""
+    if apart == "auto":
+        return "source" if traces == 1 else None
+    return apart
 
 
 @app.command()
@@ -120,8 +128,7 @@ def share(
     candidates = parse_several(DEFAULT_BY if by is None else by, fragment)
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
-    column = apart if apart != "auto" else "source" if len(traces) == 1 else None
-    given = read_several(traces, fmt, option, columns, ask=not as_json, part=part, column=column)
+    given = read_several(traces, fmt, option, columns, ask=not as_json, part=part, column=column_of(apart, len(traces)))
     called = tuple(name.strip() for name in names.split(",")) if names else ()
     mix = mixed(given, order, None if apart == "auto" else apart, called)
     for remark in mix.remarks:

@@ -426,7 +426,7 @@ def read_sampled(
     for seen in drawing.chunks():
         for piece in drawing.drawn() if seen > above else ():
             if sampler is None:
-                sampler = Sampler(drawing.plan, _stored_pages(given) if drawing.plan.page_bytes == PAGE_BYTES else None)
+                sampler = Sampler(drawing.plan, drawing.n_pages)
             sampler.add(piece)
             if tally is not None:
                 tally.add(piece)
@@ -479,6 +479,16 @@ class _Drawing:
             yield piece
         self._held.clear()
 
+    @property
+    def meta(self) -> TraceMeta:
+        """After the pass."""
+        return self.given.meta()
+
+    @property
+    def n_pages(self) -> int | None:
+        """Its distinct pages, where its file says how many."""
+        return _stored_pages(self.given) if self.plan.page_bytes == PAGE_BYTES else None
+
     def whole(self, *, quiet: bool, replay: bool) -> Trace | ObjectTrace:
         """All requests, where none was given away."""
         trace = _stitched(self.given, self._held, quiet)
@@ -508,6 +518,35 @@ class _Drawing:
         return replace(found, trace=trace, before=before, after=after, ends_us=ends_us, near=near)
 
 
+class _InMemory:
+    """The same of a trace that is in memory, with a request for each access."""
+
+    n_pages = None  # it is not known
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self._held, self.meta = trace, True, trace.meta
+
+    def chunks(self) -> Iterator[int]:
+        """Its page accesses."""
+        yield int(accesses_of(self._trace, PAGE_BYTES).sum())
+
+    def drawn(self) -> Iterator[Trace]:
+        """It, once."""
+        if self._held:
+            self._held = False
+            yield self._trace
+
+    def whole(self, *, quiet: bool, replay: bool) -> Trace:
+        """It as it is."""
+        del quiet, replay
+        return self._trace
+
+    def finished(self, found: SampledTrace, *, replay: bool) -> SampledTrace:
+        """A sample as it is."""
+        del replay
+        return found
+
+
 @dataclass(frozen=True)
 class Drawn:
     """A trace of which samples were drawn, of all its requests or of each application's in it."""
@@ -521,19 +560,23 @@ class Drawn:
 class _Apart:
     """Gives the requests of a trace to samplers, those of each value of a column to one of its own."""
 
-    def __init__(self, samplers: Samplers, place: int, column: str | None, n_pages: int | None) -> None:
-        self._samplers, self._place, self._column, self._n_pages = samplers, place, column, n_pages
+    def __init__(self, drawing: _Drawing | _InMemory, samplers: Samplers, place: int, column: str | None) -> None:
+        self.drawing, self._samplers, self._place, self._column = drawing, samplers, place, column
         self.clock, self.codes, self.names = Clock(), set[int](), tuple[str, ...]()
 
-    def add(self, piece: Trace) -> None:
-        """The next requests.
+    def draw(self) -> None:
+        """From the requests that are held.
 
         Raises:
             TraceError: some have no such value.
         """
-        self.clock.add(piece.time_us)
+        for piece in self.drawing.drawn():
+            self.clock.add(piece.time_us)
+            self._draw(piece)
+
+    def _draw(self, piece: Trace) -> None:
         if self._column is None:
-            self._add(0, piece, self._n_pages)
+            self._add(0, piece, self.drawing.n_pages)
             return
         coded: Coded | None = getattr(piece, self._column)
         if coded is None:
@@ -553,27 +596,26 @@ class _Apart:
         self.codes.add(code)
         self._samplers.add((self._place, code), own, n_pages)
 
-    def found(self, drawing: _Drawing) -> Drawn:
+    def found(self) -> Drawn:
         """After the pass."""
-        meta, parts = drawing.given.meta(), []
+        meta, parts = self.drawing.meta, []
         for code in sorted(self.codes):
             name = self.names[code] if self._column else meta.trace_id
             sampled = self._samplers.found[self._place, code].found(replace(meta, trace_id=name))
-            own = drawing.finished(sampled, replay=True)
+            own = self.drawing.finished(sampled, replay=True)
             timed = self._column == "source" and own.ends_us[0] < own.ends_us[1]  # it had times of its own
             parts.append((name, own, own.ticks if timed else True))
         return Drawn(meta, self.clock.ticks(meta.extra), tuple(parts))
 
 
 def read_together(
-    traces: Sequence[OpenTrace], part: Part, above: int, column: str | None = None, *, quiet: bool = False
+    traces: Sequence[OpenTrace | Trace], part: Part, column: str | None = None, *, quiet: bool = False
 ) -> list[Trace] | list[Drawn]:
     """Read traces whose pages are to weigh the same: all of them whole, or samples of all at one rate.
 
     Args:
-        traces: opened.
-        part: how much of them.
-        above: page accesses of all together up to which `auto` reads them whole.
+        traces: opened, or in memory with a request for each access.
+        part: how much of them; `auto` reads all of them whole up to `SAMPLED_ABOVE` page accesses of all together.
         column: `volume` or `source`: draw from the requests of each of its values apart; None: from a trace's together.
         quiet: as of `read_files`.
 
@@ -581,25 +623,24 @@ def read_together(
         TraceError: as of `read_sampled`, a trace is of objects, or some of its requests have no value of the column.
     """
     if part == "exact":
-        return [read_files(one.files, quiet=quiet, replay=True) for one in traces]
+        return [one if isinstance(one, Trace) else read_files(one.files, quiet=quiet, replay=True) for one in traces]
     plan = sampling.plan_of(part)
-    above = above if plan.most else 0
-    samplers, drawings, aparts, before = Samplers(plan), list[_Drawing](), list[_Apart](), 0
+    above = sampling.SAMPLED_ABOVE if plan.most else 0
+    samplers, aparts, before = Samplers(plan), list[_Apart](), 0
     for place, given in enumerate(traces):
-        aparts.append(_Apart(samplers, place, column, _stored_pages(given)))
-        drawings.append(_Drawing(given, plan, objects=False))
+        drawing = _InMemory(given) if isinstance(given, Trace) else _Drawing(given, plan, objects=False)
+        aparts.append(_Apart(drawing, samplers, place, column))
         seen = 0
-        for seen in drawings[-1].chunks():
+        for seen in drawing.chunks():
             if before + seen > above:
-                for own, one in zip(aparts, drawings, strict=True):
-                    for piece in one.drawn():
-                        own.add(piece)
+                for one in aparts:
+                    one.draw()
         before += seen
-        if not quiet:
+        if not quiet and isinstance(given, OpenTrace):
             _remark(given)
     if before > above:
-        return [own.found(one) for own, one in zip(aparts, drawings, strict=True)]
-    found = [one.whole(quiet=True, replay=True) for one in drawings]
+        return [one.found() for one in aparts]
+    found = [one.drawing.whole(quiet=True, replay=True) for one in aparts]
     return [one for one in found if isinstance(one, Trace)]
 
 

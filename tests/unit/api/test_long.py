@@ -62,6 +62,30 @@ def test_an_answer_is_the_commands(name, sample, file, many):
     assert sample == "exact" or "error" in printed
 
 
+def shared(traces, sample):
+    return cz.share(traces, "800p", by="shared,equal", fragment=8, order="lockstep", names="one,other", sample=sample)
+
+
+@pytest.mark.parametrize("sample", ["exact", "auto", "0.6"])
+def test_a_split_is_the_commands(sample, file, many):
+    found = shared([file, file], sample)
+    words = ("--size", "800p", "--by", "shared,equal", "--fragment", "8", "--order", "lockstep", "--names", "one,other")
+    printed = run("recommend", "--only", "share", file, file, *words, "--sample", sample, "--json").stdout
+    assert json.loads(json.dumps(found.values)) == json.loads(printed)
+    assert (0 < found.values.get("trace_sampled", 1) < 1) == (sample != "exact")
+
+
+def test_traces_in_memory_are_sampled_at_a_rate_or_with_long_files(file, many):
+    whole, part = cz.read(file), shared([file, file], 0.6).values
+    assert "trace_sampled" not in shared([whole, whole], "auto").values
+    assert shared([whole, file], "auto").values["trace_sampled"] < 1
+    for traces in ([whole, whole], [whole, file]):
+        own = shared(traces, 0.6).values
+        assert own["trace_sampled"] == 0.6 and own["references"] == part["references"]
+        for ours, theirs in zip(own["rows"], part["rows"], strict=True):
+            assert ours["transfers"] == pytest.approx(theirs["transfers"], rel=0.02)
+
+
 @pytest.mark.parametrize("name", ["simulate", "compare", "curve"])
 def test_of_a_long_file_the_figures_are_those_of_the_trace_in_memory(name, file, many, monkeypatch):
     ours = ASKED[name][0](file, "exact")

@@ -331,7 +331,9 @@ class _Part:
 
     @property
     def seconds(self) -> float:
-        """From time 0, at which all begin, to its last request."""
+        """From time 0, at which all begin, to its last request, of a sample the last of all."""
+        if self.sample is not None:
+            return self.sample.ends_us[1] / 1e6
         return float(self.trace.time_us[-1]) / 1e6 if len(self.trace) else 0.0
 
 
@@ -392,7 +394,7 @@ def mix_drawn(traces: Sequence[Drawn], order: OrderOption = "auto", names: Seque
             own.append(_Part(f"{prefix}{name}", sample.trace, together and ticks, sample))
         found += own
         longest = max(own, key=lambda part: part.seconds)
-        clocks.append(_Part(trace.meta.trace_id, longest.trace, together))
+        clocks.append(_Part(trace.meta.trace_id, longest.trace, together, longest.sample))
     parts, mixes = _named(found, names), list[Mix]()
     order, remarks = _ordered(order, parts, clocks)
     every = [part.sample for part in parts if part.sample is not None]

@@ -98,20 +98,22 @@ def test_a_rate_by_the_second_is_the_whole_traces():
 
 
 def test_by_the_second_is_over_all_of_the_traces_time():
-    early, block = 86_400_000_000, TRACE.offset // BLOCKS.block_bytes
+    early, block = int(TRACE.time_us[-1]) // 2, TRACE.offset // BLOCKS.block_bytes
     drawn = sample_of(TRACE, 0.3).trace
     left = np.flatnonzero(~np.isin(block, drawn.offset // BLOCKS.block_bytes) & (TRACE.size == 4096))[:1]
     rows = np.concatenate([left, np.arange(len(TRACE)), left])
-    longer = TRACE.take(rows)
-    time_us = longer.time_us + early
+    time_us = TRACE.time_us[rows] + early
     time_us[0], time_us[-1] = 0, time_us[-2] + early
-    sample = sample_of(replace(longer, time_us=time_us), 0.3)
+    longer, options = replace(TRACE.take(rows), time_us=time_us), replace(SHARE, rivals=("rejectx",))
+    sample = sample_of(longer, 0.3)
     assert 0 < sample.trace.time_us[0] and sample.trace.time_us[-1] < time_us[-1]
-    (found,), (exact,) = (flash_tables(own, BLOCKS, [], SHARE, 3) for own in (sample, replace(longer, time_us=time_us)))
+    (found,), (exact,) = (flash_tables(own, BLOCKS, [], options, 3) for own in (sample, longer))
     assert found.seconds == exact.seconds and found.windows.days == exact.windows.days
     assert found.windows.seconds == pytest.approx(exact.windows.seconds, rel=0.05)
     for ours, theirs in zip(found.rows, exact.rows, strict=True):
         assert ours.disks_busy == pytest.approx(theirs.disks_busy, rel=0.25)
+        assert ours.written_share == pytest.approx(theirs.written_share, rel=0.25)
+    assert exact.rows[-1].as_shipped and exact.rows[-1].written_share < 0.2
 
 
 def test_numbered_rows_are_no_clock_of_a_sample():

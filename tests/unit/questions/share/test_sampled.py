@@ -17,6 +17,7 @@ from cachezoo.questions.share.case import compare, counted_from
 from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
 from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, in_sample, parse, parse_several
+from cachezoo.traces import sampling
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, read_together, silent
 from cachezoo.traces.store import write_trace
@@ -58,9 +59,9 @@ def folder(tmp_path_factory):
     return path
 
 
-def read(folder, part, names=("big", "small"), column=None, above=0):
+def read(folder, part, names=("big", "small"), column=None):
     opened = [OpenTrace(TraceFiles([folder / f"{name}.parquet"]), silent) for name in names]
-    return read_together(opened, part, above, column)
+    return read_together(opened, part, column)
 
 
 def found(mix, by=BY, pages=4_096, **more):
@@ -73,12 +74,15 @@ def exact(folder):
     return found(mixed(read(folder, "exact")))
 
 
-def test_a_sample_of_everything_gives_the_same_answer(folder, exact):
+def test_a_sample_of_everything_gives_the_same_answer(folder, exact, monkeypatch):
+    assert values(found(mixed(read(folder, "auto")))) == values(exact)
+    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", 0)
     drawn = read(folder, "auto")
     mix = mixed(drawn)
     assert mix.rate == 1 and not mix.groups
     assert values(found(mix)) == values(exact) and answer(exact).count("estimated") == 0
-    assert values(found(mixed(read(folder, "auto", above=10**9)))) == values(exact)
+    of_memory = read_together([TRACES[0], OpenTrace(TraceFiles([folder / "small.parquet"]), silent)], "auto")
+    assert values(found(mixed(of_memory))) == values(exact)
 
 
 @pytest.mark.parametrize("order", ["clock", "lockstep"])
@@ -204,6 +208,15 @@ def test_a_sample_gives_out_whole_pages_and_windows_that_say_something(rate, fra
     total = pages // own.fragment
     assert abs(mix.own(total * own.fragment) // small.fragment - total) <= max(1, total // 100)
     assert fitted(own, replace(mix, rate=1.0), pages) is own
+
+
+def test_a_trace_lasts_till_its_last_request_though_that_is_not_drawn(folder):
+    big, small = read(folder, 0.25)
+    assert mix_drawn([big, small]).order == "clock"
+    ((name, own, ticks),) = small.parts
+    late = replace(own, ends_us=(0, 11 * big.parts[0][1].ends_us[1]))
+    with pytest.raises(ConfigError, match="by the clock, from 0 on, they hardly ever run at the same time"):
+        mix_drawn([big, replace(small, parts=((name, late, ticks),))])
 
 
 def test_what_a_sample_cannot_stand_for_is_refused(folder):
