@@ -132,18 +132,17 @@ def dt_saved(problem: FlashProblem, episodes: Episodes, costs: Episodes | RangeC
 
 def score_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Scores:
     """Seconds saved per segment written: without prefetch, with OPT-Range, or each episode by the better of both."""
-    plain, e, room = _per_segment(problem, episodes, episodes), len(episodes), problem.accesses.room
+    plain, ranged = _per_segment(problem, episodes, episodes), problem.accesses.room(np.bool_, len(episodes))
     if mode == NO_PREFETCH:
-        return Scores(plain, episodes.written, room(np.bool_, e))
+        return Scores(plain, episodes.written, ranged)
     costs = range_costs(problem.accesses, episodes)
-    ranged = _per_segment(problem, episodes, costs)
-    scores = Scores(room(np.float64, e), room(np.int64, e), room(np.bool_, e))
-    for part in stretches(e):
-        use = ranged[part] > plain[part] if mode == OPT_RANGE_WHEN else np.True_
-        scores.score[part] = np.where(use, ranged[part], plain[part])
-        scores.written[part] = np.where(use, costs.written[part], episodes.written[part])
-        scores.ranged[part] = use
-    return scores
+    score, written = _per_segment(problem, episodes, costs), costs.written
+    for part in stretches(len(episodes)):
+        use = score[part] > plain[part] if mode == OPT_RANGE_WHEN else np.True_
+        score[part] = np.where(use, score[part], plain[part])
+        written[part] = np.where(use, written[part], episodes.written[part])
+        ranged[part] = use
+    return Scores(score, written, ranged)
 
 
 def _per_segment(problem: FlashProblem, episodes: Episodes, costs: Episodes | RangeCosts) -> F64:

@@ -1,7 +1,9 @@
 """Episode labels of long traces: the arrays lie in files, and are worked on a few rows at a time."""
 
 import gc
+import mmap
 import os
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from cachezoo.traces.rows import trace_in
 from cachezoo.traces.spill import FOLDER, InFiles
 from cachezoo.traces.store import read_trace, write_trace
 from cachezoo.traces.table import Trace, TraceMeta
-from tests.baleen_data import FLASH, LABEL, make_trace, partial_scans
+from tests.baleen_data import FLASH, LABEL, lone_segments, make_trace, partial_scans
 
 NARROW = LABEL.model_copy(update={"block_bytes": 16384, "opt_prefetch": "opt_range_when"})
 MODELLED = FLASH.model_copy(update={"disk": "wdredpro2tb", "touch": "segment", "eviction": "s3fifo"})
@@ -95,6 +97,28 @@ def test_a_trace_without_reads_leaves_no_file(piecewise: Path, tmp_path: Path) -
     with pytest.raises(TraceError, match="no reads"):
         label_requests(requests, LABEL, FLASH, tmp_path / "made")
     assert not (tmp_path / "made").exists()
+
+
+def test_what_files_take(piecewise: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, most = 0, 0
+
+    class Counted(mmap.mmap):
+        def __init__(self, file: int, length: int) -> None:
+            nonlocal now, most
+            now += len(self)
+            most = max(most, now)
+            weakref.finalize(self, left, len(self))
+
+    def left(size: int) -> None:
+        nonlocal now
+        now -= size
+
+    trace = lone_segments(6000, 6)
+    requests = stored(trace, tmp_path)
+    monkeypatch.setattr(mmap, "mmap", Counted)
+    label_requests(requests, LABEL, MODELLED, tmp_path / "made")
+    assert 150 * len(trace) < most < 250 * len(trace)
+    assert now == 0
 
 
 def test_without_room_it_says_so(piecewise: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
