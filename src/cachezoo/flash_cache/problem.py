@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, Bool
+from cachezoo.arrays import F64, I32, I64, Bool, Room, in_memory, stretches
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
@@ -177,13 +177,19 @@ class FlashProblem:
 
     def _disk_times(self, run: FlashRun) -> tuple[F64, F64]:
         """The same of the requests themselves."""
-        segment = self.geometry.segment_bytes
+        segment, room = self.geometry.segment_bytes, self.accesses.room
         if self.disk is None:
-            moved = self._segments(run) * np.int64(segment)
-            return self._constant_seconds(run), self.cost.seconds(np.zeros(len(self)), moved)
+            transfer: F64 = room(np.float64, len(self))
+            for rows in stretches(len(self)):
+                moved = self._segments(run, rows) * np.int64(segment)
+                transfer[rows] = self.cost.seconds(np.zeros(len(moved)), moved)
+            return self._constant_seconds(run), transfer
         heads = None if self.whole is None else self.whole.heads
-        times, transfer = disk_us(disk_at_rest(self.disk), self.read, self.offset, self.size, run, segment, heads)
-        return times / 1e6, transfer / 1e6
+        disk = disk_at_rest(self.disk)
+        times, transfer = disk_us(disk, self.read, self.offset, self.size, run, segment, heads, room)
+        times /= 1e6
+        transfer /= 1e6
+        return times, transfer
 
     def _of_whole(self, seconds: F64) -> F64:
         """What requests take, times as many as each stands for."""
@@ -196,35 +202,39 @@ class FlashProblem:
         return self._of_whole(self._constant_seconds(run))
 
     def _constant_seconds(self, run: FlashRun) -> F64:
-        n_bytes = self._segments(run) * np.int64(self.geometry.segment_bytes)
-        seeks = n_bytes > 0 if self.whole is None else (n_bytes > 0) & self.whole.begins
-        return self.cost.seconds(seeks, n_bytes)
+        seconds: F64 = self.accesses.room(np.float64, len(self))
+        for rows in stretches(len(self)):
+            n_bytes = self._segments(run, rows) * np.int64(self.geometry.segment_bytes)
+            seeks = n_bytes > 0 if self.whole is None else (n_bytes > 0) & self.whole.begins[rows]
+            seconds[rows] = self.cost.seconds(seeks, n_bytes)
+        return seconds
 
-    def spared_seconds(self, fetched: I32) -> F64:
-        """float64[n]: what the disk is spared of each read of an episode that is admitted; 0 for writes.
+    def spared_seconds(self, fetched: I32, rows: slice = EVERY) -> F64:
+        """float64[k]: what the disk is spared of each read of an episode that is admitted; 0 for writes.
 
         A read that finds all it needs saves what it costs where nothing is cached. One that fetches has the same way
         to go, and moves what it fetches in place of what it asks for.
 
         Args:
-            fetched: int32[n] segments.
+            fetched: int32[k] segments.
+            rows: the k requests.
         """
-        alone, own = self._uncached
+        alone, own = (seconds[rows] for seconds in self._uncached)
         moved = fetched * np.int64(self.geometry.segment_bytes)
         if self.disk is None:
-            transfer = self.cost.seconds(np.zeros(len(self)), moved)
+            transfer = self.cost.seconds(np.zeros(len(moved)), moved)
         else:
-            transfer = hdd_transfer_us(disk_at_rest(self.disk), self.offset, moved) / 1e6
-        return np.where(fetched == 0, alone, own - transfer) * self.read
+            transfer = hdd_transfer_us(disk_at_rest(self.disk), self.offset[rows], moved) / 1e6
+        return np.where(fetched == 0, alone, own - transfer) * self.read[rows]
 
     @cached_property
     def _uncached(self) -> tuple[F64, F64]:
         """`_disk_times` where nothing is cached."""
-        return self._disk_times(self.run(np.zeros(len(self), np.bool_)))
+        return self._disk_times(self.run(self.accesses.room(np.bool_, len(self))))
 
-    def _segments(self, run: FlashRun) -> I32:
-        """int32[n]: segments that each request moves at the disk."""
-        return np.where(self.read, run.io_segments, self.accesses.sizes)
+    def _segments(self, run: FlashRun, rows: slice) -> I32:
+        """int32: segments that some requests move at the disk."""
+        return np.where(self.read[rows], run.io_segments[rows], self.accesses.sizes_of(rows))
 
 
 def flash_problem_at(
@@ -239,6 +249,7 @@ def flash_problem_at(
     whole_block: bool = True,
     share: float = 1.0,
     count: Count = SECOND_HALF,
+    room: Room = in_memory,
 ) -> FlashProblem:
     """The cache and the write budget for a part of a trace.
 
@@ -253,22 +264,28 @@ def flash_problem_at(
         whole_block: with LRU, a read touches its blocks whole.
         share: budget, as a share of what AcceptAll writes.
         count: from where on requests count; for `auto` AcceptAll fills the cache.
+        room: where what is as long as the part lies.
 
     Raises:
         TraceError: the part has no reads.
         ConfigError: nothing would be left to count, or errors of `capacity`.
     """
-    read = trace.op == OP_READ
+    read: Bool = np.equal(trace.op, OP_READ, out=room(np.bool_, len(trace)))
     if not read.any():
         message = f"{trace.meta.trace_id}: the trace has no reads, and a flash cache is filled by reads; give another"
         raise TraceError(message)
-    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
+    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry, room)
     segments = capacity(accesses.n_segments)
-    everything = np.ones(len(read), np.bool_)
+    everything = room(np.bool_, len(read))
+    everything[:] = True
     accept_all = simulate_flash(accesses, read, everything, segments, eviction=eviction, whole_block=whole_block)
     budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
     clock = has_clock(trace)
-    time = trace.time_us if clock else np.arange(len(trace))
+    time = trace.time_us
+    if not clock:
+        time = room(np.int64, len(trace))
+        for rows in stretches(len(trace)):
+            time[rows] = np.arange(rows.start, rows.stop)
     return FlashProblem(
         accesses, read, trace.offset, trace.size, segments, geometry, cost, disk, eviction, accept_all, budget,
         tolerance, first, time, clock, whole_block, time_scale(trace),
@@ -281,7 +298,7 @@ def label_of(label: EpisodeLabel, category: str) -> EpisodeLabel:
     return label if own is None else EpisodeLabel(**{**dict(label), **dict(own)})
 
 
-def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> FlashProblem:
+def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, room: Room = in_memory) -> FlashProblem:
     """`flash_problem_at`, as params.yaml has the cache."""
     return flash_problem_at(
         trace,
@@ -293,6 +310,7 @@ def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> Flas
         eviction=flash.eviction,
         whole_block=flash.touch == "block",
         share=label.write_budget,
+        room=room,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cachezoo.arrays import F64, I64
+from cachezoo.arrays import F64, I64, stretches
 from cachezoo.errors import TraceError
 from cachezoo.traces.table import Trace
 
@@ -71,7 +71,8 @@ class Clock:
 def has_clock(trace: Trace) -> bool:
     """Whether a trace's times are times, see `Clock.ticks`."""
     clock = Clock()
-    clock.add(trace.time_us)
+    for rows in stretches(len(trace)):
+        clock.add(trace.time_us[rows])
     return clock.ticks(trace.meta.extra)
 
 

@@ -7,6 +7,7 @@ map them as long as the one that made them lives.
 import mmap
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
@@ -25,6 +26,45 @@ def folder() -> Path:
     """Where spilled columns lie: the folder of TMPDIR, or /var/tmp."""
     given = os.environ.get(FOLDER)
     return Path(given) if given else ON_DISK if ON_DISK.is_dir() else Path(tempfile.gettempdir())
+
+
+def _full(where: str, error: OSError) -> TraceError:
+    message = (
+        f"{where}: its page accesses cannot be kept in {folder()} ({error.strerror}): make room there, "
+        f"or name another folder in {FOLDER}"
+    )
+    return TraceError(message)
+
+
+def _zeros(where: str, size: int) -> IO[bytes]:
+    """A file of so many bytes, at least 1, for which there is room.
+
+    Raises:
+        TraceError: there is none.
+    """
+    try:
+        file = tempfile.TemporaryFile(dir=folder())
+        os.posix_fallocate(file.fileno(), 0, max(size, 1))
+    except OSError as error:
+        raise _full(where, error) from error
+    return file
+
+
+@dataclass(frozen=True)
+class InFiles:
+    """A `cachezoo.arrays.Room`: each array lies in a file of its own, which ends with it."""
+
+    where: str  # what the arrays are of, for errors
+
+    def __call__(self, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
+        """Zeros.
+
+        Raises:
+            TraceError: there is no room.
+        """
+        kind = np.dtype(dtype)
+        with _zeros(self.where, length * kind.itemsize) as file:
+            return np.frombuffer(mmap.mmap(file.fileno(), 0), kind, length)
 
 
 class Spill:
@@ -70,7 +110,7 @@ class Spill:
                 self._types[name] = values.dtype
             self._files[name].write(np.ascontiguousarray(values).data)
         except OSError as error:
-            raise self._full(error) from error
+            raise _full(self._where, error) from error
 
     def room(self, name: str, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
         """A column of so many values, to be written in any order.
@@ -79,11 +119,7 @@ class Spill:
             TraceError: there is no room.
         """
         self._types[name] = np.dtype(dtype)
-        try:
-            self._files[name] = tempfile.TemporaryFile(dir=folder())
-            os.posix_fallocate(self._files[name].fileno(), 0, max(length * self._types[name].itemsize, 1))
-        except OSError as error:
-            raise self._full(error) from error
+        self._files[name] = _zeros(self._where, length * self._types[name].itemsize)
         return self.column(name)[:length]
 
     def loose(self, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
@@ -118,7 +154,7 @@ class Spill:
             try:
                 file.flush()
             except OSError as error:
-                raise self._full(error) from error
+                raise _full(self._where, error) from error
             if not os.fstat(file.fileno()).st_size:
                 return np.zeros(0, self._types[name])
             self._maps[name] = mmap.mmap(file.fileno(), 0)
@@ -129,10 +165,3 @@ class Spill:
         """Let the columns' memory go; it comes back from the files where they are read again."""
         for mapped in (*self._maps.values(), *self._loose):
             mapped.madvise(mmap.MADV_DONTNEED)
-
-    def _full(self, error: OSError) -> TraceError:
-        message = (
-            f"{self._where}: its page accesses cannot be kept in {folder()} ({error.strerror}): make room there, "
-            f"or name another folder in {FOLDER}"
-        )
-        return TraceError(message)
