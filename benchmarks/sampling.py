@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +27,8 @@ from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.flash.options import RIVALS, FlashOptions, WriteRate, geometry_by_reads
 from cachezoo.questions.flash.table import flash_tables
-from cachezoo.questions.page.bench import Bench
+from cachezoo.questions.page.bench import Bench, Run
+from cachezoo.questions.page.compare import with_gaps
 from cachezoo.questions.share.case import Score, compare
 from cachezoo.questions.share.learned import run_parts
 from cachezoo.questions.share.mix import mix_drawn, mix_traces
@@ -83,26 +84,40 @@ def coverage() -> None:
     said = ", ".join(f"{size:.0%}" for size in SIZES)
     print(f"{SEEDS} samples of {RATE:g}, {', '.join(POLICIES)}, {said} of the pages: how often the whole trace's")
     print("figure lies within the 90 % interval, and mean errors in points\n")
-    print("| trace | block | hit ratio | SSD writes | hit ratio: error | its bar | request hit ratio: error |")
-    print("|---|---|---|---|---|---|---|")
+    print("| trace | block | hit ratio | SSD writes | gap | hit ratio: error | its bar | request hit ratio: error |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, trace in whole_traces():
         pages = expand_pages(trace)
         whole = Bench.of(Simulator(trace, pages))
         sizes = [max(1, round(size * pages.n_pages)) for size in SIZES]
         truth = {(own, size): whole.run(own, size) for own in POLICIES for size in sizes}
         for block in (PAGE_BYTES, SAMPLE_BLOCK_BYTES):
-            rows, errors = list[list[bool]](), list[tuple[float, ...]]()
+            rows, errors, gaps = list[list[bool]](), list[tuple[float, ...]](), list[bool]()
             for seed in range(SEEDS):
                 found = sampled(trace, Plan(RATE, None, seed, block))
                 bench = Bench.of(Simulator(found.trace, found.pages), sample=found)
-                for (own, size), exact in truth.items():
-                    ran = bench.run(own, size)
-                    rows.append([abs(getattr(ran, key) - getattr(exact, key)) <= ran.errors[key] for key in FIGURES])
+                runs = {key: bench.run(*key) for key in truth}
+                for size in sizes:
+                    gaps += gaps_held(*([each[own, size] for own in POLICIES] for each in (truth, runs)))
+                for key, exact in truth.items():
+                    ran = runs[key]
+                    rows.append([abs(getattr(ran, one) - getattr(exact, one)) <= ran.errors[one] for one in FIGURES])
                     of_requests = abs(ran.request_hit_ratio - exact.request_hit_ratio)
                     errors.append((abs(ran.hit_ratio - exact.hit_ratio), ran.errors["hit_ratio"], of_requests))
-            cells = [f"{share:.2f}" for share in np.mean(rows, axis=0)]
+            cells = [f"{share:.2f}" for share in (*np.mean(rows, axis=0), np.mean(gaps))]
             cells += [f"{100 * value:.2f}" for value in np.mean(errors, axis=0)]
             print(f"| {name} | {block // 1024} KiB | {' | '.join(cells)} |", flush=True)
+
+
+def gaps_held(exact: Sequence[Run], found: Sequence[Run]) -> list[bool]:
+    """Whether gaps from the best classic of a sample, in points, lie within its bars; exact runs are of the whole."""
+    shown = with_gaps([ran.values() for ran in found], [ran.groups for ran in found])
+    true, best = {ran.policy: ran.hit_ratio for ran in exact}, shown["best_classic"]
+    return [
+        abs(row["gap_points"] - 100 * (true[row["policy"]] - true[best])) <= row["gap_points_error_90"]
+        for row in shown["rows"]
+        if row["policy"] != best
+    ]
 
 
 def hierarchies(seeds: int) -> None:

@@ -20,6 +20,7 @@ from cachezoo.curves.sampling import first_sampled
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash_cache.load import DAY_S
+from cachezoo.policies.registry import in_sample
 from cachezoo.questions.tiers.budget import Point, shrunk
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.questions.tiers.prices import Cost, cost
@@ -275,7 +276,8 @@ class Bench:
 
     def run(self, point: Point) -> TierRun:
         """Simulate a hierarchy over the whole trace, or as small a part of it as the sample is over that."""
-        return run_shared(shrunk(point, self.rate), self.ts, self.decisions)
+        with in_sample(point.hierarchy.ram, point.ram_pages):
+            return run_shared(shrunk(point, self.rate), self.ts, self.decisions)
 
     def estimate_us(self, point: Point) -> float:
         """µs that the counted page reads, and what is written to the SSD for them, take at the tiers' usual times."""
