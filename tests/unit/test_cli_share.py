@@ -6,7 +6,7 @@ import pytest
 
 from cachezoo.cli.share import DEFAULT_BY
 from cachezoo.questions.share.partitioners import PARTITIONERS, parse, parse_several
-from cachezoo.traces import sampling
+from cachezoo.traces import memory, sampling
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.store import write_trace
 from tests.command_line import run
@@ -196,7 +196,7 @@ def test_a_file_of_no_known_format_beside_others_is_to_be_ingested_first(folder,
 
 
 def test_a_long_trace_is_answered_from_a_sample(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", 0)
+    monkeypatch.setenv(memory.FROM, "1")
     assert found(folder, "--size", "64p") == found(folder, "--size", "64p", "--sample", "exact")  # it keeps all of it
     web, mail = named_trace("web", 6000, 20_000, 1), named_trace("mail", 4000, 12_000, 2)
     for trace in (web, mail, interleave([web, mail], "both")):

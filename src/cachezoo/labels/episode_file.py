@@ -23,7 +23,7 @@ from cachezoo.labels.episodes import (
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.episodes import EpisodeFigures
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
-from cachezoo.traces.rows import is_long, row_writer, trace_in
+from cachezoo.traces.rows import is_read_in_pieces, row_writer, trace_in
 from cachezoo.traces.spill import InFiles
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace
@@ -179,7 +179,7 @@ def label_requests(requests: Path, label: EpisodeLabel, flash: FlashPolicy, path
     Raises:
         TraceError: the trace cannot be read, or there is no room.
     """
-    if is_long(requests):
+    if is_read_in_pieces(requests):
         room = InFiles(str(requests))
         write_episode_labels(trace_in(room, requests), label, flash, path, room)
     else:

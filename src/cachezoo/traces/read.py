@@ -615,7 +615,8 @@ def read_together(
 
     Args:
         traces: opened, or in memory with a request for each access.
-        part: how much of them; `auto` reads all of them whole up to `SAMPLED_ABOVE` page accesses of all together.
+        part: how much of them; `auto` reads all of them whole below `cachezoo.traces.memory.long_from` page accesses of all
+            together.
         column: `volume` or `source`: draw from the requests of each of its values apart; None: from a trace's together.
         quiet: as of `read_files`.
 
@@ -625,7 +626,7 @@ def read_together(
     if part == "exact":
         return [one if isinstance(one, Trace) else read_files(one.files, quiet=quiet, replay=True) for one in traces]
     plan = sampling.plan_of(part)
-    above = sampling.SAMPLED_ABOVE if plan.most else 0
+    above = long_from() - 1 if plan.most else 0
     samplers, aparts, before = Samplers(plan), list[_Apart](), 0
     for place, given in enumerate(traces):
         drawing = _InMemory(given) if isinstance(given, Trace) else _Drawing(given, plan, objects=False)

@@ -17,7 +17,7 @@ from cachezoo.questions.share.case import compare, counted_from
 from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
 from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, in_sample, parse, parse_several
-from cachezoo.traces import sampling
+from cachezoo.traces import memory, sampling
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, read_together, silent
 from cachezoo.traces.store import write_trace
@@ -76,7 +76,7 @@ def exact(folder):
 
 def test_a_sample_of_everything_gives_the_same_answer(folder, exact, monkeypatch):
     assert values(found(mixed(read(folder, "auto")))) == values(exact)
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", 0)
+    monkeypatch.setenv(memory.FROM, "1")
     drawn = read(folder, "auto")
     mix = mixed(drawn)
     assert mix.rate == 1 and not mix.groups
