@@ -13,12 +13,11 @@ ATC 2008, Sec. 3.5, which the SSD module of DiskSim holds. The sources of the ot
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64, U8, Bool
+from cachezoo.arrays import I32, I64, U8, Bool, Room, in_memory
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.ftl_steps import (
     APART,
@@ -96,13 +95,6 @@ COPIES: dict[Copies, int] = {"keep": KEEP, "shared": SHARED, "apart": APART}
 
 AT_ONCE = 1 << 22
 """Writes that a drive is given at a time."""
-Room = Callable[[npt.DTypeLike, int], npt.NDArray[Any]]
-"""What makes a column of so many zeros."""
-
-
-def in_memory(dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
-    """A column of zeros in memory."""
-    return np.zeros(length, dtype)
 
 
 def open_blocks(streams: int, copies: Copies) -> int:

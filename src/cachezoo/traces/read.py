@@ -615,8 +615,8 @@ def read_together(
 
     Args:
         traces: opened, or in memory with a request for each access.
-        part: how much of them; `auto` reads all of them whole below `cachezoo.traces.memory.long_from` page accesses of all
-            together.
+        part: how much of them; `auto` reads all of them whole below `cachezoo.traces.memory.long_from` page accesses
+            of all together.
         column: `volume` or `source`: draw from the requests of each of its values apart; None: from a trace's together.
         quiet: as of `read_files`.
 

@@ -50,6 +50,12 @@ def _zeros(where: str, size: int) -> IO[bytes]:
     return file
 
 
+def _mapped(where: str, size: int) -> mmap.mmap:
+    """Such a file's bytes; it ends with them."""
+    with _zeros(where, size) as file:
+        return mmap.mmap(file.fileno(), 0)
+
+
 @dataclass(frozen=True)
 class InFiles:
     """A `cachezoo.arrays.Room`: each array lies in a file of its own, which ends with it."""
@@ -62,9 +68,7 @@ class InFiles:
         Raises:
             TraceError: there is no room.
         """
-        kind = np.dtype(dtype)
-        with _zeros(self.where, length * kind.itemsize) as file:
-            return np.frombuffer(mmap.mmap(file.fileno(), 0), kind, length)
+        return np.frombuffer(_mapped(self.where, length * np.dtype(dtype).itemsize), dtype, length)
 
 
 class Spill:
@@ -128,15 +132,9 @@ class Spill:
         Raises:
             TraceError: there is no room.
         """
-        own = np.dtype(dtype)
-        try:
-            with tempfile.TemporaryFile(dir=folder()) as file:
-                os.posix_fallocate(file.fileno(), 0, max(length * own.itemsize, 1))
-                mapped = mmap.mmap(file.fileno(), 0)
-        except OSError as error:
-            raise self._full(error) from error
+        mapped = _mapped(self._where, length * np.dtype(dtype).itemsize)
         self._loose.add(mapped)
-        return np.frombuffer(mapped, own, length)
+        return np.frombuffer(mapped, dtype, length)
 
     @property
     def names(self) -> list[str]:

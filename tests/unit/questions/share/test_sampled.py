@@ -17,7 +17,7 @@ from cachezoo.questions.share.case import compare, counted_from
 from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
 from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, in_sample, parse, parse_several
-from cachezoo.traces import memory, sampling
+from cachezoo.traces import memory
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, read_together, silent
 from cachezoo.traces.store import write_trace
