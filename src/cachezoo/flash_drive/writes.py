@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, Bool
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, Bool
 from cachezoo.errors import TraceError
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_WRITE, Trace
 
-MAX_WRITES = 2**31 - 1
 NEVER = -1
 
 
@@ -146,9 +145,9 @@ def _cycle(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> tuple[I6
     first, last = begin // page_bytes, (begin + trace.size[rows] - 1) // page_bytes
     count = last - first + 1
     total = int(count.sum())
-    if total > MAX_WRITES:
+    if total > MOST_NUMBERED:
         message = (
-            f"{trace.meta.trace_id}: it writes {total} pages of {page_bytes} bytes, at most {MAX_WRITES} can be "
+            f"{trace.meta.trace_id}: it writes {total} pages of {page_bytes} bytes, at most {MOST_NUMBERED} can be "
             "simulated: check the unit (bytes), or cut the trace"
         )
         raise TraceError(message)
@@ -205,7 +204,7 @@ def drive_writes(
             may be larger in those (`volume_starts` of them all); None where these are all its cycles.
 
     Raises:
-        TraceError: nothing is written, or more than 2**31 - 1 pages.
+        TraceError: nothing is written, or more than `MOST_NUMBERED` pages.
     """
     own = volume_starts(traces)
     names = ", ".join(dict.fromkeys(trace.meta.trace_id for trace in traces))
@@ -213,8 +212,8 @@ def drive_writes(
         raise TraceError(f"{names}: no request writes, so that no flash wears; give a trace with writes")
     parts = [_cycle(trace, starts or own, page_bytes) for trace in traces]
     cuts = np.cumsum([0, *(len(page) for page, *_ in parts)], dtype=np.int64)
-    if cuts[-1] > MAX_WRITES:
-        message = f"{names}: {cuts[-1]} page writes in all, at most {MAX_WRITES} can be simulated: cut the traces"
+    if cuts[-1] > MOST_NUMBERED:
+        message = f"{names}: {cuts[-1]} page writes in all, at most {MOST_NUMBERED} can be simulated: cut the traces"
         raise TraceError(message)
     distinct, ids = np.unique(np.concatenate([page for page, *_ in parts]), return_inverse=True)
     return DriveWrites(
