@@ -15,6 +15,8 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
+MOST_NUMBERED = int(np.iinfo(np.int32).max)
+"""Pages, accesses, writes or chunks that an `I32` can number."""
 Room = Callable[[npt.DTypeLike, int], npt.NDArray[Any]]
 """Makes an array of zeros, of a type and a length: in memory, or elsewhere (`cachezoo.traces.spill.InFiles`)."""
 AT_ONCE = 1 << 20

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64, U8, Bool
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, U8, Bool
 from cachezoo.errors import TraceError
 from cachezoo.kernels.bounds.following import next_access, width_of
 from cachezoo.kernels.page_writes import mark_begins, mark_chunks, merge
@@ -17,7 +17,6 @@ from cachezoo.traces.chunks import CHUNK_BYTES, FLASH_PAGE_BYTES
 from cachezoo.traces.spill import Spill
 from cachezoo.traces.table import OP_WRITE, Discards, Trace
 
-MAX_WRITES = 2**31 - 1
 NEVER = -1
 AT_ONCE = 1 << 22
 """Page writes of which anything is in memory at a time, where they lie in files."""
@@ -259,9 +258,9 @@ def pages_written(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> t
     first, last = begin // page_bytes, (begin + trace.size[rows] - 1) // page_bytes
     count = last - first + 1
     total = int(count.sum())
-    if total > MAX_WRITES:
+    if total > MOST_NUMBERED:
         message = (
-            f"{trace.meta.trace_id}: it writes {total} pages of {page_bytes} bytes, at most {MAX_WRITES} can be "
+            f"{trace.meta.trace_id}: it writes {total} pages of {page_bytes} bytes, at most {MOST_NUMBERED} can be "
             "simulated: check the unit (bytes), or cut the trace"
         )
         raise TraceError(message)
@@ -337,15 +336,15 @@ def drive_writes(traces: Sequence[Trace], page_bytes: int = FLASH_PAGE_BYTES) ->
         page_bytes: size of a flash page.
 
     Raises:
-        TraceError: nothing is written, or more than 2**31 - 1 pages.
+        TraceError: nothing is written, or more than `MOST_NUMBERED` pages.
     """
     starts = volume_starts(traces)
     names = ", ".join(dict.fromkeys(trace.meta.trace_id for trace in traces))
     check_written(starts, names)
     parts = [pages_written(trace, starts, page_bytes) for trace in traces]
     cuts = np.cumsum([0, *(len(page) for page, *_ in parts)], dtype=np.int64)
-    if cuts[-1] > MAX_WRITES:
-        message = f"{names}: {cuts[-1]} page writes in all, at most {MAX_WRITES} can be simulated: cut the traces"
+    if cuts[-1] > MOST_NUMBERED:
+        message = f"{names}: {cuts[-1]} page writes in all, at most {MOST_NUMBERED} can be simulated: cut the traces"
         raise TraceError(message)
     distinct, ids = np.unique(np.concatenate([page for page, *_ in parts]), return_inverse=True)
     return DriveWrites(

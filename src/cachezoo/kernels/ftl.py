@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, U8, Bool, Room, in_memory
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, U8, Bool, Room, in_memory
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.ftl_steps import (
     APART,
@@ -127,7 +127,7 @@ class FlashDrive:
                 raise ConfigError(f"a drive with {name} {getattr(self, name)}: it is at least {least}")
         if self.open_blocks > 256:
             raise ConfigError(f"a drive with {self.open_blocks} streams: it has at most 256")
-        if self.blocks << _shift(self.pages_per_block) > np.iinfo(np.int32).max:
+        if self.blocks << _shift(self.pages_per_block) > MOST_NUMBERED:
             message = f"a drive with {self.blocks} blocks of {self.pages_per_block} pages: they are too many to number"
             raise ConfigError(message)
         room = self.blocks - self.gc_free_blocks - self.open_blocks

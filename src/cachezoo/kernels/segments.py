@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, Room, in_memory, stretches
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, Room, in_memory, stretches
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.step import unlocked
@@ -24,7 +24,6 @@ FIRST_CAPACITY = 1 << 10
 AT_ONCE = 1 << 20  # keys that are numbered before Ctrl-C is heeded
 TOGETHER = 64  # keys that are looked up together
 WORD = 32
-MOST_IDS = MOST_PLACES = int(np.iinfo(np.int32).max)
 HALF = 0xFFFFFFFF
 LOW_FACTOR, HIGH_FACTOR = (
     0x61C88647,
@@ -107,7 +106,7 @@ class SegmentAccesses:
         Raises:
             TraceError: the blocks have more places than int32 ids can number.
         """
-        if self.n_places > MOST_PLACES:
+        if self.n_places > MOST_NUMBERED:
             message = (
                 f"{self.n_places} segments in the trace's blocks are more than int32 ids can number; "
                 "sample the trace or take smaller blocks"
@@ -202,7 +201,7 @@ class IdTable:
     @property
     def room(self) -> int:
         """How many keys it holds before it grows to twice the slots; each slot takes 12 bytes."""
-        return min(len(self._keys) // 8 * 5, MOST_IDS)
+        return min(len(self._keys) // 8 * 5, MOST_NUMBERED)
 
     def keys(self) -> I64:
         """int64[count]: the keys in the order of their ids."""
@@ -230,7 +229,7 @@ class IdTable:
             int32[m].
 
         Raises:
-            TraceError: more than `MOST_IDS` distinct keys.
+            TraceError: more than `MOST_NUMBERED` distinct keys.
         """
         ids = np.empty(len(keys), np.int32)
         done = 0
@@ -239,9 +238,9 @@ class IdTable:
             more, self.count = _assign(part, self._keys, self._numbers, self._shift, self.count, self.room, own)
             done += more
             if more < len(part):
-                if self.count == MOST_IDS:
+                if self.count == MOST_NUMBERED:
                     message = (
-                        f"more than {MOST_IDS} distinct pages or keys, which is what ids of 32 bits can number: "
+                        f"more than {MOST_NUMBERED} distinct pages or keys, which is what ids of 32 bits can number: "
                         "check the unit of sizes and offsets (bytes), or cut or sample the trace"
                     )
                     raise TraceError(message)
@@ -378,7 +377,7 @@ def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry, roo
             others[low:high] = blocks.lookup(keys)
     n_places = blocks.count * per_block
     segment: I32 = room(np.int32, int(start[-1]))
-    place = _number(start, (block, first), (behind, others), per_block, n_places, n_places <= MOST_PLACES, segment)
+    place = _number(start, (block, first), (behind, others), per_block, n_places, n_places <= MOST_NUMBERED, segment)
     n_segments = max((int(segment[part].max()) + 1 for part in stretches(len(segment))), default=0)
     own, n_own = _own_ids(start, segment, block, first, n_segments, geometry, room)
     return SegmentAccesses(

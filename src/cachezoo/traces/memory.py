@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from cachezoo.arrays import MOST_NUMBERED
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.numerals import whole
 from cachezoo.sizes import human
-from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
+from cachezoo.traces.pages import accesses_of
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 LONG_FROM = 50_000_000
@@ -92,7 +93,7 @@ def hold_pages(trace: Trace, where: str, page_bytes: int = PAGE_BYTES) -> None:
         TraceError: they are too many.
     """
     accesses = int(accesses_of(trace, page_bytes).sum())
-    if accesses <= MAX_ACCESSES:  # more cannot be numbered, and who numbers them says so
+    if accesses <= MOST_NUMBERED:  # more cannot be numbered, and who numbers them says so
         hold(accesses, accesses * ACCESS_BYTES, where)
 
 

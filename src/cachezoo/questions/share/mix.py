@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64, Bool
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, Bool
 from cachezoo.coded import Coded
 from cachezoo.contest.sampled import GROUPS
 from cachezoo.errors import ConfigError, TraceError
@@ -23,7 +23,7 @@ from cachezoo.kernels.stack_distance import stack_distances
 from cachezoo.kernels.virtual.queues import Moves, moves
 from cachezoo.traces.clock import are_numbered, has_clock, time_scale
 from cachezoo.traces.mixing import sources
-from cachezoo.traces.pages import MAX_ACCESSES, expand_pages
+from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.provenance import SOURCES
 from cachezoo.traces.read import Drawn
 from cachezoo.traces.sampling import SampledTrace
@@ -311,8 +311,10 @@ def mix_pages(
             message = f"{one.name}: it has no reference; leave it out, or give a trace with at least one request"
             raise TraceError(message)
     total = sum(len(one) for one in applications)
-    if total > MAX_ACCESSES:
-        message = f"{total} references of all applications, at most {MAX_ACCESSES} can be run; cut or sample the traces"
+    if total > MOST_NUMBERED:
+        message = (
+            f"{total} references of all applications, at most {MOST_NUMBERED} can be run; cut or sample the traces"
+        )
         raise ConfigError(message)
     known = [own for own in times if own is not None]
     if len(known) == len(applications):
