@@ -10,6 +10,8 @@ from cachezoo.kernels.jit import HAVE_NUMBA, njit
 
 AHEAD = 16
 """Accesses by which it is brought near beforehand."""
+SOON = AHEAD // 2
+"""Those by which what it points to is: till then it has itself come from memory."""
 
 
 def _nothing(array: Any, index: int) -> None:  # noqa: ANN401 - any array
