@@ -15,8 +15,8 @@ import numpy as np
 from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.loops import admit, saw
+from cachezoo.kernels.near import AHEAD, fetch
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
-from cachezoo.kernels.sized.ahead import FAR, fetch
 
 State = Any
 
@@ -134,8 +134,8 @@ def serve(asked: Asked, lives: Lives | None, store: Store, state: State, gate: S
     evictions, evicted = 0, 0
     for i in range(span[0], span[1]):
         key = ids[i]
-        if i + FAR < ids.size:
-            fetch(held, ids[i + FAR])
+        if i + AHEAD < ids.size:
+            fetch(held, ids[i + AHEAD])
         was = resident[key] != 0
         outcome[i] = BYPASSED
         if lives is not None:
