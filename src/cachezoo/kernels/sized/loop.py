@@ -4,8 +4,8 @@ The loop keeps what is resident and its bytes; a policy keeps its own order of t
 state (a NamedTuple of flat arrays, changed in place) and the six steps below; an admission a state and two, those of
 `cachezoo.kernels.loops`. The functions here that only raise stand for them.
 
-`held` is the loop's, a column of `cachezoo.kernels.sized.table`: the bytes that the cache holds of each object, 0 of one
-not resident. An eviction may keep the array in its state and read it, and writes nothing to it.
+`held` is the loop's, a column of `cachezoo.kernels.sized.table`: the bytes that the cache holds of each object, 0 of
+one not resident. An eviction may keep the array in its state and read it, and writes nothing to it.
 """
 
 from typing import Any, NamedTuple
